@@ -14,13 +14,14 @@ from functools import lru_cache
 from itertools import islice
 from math import prod
 from numbers import Number
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from .devices import Adapter, adapter_of, check_same_place, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
+from .kinds import AXES, layout_of
 from .memory import TRIFLE, check_memory
 
 __all__ = [
@@ -34,9 +35,14 @@ __all__ = [
 ]
 
 Pair: TypeAlias = tuple[int, int]
-Pads: TypeAlias = tuple[Pair, Pair]  # ((top, bottom), (left, right)); negative numbers crop
+Pads: TypeAlias = tuple[Pair, ...]  # (before, after) of each axis; negative numbers crop
 Padding: TypeAlias = tuple[str, Pads]  # the mode, and the pads, which are zero unless the mode is EXPLICIT
 Shape: TypeAlias = tuple[int, ...]
+T = TypeVar("T")
+
+SIDES = (("front", "back"), ("top", "bottom"), ("left", "right"))  # of `AXES`
+_RANKS = (1, 2, 3)  # how many spatial axes there may be; the letters of a data_format say how many there are
+_FORMATS = {rank: (layout_of("input", rank), "NC" + "DHW"[-rank:]) for rank in _RANKS}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -44,11 +50,12 @@ Shape: TypeAlias = tuple[int, ...]
 # ---------------------------------------------------------------------------------------------
 
 
-def check_data_format(data_format: Any) -> str:
+def check_data_format(data_format: Any, rank: int = 2) -> str:
     """Return ``data_format`` if it is legal.
 
     Args:
-        data_format: "NHWC" or "NCHW".
+        data_format: "NHWC" or "NCHW"; for rank 1 "NWC" or "NCW", for rank 3 "NDHWC" or "NCDHW".
+        rank: the number of spatial axes.
 
     Returns:
         The same.
@@ -56,41 +63,40 @@ def check_data_format(data_format: Any) -> str:
     Raises:
         ArgumentError: if it is anything else.
     """
-    if isinstance(data_format, str) and data_format in ("NHWC", "NCHW"):
+    if isinstance(data_format, str) and data_format in _FORMATS[rank]:
         return data_format
-    near = suggestion(data_format, ("NHWC", "NCHW"))
-    raise ArgumentError(f'data_format must be "NHWC" or "NCHW"; got {brief(data_format)}{near}')
+    last, first = _FORMATS[rank]
+    near = suggestion(data_format, _FORMATS[rank])
+    raise ArgumentError(f'data_format must be "{last}" or "{first}"; got {brief(data_format)}{near}')
 
 
-def to_nhwc(shape: Shape, data_format: str) -> Shape:
-    """Return a shape in NHWC order.
+def to_nhwc(shape: tuple[T, ...], data_format: str) -> tuple[T, ...]:
+    """Return a shape, or what else there is one of for each axis, in NHWC order: channels last.
 
     Args:
-        shape: 4 sizes in ``data_format`` order.
-        data_format: "NHWC" or "NCHW".
+        shape: the sizes in ``data_format`` order.
+        data_format: "NHWC", "NCHW", or that of another rank.
 
     Returns:
         (batch, rows, cols, channels).
     """
-    if data_format == "NCHW":
-        return (shape[0], shape[2], shape[3], shape[1])
-    return shape
+    return shape if data_format[-1] == "C" else (shape[0], *shape[2:], shape[1])
 
 
 @lru_cache(maxsize=64)
 def axis_order(layout: str) -> tuple[int, ...]:
-    """Return the permutation from NHWC, or HWIO for a filter, to another layout.
+    """Return the permutation from NHWC, or HWIO for a filter, to another layout of the same spatial axes.
 
     Args:
         layout: the letters of the wanted layout; one with an "O" is a filter's.
 
     Returns:
-        For each axis of ``layout``, its position in NHWC or HWIO.
+        For each axis of ``layout``, its position in NHWC or HWIO, or in what stands for them in its rank.
 
-    >>> axis_order("NCHW"), axis_order("OIHW")
-    ((0, 3, 1, 2), (3, 2, 0, 1))
+    >>> axis_order("NCHW"), axis_order("OIHW"), axis_order("NCDHW")
+    ((0, 3, 1, 2), (3, 2, 0, 1), (0, 4, 1, 2, 3))
     """
-    canonical = "HWIO" if "O" in layout else "NHWC"
+    canonical = layout_of("filters" if "O" in layout else "input", sum(letter in "DHW" for letter in layout))
     return tuple(canonical.index(letter) for letter in layout)
 
 
@@ -173,27 +179,29 @@ def _is_scalar(value: Any) -> bool:
     return type(value) is int or getattr(value, "ndim", None) == 0 or not isinstance(value, Iterable)
 
 
-def normalize_shape(shape: Any, name: str, batch: int | None = None) -> Shape:
-    """Return a shape as 4 ints.
+def normalize_shape(shape: Any, name: str, batch: int | None = None, rank: int | None = 2) -> Shape:
+    """Return a shape as ints: those of the spatial axes, and two more.
 
     Args:
-        shape: a sequence of 4 integers.
+        shape: a sequence of integers.
         name: what error messages call the argument.
         batch: what -1 stands for as the first size, as in TensorFlow; None if it is not allowed.
+        rank: the number of spatial axes; None for 1, 2 or 3.
 
     Returns:
         The shape as a tuple.
 
     Raises:
-        ArgumentError, ArgumentTypeError: if it has not 4 sizes, or one is negative or not an integer.
+        ArgumentError, ArgumentTypeError: if the number of sizes is wrong, or one is negative or no integer.
 
     >>> normalize_shape([-1, 8, 8, 3], "output_shape", batch=2)
     (2, 8, 8, 3)
     """
     label = f"{name} shape" if name in ("input", "filters") else name
     sizes = tuple(integer(item, label) for item in _items(shape, label))
-    if len(sizes) != 4:
-        raise ArgumentError(f"{label} must have 4 sizes; got {brief(list(sizes))}")
+    if len(sizes) - 2 not in (_RANKS if rank is None else (rank,)):
+        legal = (3, 4, 5) if rank is None else (rank + 2,)
+        raise ArgumentError(f"{label} must have {listed(legal, 'or')} sizes; got {brief(list(sizes))}")
     if batch is not None and sizes[0] == -1:
         sizes = (batch, *sizes[1:])
     if min(sizes) < 0:
@@ -240,80 +248,89 @@ def check_steps(numbers: Iterable[int], name: str, value: Any) -> None:
         raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {brief(value)}")
 
 
-def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Pair:
-    """Return strides or dilations as (rows, cols) of positive ints; None means 1.
+def _axes(rank: int) -> str:
+    """Return what a message calls one number for each axis: "(rows, cols)"."""
+    return str(AXES[-rank:]).replace("'", "")
+
+
+def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Shape:
+    """Return strides or dilations as positive ints, one for each axis: (rows, cols); None means 1.
 
     Args:
-        value: None, an int, one or two ints, or 4 ints in ``data_format`` order.
+        value: None, an int, one int for all axes or for each, or one for each letter of ``data_format``.
         name: what error messages call the argument.
-        data_format: "NHWC" or "NCHW".
+        data_format: "NHWC", "NCHW", or that of another rank.
 
     Returns:
-        (rows, cols).
+        (rows, cols), or (cols,) for rank 1 and (depth, rows, cols) for rank 3.
 
     Raises:
         ArgumentError, ArgumentTypeError: if ``value`` is none of these, or steps over images or channels.
 
-    >>> normalize_pair([1, 2, 3, 1], "strides", "NHWC"), normalize_pair(2, "strides")
-    ((2, 3), (2, 2))
+    >>> normalize_pair([1, 2, 3, 1], "strides", "NHWC"), normalize_pair(2, "strides", "NDHWC")
+    ((2, 3), (2, 2, 2))
     """
+    rank = len(data_format) - 2
     if type(value) is int and 1 <= value <= _FARTHEST:
-        return value, value
+        return (value,) * rank
     if value is None:
-        return 1, 1
+        return (1,) * rank
     if _is_scalar(value):
-        pair = [integer(value, name)] * 2
+        steps = [integer(value, name)] * rank
     else:
-        pair = [integer(item, name) for item in _items(value, name)]
-        if len(pair) == 4:
-            batch, pair[0], pair[1], channels = to_nhwc(tuple(pair), data_format)
+        steps = [integer(item, name) for item in _items(value, name)]
+        if len(steps) == rank + 2:
+            batch, *steps, channels = to_nhwc(tuple(steps), data_format)
             if batch != 1 or channels != 1:
                 raise ArgumentError(
                     f"{name} must be 1 at N and C in {data_format} order: no window spans several "
                     f"images or channels, or steps over them; got {brief(value)}"
                 )
-            pair = pair[:2]
-        elif len(pair) == 1:
-            pair *= 2
-    if len(pair) != 2:
-        raise ArgumentError(
-            f"{name} must be an int, (rows, cols) or 4 ints in {data_format} order; got {brief(value)}"
-        )
-    if min(pair) < 1:
+        elif len(steps) == 1:
+            steps *= rank
+    if len(steps) != rank:
+        legal = f"an int, {_axes(rank)} or {rank + 2} ints in {data_format} order"
+        raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
+    if min(steps) < 1:
         raise ArgumentError(f"{name} must be at least 1; got {brief(value)}")
-    check_steps(pair, name, value)
-    return pair[0], pair[1]
+    check_steps(steps, name, value)
+    return tuple(steps)
 
 
-def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Pair:
-    """Return output_padding as (rows, cols) of ints; `geometry` checks its range.
+def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Shape:
+    """Return output_padding as ints, one for each axis; `geometry` checks their range.
 
     Args:
         value: an int or (rows, cols).
-        data_format: not used; output_padding has no entries for images and channels.
+        data_format: its letters say how many axes there are; images and channels have no entries.
 
     Returns:
-        (rows, cols).
+        (rows, cols), or that of another rank.
 
     Raises:
         ArgumentError, ArgumentTypeError: if ``value`` is neither.
     """
+    rank = len(data_format) - 2
     if _is_scalar(value):
-        both = integer(value, "output_padding")
-        check_steps([both], "output_padding", value)
-        return both, both
-    pair = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
-    check_steps(pair, "output_padding", value)
-    if len(pair) != 2:
-        raise ArgumentError(f"output_padding must be an int or (rows, cols); got {brief(value)}")
-    return pair[0], pair[1]
+        extra = (integer(value, "output_padding"),) * rank
+    else:
+        extra = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
+    check_steps(extra, "output_padding", value)
+    if len(extra) != rank:
+        raise ArgumentError(f"output_padding must be an int or {_axes(rank)}; got {brief(value)}")
+    return extra
 
 
 _SPELLED = ("SAME", "VALID", "SAME_LOWER")
-_PADDING_HELP = (
-    '"SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)) '
-    "or 4 pairs in data_format order"
-)
+
+
+def _padding_help(rank: int) -> str:
+    """Return what a message calls a legal padding."""
+    sides = str(SIDES[-rank:]).replace("'", "")
+    return (
+        f'"SAME", "VALID", "SAME_LOWER", an int, {_axes(rank)}, {sides} '
+        f"or {rank + 2} pairs in data_format order"
+    )
 
 
 def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
@@ -321,8 +338,9 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
 
     Args:
         value: "SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)), or 4 pairs
-            in ``data_format`` order.
-        data_format: "NHWC" or "NCHW".
+            in ``data_format`` order. For rank 1 these are (cols,), ((left, right),) and 3 pairs; for rank 3
+            (depth, rows, cols), ((front, back), (top, bottom), (left, right)) and 5 pairs.
+        data_format: "NHWC", "NCHW", or that of another rank.
 
     Returns:
         (mode, ((top, bottom), (left, right))). The mode is "SAME", "VALID", "SAME_LOWER" or "EXPLICIT"; only
@@ -335,48 +353,52 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
     ('EXPLICIT', ((1, 2), (3, 4)))
     >>> normalize_padding((1, 2))                   # (rows, cols), the same on both sides
     ('EXPLICIT', ((1, 1), (2, 2)))
-    >>> normalize_padding("SAME")
-    ('SAME', ((0, 0), (0, 0)))
+    >>> normalize_padding("SAME", "NWC")
+    ('SAME', ((0, 0),))
     """
+    rank = len(data_format) - 2
     if isinstance(value, str):
         if value in _SPELLED:
-            return value, ((0, 0), (0, 0))
+            return value, ((0, 0),) * rank
         near = suggestion(value, _SPELLED)
-        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}{near}")
+        raise ArgumentError(f"padding must be {_padding_help(rank)}; got {brief(value)}{near}")
     if value is None:
-        raise ArgumentTypeError(f"padding must be {_PADDING_HELP}; got None")
+        raise ArgumentTypeError(f"padding must be {_padding_help(rank)}; got None")
     pads = _explicit_padding(value, data_format)
     check_steps((side for pair in pads for side in pair), "padding", value)
     return "EXPLICIT", pads
 
 
 def _explicit_padding(value: Any, data_format: str) -> Pads:
+    rank = len(data_format) - 2
     if _is_scalar(value):
         all_sides = integer(value, "padding")
-        return (all_sides, all_sides), (all_sides, all_sides)
+        return ((all_sides, all_sides),) * rank
     items = _items(value, "padding")
-    if len(items) == 2 and all(_is_scalar(item) for item in items):
-        rows, cols = (integer(item, "padding") for item in items)
-        return (rows, rows), (cols, cols)
+    numbers = all(map(_is_scalar, items))
+    if numbers and len(items) == rank:
+        return tuple((size, size) for size in [integer(item, "padding") for item in items])
     pairs = []
     for item in items:
         sides = [] if _is_scalar(item) else [integer(side, "padding") for side in _items(item, "padding")]
         if len(sides) != 2:
-            raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}")
+            near = (
+                f"; write ({brief(tuple(items))},) for left and right"
+                if numbers and (rank, len(items)) == (1, 2)
+                else ""
+            )
+            raise ArgumentError(f"padding must be {_padding_help(rank)}; got {brief(value)}{near}")
         pairs.append((sides[0], sides[1]))
-    if len(pairs) == 4:
-        batch, rows_pair, cols_pair, channels = (
-            (pairs[0], pairs[2], pairs[3], pairs[1]) if data_format == "NCHW" else pairs
-        )
+    if len(pairs) == rank + 2:
+        batch, *pairs, channels = to_nhwc(tuple(pairs), data_format)
         if batch != (0, 0) or channels != (0, 0):
             raise ArgumentError(
                 f"padding must be (0, 0) at N and C in {data_format} order: images and channels are "
                 f"not padded; got {brief(value)}"
             )
-        return rows_pair, cols_pair
-    if len(pairs) != 2:
-        raise ArgumentError(f"padding must be {_PADDING_HELP}; got {brief(value)}")
-    return pairs[0], pairs[1]
+    if len(pairs) != rank:
+        raise ArgumentError(f"padding must be {_padding_help(rank)}; got {brief(value)}")
+    return tuple(pairs)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -393,7 +415,7 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
         value: an array, nested lists, or an object with ``__array__``, ``__dlpack__`` or the array API.
         name: what error messages call the argument.
         ndim: the number of axes, several legal numbers, or None for any number.
-        axes: what error messages call the axes.
+        axes: what error messages call the axes; "" for those of a convolution of that rank.
 
     Returns:
         The array; a copy only if it was not aligned or not in native byte order.
@@ -407,8 +429,10 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
     if array.ndim != ndim and ndim is not None and (type(ndim) is int or array.ndim not in ndim):  # type: ignore[operator]
         if array.dtype.kind in _NO_NUMBERS:
             raise ArgumentTypeError(_no_numbers(array, name))
-        axes = axes or ("[batch, rows, cols, channels]" if name != "filters" else "[rows, cols, in, out]")
-        expected = "1 axis, [out_channels]" if ndim == 1 else f"{_counts(ndim)} axes, {axes}"
+        legal = (ndim,) if isinstance(ndim, int) else ndim
+        sizes = ", ".join(AXES[2 - ndim :]) if isinstance(ndim, int) else "*sizes"
+        axes = axes or (f"[batch, {sizes}, channels]" if name != "filters" else f"[{sizes}, in, out]")
+        expected = "1 axis, [out_channels]" if ndim == 1 else f"{listed(legal, 'or')} axes, {axes}"
         raise ArgumentError(f"{name} must have {expected}; got shape {brief(list(array.shape))}")
     if array.dtype not in KNOWN_DTYPES and array.dtype.name != "bfloat16":
         if not array.dtype.isnative and array.dtype.newbyteorder("=") in KNOWN_DTYPES:
@@ -439,9 +463,14 @@ def shape_only(shape: Sequence[int], dtype: Any) -> ShapeOnly:
     return np.broadcast_to(np.zeros((), dtype), tuple(shape)).view(ShapeOnly)
 
 
-def _counts(ndim: int | tuple[int, ...]) -> str:
-    """Return the legal numbers of axes as text."""
-    return str(ndim) if isinstance(ndim, int) else " or ".join(map(str, ndim))
+def listed(words: Iterable[Any], joint: str) -> str:
+    """Return words as a list in a sentence.
+
+    >>> listed(["depth", "rows", "cols"], "and"), listed((3, 4), "or"), listed((4,), "or")
+    ('depth, rows and cols', '3 or 4', '4')
+    """
+    *most, last = map(str, words)
+    return f"{', '.join(most)} {joint} {last}" if most else last
 
 
 def refuse_masked(value: Any, name: str) -> None:

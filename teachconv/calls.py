@@ -169,10 +169,12 @@ def resolve(
     shape, letters = geometry.shape_of(kind.result), layout
     if kind.sums_images:
         shape, letters = given, layout_of("filters", geometry.rank)
-    else:
-        shape = _in_order_of(layout, shape)
+    elif layout[-1] != "C":
+        shape = _channels_first(shape)
     if op.is_gradient and shapes["output"] != geometry.output_shape:
-        want, got = (_in_order_of(layout, one) for one in (geometry.output_shape, shapes["output"]))
+        want, got = geometry.output_shape, shapes["output"]
+        if layout[-1] != "C":
+            want, got = _channels_first(want), _channels_first(got)
         of = "conv2d" if op.rank == 2 else "convolution"
         raise ArgumentError(
             f"out_backprop must have shape {list(want)}, that of {of}'s output; got {list(got)}"
@@ -216,6 +218,6 @@ def checked_bias(bias: Any, call: Call) -> np.ndarray:
     return array
 
 
-def _in_order_of(data_format: str, shape: Shape) -> Shape:
-    """Return an NHWC shape in ``data_format`` order."""
-    return shape if data_format[-1] == "C" else (shape[0], shape[-1], *shape[1:-1])
+def _channels_first(shape: Shape) -> Shape:
+    """Return an NHWC shape in NCHW order."""
+    return (shape[0], shape[-1], *shape[1:-1])

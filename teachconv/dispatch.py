@@ -366,6 +366,7 @@ def _checked(
     geometry: Conv2DGeometry,
 ) -> str | None:
     """Return the algorithm's name, or None for "auto"; raise where the backend has none for this call."""
+    found = check_algorithm(name, module, kind, dtype, algorithm, precision)
     if geometry.rank not in ranks_of(module):
         others = [other for other in backends.TABLE if not backends.why_not(other)]
         have = ", ".join(other for other in others if geometry.rank in ranks_of(backends.get(other)))
@@ -373,7 +374,6 @@ def _checked(
             f"backend {brief(name)} has kernels for {listed(ranks_of(module), 'or')} axes; got a convolution "
             f"over {count(geometry.rank, 'axis', 'axes')}, which {have} can compute"
         )
-    found = check_algorithm(name, module, kind, dtype, algorithm, precision)
     if found is not None and (reason := found.refuses(kind, geometry)):
         raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}")
     return None if found is None else found.name

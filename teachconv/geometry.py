@@ -21,7 +21,7 @@ laws differ only in how they choose a and o.
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -29,11 +29,13 @@ from math import prod
 from typing import Any, Never
 
 from .arguments import (
+    SIDES,
     Padding,
     Pads,
     Pair,
     Shape,
     check_data_format,
+    listed,
     normalize_output_padding,
     normalize_padding,
     normalize_pair,
@@ -41,14 +43,19 @@ from .arguments import (
     to_nhwc,
 )
 from .errors import ArgumentError, hide_unknown, refuse_unknown
+from .kinds import AXES, layout_of
 from .tables import Table, count, pre
 
 __all__ = [
     "AxisGeometry",
     "Conv2DGeometry",
     "Conv2DTransposeGeometry",
+    "ConvGeometry",
+    "ConvTransposeGeometry",
     "conv2d_geometry",
     "conv2d_transpose_geometry",
+    "conv_geometry",
+    "conv_transpose_geometry",
 ]
 
 
@@ -59,7 +66,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AxisGeometry:
-    """One axis of a convolution, rows or columns: seven integers, and how they were derived.
+    """One axis of a convolution, depth, rows or columns: seven integers, and how they were derived.
 
     The sizes are those of the *forward* convolution; its transpose goes from ``out_size`` to
     ``in_size``. ``out_size`` and ``pad_before`` are stored and must not be derived again, because a
@@ -226,7 +233,7 @@ def forward_axis(
     """Return one axis of a forward convolution: how many outputs, and how many zeros before and after.
 
     Args:
-        axis: "rows" or "cols", for error messages.
+        axis: its name in `AXES`, for error messages.
         n: the input's size.
         k: the filter's size.
         s: the stride.
@@ -273,12 +280,12 @@ def forward_axis(
 
 
 def _transposed_axis(
+    mode: str,
     axis: str,
     i: int,
     k: int,
     s: int,
     d: int,
-    mode: str,
     pads: Pair,
     wanted: int | None,
     output_padding: int | None,
@@ -301,7 +308,8 @@ def _transposed_axis(
     smallest = 1 if i else 0  # an empty input may give an empty result; any other gives at least one cell
     if i and (high < 1 or (wanted is None and default < 1)):
         raise ArgumentError(
-            f"{_NAMES[mode]} {pads} crops all {full} {axis} of the full result (input {axis} {i}, "
+            f"{_NAMES[mode]} {pads} crops all {full} {'planes' if axis == 'depth' else axis} of the full "
+            f"result (input {axis} {i}, "
             f"filter {k}, stride {s}, dilation {d}); pad_before + pad_after may be at most {full - 1 + extra}"
         )
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
@@ -400,54 +408,75 @@ def _one_of(low: int, high: int) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
-# Rows and columns together
+# All axes together
 # ---------------------------------------------------------------------------------------------
+
+_TITLES = ("depth", "rows", "columns")  # of `AXES`
 
 
 class _Shared:
-    """What forward and transposed geometries have in common: properties read off the two axes."""
+    """What forward and transposed geometries have in common: properties read off the axes."""
 
-    __slots__ = ()
-
-    rows: Any
-    cols: Any
+    axes: Any
     batch: Any
     groups: Any
     data_format: Any
     input_shape: Any
     filters_shape: Any
     output_shape: Any
-    _name: str
+    _name: Any
 
     @property
+    def rank(self) -> int:
+        """The number of spatial axes: 1, 2 or 3."""
+        return len(self.axes)
+
+    # cached: calls look them up again and again
+    @cached_property
+    def depth(self) -> AxisGeometry:
+        """The axis of the depth, the first of three; ranks 1 and 2 have none."""
+        return self.axes[-3] if len(self.axes) > 2 else self._lacks("depth")
+
+    @cached_property
+    def rows(self) -> AxisGeometry:
+        """The axis of the rows, the last but one; rank 1 has none."""
+        return self.axes[-2] if len(self.axes) > 1 else self._lacks("rows")
+
+    @cached_property
+    def cols(self) -> AxisGeometry:
+        """The axis of the columns, the last one."""
+        return self.axes[-1]
+
+    def _lacks(self, name: str) -> Never:
+        """Raise ``AttributeError``: the rank has no axis of this name."""
+        there = listed(AXES[-self.rank :], "and")
+        raise AttributeError(f"a convolution of rank {self.rank} has no {name}; it has {there}")
+
+    @cached_property
     def macs(self) -> int:
         """The number of multiply-adds as they are usually counted: taps in the padding included."""
-        cells = self.batch * self.rows.out_size * self.cols.out_size
-        return int(cells * prod(self.filters_shape))
+        return int(prod((self.batch, *(axis.out_size for axis in self.axes), *self.filters_shape)))
 
-    @property
-    def strides(self) -> Pair:
+    @cached_property
+    def strides(self) -> Shape:
         """The strides, (rows, cols)."""
-        return self.rows.stride, self.cols.stride
+        return tuple(axis.stride for axis in self.axes)
 
-    @property
-    def dilations(self) -> Pair:
+    @cached_property
+    def dilations(self) -> Shape:
         """The dilations, (rows, cols); 1 means none."""
-        return self.rows.dilation, self.cols.dilation
+        return tuple(axis.dilation for axis in self.axes)
 
     @property
     def padding(self) -> Pads:
         """Zeros around the forward input, ((top, bottom), (left, right)); negative numbers crop."""
-        return (
-            (self.rows.pad_before, self.rows.pad_after),
-            (self.cols.pad_before, self.cols.pad_after),
-        )
+        return tuple((axis.pad_before, axis.pad_after) for axis in self.axes)
 
-    def _layout(self, batch: int, rows: int, cols: int, channels: int) -> Shape:
+    def _layout(self, sizes: Iterable[int], channels: int) -> Shape:
         """Return a shape in ``data_format`` order."""
-        if self.data_format == "NCHW":
-            return (batch, channels, rows, cols)
-        return (batch, rows, cols, channels)
+        if self.data_format[1] == "C":
+            return (self.batch, channels, *sizes)
+        return (self.batch, *sizes, channels)
 
     def _headline(self) -> str:
         """Return the first line of the text: the shapes."""
@@ -458,81 +487,91 @@ class _Shared:
 
     def _facts(self) -> str:
         """Return the second line of the text: strides, padding and multiply-adds."""
-        (top, bottom), (left, right) = self.padding
+        pads = (
+            f"{before} {axis.pad_before} {after} {axis.pad_after}"
+            for (before, after), axis in zip(SIDES[-self.rank :], self.axes, strict=True)
+        )
         return (
             f"strides {self.strides}, dilations {self.dilations}, groups {self.groups}, padding "
-            f"top {top} bottom {bottom} left {left} right {right}, {count(self.macs, 'multiply-add')}"
+            f"{' '.join(pads)}, {count(self.macs, 'multiply-add')}"
         )
+
+    def _derivations(self) -> dict[str, tuple[str, ...]]:
+        """Return the formulas of the axes by their names; equal axes are named together."""
+        names: dict[AxisGeometry, list[str]] = {}
+        for name, axis in zip(_TITLES[-self.rank :], self.axes, strict=True):
+            names.setdefault(axis, []).append(name)
+        return {listed(same, "and"): axis.formulas for axis, same in names.items()}
 
     def __str__(self) -> str:
         lines = [self._headline(), "  " + self._facts()]
-        same = self.rows == self.cols
-        lines.append("rows and columns:" if same else "rows:")
-        lines += ["  " + step for step in self.rows.formulas]
-        if not same:
-            lines.append("columns:")
-            lines += ["  " + step for step in self.cols.formulas]
+        for title, formulas in self._derivations().items():
+            lines += [f"{title}:", *("  " + step for step in formulas)]
         return Table((), [], lines=lines).text()
 
     def _repr_html_(self) -> str:
-        def table(title: str, axis: AxisGeometry) -> str:
-            steps = "\n".join(axis.formulas)
-            return f"<b>{title}</b>{pre(html.escape(steps), 'margin:0 0 .6em')}"
-
-        same = self.rows == self.cols
-        body = table("rows and columns" if same else "rows", self.rows)
-        if not same:
-            body += table("columns", self.cols)
+        body = "".join(
+            f"<b>{title}</b>{pre(html.escape(chr(10).join(formulas)), 'margin:0 0 .6em')}"
+            for title, formulas in self._derivations().items()
+        )
         head = html.escape(self._headline())
         return f"<div><b>{head}</b><br>{html.escape(self._facts())}<br><br>{body}</div>"
 
 
 @dataclass(frozen=True)
-class Conv2DGeometry(_Shared):
+class ConvGeometry(_Shared):
     """A convolution as integers: all that a backend is told about a call.
 
-    Backends always see it with ``data_format="NHWC"``, whatever the caller's layout is.
+    Backends always see it with channels last, ``data_format="NHWC"`` for rank 2, whatever the caller's
+    layout is. `Conv2DGeometry` is another name of this class.
 
     Attributes:
         batch: the number of images.
-        rows: the geometry of the rows.
-        cols: the geometry of the columns.
+        axes: the geometry of each spatial axis: (cols,), (rows, cols) or (depth, rows, cols). ``depth``,
+            ``rows`` and ``cols`` are names of the last ones.
         in_channels: channels of the input, all groups together.
         out_channels: channels of the output, all groups together.
         groups: the number of channel groups, which are convolved independently.
-        data_format: "NHWC" or "NCHW", the order of ``input_shape`` and ``output_shape``.
+        data_format: the order of ``input_shape`` and ``output_shape``: "NHWC" or "NCHW", for rank 1 "NWC" or
+            "NCW", for rank 3 "NDHWC" or "NCDHW"; "" means channels last.
     """
 
     batch: int
-    rows: AxisGeometry
-    cols: AxisGeometry
+    axes: tuple[AxisGeometry, ...]
     in_channels: int
     out_channels: int
     groups: int
-    data_format: str = "NHWC"
+    data_format: str = ""
 
-    _name = "conv2d"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", tuple(self.axes))
+        if not 1 <= self.rank <= 3:
+            raise ArgumentError(f"axes must be 1, 2 or 3 AxisGeometry; got {self.rank}")
+        if self.data_format:
+            check_data_format(self.data_format, self.rank)
+        else:
+            object.__setattr__(self, "data_format", layout_of("input", self.rank))
+
+    @property
+    def _name(self) -> str:
+        return f"conv{self.rank}d"
 
     # cached, the hash too: deriving them takes longer than a small convolution
     @cached_property
     def input_shape(self) -> Shape:
         """Shape of the input in ``data_format`` order."""
-        return self._layout(self.batch, self.rows.in_size, self.cols.in_size, self.in_channels)
+        return self._layout((axis.in_size for axis in self.axes), self.in_channels)
 
     @cached_property
     def filters_shape(self) -> Shape:
         """Shape of the filters, [filter_rows, filter_cols, in_channels / groups, out_channels]."""
-        return (
-            self.rows.filter_size,
-            self.cols.filter_size,
-            self.in_channels // self.groups,
-            self.out_channels,
-        )
+        taps = (axis.filter_size for axis in self.axes)
+        return (*taps, self.in_channels // self.groups, self.out_channels)
 
     @cached_property
     def output_shape(self) -> Shape:
         """Shape of the output in ``data_format`` order."""
-        return self._layout(self.batch, self.rows.out_size, self.cols.out_size, self.out_channels)
+        return self._layout((axis.out_size for axis in self.axes), self.out_channels)
 
     def shape_of(self, role: str) -> Shape:
         """Return the shape of the array of a role.
@@ -565,26 +604,28 @@ class Conv2DGeometry(_Shared):
         >>> [g.terms_of(role) for role in ("input", "filters", "output")]
         [24, 30, 12]
         """
-        taps = self.rows.filter_size * self.cols.filter_size
+        taps = prod(axis.filter_size for axis in self.axes)
         return {
             "input": taps * self.out_channels // self.groups,
-            "filters": self.batch * self.rows.out_size * self.cols.out_size,
-            "output": taps * self.filters_shape[2],
+            "filters": self.batch * prod(axis.out_size for axis in self.axes),
+            "output": taps * (self.in_channels // self.groups),
         }[role]
 
     @cached_property
     def has_padding(self) -> bool:
-        """Whether any tap of any output lies in the padding, on either axis."""
-        return self.rows.has_padding or self.cols.has_padding
+        """Whether any tap of any output lies in the padding, on any axis."""
+        return any(axis.has_padding for axis in self.axes)
 
     @property
     def integers(self) -> tuple[int, ...]:
-        """The 16 integers that define the convolution, in the order in which compiled kernels take them.
+        """The integers that define the convolution, in the order in which compiled kernels take them.
+
+        There are 4 and 6 for each axis: 16 for rank 2.
 
         >>> conv2d_geometry((1, 5, 6, 2), (3, 2, 2, 4), 2, "SAME").integers
         (1, 5, 6, 2, 3, 3, 4, 1, 3, 2, 2, 2, 1, 1, 1, 0)
         """
-        axes = self.rows, self.cols
+        axes = self.axes
         return (
             *(self.batch, *(axis.in_size for axis in axes), self.in_channels),
             *(*(axis.out_size for axis in axes), self.out_channels, self.groups),
@@ -594,8 +635,9 @@ class Conv2DGeometry(_Shared):
 
     @cached_property
     def _hash(self) -> int:
-        sizes = self.batch, self.in_channels, self.out_channels, self.groups, self.data_format
-        return hash((self.rows, self.cols, sizes))
+        return hash(
+            (self.axes, self.batch, self.in_channels, self.out_channels, self.groups, self.data_format)
+        )
 
     def __hash__(self) -> int:
         return self._hash
@@ -605,52 +647,53 @@ class Conv2DGeometry(_Shared):
         return type(self), tuple(getattr(self, entry.name) for entry in fields(self))
 
 
+Conv2DGeometry = ConvGeometry
+
+
 def slab(
-    geometry: Conv2DGeometry, role: str, images: int, rows: Pair, cols: Pair
-) -> tuple[Conv2DGeometry, Pair, Pair]:
-    """Return the convolution that computes some rows and columns of a result, and the slab that it reads.
+    geometry: ConvGeometry, role: str, images: int, parts: Sequence[Pair]
+) -> tuple[ConvGeometry, tuple[Pair, ...]]:
+    """Return the convolution that computes a part of a result, and the slab that it reads.
 
     Args:
         geometry: the whole convolution.
         role: the role of the array that is computed in parts, as in `axis_slab`.
         images: how many images the part has.
-        rows: (first, past) of its rows.
-        cols: (first, past) of its columns.
+        parts: (first, past) of the part on each axis.
 
     Returns:
-        The geometry of the part, and (first, past) of the rows and of the columns of its slab.
+        The geometry of the part, and (first, past) of its slab on each axis.
 
     >>> whole = conv2d_geometry((2, 100, 100, 3), (5, 5, 3, 8), padding="SAME")
-    >>> part, rows, cols = slab(whole, "output", 2, (0, 50), (50, 100))
+    >>> part, (rows, cols) = slab(whole, "output", 2, ((0, 50), (50, 100)))
     >>> rows, cols, part.output_shape, part.padding
     ((0, 52), (48, 100), (2, 50, 50, 8), ((2, 0), (0, 2)))
     """
-    row_axis, rows_read = axis_slab(geometry.rows, role, rows)
-    col_axis, cols_read = axis_slab(geometry.cols, role, cols)
-    return replace(geometry, batch=images, rows=row_axis, cols=col_axis), rows_read, cols_read
+    found = (axis_slab(axis, role, part) for axis, part in zip(geometry.axes, parts, strict=True))
+    axes, reads = zip(*found, strict=True)
+    return replace(geometry, batch=images, axes=axes), reads
 
 
-@dataclass(frozen=True, slots=True)
-class Conv2DTransposeGeometry(_Shared):
+@dataclass(frozen=True)
+class ConvTransposeGeometry(_Shared):
     """A transposed convolution: the geometry of a forward convolution, with input and output exchanged.
+
+    `Conv2DTransposeGeometry` is another name of this class.
 
     Attributes:
         forward: the convolution that this is the transpose of; it maps this op's output to its input.
     """
 
-    forward: Conv2DGeometry
-
-    _name = "conv2d_transpose"
+    forward: ConvGeometry
 
     @property
-    def rows(self) -> AxisGeometry:
-        """The forward convolution's rows: its ``in_size`` is the size of the transposed output."""
-        return self.forward.rows
+    def _name(self) -> str:
+        return f"{self.forward._name}_transpose"
 
     @property
-    def cols(self) -> AxisGeometry:
-        """The forward convolution's columns."""
-        return self.forward.cols
+    def axes(self) -> tuple[AxisGeometry, ...]:
+        """The forward convolution's axes: their ``in_size`` are the sizes of the transposed output."""
+        return self.forward.axes
 
     @property
     def batch(self) -> int:
@@ -664,7 +707,7 @@ class Conv2DTransposeGeometry(_Shared):
 
     @property
     def data_format(self) -> str:
-        """NHWC or NCHW."""
+        """NHWC or NCHW, or that of another rank."""
         return self.forward.data_format
 
     @property
@@ -691,9 +734,8 @@ class Conv2DTransposeGeometry(_Shared):
         >>> conv2d_transpose_geometry((1, 8, 8, 3), (3, 3, 2, 3), strides=(2, 1)).legal_output_shapes
         ((1, 15, 8, 2), (1, 16, 8, 2))
         """
-        sizes = product(*(axis.legal_sizes or (axis.in_size,) for axis in (self.rows, self.cols)))
-        layout = self.forward._layout
-        return tuple(layout(self.batch, rows, cols, self.out_channels) for rows, cols in sizes)
+        sizes = product(*(axis.legal_sizes or (axis.in_size,) for axis in self.axes))
+        return tuple(self._layout(each, self.out_channels) for each in sizes)
 
     @property
     def in_channels(self) -> int:
@@ -706,6 +748,109 @@ class Conv2DTransposeGeometry(_Shared):
         return self.forward.in_channels
 
 
+Conv2DTransposeGeometry = ConvTransposeGeometry
+
+
+@hide_unknown
+def conv_geometry(
+    input_shape: Sequence[int],
+    filters_shape: Sequence[int],
+    strides: Any = 1,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    **unknown: Never,
+) -> ConvGeometry:
+    """Return the geometry of a convolution of rank 1, 2 or 3 from shapes alone; no data is needed.
+
+    The rank is the number of the spatial axes, those of the input's shape beside batch and channels. An axis
+    is called cols for rank 1; rows, cols for rank 2; depth, rows, cols for rank 3.
+
+    Args:
+        input_shape: [batch, *in_sizes, in_channels], or that in ``data_format`` order.
+        filters_shape: [*filter_sizes, in_channels / groups, out_channels].
+        strides: an int, one int for each axis, or one for each letter of ``data_format``.
+        padding: "SAME", "VALID", "SAME_LOWER", an int, one int for each axis, a pair (before, after) for each
+            axis, or a pair for each letter of ``data_format``. Negative numbers crop. (left, right) alone is
+            refused for rank 1: write ((left, right),).
+        data_format: "NWC" or "NCW" for rank 1, "NHWC" or "NCHW" for rank 2, "NDHWC" or "NCDHW" for rank 3;
+            None means channels last.
+        dilations: as strides; 1, or None, means none.
+
+    Returns:
+        A `ConvGeometry`, which prints as its derivation.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
+
+    Source: tensorflow/core/framework/common_shape_fns.cc. TensorFlow has no explicit padding for rank 3.
+
+    >>> causal = conv_geometry((1, 8, 1), (3, 1, 1), padding=((4, 0),), dilations=2)
+    >>> causal.output_shape, causal.cols.in_index(0, 2)     # no output reads what comes after it
+    ((1, 8, 1), 0)
+    >>> print(conv_geometry((1, 8, 1), (3, 1, 4), strides=2, padding="SAME"))
+    conv1d: input [1, 8, 1] NWC, filters [3, 1, 4] -> output [1, 4, 4]
+      strides (2,), dilations (1,), groups 1, padding left 0 right 1, 48 multiply-adds
+    columns:
+      effective filter  ek = (k - 1)·d + 1 = (3 - 1)·1 + 1 = 3
+      output            o  = ⌈n / s⌉ = ⌈8 / 2⌉ = 4
+      total padding     P  = max(0, (o - 1)·s + ek - n) = max(0, (4 - 1)·2 + 3 - 8) = 1
+      SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
+      index law         in_index = out_index·2 - 0 + tap·1
+    """
+    if unknown:
+        refuse_unknown(conv_geometry, unknown)
+    shape, layout = _of_any_rank(input_shape, data_format)
+    return _forward(shape, filters_shape, strides, padding, layout, dilations)
+
+
+@hide_unknown
+def conv_transpose_geometry(
+    input_shape: Sequence[int],
+    filters_shape: Sequence[int],
+    output_shape: Sequence[int] | None = None,
+    strides: Any = 1,
+    padding: Any = "SAME",
+    data_format: str | None = None,
+    dilations: Any = None,
+    *,
+    output_padding: Any = None,
+    **unknown: Never,
+) -> ConvTransposeGeometry:
+    """Return the geometry of a transposed convolution of rank 1, 2 or 3 from shapes alone; no data is needed.
+
+    Args:
+        input_shape: [batch, *in_sizes, in_channels], or that in ``data_format`` order.
+        filters_shape: [*filter_sizes, out_channels / groups, in_channels].
+        output_shape: one of the shapes whose forward convolution gives the input's size, or None for a
+            default, as in `conv2d_transpose_geometry`.
+        strides: as in `conv_geometry`.
+        padding: that of the forward convolution, as in `conv_geometry`.
+        data_format: as in `conv_geometry`.
+        dilations: as strides; 1, or None, means none.
+        output_padding: an int or one for each axis, added at the end; for VALID or explicit padding only.
+
+    Returns:
+        A `ConvTransposeGeometry`, which prints as its derivation.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid; the message lists the legal sizes.
+
+    Source: tensorflow/core/framework/common_shape_fns.cc and core/kernels/conv_grad_shape_utils.cc.
+
+    >>> conv_transpose_geometry((1, 8, 1), (3, 1, 1), strides=2).output_shape
+    (1, 16, 1)
+    >>> conv_transpose_geometry((1, 8, 1), (3, 1, 1), strides=2).legal_output_shapes
+    ((1, 15, 1), (1, 16, 1))
+    """
+    if unknown:
+        refuse_unknown(conv_transpose_geometry, unknown)
+    given, layout = _of_any_rank(input_shape, data_format)
+    return _transposed(
+        given, filters_shape, output_shape, strides, padding, layout, dilations, output_padding
+    )
+
+
 @hide_unknown
 def conv2d_geometry(
     input_shape: Sequence[int],
@@ -715,7 +860,7 @@ def conv2d_geometry(
     data_format: str = "NHWC",
     dilations: Any = None,
     **unknown: Never,
-) -> Conv2DGeometry:
+) -> ConvGeometry:
     """Return the geometry of a `conv2d` call from shapes alone; no data is needed.
 
     Args:
@@ -728,7 +873,7 @@ def conv2d_geometry(
         dilations: as strides; 1, or None, means none.
 
     Returns:
-        A `Conv2DGeometry`, which prints as its derivation.
+        A `ConvGeometry`, which prints as its derivation.
 
     Raises:
         ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
@@ -750,15 +895,8 @@ def conv2d_geometry(
     """
     if unknown:
         refuse_unknown(conv2d_geometry, unknown)
-    data_format = check_data_format(data_format)
-    geometry = forward_geometry(
-        to_nhwc(normalize_shape(input_shape, "input"), data_format),
-        normalize_shape(filters_shape, "filters"),
-        normalize_pair(strides, "strides", data_format),
-        normalize_padding(padding, data_format),
-        normalize_pair(dilations, "dilations", data_format),
-    )
-    return geometry if data_format == "NHWC" else replace(geometry, data_format=data_format)
+    layout = check_data_format(data_format)
+    return _forward(normalize_shape(input_shape, "input"), filters_shape, strides, padding, layout, dilations)
 
 
 @hide_unknown
@@ -773,7 +911,7 @@ def conv2d_transpose_geometry(
     *,
     output_padding: Any = None,
     **unknown: Never,
-) -> Conv2DTransposeGeometry:
+) -> ConvTransposeGeometry:
     """Return the geometry of a `conv2d_transpose` call from shapes alone; no data is needed.
 
     Args:
@@ -791,7 +929,7 @@ def conv2d_transpose_geometry(
             padding only.
 
     Returns:
-        A `Conv2DTransposeGeometry`, which prints as its derivation.
+        A `ConvTransposeGeometry`, which prints as its derivation.
 
     Raises:
         ValueError, TypeError: if the arguments are invalid; the message lists the legal sizes.
@@ -806,44 +944,84 @@ def conv2d_transpose_geometry(
     """
     if unknown:
         refuse_unknown(conv2d_transpose_geometry, unknown)
-    data_format = check_data_format(data_format)
+    layout = check_data_format(data_format)
     given = normalize_shape(input_shape, "input")
-    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", given[0])
-    forward = transposed_geometry(
-        to_nhwc(given, data_format),
-        normalize_shape(filters_shape, "filters"),
-        None if wanted is None else to_nhwc(wanted, data_format),
-        normalize_pair(strides, "strides", data_format),
-        normalize_padding(padding, data_format),
-        normalize_pair(dilations, "dilations", data_format),
-        None if output_padding is None else normalize_output_padding(output_padding, data_format),
+    return _transposed(
+        given, filters_shape, output_shape, strides, padding, layout, dilations, output_padding
     )
-    if data_format != "NHWC":
-        forward = replace(forward, data_format=data_format)
-    return Conv2DTransposeGeometry(forward)
+
+
+def _of_any_rank(input_shape: Any, data_format: Any) -> tuple[Shape, str]:
+    """Return the shape of an input, which sets the rank, and the layout of its axes."""
+    shape = normalize_shape(input_shape, "input", rank=None)
+    rank = len(shape) - 2
+    return shape, layout_of("input", rank) if data_format is None else check_data_format(data_format, rank)
+
+
+def _forward(
+    shape: Shape, filters_shape: Any, strides: Any, padding: Any, layout: str, dilations: Any
+) -> ConvGeometry:
+    """Return what `conv_geometry` returns; the input's shape and the layout are legal."""
+    geometry = forward_geometry(
+        to_nhwc(shape, layout),
+        normalize_shape(filters_shape, "filters", rank=len(shape) - 2),
+        normalize_pair(strides, "strides", layout),
+        normalize_padding(padding, layout),
+        normalize_pair(dilations, "dilations", layout),
+    )
+    return geometry if geometry.data_format == layout else replace(geometry, data_format=layout)
+
+
+def _transposed(
+    given: Shape,
+    filters_shape: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any,
+    layout: str,
+    dilations: Any,
+    output_padding: Any,
+) -> ConvTransposeGeometry:
+    """Return what `conv_transpose_geometry` returns; the input's shape and the layout are legal."""
+    rank = len(given) - 2
+    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", given[0], rank)
+    forward = transposed_geometry(
+        to_nhwc(given, layout),
+        normalize_shape(filters_shape, "filters", rank=rank),
+        None if wanted is None else to_nhwc(wanted, layout),
+        normalize_pair(strides, "strides", layout),
+        normalize_padding(padding, layout),
+        normalize_pair(dilations, "dilations", layout),
+        None if output_padding is None else normalize_output_padding(output_padding, layout),
+    )
+    if forward.data_format != layout:
+        forward = replace(forward, data_format=layout)
+    return ConvTransposeGeometry(forward)
 
 
 @lru_cache(maxsize=4096)
 def forward_geometry(
     input_shape: Shape,
     filters_shape: Shape,
-    strides: Pair,
+    strides: Shape,
     padding: Padding,
-    dilations: Pair,
+    dilations: Shape,
     filters_name: str = "filters",
-) -> Conv2DGeometry:
-    """Return what `conv2d_geometry` returns, from normalised arguments and NHWC shapes; cached.
+) -> ConvGeometry:
+    """Return what `conv_geometry` returns, from normalised arguments and shapes with channels last; cached.
 
     ``filters_name`` is the argument that an error names: a filter gradient has ``filter_sizes``.
     """
-    batch, in_rows, in_cols, in_channels = input_shape
-    filter_rows, filter_cols, filter_depth, out_channels = filters_shape
-    _check_filter_sizes(filter_rows, filter_cols, filters_name)
-    groups = _groups(in_channels, filter_depth, out_channels, filters_name)
+    batch, *in_sizes, in_channels = input_shape
+    *filter_sizes, filter_depth, out_channels = filters_shape
+    _check_filter_sizes(filter_sizes, filters_name)
+    groups = _groups(in_channels, filters_shape, filters_name)
     mode, pads = padding
-    rows = forward_axis("rows", in_rows, filter_rows, strides[0], dilations[0], mode, pads[0])
-    cols = forward_axis("cols", in_cols, filter_cols, strides[1], dilations[1], mode, pads[1])
-    return Conv2DGeometry(batch, rows, cols, in_channels, out_channels, groups)
+    facts = AXES[-len(in_sizes) :], in_sizes, filter_sizes, strides, dilations, pads
+    axes = tuple(
+        forward_axis(name, n, k, s, d, mode, pair) for name, n, k, s, d, pair in zip(*facts, strict=True)
+    )
+    return ConvGeometry(batch, axes, in_channels, out_channels, groups)
 
 
 @lru_cache(maxsize=4096)
@@ -851,89 +1029,89 @@ def transposed_geometry(
     input_shape: Shape,
     filters_shape: Shape,
     output_shape: Shape | None,
-    strides: Pair,
+    strides: Shape,
     padding: Padding,
-    dilations: Pair,
-    output_padding: Pair | None,
-) -> Conv2DGeometry:
-    """Return the ``forward`` of `conv2d_transpose_geometry`, from normalised arguments; cached."""
-    batch, in_rows, in_cols, in_channels = input_shape
-    filter_rows, filter_cols, filter_depth, filter_inputs = filters_shape
-    _check_filter_sizes(filter_rows, filter_cols)
+    dilations: Shape,
+    output_padding: Shape | None,
+) -> ConvGeometry:
+    """Return the ``forward`` of `conv_transpose_geometry`, from normalised arguments; cached."""
+    batch, *in_sizes, in_channels = input_shape
+    *filter_sizes, filter_depth, filter_inputs = filters_shape
+    rank = len(in_sizes)
+    _check_filter_sizes(filter_sizes)
     if filter_inputs != in_channels:
+        sizes = ", ".join(f"filter_{name}" for name in AXES[-rank:])
         raise ArgumentError(
-            f"filters must be [filter_rows, filter_cols, out_channels, in_channels] with in_channels "
+            f"filters must be [{sizes}, out_channels, in_channels] with in_channels "
             f"= {in_channels}, the input's channels; got {list(filters_shape)}"
         )
-    out_channels = filter_depth if output_shape is None else output_shape[3]
-    groups = _transposed_groups(out_channels, filter_depth, in_channels)
+    out_channels = filter_depth if output_shape is None else output_shape[-1]
+    groups = _transposed_groups(out_channels, filters_shape)
     if output_shape is not None and output_shape[0] != batch:
         raise ArgumentError(f"output_shape batch must be {batch}, the input's; got {output_shape[0]}")
     if output_padding is not None:
         _check_output_padding(output_padding, output_shape, strides, padding, dilations)
     mode, pads = padding
-    want_rows, want_cols = (None, None) if output_shape is None else output_shape[1:3]
-    more_rows, more_cols = (None, None) if output_padding is None else output_padding
-    rows = _transposed_axis(
-        "rows", in_rows, filter_rows, strides[0], dilations[0], mode, pads[0], want_rows, more_rows
-    )
-    cols = _transposed_axis(
-        "cols", in_cols, filter_cols, strides[1], dilations[1], mode, pads[1], want_cols, more_cols
-    )
-    return Conv2DGeometry(batch, rows, cols, out_channels, in_channels, groups)
+    none: tuple[int | None, ...] = (None,) * rank
+    wanted = none if output_shape is None else output_shape[1:-1]
+    facts = AXES[-rank:], in_sizes, filter_sizes, strides, dilations, pads, wanted, output_padding or none
+    axes = tuple(_transposed_axis(mode, *each) for each in zip(*facts, strict=True))
+    return ConvGeometry(batch, axes, out_channels, in_channels, groups)
 
 
-def _check_filter_sizes(filter_rows: int, filter_cols: int, name: str = "filters") -> None:
-    """Raise if the filter has no rows or no columns."""
-    if filter_rows < 1 or filter_cols < 1:
-        raise ArgumentError(
-            f"{name} must have at least one row and one column; got {filter_rows} x {filter_cols}"
-        )
+def _check_filter_sizes(sizes: Sequence[int], name: str = "filters") -> None:
+    """Raise if the filter has no cells on some axis."""
+    if min(sizes) < 1:
+        one = listed(("one plane", "one row", "one column")[-len(sizes) :], "and")
+        raise ArgumentError(f"{name} must have at least {one}; got {' x '.join(map(str, sizes))}")
 
 
-def _groups(in_channels: int, filter_depth: int, out_channels: int, name: str) -> int:
+def _groups(in_channels: int, filters_shape: Shape, name: str) -> int:
     """Return the groups of a forward convolution, the ratio of the channels as in TensorFlow."""
+    *sizes, filter_depth, out_channels = filters_shape
     if in_channels == filter_depth:
         return 1
-    shape = "filters.shape" if name == "filters" else name
+    shape, rank = "filters.shape" if name == "filters" else name, len(sizes)
     if filter_depth < 1 or in_channels % filter_depth or in_channels == 0:
         raise ArgumentError(
-            f"{shape}[2] must be the input's {count(in_channels, 'channel')}, or divide them (groups); "
+            f"{shape}[{rank}] must be the input's {count(in_channels, 'channel')}, or divide them (groups); "
             f"got {filter_depth}"
         )
     groups = in_channels // filter_depth
     if out_channels % groups:
         raise ArgumentError(
-            f"{shape}[3] must be a multiple of the {count(groups, 'group')} (input channels {in_channels} "
-            f"/ {shape}[2] {filter_depth}); got {out_channels}"
+            f"{shape}[{rank + 1}] must be a multiple of the {count(groups, 'group')} (input channels "
+            f"{in_channels} / {shape}[{rank}] {filter_depth}); got {out_channels}"
         )
     return groups
 
 
-def _transposed_groups(out_channels: int, filter_depth: int, in_channels: int) -> int:
+def _transposed_groups(out_channels: int, filters_shape: Shape) -> int:
     """Return the groups of a transposed convolution."""
+    *sizes, filter_depth, in_channels = filters_shape
     if out_channels == filter_depth:
         return 1
+    depth = f"filters.shape[{len(sizes)}]"
     if filter_depth < 1 or out_channels % filter_depth or out_channels == 0:
         raise ArgumentError(
-            f"output_shape channels must be {filter_depth} (filters.shape[2]) or a multiple of it "
-            f"(groups); got {out_channels}"
+            f"output_shape channels must be {filter_depth} ({depth}) or a multiple of it (groups); "
+            f"got {out_channels}"
         )
     groups = out_channels // filter_depth
     if in_channels % groups:
         raise ArgumentError(
-            f"output_shape channels {out_channels} / filters.shape[2] {filter_depth} gives {groups} "
+            f"output_shape channels {out_channels} / {depth} {filter_depth} gives {groups} "
             f"groups, which must divide the input's channels; got {in_channels}"
         )
     return groups
 
 
 def _check_output_padding(
-    output_padding: Pair,
+    output_padding: Shape,
     output_shape: Shape | None,
-    strides: Pair,
+    strides: Shape,
     padding: Padding,
-    dilations: Pair,
+    dilations: Shape,
 ) -> None:
     """Raise if ``output_padding`` is out of range or does not go with the other arguments."""
     if output_shape is not None:
@@ -946,7 +1124,8 @@ def _check_output_padding(
             f"output_padding needs VALID or explicit padding; got {output_padding} with "
             f"{padding[0]} (give output_shape instead)"
         )
-    for axis, extra, s, d in zip(("rows", "cols"), output_padding, strides, dilations, strict=True):
+    names = AXES[-len(strides) :]
+    for axis, extra, s, d in zip(names, output_padding, strides, dilations, strict=True):
         if not 0 <= extra < max(s, d):
             raise ArgumentError(
                 f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride "

@@ -27,6 +27,7 @@ from .errors import ArgumentError, brief
 
 __all__ = [
     "ANY_RANK",
+    "AXES",
     "FILTER_GRADIENT",
     "FORWARD",
     "INPUT_GRADIENT",
@@ -39,13 +40,26 @@ __all__ = [
     "Kind",
     "Op",
     "kind_of",
+    "layout_of",
 ]
 
 Cell = tuple[int, ...]
 
 ROLES = ("input", "filters", "output")
-# the axes of each role, as backends have them
-LAYOUTS = MappingProxyType({"input": "NHWC", "filters": "HWIO", "output": "NHWC"})
+AXES = ("depth", "rows", "cols")  # a convolution of rank 1, 2 or 3 has the last ones of these
+
+
+def layout_of(role: str, rank: int) -> str:
+    """Return the letters of the axes of a role's array, as backends have it, for 1, 2 or 3 spatial axes.
+
+    >>> [layout_of(role, rank) for role in ("input", "filters") for rank in (1, 2, 3)]
+    ['NWC', 'NHWC', 'NDHWC', 'WIO', 'HWIO', 'DHWIO']
+    """
+    axes = "DHW"[-rank:]
+    return f"{axes}IO" if role == "filters" else f"N{axes}C"
+
+
+LAYOUTS = MappingProxyType({role: layout_of(role, 2) for role in ROLES})
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)  # three objects, compared by identity: a quick key
@@ -212,7 +226,7 @@ ANY_RANK: dict[str, Op] = {
 
 
 class CellNames(Protocol):
-    """How a caller numbers the cells of arrays that a backend has in NHWC and HWIO.
+    """How a caller numbers the cells of arrays that a backend has in NHWC and HWIO, or those of another rank.
 
     ``role`` is the array's role in the law. A cell of the padding has a name too.
     """
@@ -238,9 +252,8 @@ class CellNames(Protocol):
 class DepthwiseCells:
     """The cells of a depthwise call, which is a convolution with groups = in_channels.
 
-    A backend's filter is [filter_rows, filter_cols, 1, in_channels * multiplier], the caller's
-    [filter_rows, filter_cols, in_channels, multiplier]: out channel
-    c * multiplier + q is filter [:, :, c, q].
+    A backend's filter is [*filter_sizes, 1, in_channels * multiplier], the caller's
+    [*filter_sizes, in_channels, multiplier]: out channel c * multiplier + q is filter [..., c, q].
 
     Attributes:
         shapes: the shape of the array of each role, the filters' as the caller has them.
@@ -272,20 +285,20 @@ class DepthwiseCells:
         """
         if role != "filters":
             return cell
-        row, col, _, o = cell
-        return row, col, *divmod(o, self.shapes["filters"][3])
+        *taps, _, o = cell
+        return *taps, *divmod(o, self.shapes["filters"][-1])
 
     def find(self, role: str, cell: Cell) -> Cell:
         """Return the backend's cell: the inverse of `name`."""
         if role != "filters":
             return cell
-        row, col, channel, q = cell
-        return row, col, 0, channel * self.shapes["filters"][3] + q
+        *taps, channel, q = cell
+        return *taps, 0, channel * self.shapes["filters"][-1] + q
 
     def layout(self, role: str) -> str:
         """Return the letters of the caller's axes; M is the channel multiplier."""
-        return LAYOUTS[role].replace("IO", "IM")
+        return layout_of(role, len(self.shapes["filters"]) - 2).replace("IO", "IM")
 
     def shape(self, role: str) -> Cell:
-        """Return the shape of the caller's array, images as NHWC."""
+        """Return the shape of the caller's array, images with their channels last."""
         return self.shapes[role]

@@ -19,7 +19,7 @@ from .devices import override_of
 from .dispatch import compute
 from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, plain, refuse_unknown
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry
-from .kinds import ANY_RANK, FORWARD, OPS, Op
+from .kinds import ANY_RANK, OPS, Op
 
 __all__ = [
     "conv2d",
@@ -787,15 +787,18 @@ def _resolver_of(op: Op) -> Callable[..., Call]:
     return resolved
 
 
-_TABLE = {op: globals()[op.name] for op in sorted(OPS.values(), key=lambda op: op.is_gradient)}
+# each entry of the table of ops, and its function
+FUNCTIONS: dict[Op, Callable[..., Any]] = {
+    op: globals()[op.name] for op in sorted(OPS.values(), key=lambda op: op.is_gradient)
+}
 RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
-    function: _resolver_of(op) for op, function in _TABLE.items()
+    function: _resolver_of(op) for op, function in FUNCTIONS.items()
 }
 
 # gradient op -> the op that it is the gradient of
 FORWARD_OF: dict[Callable[..., Any], Callable[..., Any]] = {
     gradient: function
-    for op, gradient in _TABLE.items()
-    for forward, function in _TABLE.items()
-    if op.is_gradient and forward.kind is FORWARD and forward.depthwise is op.depthwise
+    for op, gradient in FUNCTIONS.items()
+    for forward, function in FUNCTIONS.items()
+    if op.is_gradient and forward.kind.gathers and forward.depthwise is op.depthwise
 }

@@ -21,12 +21,11 @@ from .backends import TABLE
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
 from .dispatch import Call, Kernel, PreparedCall
 from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
-from .kinds import OPS
 from .tables import size
 
 __all__ = ["Plan", "plan"]
 
-_PLANNED = [op for op in nn_ops.RESOLVERS if OPS[op.__name__].kind.second == "filters"]
+_PLANNED = [function for op, function in nn_ops.FUNCTIONS.items() if op.kind.second == "filters"]
 
 
 class Plan(PreparedCall):

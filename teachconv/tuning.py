@@ -371,8 +371,7 @@ def _halved(g: Conv2DGeometry) -> Conv2DGeometry:
     groups = sizes["groups"]
     return replace(
         g,
-        rows=_first_outputs(g.rows, sizes["rows"]),
-        cols=_first_outputs(g.cols, sizes["cols"]),
+        axes=(_first_outputs(g.rows, sizes["rows"]), _first_outputs(g.cols, sizes["cols"])),
         in_channels=groups * sizes["ins"],
         out_channels=groups * sizes["outs"],
         groups=groups,

@@ -31,7 +31,9 @@ def test_a_volume_by_hand():
     w = np.ones((2, 2, 2, 1, 1), "int32")
     for backend in BACKENDS:
         assert tc.convolution(x, w, backend=backend).ravel().tolist() == [3333]
-        same = tc.convolution(x, w, padding="SAME", backend=backend)  # pads behind: the last sums are the shortest
+        same = tc.convolution(
+            x, w, padding="SAME", backend=backend
+        )  # pads behind: the last sums are the shortest
         assert same.ravel().tolist() == [3333, 3030, 3300, 3000, 2222, 2020, 2200, 2000]
 
 
@@ -81,7 +83,11 @@ def test_numpy_equals_the_reference_and_the_gradients_are_adjoint(
 
 
 def test_two_axes_are_conv2d_bit_for_bit():
-    x, w, b = make_array((2, 7, 6, 4), "float32"), make_array((3, 2, 2, 6), "float32"), make_array((6,), "float32")
+    x, w, b = (
+        make_array((2, 7, 6, 4), "float32"),
+        make_array((3, 2, 2, 6), "float32"),
+        make_array((6,), "float32"),
+    )
     y = tc.conv2d(x, w, (2, 1), "SAME", bias=b)
     assert tc.convolution(x, w, (2, 1), "SAME", bias=b).tobytes() == y.tobytes()
     dx = tc.conv2d_backprop_input(x.shape, w, y, (2, 1), "SAME")
@@ -110,7 +116,10 @@ X, W = np.ones((1, 4, 2), "float32"), np.ones((3, 2, 5), "float32")
     ("arguments", "message"),
     [
         ({"filters": W[None]}, r"filters must have 3 axes, \[cols, in, out\]; got shape \[1, 3, 2, 5\]"),
-        ({"input": X[0]}, r"input must have 3, 4 or 5 axes, \[batch, \*sizes, channels\]; got shape \[4, 2\]"),
+        (
+            {"input": X[0]},
+            r"input must have 3, 4 or 5 axes, \[batch, \*sizes, channels\]; got shape \[4, 2\]",
+        ),
         ({"strides": (1, 2)}, r"strides must be an int, \(cols,\) or 3 ints in NWC order; got \(1, 2\)"),
         ({"padding": (1, 2)}, r"padding must be .* \(\(left, right\),\) or 3 pairs"),
         ({"data_format": "NHWC"}, 'data_format must be "NWC" or "NCW"; got \'NHWC\''),
@@ -123,5 +132,7 @@ def test_errors_name_the_argument_and_the_axis(arguments, message):
 
 
 def test_what_a_gradient_is_given_has_the_shape_of_the_output():
-    with pytest.raises(ValueError, match=r"out_backprop must have shape \[1, 2, 5\], that of convolution's output"):
+    with pytest.raises(
+        ValueError, match=r"out_backprop must have shape \[1, 2, 5\], that of convolution's output"
+    ):
         tc.convolution_backprop_filter(X, W.shape, np.ones((1, 3, 5), "float32"))

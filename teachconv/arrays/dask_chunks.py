@@ -261,7 +261,7 @@ def call_of_part(
         second: the filters, or for a filter gradient the chunk of out_backprop in the caller's layout.
         bias: [out_channels], or None.
     """
-    geometry, _, _ = slab(job.geometry, job.role, *part)
+    geometry, _ = slab(job.geometry, job.role, part[0], part[1:])
     kind = job.op.kind
     if kind.sums_images:
         shape, layout, second = geometry.filters_shape, "HWIO", job.nhwc(second)

@@ -120,7 +120,7 @@ class LazyCall:
             return replace(self.call, first=job.nhwc(first), second=job.nhwc(second)), cell
         n, row, col, _ = cell
         part = (1, (row, row + 1), (col, col + 1))
-        geometry, rows, cols = slab(job.geometry, role, *part)
+        geometry, (rows, cols) = slab(job.geometry, role, part[0], part[1:])
         own, other = (n, row, col, 0), (n, rows[0], cols[0], 0)
         load = (rows, cols) if role == kind.result else part[1:]
         found = Call(

@@ -258,6 +258,11 @@ def get(name: Any) -> ModuleType:
     return _ready[name]
 
 
+def ranks_of(module: Any) -> tuple[int, ...]:
+    """Return over how many axes a backend can convolve: its ``RANKS``; two where it says nothing."""
+    return getattr(module, "RANKS", (2,))
+
+
 def is_own(module: ModuleType) -> bool:
     """Return whether a module is a backend of the table."""
     return module in _ready.values()
@@ -366,7 +371,7 @@ def blocks(geometry: Conv2DGeometry, places: int) -> Iterator[Block]:
     for images, row_part, col_part in product(*parts):
         rows, row_read = _part(geometry.rows, row_part)
         cols, col_read = _part(geometry.cols, col_part)
-        part = replace(geometry, batch=images[1] - images[0], rows=rows, cols=cols)
+        part = replace(geometry, batch=images[1] - images[0], axes=(rows, cols))
         inputs, outputs = (images, row_read, col_read), (images, row_part, col_part)
         yield Block(part, tuple(starmap(slice, inputs)), tuple(starmap(slice, outputs)))
 

@@ -106,7 +106,7 @@ def _show(title: str, *things: object) -> None:
     show(f"{title}\n{'-' * len(title)}", *things, "")
 
 
-def _sides(padding: tuple[tuple[int, int], tuple[int, int]]) -> str:
+def _sides(padding: tuple[tuple[int, int], ...]) -> str:
     """The padding in words."""
     (top, bottom), (left, right) = padding
     rows = f"{count(top, 'row')} above and {count(bottom, 'row')} below"

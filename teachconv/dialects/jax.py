@@ -171,7 +171,7 @@ def _conv_general_dilated(
             f"lhs_dilation {stuffing} with window_strides 1: a transposed convolution of stride {stuffing}; "
             "its filter is rhs flipped, in and out exchanged"
         )
-        geometry = Conv2DGeometry(batch, axes[0], axes[1], outs, width, groups)
+        geometry = Conv2DGeometry(batch, tuple(axes), outs, width, groups)
         return ConvCall(
             function,
             OPS["conv2d_transpose"],
@@ -188,7 +188,7 @@ def _conv_general_dilated(
             f"zeros are inserted between the cells first, {i_rows} x {i_cols} becomes "
             f"{axes[0].in_size} x {axes[1].in_size}"
         )
-    geometry = Conv2DGeometry(batch, axes[0], axes[1], width, outs, groups)
+    geometry = Conv2DGeometry(batch, tuple(axes), width, outs, groups)
     return ConvCall(
         function,
         OPS["conv2d"],
@@ -290,7 +290,7 @@ def _conv_transpose(
         raise ArgumentError(f"rhs must have at least one row and one column; got shape {list(rhs)}")
     rule, pads = _transposed_rule(padding, steps_of, truth(use_consistent_padding, "use_consistent_padding"))
     pads = layouts.ordered(pads)
-    rows, cols = (
+    axes = tuple(
         _transposed_axis(rule, *facts)
         for facts in zip(in_sizes, sizes, steps_of, dilations, pads, strict=True)
     )
@@ -299,7 +299,7 @@ def _conv_transpose(
         if transpose_kernel
         else "flipped in rows and columns, in and out exchanged"
     )
-    geometry = Conv2DGeometry(n, rows, cols, outs, channels, 1)
+    geometry = Conv2DGeometry(n, axes, outs, channels, 1)
     return ConvCall(
         "jax.conv_transpose",
         OPS["conv2d_transpose"],

@@ -102,7 +102,7 @@ def _conv_transpose(
         _transposed_axis(mode, *facts)
         for facts in zip(("rows", "cols"), in_sizes, sizes, steps, dilations, extra, strict=True)
     )
-    geometry = Conv2DGeometry(n, rows, cols, outs, channels, 1)
+    geometry = Conv2DGeometry(n, (rows, cols), outs, channels, 1)
     text = ("filter: as TensorFlow's, [rows, cols, out, in]",)
     return ConvCall(
         "keras.conv_transpose", OPS["conv2d_transpose"], geometry, layout, "HWOI", layout, steps=text

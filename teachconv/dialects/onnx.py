@@ -158,7 +158,7 @@ def _conv_transpose(
         _transposed_axis(auto_pad, *facts)
         for facts in zip(("rows", "cols"), in_sizes, sizes, step, spread, both, extra, wanted, strict=True)
     )
-    geometry = Conv2DGeometry(n, rows, cols, depth * groups, in_channels, groups)
+    geometry = Conv2DGeometry(n, (rows, cols), depth * groups, in_channels, groups)
     steps = ["filter: W.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip"]
     if any(r >= s for r, s in zip(extra, step, strict=True)):
         steps.append(

@@ -5,6 +5,7 @@ The functions themselves are `teachconv.conv2d` and its relatives, which take Te
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .. import nn_ops
@@ -24,14 +25,7 @@ _BIAS = Operand("bias", "bias")
 
 def _plain(geometry: Conv2DGeometry) -> Conv2DGeometry:
     """Return the geometry in NHWC, as backends see it."""
-    return Conv2DGeometry(
-        geometry.batch,
-        geometry.rows,
-        geometry.cols,
-        geometry.in_channels,
-        geometry.out_channels,
-        geometry.groups,
-    )
+    return replace(geometry, data_format="")
 
 
 def _conv2d(

@@ -152,7 +152,7 @@ def _conv_transpose2d(
     )
     outs = depth * groups
     check_bias(bias, outs)
-    geometry = Conv2DGeometry(n, rows, cols, outs, in_channels, groups)
+    geometry = Conv2DGeometry(n, (rows, cols), outs, in_channels, groups)
     steps = ["filter: weight.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip"]
     if any(r >= s for r, s in zip(extra, strides, strict=True)):
         steps.append("output_padding is not below the stride: TensorFlow allows no output_shape this large")

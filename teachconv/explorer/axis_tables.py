@@ -108,8 +108,7 @@ def part_call(call: Call, part: Part) -> tuple[Call, tuple[slice, ...]]:
     geometry = replace(
         g,
         batch=len(part.images),
-        rows=rows,
-        cols=cols,
+        axes=(rows, cols),
         in_channels=len(channels) if transposed else g.in_channels,
         out_channels=g.out_channels if transposed else len(channels),
     )

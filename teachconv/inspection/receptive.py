@@ -258,7 +258,7 @@ def receptive_field(
     return ReceptiveField(tuple(layers), tuple(names))
 
 
-def _from_words(layer: Any, where: str, size: tuple[int, int]) -> Geometry:
+def _from_words(layer: Any, where: str, size: tuple[int, ...]) -> Geometry:
     """Return the geometry of a layer given as (layer, size, stride, padding, dilation)."""
     if isinstance(layer, str) or not isinstance(layer, Sequence) or not 2 <= len(layer) <= 5:
         raise ArgumentTypeError(

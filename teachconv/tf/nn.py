@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import normalize_pair
+from ..arguments import check_data_format, normalize_pair
 from ..errors import ArgumentError, brief
 from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
@@ -168,7 +168,7 @@ def convolution(
     >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 2])).shape
     TensorShape([1, 2, 2, 2])
     """
-    layout = "NHWC" if data_format is None else data_format
+    layout = check_data_format("NHWC" if data_format is None else data_format)
     steps = normalize_pair(strides, "strides", layout)
     if max(steps) > 1 and max(normalize_pair(dilations, "dilations", layout)) > 1:
         raise ArgumentError(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Pads, Pair
+from ..arguments import Pads
 from ..dialects.calls import ConvCall
 from .target_calls import NO_PADS, TargetCall, filter_letters, is_input_gradient, is_transposed, mixed
 
@@ -178,7 +178,7 @@ def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     return lines + _transpose("x", layout, target.layout)
 
 
-def _stuffing_lines(steps: Pair, why: str) -> list[str]:
+def _stuffing_lines(steps: tuple[int, ...], why: str) -> list[str]:
     """Return the lines that put zeros between the cells of x, [batch, rows, cols, channels]."""
     up, left = steps
     sizes = ", ".join(

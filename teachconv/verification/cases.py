@@ -72,10 +72,10 @@ class Case:
             arrays = x, w, self.output_shape
             yield Problem(self._name(""), nn_ops.conv2d_transpose, arrays, common | extra | bias)
             return
-        forward, filters = getattr(nn_ops, self.op), self.filters
+        forward = getattr(nn_ops, self.op)
         input_gradient, filter_gradient = (op for op, of in nn_ops.FORWARD_OF.items() if of is forward)
-        if OPS[self.op].depthwise:
-            filters = grouped_shape(filters, self.input[3], "filters")
+        depthwise = OPS[self.op].depthwise
+        filters = grouped_shape(self.filters, self.input[3], "filters") if depthwise else self.filters
         geometry = conv2d_geometry(self.input, filters, *windows)
         dy = array(geometry.output_shape, "out_backprop")
         bias = self._bias(geometry.out_channels, dtype, data)

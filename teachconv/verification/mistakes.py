@@ -232,7 +232,7 @@ def _moved(call: Call, rows: AxisGeometry, cols: AxisGeometry, code: str, senten
         return
     names = ("pad_top", "pad_left")
     changes = [f"{name} {b} instead of {a}" for name, a, b in zip(names, was, now, strict=True) if a != b]
-    moved = replace(call, geometry=replace(g, rows=rows, cols=cols))
+    moved = replace(call, geometry=replace(g, axes=(rows, cols)))
     yield Mistake(code, f"with {' and '.join(changes)}: {sentence}", moved)
 
 
@@ -250,7 +250,7 @@ def _dilation_mistakes(call: Call) -> Iterator[Mistake]:
 
 
 def _resized(
-    call: Call, code: str, sentence: str, strides: tuple[int, int], dilations: tuple[int, int]
+    call: Call, code: str, sentence: str, strides: tuple[int, ...], dilations: tuple[int, ...]
 ) -> Iterator[Mistake]:
     """The call with other strides and dilations, for each rule by which its padding may have been chosen."""
     for geometry in dict.fromkeys(_geometries(call, strides, dilations).values()):
@@ -279,13 +279,13 @@ def _place(g: Conv2DGeometry) -> tuple[int, ...]:
 
 
 def _geometries(
-    call: Call, strides: tuple[int, int], dilations: tuple[int, int]
+    call: Call, strides: tuple[int, ...], dilations: tuple[int, ...]
 ) -> dict[str, Conv2DGeometry]:
     """The geometry for other strides and dilations, by the rule for its padding."""
     g = call.geometry
     rows = _axes(call, g.rows, strides[0], dilations[0])
     cols = _axes(call, g.cols, strides[1], dilations[1])
-    return {rule: replace(g, rows=rows[rule], cols=cols[rule]) for rule in rows}
+    return {rule: replace(g, axes=(rows[rule], cols[rule])) for rule in rows}
 
 
 def _axes(call: Call, axis: AxisGeometry, stride: int, dilation: int) -> dict[str, AxisGeometry]:

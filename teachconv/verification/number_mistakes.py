@@ -66,7 +66,7 @@ def _padding_values(call: Call) -> Iterator[Mistake]:
         return  # no framework mirrors more than there is
     for mode, words in _PADDINGS.items():
         padded = np.pad(call.first, ((0, 0), rows, cols, (0, 0)), mode)  # type: ignore[call-overload]
-        geometry = replace(g, rows=_in_front(g.rows, rows), cols=_in_front(g.cols, cols))
+        geometry = replace(g, axes=(_in_front(g.rows, rows), _in_front(g.cols, cols)))
         sentence = f"when the padding {words} instead of being zero"
         yield Mistake("padding_values", sentence, replace(call, first=padded, geometry=geometry))
 

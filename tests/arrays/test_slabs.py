@@ -115,7 +115,7 @@ def differing(module, algorithm, kind, geometry, dtype, data, seed, parts=2):
         whole, found = run(first, filters, geometry, algorithm=algorithm, precision=None), []
         for _ in range(parts):
             rows, cols = (a_part(rng, size) for size in whole.shape[1:3])
-            part, (top, bottom), (left, right) = slab(geometry, role, 1, rows, cols)
+            part, ((top, bottom), (left, right)) = slab(geometry, role, 1, (rows, cols))
             read = np.ascontiguousarray(first[:, top:bottom, left:right])
             got = run(read, filters, part, algorithm=algorithm, precision=None)
             if not np.array_equal(bits(got), bits(whole[:, slice(*rows), slice(*cols)])):

@@ -171,7 +171,7 @@ def _windowed(
 ) -> StaticShape:
     """Compute the shape with a legal value for every unknown size, then drop the sizes that depend on one."""
     data_format = c.attrs["data_format"]
-    batch, in_rows, in_cols, in_channels = to_nhwc(shape, data_format)  # type: ignore[arg-type]
+    batch, in_rows, in_cols, in_channels = to_nhwc(shape, data_format)
     filter_rows, filter_cols, depth, outs = filters
     some_depth = 1 if depth is None else depth
     channels = some_depth if in_channels is None else in_channels

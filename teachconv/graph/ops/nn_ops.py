@@ -451,7 +451,7 @@ def _layout(data_format: str | None) -> str:
     return check_data_format("NHWC" if data_format is None else data_format)
 
 
-def _list_of_4(pair: tuple[int, int], data_format: str) -> list[int]:
+def _list_of_4(pair: tuple[int, ...], data_format: str) -> list[int]:
     return [1, 1, *pair] if data_format == "NCHW" else [1, *pair, 1]
 
 

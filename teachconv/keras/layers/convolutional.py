@@ -56,11 +56,11 @@ class _Convolution(Windowed):
             )
 
     @property
-    def kernel_size(self) -> tuple[int, int]:
+    def kernel_size(self) -> tuple[int, ...]:
         """(rows, cols) of the filter."""
         return self.window
 
-    def kernel_shape(self, channels: int) -> tuple[int, int, int, int]:
+    def kernel_shape(self, channels: int) -> tuple[int, ...]:
         """Return the shape of the filter for an input with so many channels."""
         raise NotImplementedError
 
@@ -163,7 +163,7 @@ class Conv2D(_Convolution):
         """Return the number of filters."""
         return self.filters
 
-    def kernel_shape(self, channels: int) -> tuple[int, int, int, int]:
+    def kernel_shape(self, channels: int) -> tuple[int, ...]:
         """Return [rows, cols, in_channels / groups, filters]."""
         if channels % self.groups:
             raise ArgumentError(f"groups {self.groups} must divide the {channels} channels")
@@ -232,7 +232,7 @@ class DepthwiseConv2D(_Convolution):
         """Return depth_multiplier channels for each one of the input."""
         return channels * self.depth_multiplier
 
-    def kernel_shape(self, channels: int) -> tuple[int, int, int, int]:
+    def kernel_shape(self, channels: int) -> tuple[int, ...]:
         """Return [rows, cols, in_channels, depth_multiplier]."""
         return (*self.window, channels, self.depth_multiplier)
 
@@ -309,7 +309,7 @@ class Conv2DTranspose(_Convolution):
         """Return the number of filters."""
         return self.filters
 
-    def kernel_shape(self, channels: int) -> tuple[int, int, int, int]:
+    def kernel_shape(self, channels: int) -> tuple[int, ...]:
         """Return [rows, cols, filters, in_channels]."""
         return (*self.window, self.filters, channels)
 
@@ -345,7 +345,7 @@ class Conv2DTranspose(_Convolution):
         return nn.conv2d_transpose(inputs, self.kernel, sizes, **windows)
 
 
-def _below_strides(output_padding: Any, strides: Pair) -> Pair:
+def _below_strides(output_padding: Any, strides: tuple[int, ...]) -> Pair:
     """Return output_padding as (rows, cols); raise unless each is from 0 to below its stride, as in Keras."""
     extra = pair(output_padding, "output_padding", least=0)
     if any(size >= stride for size, stride in zip(extra, strides, strict=True)):

@@ -17,7 +17,7 @@ class _Pooling(Windowed):
         super().__init__(pool_size, "pool_size", strides, padding, data_format, **more)
 
     @property
-    def pool_size(self) -> tuple[int, int]:
+    def pool_size(self) -> tuple[int, ...]:
         """(rows, cols) of the window."""
         return self.window
 

@@ -73,7 +73,7 @@ class Windowed(Layer):
         if len(shape) != 4:
             axes = "batch, rows, cols, channels" if self.layout == "NHWC" else "batch, channels, rows, cols"
             raise ArgumentError(f"it needs 4 axes ({axes}), not {len(shape)}")
-        return to_nhwc(shape, self.layout)  # type: ignore[arg-type]
+        return to_nhwc(shape, self.layout)
 
 
 def check_padding(padding: Any) -> str:
