@@ -121,7 +121,7 @@ release: release-check
 
 # Record the public names and signatures again, after a change that is meant: git diff shows it.
 public-api: $(EXTENSION)
-	$(BIN)/python tests/recorded/record_public_api.py
+	$(BIN)/python tests/recorders/record_public_api.py
 
 # How much code there is, by folder, or how much more since a commit: make statements SINCE=main
 SINCE ?=
