@@ -28,6 +28,7 @@ from itertools import product
 from math import prod
 from typing import Any, Never
 
+from .argument_types import DataFormat, Ints, PaddingLike, ShapeLike
 from .arguments import (
     Padding,
     Pads,
@@ -708,12 +709,12 @@ class Conv2DTransposeGeometry(_Shared):
 
 @hide_unknown
 def conv2d_geometry(
-    input_shape: Sequence[int],
-    filters_shape: Sequence[int],
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input_shape: ShapeLike,
+    filters_shape: ShapeLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     **unknown: Never,
 ) -> Conv2DGeometry:
     """Return the geometry of a `conv2d` call from shapes alone; no data is needed.
@@ -750,7 +751,7 @@ def conv2d_geometry(
     """
     if unknown:
         refuse_unknown(conv2d_geometry, unknown)
-    data_format = check_data_format(data_format)
+    check_data_format(data_format)
     geometry = forward_geometry(
         to_nhwc(normalize_shape(input_shape, "input"), data_format),
         normalize_shape(filters_shape, "filters"),
@@ -763,15 +764,15 @@ def conv2d_geometry(
 
 @hide_unknown
 def conv2d_transpose_geometry(
-    input_shape: Sequence[int],
-    filters_shape: Sequence[int],
-    output_shape: Sequence[int] | None = None,
-    strides: Any = 1,
-    padding: Any = "SAME",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input_shape: ShapeLike,
+    filters_shape: ShapeLike,
+    output_shape: ShapeLike | None = None,
+    strides: Ints = 1,
+    padding: PaddingLike = "SAME",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     *,
-    output_padding: Any = None,
+    output_padding: Ints | None = None,
     **unknown: Never,
 ) -> Conv2DTransposeGeometry:
     """Return the geometry of a `conv2d_transpose` call from shapes alone; no data is needed.
@@ -806,7 +807,7 @@ def conv2d_transpose_geometry(
     """
     if unknown:
         refuse_unknown(conv2d_transpose_geometry, unknown)
-    data_format = check_data_format(data_format)
+    check_data_format(data_format)
     given = normalize_shape(input_shape, "input")
     wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", given[0])
     forward = transposed_geometry(

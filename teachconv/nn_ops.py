@@ -16,6 +16,7 @@ from typing import Any, Never
 import numpy as np
 
 from . import record
+from .argument_types import ArrayLike, Backend, DataFormat, Ints, PaddingLike, Precision, ShapeLike
 from .arguments import (
     Shape,
     as_array,
@@ -53,18 +54,18 @@ __all__ = [
 
 @hide_unknown
 def conv2d(
-    input: Any,
-    filters: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    bias: Any = None,
-    backend: Any = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -133,18 +134,18 @@ def _conv2d_call(
 
 @hide_unknown
 def depthwise_conv2d(
-    input: Any,
-    filters: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    bias: Any = None,
-    backend: Any = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -199,20 +200,20 @@ def _depthwise_call(
 
 @hide_unknown
 def conv2d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any = None,
-    strides: Any = 1,
-    padding: Any = "SAME",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike | None = None,
+    strides: Ints = 1,
+    padding: PaddingLike = "SAME",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    output_padding: Any = None,
-    bias: Any = None,
-    backend: Any = None,
+    output_padding: Ints | None = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -303,18 +304,18 @@ def _transpose_call(
 
 @hide_unknown
 def conv2d_backprop_input(
-    input_sizes: Any,
-    filters: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input_sizes: ShapeLike,
+    filters: ArrayLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -350,18 +351,18 @@ def conv2d_backprop_input(
 
 @hide_unknown
 def depthwise_conv2d_backprop_input(
-    input_sizes: Any,
-    filters: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input_sizes: ShapeLike,
+    filters: ArrayLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -437,18 +438,18 @@ _depthwise_backprop_input_call = partial(_backprop_input_call, depthwise=True)
 
 @hide_unknown
 def conv2d_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filter_sizes: ShapeLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -484,18 +485,18 @@ def conv2d_backprop_filter(
 
 @hide_unknown
 def depthwise_conv2d_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filter_sizes: ShapeLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -571,7 +572,7 @@ _depthwise_backprop_filter_call = partial(_backprop_filter_call, depthwise=True)
 # ---------------------------------------------------------------------------------------------
 
 
-def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry) -> Any:
+def conv_matrix(filters: ArrayLike, geometry: Conv2DGeometry | Conv2DTransposeGeometry) -> Any:
     """Return the sparse matrix C of the convolution of one image: vec(y) = C vec(x), NHWC in C order.
 
     Args:
