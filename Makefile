@@ -29,7 +29,7 @@ export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
   fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api bench-check \
-  kernels-play
+  kernels-play statements
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -87,7 +87,7 @@ lint: $(VENV)/.dev $(VENV)/.system
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
-	$(BIN)/mypy --strict --follow-imports silent tests/typing/user.py
+	$(PYTEST) -m "" tests/typing  # a user's calls, right and wrong, by mypy and pyright
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
@@ -111,7 +111,6 @@ wheels: $(VENV)/.release
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.
 release-check: $(VENV)/.release
 	$(BIN)/python tests/release.py
-	$(BIN)/pyright --pythonpath $(BIN)/python tests/typing/user.py
 	$(MAKE) check wheels test-minimum
 	$(PYTEST) -m release
 
@@ -121,7 +120,12 @@ release: release-check
 
 # Record the public names and signatures again, after a change that is meant: git diff shows it.
 public-api: $(EXTENSION)
-	$(BIN)/python tests/recorded/record_public_api.py
+	$(BIN)/python tests/recorders/record_public_api.py
+
+# How much code there is, by folder, or how much more since a commit: make statements SINCE=main
+SINCE ?=
+statements:
+	@$(PYTHON) tests/statements.py $(if $(SINCE),--since $(SINCE))
 
 # Two commits on a dozen layers, interleaved in one run: make bench-check BASE=main
 BASE ?= main

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.util.inspect import TypeAliasForwardRef
 
 import teachconv
+from teachconv import argument_types
 
 sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
@@ -66,6 +68,8 @@ autosummary_context = {
 templates_path = ["_templates"]
 autodoc_typehints = "description"  # beside the words of Args and Returns
 autodoc_typehints_description_target = "documented_params"  # no lists of arguments without words
+autodoc_type_aliases = {name: name for name in argument_types.__all__}  # api.rst says what they are
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # as it stands in the signature
 python_use_unqualified_type_names = True
 strip_signature_backslash = True  # or napoleon makes a link of an argument such as from_
 napoleon_numpy_docstring = False
@@ -139,11 +143,11 @@ def leave_out_private_arguments(app, what, name, thing, options, signature, retu
     return re.sub(r"=<[^>]*>", "=...", signature), returned
 
 
-_ANY = ("Any", "~typing.Any")
+_ANY = ("Any", "~typing.Any", "~typing.~P")  # P: the arguments of an op that is itself an argument
 
 
 def tidy_fields(app, domain, kind, content):
-    """Leave out a type that says nothing, Any; and list arguments in the order of the signature."""
+    """Leave out a type that says nothing, such as Any; and list arguments in the order of the signature."""
     signature = [] if content.parent is None else content.parent[0].findall(addnodes.desc_sig_name)
     places = [one.astext().strip("*") for one in signature]
 

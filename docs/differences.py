@@ -17,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "differences.md"
 sys.path.insert(0, str(HERE.parent / "tests"))
-from recorded import snippets  # noqa: E402
+from recorders import snippets  # noqa: E402
 
 INTRO = """# What differs from TensorFlow
 

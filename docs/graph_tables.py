@@ -7,7 +7,6 @@ TensorFlow's runs are recorded in tests/recorded/tensorflow_graph.json; this scr
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -17,40 +16,33 @@ from teachconv import graph as tg
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "examples"))
+sys.path.append(str(HERE.parent / "tests"))
+from recorders import record_tensorflow_graph as script  # noqa: E402
+
 TARGET = HERE / "graph_tables.inc"
 RECORDED = HERE.parent / "tests" / "recorded"
 
 
-def script() -> Any:
-    """Import the script that recorded TensorFlow, for its `build`."""
-    spec = importlib.util.spec_from_file_location("recorded_graph", RECORDED / "record_tensorflow_graph.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def ours(module: Any) -> dict[str, tg.RunMetadata]:
+def ours() -> dict[str, tg.RunMetadata]:
     """Run teachconv on the same graph and return the log of each run."""
     graph = tg.Graph()
     with graph.as_default():
-        module.build(tg)
+        script.build(tg)
     logs = {}
-    for name, (fetches, feeds, on) in module.RUNS.items():
+    for name, (fetches, feeds, on) in script.RUNS.items():
         logs[name] = tg.RunMetadata()
         with tg.Session(graph, tg.ConfigProto(on, on, on, backend="numpy")) as session:
             session.run("init")
-            values = {feed: module.integers(feed, module.FED[feed]) for feed in feeds}
+            values = {feed: script.integers(feed, script.FED[feed]) for feed in feeds}
             session.run(fetches, values, run_metadata=logs[name])
     return logs
 
 
-def run_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module: Any) -> list[str]:
+def run_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata]) -> list[str]:
     """Return a table of the runs: the fetches, the feeds, and how many nodes either runtime ran."""
     lines = ["| run | fetched | fed | nodes TensorFlow ran | nodes teachconv ran | only in teachconv |"]
     lines += ["|---|---|---|---|---|---|"]
-    for name, (fetches, feeds, _) in module.RUNS.items():
+    for name, (fetches, feeds, _) in script.RUNS.items():
         theirs = {node["name"] for node in recorded["runs"][name]["nodes"] if node["op"] != "_Retval"}
         mine = {node.name for node in logs[name].nodes}
         assert theirs <= mine
@@ -60,7 +52,7 @@ def run_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module:
     return lines
 
 
-def node_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata], module: Any) -> list[str]:
+def node_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata]) -> list[str]:
     """Return a table of the run "scores" that compares the nodes one by one."""
     theirs = {node["name"]: node for node in recorded["runs"]["scores"]["nodes"]}
     lines = [
@@ -83,8 +75,8 @@ def fence(text: object) -> list[str]:
 
 def generate() -> str:
     """Return the text of the file."""
-    recorded, module = json.loads((RECORDED / "tensorflow_graph.json").read_text()), script()
-    logs = ours(module)
+    recorded = json.loads((RECORDED / "tensorflow_graph.json").read_text())
+    logs = ours()
     import photo_network
 
     photo = photo_network.run("numpy").metadata
@@ -92,9 +84,9 @@ def generate() -> str:
     parts = [
         ["% written by docs/graph_tables.py: do not edit", ""],
         [f"TensorFlow {recorded['versions']['tensorflow']}, oneDNN {recorded['versions']['oneDNN']}:", ""],
-        run_table(recorded, logs, module),
+        run_table(recorded, logs),
         ["", "The nodes of the first run:", ""],
-        node_table(recorded, logs, module),
+        node_table(recorded, logs),
         ["", "## The photograph network before and after optimisation", ""],
         fence(photo.before),
         ["", "The optimisers made these changes:", ""],

@@ -28,6 +28,7 @@ from itertools import product
 from math import prod
 from typing import Any, Never
 
+from .argument_types import AnyDataFormat, DataFormat, Ints, PaddingLike, ShapeLike
 from .arguments import (
     SIDES,
     Padding,
@@ -753,12 +754,12 @@ Conv2DTransposeGeometry = ConvTransposeGeometry
 
 @hide_unknown
 def conv_geometry(
-    input_shape: Sequence[int],
-    filters_shape: Sequence[int],
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str | None = None,
-    dilations: Any = None,
+    input_shape: ShapeLike,
+    filters_shape: ShapeLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: AnyDataFormat | None = None,
+    dilations: Ints | None = None,
     **unknown: Never,
 ) -> ConvGeometry:
     """Return the geometry of a convolution of rank 1, 2 or 3 from shapes alone; no data is needed.
@@ -806,15 +807,15 @@ def conv_geometry(
 
 @hide_unknown
 def conv_transpose_geometry(
-    input_shape: Sequence[int],
-    filters_shape: Sequence[int],
-    output_shape: Sequence[int] | None = None,
-    strides: Any = 1,
-    padding: Any = "SAME",
-    data_format: str | None = None,
-    dilations: Any = None,
+    input_shape: ShapeLike,
+    filters_shape: ShapeLike,
+    output_shape: ShapeLike | None = None,
+    strides: Ints = 1,
+    padding: PaddingLike = "SAME",
+    data_format: AnyDataFormat | None = None,
+    dilations: Ints | None = None,
     *,
-    output_padding: Any = None,
+    output_padding: Ints | None = None,
     **unknown: Never,
 ) -> ConvTransposeGeometry:
     """Return the geometry of a transposed convolution of rank 1, 2 or 3 from shapes alone; no data is needed.
@@ -853,12 +854,12 @@ def conv_transpose_geometry(
 
 @hide_unknown
 def conv2d_geometry(
-    input_shape: Sequence[int],
-    filters_shape: Sequence[int],
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input_shape: ShapeLike,
+    filters_shape: ShapeLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     **unknown: Never,
 ) -> ConvGeometry:
     """Return the geometry of a `conv2d` call from shapes alone; no data is needed.
@@ -901,15 +902,15 @@ def conv2d_geometry(
 
 @hide_unknown
 def conv2d_transpose_geometry(
-    input_shape: Sequence[int],
-    filters_shape: Sequence[int],
-    output_shape: Sequence[int] | None = None,
-    strides: Any = 1,
-    padding: Any = "SAME",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input_shape: ShapeLike,
+    filters_shape: ShapeLike,
+    output_shape: ShapeLike | None = None,
+    strides: Ints = 1,
+    padding: PaddingLike = "SAME",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     *,
-    output_padding: Any = None,
+    output_padding: Ints | None = None,
     **unknown: Never,
 ) -> ConvTransposeGeometry:
     """Return the geometry of a `conv2d_transpose` call from shapes alone; no data is needed.

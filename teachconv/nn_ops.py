@@ -13,6 +13,16 @@ from typing import Any, Never
 
 import numpy as np
 
+from .argument_types import (
+    AnyDataFormat,
+    ArrayLike,
+    Backend,
+    DataFormat,
+    Ints,
+    PaddingLike,
+    Precision,
+    ShapeLike,
+)
 from .arguments import as_array
 from .calls import Call, resolve
 from .devices import override_of
@@ -44,18 +54,18 @@ __all__ = [
 
 @hide_unknown
 def conv2d(
-    input: Any,
-    filters: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    bias: Any = None,
-    backend: Any = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -110,18 +120,18 @@ def conv2d(
 
 @hide_unknown
 def depthwise_conv2d(
-    input: Any,
-    filters: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    bias: Any = None,
-    backend: Any = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -160,20 +170,20 @@ def depthwise_conv2d(
 
 @hide_unknown
 def conv2d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any = None,
-    strides: Any = 1,
-    padding: Any = "SAME",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike | None = None,
+    strides: Ints = 1,
+    padding: PaddingLike = "SAME",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    output_padding: Any = None,
-    bias: Any = None,
-    backend: Any = None,
+    output_padding: Ints | None = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -227,18 +237,18 @@ def conv2d_transpose(
 
 @hide_unknown
 def conv2d_backprop_input(
-    input_sizes: Any,
-    filters: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input_sizes: ShapeLike,
+    filters: ArrayLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -280,18 +290,18 @@ def conv2d_backprop_input(
 
 @hide_unknown
 def depthwise_conv2d_backprop_input(
-    input_sizes: Any,
-    filters: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input_sizes: ShapeLike,
+    filters: ArrayLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -334,18 +344,18 @@ def depthwise_conv2d_backprop_input(
 
 @hide_unknown
 def conv2d_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filter_sizes: ShapeLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -387,18 +397,18 @@ def conv2d_backprop_filter(
 
 @hide_unknown
 def depthwise_conv2d_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str = "NHWC",
-    dilations: Any = None,
+    input: ArrayLike,
+    filter_sizes: ShapeLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: DataFormat = "NHWC",
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -445,18 +455,18 @@ def depthwise_conv2d_backprop_filter(
 
 @hide_unknown
 def convolution(
-    input: Any,
-    filters: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str | None = None,
-    dilations: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: AnyDataFormat | None = None,
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    bias: Any = None,
-    backend: Any = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -496,20 +506,20 @@ def convolution(
 
 @hide_unknown
 def conv_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any = None,
-    strides: Any = 1,
-    padding: Any = "SAME",
-    data_format: str | None = None,
-    dilations: Any = None,
+    input: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike | None = None,
+    strides: Ints = 1,
+    padding: PaddingLike = "SAME",
+    data_format: AnyDataFormat | None = None,
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    output_padding: Any = None,
-    bias: Any = None,
-    backend: Any = None,
+    output_padding: Ints | None = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -546,18 +556,18 @@ def conv_transpose(
 
 @hide_unknown
 def convolution_backprop_input(
-    input_sizes: Any,
-    filters: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str | None = None,
-    dilations: Any = None,
+    input_sizes: ShapeLike,
+    filters: ArrayLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: AnyDataFormat | None = None,
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -594,18 +604,18 @@ def convolution_backprop_input(
 
 @hide_unknown
 def convolution_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any = 1,
-    padding: Any = "VALID",
-    data_format: str | None = None,
-    dilations: Any = None,
+    input: ArrayLike,
+    filter_sizes: ShapeLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: AnyDataFormat | None = None,
+    dilations: Ints | None = None,
     name: str | None = None,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     out: np.ndarray | None = None,
     **unknown: Never,
 ) -> np.ndarray:
@@ -644,7 +654,7 @@ def convolution_backprop_filter(
 # ---------------------------------------------------------------------------------------------
 
 
-def conv_matrix(filters: Any, geometry: Conv2DGeometry | Conv2DTransposeGeometry) -> Any:
+def conv_matrix(filters: ArrayLike, geometry: Conv2DGeometry | Conv2DTransposeGeometry) -> Any:
     """Return the sparse matrix C of the convolution of one image: vec(y) = C vec(x), NHWC in C order.
 
     Args:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import backends, dispatch, nn_ops, record, settings
+from .argument_types import ArrayLike, Backend, Precision, ShapeLike
 from .arguments import as_array, check_elements, normalize_shape
 from .backends import TABLE
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
@@ -177,12 +178,12 @@ def _planned_again(
 
 def plan(
     op: Callable[..., Any],
-    filters: Any,
+    filters: ArrayLike,
     *,
-    input_shape: Sequence[int],
-    backend: Any = None,
+    input_shape: ShapeLike,
+    backend: Backend | None = None,
     algorithm: str | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     **kwargs: Any,
 ) -> Plan:
     """Return a callable that computes geometry, algorithm and packed filter once.

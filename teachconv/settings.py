@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from .argument_types import BackendName
 from .errors import ArgumentError, ArgumentTypeError, brief
 
 __all__ = ["get_num_threads", "set_backend", "set_num_threads", "use_backend"]
@@ -104,7 +105,7 @@ def default_backend() -> str | None:
     return blocks[-1]._name if blocks else _process_default
 
 
-def set_backend(name: str | None) -> None:
+def set_backend(name: BackendName | None) -> None:
     """Set the default backend of the whole process, all its threads included.
 
     Blocks of `use_backend` are not affected: a thread that is in one keeps the backend of its block.
@@ -165,7 +166,7 @@ class use_backend:
 
     _is_plain = False  # while `__init__` has not ended, and once a block is entered
 
-    def __init__(self, name: str | None) -> None:
+    def __init__(self, name: BackendName | None) -> None:
         self._name = _checked(name)
         self._is_plain = True
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from . import dispatch, nn_ops, record, tables, tuning_file
+from .argument_types import Backend, File
 from .arguments import integer, real
 from .backends import TABLE, Algorithm
 from .devices import call_on_host, is_on_device, seconds_on_device
@@ -45,7 +46,7 @@ class Measurement:
         over_numpy: how many times as fast as the numpy backend, or 0.
     """
 
-    backend: str
+    backend: Any  # the name of one in the table, which every op takes, or of a module of your own
     algorithm: str
     median: float
     least: float
@@ -102,10 +103,10 @@ class TuningReport(tables.Report, list[Measurement]):
 def autotune(
     op: Callable[..., Any],
     *args: Any,
-    backends: Iterable[Any] | None = None,
+    backends: Iterable[Backend] | Backend | None = None,
     rounds: int = 7,
     seconds: float = 2.0,
-    cache: Any = None,
+    cache: File | None = None,
     **kwargs: Any,
 ) -> TuningReport:
     """Time every algorithm that fits ``op(*args, **kwargs)`` in interleaved rounds.

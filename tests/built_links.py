@@ -137,7 +137,7 @@ def missing_names(folder):
     from sphinx.util.inventory import InventoryFile
 
     record, reference = (
-        module_at("record_public_api", ROOT / "tests/recorded"),
+        module_at("record_public_api", ROOT / "tests/recorders"),
         module_at("public_names", ROOT / "docs"),
     )
     inventory = InventoryFile.loads((folder / "objects.inv").read_bytes(), uri="").data

@@ -3,7 +3,6 @@
 After a change that is meant: make public-api. docs/reliability.md says what may change in which version.
 """
 
-import importlib.util
 import inspect
 import json
 import re
@@ -13,19 +12,13 @@ from pathlib import Path
 
 import built_links
 import pytest
+from recorders import record_public_api as script
 
 import teachconv as tc
 import teachconv.tf as tf
 
 RECORDED = Path(__file__).parent / "recorded"
 reference = built_links.module_at("public_names", RECORDED.parents[1] / "docs")
-
-
-def script():
-    spec = importlib.util.spec_from_file_location("record_public_api", RECORDED / "record_public_api.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def flat(found):
@@ -45,7 +38,7 @@ def test_the_users_program_runs(capsys):
 
 
 def test_the_public_api_is_the_recorded_one():
-    want, got = flat(json.loads((RECORDED / "public_api.json").read_text())), flat(script().public_api())
+    want, got = flat(json.loads((RECORDED / "public_api.json").read_text())), flat(script.public_api())
     if sys.version_info[:2] != (3, 11):  # what classes inherit from Python's own differs between versions
         want, got = ({key: text for key, text in found.items() if not key[2]} for found in (want, got))
     assert sorted(want.keys() - got.keys()) == [], "removed: run make public-api if it is meant"
@@ -54,13 +47,11 @@ def test_the_public_api_is_the_recorded_one():
 
 
 def test_the_record_sees_a_change():
-    module = script()
-
     def one(x, *, axis=1):
         """A function."""
 
-    assert module.signature(one) == "(x, *, axis=1)"
-    assert module.signature(tc.conv2d).startswith("(input, filters, strides=1, padding='VALID', ")
+    assert script.signature(one) == "(x, *, axis=1)"
+    assert script.signature(tc.conv2d).startswith("(input, filters, strides=1, padding='VALID', ")
 
 
 def test_the_package_says_that_it_has_types():

@@ -19,7 +19,7 @@ PACKAGE = Path(tc.__file__).parent
 
 # The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
 ROOMS = """
-    errors
+    argument_types errors
     settings record files kinds tables palette progress
     devices memory
     dtypes

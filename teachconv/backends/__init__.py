@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import record, tables
+from ..argument_types import BackendName
 from ..arguments import Pair
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..errors import ArgumentError, BackendUnavailable, brief, suggestion
@@ -151,7 +152,7 @@ class BackendInfo:
         algorithms: its algorithms.
     """
 
-    name: str
+    name: BackendName
     available: bool
     why_not: str
     dtypes: tuple[str, ...]
@@ -194,7 +195,8 @@ def report() -> BackendReport:
     for name in TABLE:
         problem = why_not(name)
         algorithms = () if problem else import_module(TABLE[name]).ALGORITHMS
-        infos.append(BackendInfo(name, not problem, problem, dtypes_of(algorithms), algorithms))
+        facts = not problem, problem, dtypes_of(algorithms), algorithms
+        infos.append(BackendInfo(name, *facts))  # type: ignore[arg-type]
     return BackendReport(infos)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import base64
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     output, image = path_of(arguments.output, "--output"), photo()
     gray = image.astype(np.float32).mean(axis=2).reshape(1, *image.shape[:2], 1)  # [1, 150, 225, 1]
     sobel = _sobel()
-    edge_call = (gray, sobel, 2, "SAME")
+    edge_call: tuple[Any, ...] = (gray, sobel, 2, "SAME")
     geometry = conv2d_geometry(gray.shape, sobel.shape, 2, "SAME")
     traced = trace(conv2d, *edge_call)  # the first call of the process: it loads the backend
     edges = traced.result  # [1, 75, 113, 2]: how much rows and columns change

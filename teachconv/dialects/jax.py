@@ -7,13 +7,15 @@ the call into a transposed convolution with a flipped filter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Never
+from typing import Any, Literal, NamedTuple, Never, TypeAlias
 
 import numpy as np
 
 from .. import tables
+from ..argument_types import ArrayLike, Backend, Int, Pairs
 from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
@@ -38,6 +40,9 @@ class ConvDimensionNumbers(NamedTuple):
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]
     out_spec: tuple[int, ...]
+
+
+DimensionNumbers: TypeAlias = tuple[str, str, str] | list[str] | tuple[Sequence[int], ...]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -358,17 +363,17 @@ def _transposed_axis(rule: str, i: int, k: int, s: int, d: int, pads: Pair) -> A
 
 @dialect_function("jax.conv_general_dilated", _conv_general_dilated, _LHS, _RHS)
 def conv_general_dilated(
-    lhs: Any,
-    rhs: Any,
-    window_strides: Any,
-    padding: Any,
-    lhs_dilation: Any = None,
-    rhs_dilation: Any = None,
-    dimension_numbers: Any = None,
-    feature_group_count: Any = 1,
-    batch_group_count: Any = 1,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    window_strides: Sequence[Int],
+    padding: Literal["SAME", "SAME_LOWER", "VALID"] | Pairs,
+    lhs_dilation: Sequence[Int] | None = None,
+    rhs_dilation: Sequence[Int] | None = None,
+    dimension_numbers: DimensionNumbers | None = None,
+    feature_group_count: Int = 1,
+    batch_group_count: Int = 1,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Convolve like jax.lax.conv_general_dilated.
@@ -417,16 +422,16 @@ def conv_general_dilated(
 
 @dialect_function("jax.conv_transpose", _conv_transpose, _LHS, _RHS)
 def conv_transpose(
-    lhs: Any,
-    rhs: Any,
-    strides: Any,
-    padding: Any,
-    rhs_dilation: Any = None,
-    dimension_numbers: Any = None,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    strides: Sequence[Int],
+    padding: Literal["SAME", "SAME_LOWER", "VALID"] | Pairs,
+    rhs_dilation: Sequence[Int] | None = None,
+    dimension_numbers: DimensionNumbers | None = None,
     transpose_kernel: bool = False,
     *,
     use_consistent_padding: bool = False,
-    backend: Any = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Apply a transposed convolution like jax.lax.conv_transpose; there are no groups.

@@ -8,11 +8,12 @@ are not the same.
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any, Literal, Never
 
 import numpy as np
 
 from .. import tables
+from ..argument_types import ArrayLike, Backend, Ints
 from ..arguments import Pair, Shape, to_nhwc
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
@@ -145,14 +146,14 @@ def _transposed_axis(mode: str, axis: str, i: int, k: int, s: int, d: int, extra
 
 @dialect_function("keras.conv", _conv, _INPUTS, _KERNEL)
 def conv(
-    inputs: Any,
-    kernel: Any,
-    strides: Any = 1,
-    padding: str = "valid",
-    data_format: str | None = None,
-    dilation_rate: Any = 1,
+    inputs: ArrayLike,
+    kernel: ArrayLike,
+    strides: Ints = 1,
+    padding: Literal["valid", "same", "VALID", "SAME"] = "valid",
+    data_format: Literal["channels_last", "channels_first"] | None = None,
+    dilation_rate: Ints = 1,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Convolve images like keras.ops.conv.
@@ -196,15 +197,15 @@ def conv(
 
 @dialect_function("keras.conv_transpose", _conv_transpose, _INPUTS, _TRANSPOSED)
 def conv_transpose(
-    inputs: Any,
-    kernel: Any,
-    strides: Any = 1,
-    padding: str = "valid",
-    output_padding: Any = None,
-    data_format: str | None = None,
-    dilation_rate: Any = 1,
+    inputs: ArrayLike,
+    kernel: ArrayLike,
+    strides: Ints = 1,
+    padding: Literal["valid", "same", "VALID", "SAME"] = "valid",
+    output_padding: Ints | None = None,
+    data_format: Literal["channels_last", "channels_first"] | None = None,
+    dilation_rate: Ints = 1,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Apply a transposed convolution to images like keras.ops.conv_transpose.

@@ -8,12 +8,14 @@ a dilation, output_padding from the stride up to the dilation, float64. The deri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
-from typing import Any, Never
+from typing import Any, Literal, Never
 
 import numpy as np
 
 from .. import tables
+from ..argument_types import ArrayLike, Backend, Int
 from ..arguments import Pads, Pair, Shape, check_steps, integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
@@ -240,17 +242,17 @@ def _transposed_axis(
 
 @dialect_function("onnx.conv", _conv, _X, _W, _B)
 def conv(
-    X: Any,
-    W: Any,
-    B: Any = None,
+    X: ArrayLike,
+    W: ArrayLike,
+    B: ArrayLike | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: Any = None,
-    group: Any = 1,
-    kernel_shape: Any = None,
-    pads: Any = None,
-    strides: Any = None,
-    backend: Any = None,
+    auto_pad: Literal["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"] = "NOTSET",
+    dilations: Sequence[Int] | None = None,
+    group: Int = 1,
+    kernel_shape: Sequence[Int] | None = None,
+    pads: Sequence[Int] | None = None,
+    strides: Sequence[Int] | None = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Convolve like ONNX's Conv.
@@ -301,19 +303,19 @@ def conv(
 
 @dialect_function("onnx.conv_transpose", _conv_transpose, _X, _W_TRANSPOSED, _B)
 def conv_transpose(
-    X: Any,
-    W: Any,
-    B: Any = None,
+    X: ArrayLike,
+    W: ArrayLike,
+    B: ArrayLike | None = None,
     *,
-    auto_pad: str = "NOTSET",
-    dilations: Any = None,
-    group: Any = 1,
-    kernel_shape: Any = None,
-    output_padding: Any = None,
-    output_shape: Any = None,
-    pads: Any = None,
-    strides: Any = None,
-    backend: Any = None,
+    auto_pad: Literal["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"] = "NOTSET",
+    dilations: Sequence[Int] | None = None,
+    group: Int = 1,
+    kernel_shape: Sequence[Int] | None = None,
+    output_padding: Sequence[Int] | None = None,
+    output_shape: Sequence[Int] | None = None,
+    pads: Sequence[Int] | None = None,
+    strides: Sequence[Int] | None = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Apply a transposed convolution like ONNX's ConvTranspose.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
+from ..argument_types import File
 from ..arguments import as_array, axis_order, check_alike
 from ..devices import to_host
 from ..dtypes import to_dtype
@@ -28,7 +29,7 @@ from .onnx_graph import OnnxGraph, OnnxTensor, check_dtype, import_onnx
 __all__ = ["to_onnx", "write_call", "write_model"]
 
 
-def to_onnx(op: Any, *args: Any, path: Any = None, **arguments: Any) -> Any:
+def to_onnx(op: Any, *args: Any, path: File | None = None, **arguments: Any) -> Any:
     """Return a call, or a model of `teachconv.keras`, as an ONNX model of opset 18.
 
     Args:

@@ -42,7 +42,7 @@ def _conv2d(
 ) -> ConvCall:
     """Resolve a call of conv2d, or of an op with the same geometry."""
     layout = check_data_format(data_format)
-    geometry = _plain(conv2d_geometry(input, filters, strides, padding, layout, dilations))
+    geometry = _plain(conv2d_geometry(input, filters, strides, padding, data_format, dilations))
     check_bias(bias, geometry.out_channels)
     return ConvCall(f"tensorflow.{op}", OPS[op], geometry, layout, letters, layout, bias=bias is not None)
 
@@ -80,7 +80,7 @@ def _transpose(
     """Resolve a call of conv2d_transpose."""
     layout = check_data_format(data_format)
     geometry = conv2d_transpose_geometry(
-        input, filters, output_shape, strides, padding, layout, dilations, output_padding=output_padding
+        input, filters, output_shape, strides, padding, data_format, dilations, output_padding=output_padding
     ).forward
     check_bias(bias, geometry.in_channels)
     return ConvCall(

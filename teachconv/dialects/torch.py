@@ -7,13 +7,15 @@ Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a trans
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from math import isfinite
-from typing import Any, Never
+from typing import Any, Literal, Never
 
 import numpy as np
 
 from .. import tables
+from ..argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
 from ..arguments import Pair, Shape, as_array, check_steps, integer, normalize_shape, real
 from ..devices import array_module, override_of
 from ..dtypes import float_format, is_integer
@@ -236,15 +238,15 @@ def _conv2d_weight(input: Shape, weight_size: Any, **arguments: Any) -> ConvCall
 
 @dialect_function("torch.conv2d", _conv2d, _INPUT, _WEIGHT, _BIAS)
 def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: Any = 1,
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
+    stride: Ints = 1,
+    padding: Literal["same", "valid"] | Ints = 0,
+    dilation: Ints = 1,
+    groups: Int = 1,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Convolve like torch.nn.functional.conv2d.
@@ -290,16 +292,16 @@ def conv2d(
 
 @dialect_function("torch.conv_transpose2d", _conv_transpose2d, _INPUT, _TRANSPOSED, _BIAS)
 def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: Any = 1,
-    dilation: Any = 1,
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: Int = 1,
+    dilation: Ints = 1,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Apply a transposed convolution like torch.nn.functional.conv_transpose2d.
@@ -350,15 +352,15 @@ def conv_transpose2d(
 
 @dialect_function("torch.conv2d_input", _conv2d_input, _WEIGHT, _GRAD_OUTPUT)
 def conv2d_input(
-    input_size: Any,
-    weight: Any,
-    grad_output: Any,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: Any = 1,
+    input_size: ShapeLike,
+    weight: ArrayLike,
+    grad_output: ArrayLike,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    groups: Int = 1,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `conv2d` with respect to its input, like torch.nn.grad.conv2d_input.
@@ -409,15 +411,15 @@ def conv2d_input(
     _GRAD_OUTPUT,
 )
 def conv2d_weight(
-    input: Any,
-    weight_size: Any,
-    grad_output: Any,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: Any = 1,
+    input: ArrayLike,
+    weight_size: ShapeLike,
+    grad_output: ArrayLike,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    groups: Int = 1,
     *,
-    backend: Any = None,
+    backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
     """Return the gradient of `conv2d` with respect to its weight, like torch.nn.grad.conv2d_weight.
@@ -463,7 +465,12 @@ def conv2d_weight(
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> np.ndarray:
+def pad(
+    input: ArrayLike,
+    pad: Sequence[Int],
+    mode: Literal["constant", "reflect", "replicate", "circular"] = "constant",
+    value: float | None = None,
+) -> np.ndarray:
     """Pad rows and columns like torch.nn.functional.pad.
 
     nn.Conv2d pads in this way for its ``padding_mode``: ``nn.Conv2d(..., padding=p,

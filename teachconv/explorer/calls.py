@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
+from ..argument_types import Framework
 from ..translation.translating import translate
 
 __all__ = ["FRAMEWORKS", "PAGE_ARGUMENTS", "calls_of", "page_call", "page_function"]
 
 # what the page offers, by their names
-FRAMEWORKS = {
+FRAMEWORKS: dict[Framework, str] = {
     "tensorflow": "TensorFlow",
     "torch": "PyTorch",
     "jax": "JAX",
@@ -106,7 +107,7 @@ def calls_of(op: Callable[..., Any], args: tuple[Any, ...], arguments: dict[str,
     """
     shapes = tuple(map(_shape, args))
     named = {name: _shape(value) for name, value in nn_ops.without_options(arguments).items()}
-    found = {}
+    found: dict[str, str] = {}
     for name in FRAMEWORKS:
         try:
             made = translate(op, *shapes, to=name, **named)

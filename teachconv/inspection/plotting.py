@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import dispatch, nn_ops, tables, taps
+from ..argument_types import ArrayLike
 from ..arguments import first_of, refuse_masked
 from ..devices import call_on_host, to_host
 from ..dtypes import is_integer
@@ -140,7 +141,7 @@ def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) 
     return windows.figure
 
 
-def diff_heatmap(op: Any, *args: Any, against: Any, ax: Axes = None, n: int = 0, **kwargs: Any) -> Axes:
+def diff_heatmap(op: Any, *args: Any, against: ArrayLike, ax: Axes = None, n: int = 0, **kwargs: Any) -> Axes:
     """Draw where another result differs from the reference's, and by how much of the error bound.
 
     Of each row and column of an image the worst channel is drawn; cells outside the bound carry a cross.

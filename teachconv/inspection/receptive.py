@@ -12,6 +12,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from .. import tables, taps
+from ..argument_types import Ints
 from ..arguments import normalize_pair
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import (
@@ -199,7 +200,7 @@ _NOTE = "offset: the first input row and column that output [0, 0] sees; centre:
 
 
 def receptive_field(
-    geometries: Iterable[Geometry | Sequence[Any]], *, input_size: int | tuple[int, int] = 224
+    geometries: Iterable[Geometry | Sequence[Any]], *, input_size: Ints = 224
 ) -> ReceptiveField:
     """Return the part of the input of a stack of layers that one output cell depends on.
 

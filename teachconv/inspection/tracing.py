@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from itertools import zip_longest
 from math import prod
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from . import marks
 
 __all__ = ["Trace", "arrays_of", "facts_of", "innermost_loops", "loop_text", "place_of", "trace"]
 
+P = ParamSpec("P")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -101,7 +102,7 @@ def _matrix(array: np.ndarray) -> list[str]:
     return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in texts]
 
 
-def trace(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
+def trace(op: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Trace:
     """Run ``op(*args, **kwargs)`` and return its result with every stage of the call.
 
     Nothing runs twice and nothing is simulated: the stages are those of this call.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
+from ..argument_types import ArrayLike, Framework
 from ..arguments import as_array, truth
 from ..devices import contiguous
 from ..dialects.calls import count, groups_to_last
@@ -27,7 +28,13 @@ _FILTERS = {
 }
 
 
-def convert_filters(w: Any, from_: str, to: str, transposed: bool = False, groups: int = 1) -> np.ndarray:
+def convert_filters(
+    w: ArrayLike,
+    from_: Framework | Literal["tensorflow_depthwise"],
+    to: Framework | Literal["tensorflow_depthwise"],
+    transposed: bool = False,
+    groups: int = 1,
+) -> np.ndarray:
     """Return a filter of one framework in the layout of another.
 
     Args:

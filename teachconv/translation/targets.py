@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import nn_ops
+from ..argument_types import Framework
 from ..dialects.calls import FUNCTIONS, ConvCall
 from ..errors import ArgumentError, brief, suggestion
 from .forward import FORWARD
@@ -18,7 +19,7 @@ from .transposed import TRANSPOSED
 
 __all__ = ["TARGETS", "framework", "function_named", "target_call"]
 
-TARGETS = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy")
+TARGETS: tuple[Framework, ...] = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy")
 
 # what people call the frameworks, and the modules that their functions are in
 _ALIASES = {

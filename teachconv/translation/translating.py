@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
+from ..argument_types import Framework
 from ..arguments import truth
 from ..data.seeded import make_array
 from ..dialects.binding import bind_shapes
@@ -215,7 +216,7 @@ class Translation:
 
 
 def translate(
-    function: Callable[..., Any] | str, *args: Any, to: str, any_size: bool = False, **arguments: Any
+    function: Callable[..., Any] | str, *args: Any, to: Framework, any_size: bool = False, **arguments: Any
 ) -> Translation:
     """Translate a call to another framework, as source text that runs.
 

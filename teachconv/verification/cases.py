@@ -61,7 +61,7 @@ class Case:
         x, w = array(self.input, "input"), array(self.filters, "filters")
         common = {"strides": self.strides, "padding": self.padding, "data_format": self.data_format}
         common["dilations"] = self.dilations
-        windows = self.strides, self.padding, "NHWC", self.dilations
+        windows: tuple[Any, ...] = self.strides, self.padding, "NHWC", self.dilations
         geometry: Conv2DGeometry | Conv2DTransposeGeometry
         if OPS[self.op].transposed:
             extra = {"output_padding": self.output_padding}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import backends, dispatch, nn_ops
+from ..argument_types import Backend, DTypeLike
 from ..backends import Algorithm
 from ..dispatch import Call
 from ..dtypes import is_integer, to_dtype
@@ -26,7 +27,7 @@ from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, what_went_
 __all__ = ["check_backend"]
 
 
-def check_backend(module: ModuleType | str, dtypes: Iterable[str] | str | None = None) -> DiffReport:
+def check_backend(module: Backend, dtypes: Iterable[DTypeLike] | DTypeLike | None = None) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
     Every named case and every algorithm is run on normal data and small integers. A few cases are run again

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
+from ..argument_types import ArrayLike, Backend
 from ..arguments import first_of, real, refuse_masked
 from ..backends import Algorithm
 from ..devices import call_on_host, lazy_call, to_host
@@ -173,8 +174,8 @@ class DiffReport(tables.Report):
 def diff(
     op: Callable[..., Any],
     *args: Any,
-    backends: Iterable[Any] | None = None,
-    against: Any = None,
+    backends: Iterable[Backend] | Backend | None = None,
+    against: ArrayLike | Mapping[str, ArrayLike] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,

@@ -1,6 +1,5 @@
 """Every gradient beside TensorFlow's, beside central differences, and in graphs, functions and tapes alike."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recorders import record_tensorflow_gradients as script
 
 import teachconv as tc
 from teachconv.graph.framework.op_def import REGISTRY
@@ -21,19 +21,11 @@ VALUES = np.load(HERE / "tensorflow_gradients.npz")
 UNIT = 2.0**-53
 
 
-def _script():
-    spec = importlib.util.spec_from_file_location("gradients", HERE / "record_tensorflow_gradients.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SCRIPT = _script()
 OURS = {"AddV2": "Add", "VariableV2": "Variable"}  # how TensorFlow's ops are called here
 DILATED = lambda tf, x, w: tf.nn.conv2d(x, w, 1, "SAME", dilations=2)  # noqa: E731
 # TensorFlow on a CPU has no gradient of a dilated convolution, so there is nothing recorded of it
-CASES = SCRIPT.CASES | {"conv2d dilated": (DILATED, (1, 5, 5, 1), (3, 3, 1, 2))}
-SCRIPT.CASES = CASES
+CASES = script.CASES | {"conv2d dilated": (DILATED, (1, 5, 5, 1), (3, 3, 1, 2))}
+script.CASES = CASES
 
 
 def test_was_recorded_with_a_known_version():
@@ -47,7 +39,7 @@ def test_was_recorded_with_a_known_version():
 @pytest.mark.parametrize("name", [name for name in CASES if name != "conv2d dilated"])
 def test_gradients_are_tensorflow_s(name):
     """Within the bound of a sum of 256 products: both sides add at most so many, in their own order."""
-    for index, ours in enumerate(SCRIPT.gradients_of(tg, name)):
+    for index, ours in enumerate(script.gradients_of(tg, name)):
         theirs = VALUES[f"{name}/{index}"]
         bound = bounds.direct(np.abs(theirs) + np.abs(theirs).max(), 256, theirs.dtype)
         assert bounds.judge(ours, theirs, bound).passed
@@ -57,10 +49,10 @@ def weighted_sum(name, inputs):
     """What is differentiated, and the sum of its absolute terms."""
     function = CASES[name][0]
     result = function(tg, *map(tg.constant, inputs)).numpy()
-    terms = SCRIPT.weights_of(result.shape) * result
+    terms = script.weights_of(result.shape) * result
     magnitude = function(tg, *(tg.constant(np.abs(array)) for array in inputs)).numpy()
     return terms.sum(), np.abs(terms).sum() + (
-        np.abs(SCRIPT.weights_of(result.shape)) * np.abs(magnitude)
+        np.abs(script.weights_of(result.shape)) * np.abs(magnitude)
     ).sum()
 
 
@@ -72,8 +64,8 @@ def test_gradients_are_central_differences(name):
     is T(2h) - T(h), about 3 T(h); it is taken whole. Rounding: each f is a sum of products with an error below
     gamma(256) times the sum of their absolute values, four of them divided by 2h.
     """
-    inputs, step = SCRIPT.inputs_of(name), 2.0**-14
-    gradients = SCRIPT.gradients_of(tg, name)
+    inputs, step = script.inputs_of(name), 2.0**-14
+    gradients = script.gradients_of(tg, name)
     rng = np.random.default_rng(7)
     for argument, gradient in enumerate(gradients):
         for cell in rng.choice(gradient.size, min(3, gradient.size), replace=False):
@@ -94,8 +86,8 @@ def test_gradients_are_central_differences(name):
 @pytest.mark.parametrize("name", CASES)
 def test_graph_function_and_tape_agree(name):
     """With placeholders of unknown sizes, too: the same functions run on the same kernels."""
-    function, inputs = CASES[name][0], SCRIPT.inputs_of(name)
-    eager = SCRIPT.gradients_of(tg, name)
+    function, inputs = CASES[name][0], script.inputs_of(name)
+    eager = script.gradients_of(tg, name)
     with tg.Graph().as_default() as graph:
         unknown = name not in ("sparse cross-entropy", "unstack", "max_pool") or None
         shapes = [[None] * array.ndim if unknown else array.shape for array in inputs]
@@ -106,7 +98,7 @@ def test_graph_function_and_tape_agree(name):
     shape = function(tg, *map(tg.constant, inputs)).shape
     assert all(grad.shape == x.shape for grad, x in zip(grads, xs, strict=True))
     with tg.Session(graph) as session:
-        feed = dict(zip([*xs, weights], [*inputs, SCRIPT.weights_of(shape)], strict=True))
+        feed = dict(zip([*xs, weights], [*inputs, script.weights_of(shape)], strict=True))
         for one, other in zip(session.run(grads, feed), eager, strict=True):
             assert np.array_equal(one, other)
 
@@ -115,13 +107,13 @@ def test_graph_function_and_tape_agree(name):
 
     traced = tc.function(lambda *arrays: function(tg, *arrays))
     CASES["traced"] = (lambda _, *arrays: traced(*arrays), *CASES[name][1:])
-    SCRIPT_INPUTS = SCRIPT.inputs_of
+    SCRIPT_INPUTS = script.inputs_of
     try:
-        SCRIPT.inputs_of = lambda _: inputs
-        for one, other in zip(SCRIPT.gradients_of(Traced, "traced"), eager, strict=True):
+        script.inputs_of = lambda _: inputs
+        for one, other in zip(script.gradients_of(Traced, "traced"), eager, strict=True):
             assert np.array_equal(one, other)
     finally:
-        SCRIPT.inputs_of = SCRIPT_INPUTS
+        script.inputs_of = SCRIPT_INPUTS
         del CASES["traced"]
 
 
@@ -143,11 +135,11 @@ def test_every_op_has_a_gradient_or_says_that_it_has_none():
 # --- nodes -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("title", SCRIPT.GRAPHS)
+@pytest.mark.parametrize("title", script.GRAPHS)
 def test_the_backward_graph_is_tensorflow_s(title):
     """Names, ops, inputs and static shapes of all nodes, in the same order."""
     with tg.Graph().as_default() as graph:
-        SCRIPT.GRAPHS[title](tg)
+        script.GRAPHS[title](tg)
     ours = [
         [op.name, op.type, [tensor.name for tensor in op.inputs], [str(out.shape) for out in op.outputs]]
         for op in graph.get_operations()
@@ -158,10 +150,10 @@ def test_the_backward_graph_is_tensorflow_s(title):
     assert ours == theirs
 
 
-@pytest.mark.parametrize("title", SCRIPT.STEPS)
+@pytest.mark.parametrize("title", script.STEPS)
 def test_optimizers_take_tensorflow_s_steps(title):
     with tg.Graph().as_default():
-        ours = SCRIPT.steps_of(tg, title)
+        ours = script.steps_of(tg, title)
     theirs = VALUES[f"steps {title}"]
     bound = bounds.direct(np.abs(theirs) + np.abs(theirs).max(), 256, theirs.dtype)
     assert bounds.judge(ours, theirs, bound).passed
@@ -170,13 +162,13 @@ def test_optimizers_take_tensorflow_s_steps(title):
 # --- max pooling: the first of the largest -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("title", SCRIPT.TIES)
+@pytest.mark.parametrize("title", script.TIES)
 def test_ties_of_max_pool_go_to_the_first_cell_as_in_tensorflow(title):
-    images = tg.constant(SCRIPT.tie_images())
+    images = tg.constant(script.tie_images())
     with tg.GradientTape() as tape:
         tape.watch(images)
-        result = tg.nn.max_pool(images, *SCRIPT.TIES[title])
-    ours = tape.gradient(result, images, SCRIPT.weights_of(result.shape, "float32")).numpy()
+        result = tg.nn.max_pool(images, *script.TIES[title])
+    ours = tape.gradient(result, images, script.weights_of(result.shape, "float32")).numpy()
     assert np.array_equal(ours, VALUES[f"ties {title}"])
 
 

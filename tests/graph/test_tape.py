@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from recorded import record_tensorflow_jacobians
-from recorded.snippets import FOLDER
+from recorders import record_tensorflow_jacobians
+from recorders.snippets import FOLDER
 
 import teachconv as tc
 import teachconv.tf

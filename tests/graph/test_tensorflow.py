@@ -1,6 +1,6 @@
 """The same graph in TensorFlow and here: names, static shapes, pruning, folding, fusing, values, retraces.
 
-tests/recorded/record_tensorflow_graph.py recorded TensorFlow's side; its `build` makes ours.
+tests/recorders/record_tensorflow_graph.py recorded TensorFlow's side; its `build` makes ours.
 """
 
 import importlib.util
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recorders import record_tensorflow_graph as script
 
 import teachconv as tc
 from teachconv.graph.framework.op_def import REGISTRY
@@ -18,15 +19,7 @@ HERE = Path(__file__).parents[1] / "recorded"
 RECORDED = json.loads((HERE / "tensorflow_graph.json").read_text())
 
 
-def _script():
-    spec = importlib.util.spec_from_file_location("recorded_graph", HERE / "record_tensorflow_graph.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SCRIPT = _script()
-OURS = {theirs: ours for ours, theirs in SCRIPT.TENSORFLOW_OPS.items()}
+OURS = {theirs: ours for ours, theirs in script.TENSORFLOW_OPS.items()}
 
 # What differs, all of it. TensorFlow's Python wrapper of depthwise_conv2d makes two constants that nothing
 # uses, and names the filter after its own local variable.
@@ -50,7 +43,7 @@ LEFT_OUT = {
 def graph():
     graph = tg.Graph()
     with graph.as_default():
-        SCRIPT.build(tg)
+        script.build(tg)
     return graph
 
 
@@ -94,16 +87,16 @@ def test_static_shapes_are_the_same(graph):
     assert ours.keys() == theirs.keys()
 
 
-@pytest.mark.parametrize("name", SCRIPT.RUNS)
+@pytest.mark.parametrize("name", script.RUNS)
 @pytest.mark.parametrize("backend", ["", "numpy"])
 def test_runs_keep_the_same_nodes_and_give_the_same_values(graph, name, backend):
-    fetches, feeds, optimised = SCRIPT.RUNS[name]
+    fetches, feeds, optimised = script.RUNS[name]
     config = tg.ConfigProto(optimised, optimised, optimised, backend=backend)
     metadata = tg.RunMetadata()
     with tg.Session(graph, config) as session:
         session.run("init")
         values = session.run(
-            fetches, {feed: SCRIPT.integers(feed, SCRIPT.FED[feed]) for feed in feeds}, run_metadata=metadata
+            fetches, {feed: script.integers(feed, script.FED[feed]) for feed in feeds}, run_metadata=metadata
         )
     ran = {(name, node.op) for name, node in metadata.after.nodes.items()}
     recorded = RECORDED["runs"][name]
@@ -123,7 +116,7 @@ def test_the_same_ops_are_fused(graph):
     metadata = tg.RunMetadata()
     with tg.Session(graph) as session:
         session.run("init")
-        session.run("scores:0", {"images:0": SCRIPT.integers("", (1, 8, 8, 1))}, run_metadata=metadata)
+        session.run("scores:0", {"images:0": script.integers("", (1, 8, 8, 1))}, run_metadata=metadata)
     ours = {
         rewrite.into: [graph.get_operation_by_name(node).type for node in rewrite.removed[1:]]
         for rewrite in metadata.rewrites
@@ -162,13 +155,13 @@ def test_functions_are_traced_as_often():
         return x
 
     ours = []
-    for _, arguments in SCRIPT.TRACES:
+    for _, arguments in script.TRACES:
         traced(*arguments)
         ours.append(count)
-    new = {name: a - b for (name, _), a, b in zip(SCRIPT.TRACES, ours, [0, *ours], strict=False)}
+    new = {name: a - b for (name, _), a, b in zip(script.TRACES, ours, [0, *ours], strict=False)}
     their_counts = RECORDED["traces"]
     theirs = {
-        name: a - b for (name, _), a, b in zip(SCRIPT.TRACES, their_counts, [0, *their_counts], strict=False)
+        name: a - b for (name, _), a, b in zip(script.TRACES, their_counts, [0, *their_counts], strict=False)
     }
     assert {name for name in new if new[name] != theirs[name]} == {"Python 1.0", "True"}
     assert new["Python 1.0"] == new["True"] == 1

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from recorded import record_tensorflow_sources as script
+from recorders import record_tensorflow_sources as script
 
 pytestmark = pytest.mark.peers
 

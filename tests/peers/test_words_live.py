@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from recorded.snippets import FOLDER
+from recorders.snippets import FOLDER
 
 pytestmark = pytest.mark.peers
-SCRIPT = FOLDER.parent / "record_tensorflow_words.py"
+SCRIPT = FOLDER.parents[1] / "recorders" / "record_tensorflow_words.py"
 
 
 @pytest.mark.parametrize("version", ["1", "2"])

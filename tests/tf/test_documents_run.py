@@ -1,6 +1,6 @@
 """The programs of the documents that this project starts from, with only the import replaced.
 
-tests/recorded/record_tensorflow_words.py ran them with TensorFlow; docs/tensorflow.md shows them.
+tests/recorders/record_tensorflow_words.py ran them with TensorFlow; docs/tensorflow.md shows them.
 """
 
 import json
@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from recorded.snippets import FOLDER, Outcome, run, snippets, with_teachconv
+from recorders.snippets import FOLDER, Outcome, run, snippets, with_teachconv
 
 RECORDED = json.loads((FOLDER.parent / "tensorflow_words.json").read_text(encoding="utf-8"))["outcomes"]
 PROGRAMS = {name: program for name, program in snippets().items() if program.file == "documents"}

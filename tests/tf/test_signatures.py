@@ -1,15 +1,15 @@
 """Every name of teachconv.tf has TensorFlow's signature: names, order, kinds and defaults of the parameters.
 
-tests/recorded/record_tensorflow_signatures.py recorded TensorFlow's side, and has the function that reads a signature.
+tests/recorders/record_tensorflow_signatures.py recorded TensorFlow's side, and has the function that reads a signature.
 """
 
-import importlib.util
 import inspect
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from recorders import record_tensorflow_signatures as script
 
 import teachconv.tf as tf
 from teachconv.tf.python.ops import gen_nn_ops
@@ -19,13 +19,6 @@ RECORDED = json.loads((FOLDER / "tensorflow_signatures.json").read_text())["sign
 MODULES = ["", "nn", "math", "random", "config", "compat.v1", "compat.v1.nn", "compat.v1.math"]
 MODULES += ["debugging", "compat.v1.debugging", "compat.v1.random", "compat.v1.train", "keras"]
 MODULES += [f"keras.{name}" for name in tf.keras.__all__ if inspect.ismodule(getattr(tf.keras, name))]
-
-
-def script():
-    spec = importlib.util.spec_from_file_location("signatures", FOLDER / "record_tensorflow_signatures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def offered():
@@ -40,7 +33,7 @@ def offered():
                 yield f"{path}.{name}".strip("."), thing
 
 
-SCRIPT, OFFERED = script(), dict(offered())
+OFFERED = dict(offered())
 # Classes whose objects the runtime makes (Tensor), that are protocol buffers or enumerations in TensorFlow, or NumPy's
 NOT_CALLED = {"DType", "EagerTensor", "Operation", "Tensor", "UnconnectedGradients"}
 NOT_CALLED |= {"ConfigProto", "GraphKeys", "RunMetadata", "RunOptions"}
@@ -85,7 +78,7 @@ def is_keras(name):
 def test_signatures():
     for name in sorted(name for name in set(CALLED) - BASES if not is_keras(name)):
         assert name in RECORDED, f"{name} is not recorded: is it TensorFlow's?"
-        same(name, SCRIPT.parameters(CALLED[name]), RECORDED[name]["parameters"])
+        same(name, script.parameters(CALLED[name]), RECORDED[name]["parameters"])
 
 
 @pytest.mark.parametrize("name", sorted(set(filter(is_keras, CALLED)) - BASES - OURS))
@@ -93,7 +86,7 @@ def test_signature_of_keras(name):
     """What can be given by position is Keras's beginning; what can be given by name is Keras's, with its default."""
     assert name in RECORDED, f"{name} is not recorded: is it Keras's?"
     theirs = [p for p in RECORDED[name]["parameters"] if not p[1].startswith("VAR_")]
-    ours = [p for p in SCRIPT.parameters(CALLED[name]) if not p[1].startswith("VAR_")]
+    ours = [p for p in script.parameters(CALLED[name]) if not p[1].startswith("VAR_")]
     positional = [p[0] for p in ours if p[1] == "POSITIONAL_OR_KEYWORD"]
     assert positional == [p[0] for p in theirs][: len(positional)]
     defaults = {p[0]: p[2:] for p in theirs}
@@ -118,6 +111,6 @@ GENERATED = sorted(name for name in RECORDED if name.startswith("python.ops.gen_
 @pytest.mark.parametrize("name", GENERATED)
 def test_generated_signature(name):
     """As above, but for two attributes: ``use_cudnn_on_gpu`` is TensorFlow's alone, ``_kernel`` ours."""
-    ours = SCRIPT.parameters(getattr(gen_nn_ops, name.rpartition(".")[2]))
+    ours = script.parameters(getattr(gen_nn_ops, name.rpartition(".")[2]))
     theirs = [p for p in RECORDED[name]["parameters"] if p[0] != "use_cudnn_on_gpu"]
     same(name, [p for p in ours if p[0] != "_kernel"], theirs)

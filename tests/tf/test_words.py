@@ -1,6 +1,6 @@
 """TensorFlow's words: what teachconv.tf answers to each snippet is what TensorFlow answered, or is on the page.
 
-tests/recorded/record_tensorflow_words.py recorded TensorFlow's answers. If the page is out of date, run
+tests/recorders/record_tensorflow_words.py recorded TensorFlow's answers. If the page is out of date, run
 ``python docs/differences.py``.
 """
 
@@ -8,7 +8,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from recorded.snippets import Outcome, Snippet, snippets, with_teachconv
+from recorders.snippets import Outcome, Snippet, snippets, with_teachconv
 
 DOCS = Path(__file__).parents[2] / "docs"
 pytestmark = pytest.mark.filterwarnings("ignore")  # of what the snippets do

@@ -178,6 +178,7 @@ def _windowed(
     some_depth = channels if depth is None else depth
     mode, pads = normalize_padding(padding_argument(c.attrs), data_format)
     same = mode in ("SAME", "SAME_LOWER")  # then the size does not depend on the filter
+    padding: Any = pads if mode == "EXPLICIT" else mode
     rows_known = in_rows is not None and (same or filter_rows is not None)
     cols_known = in_cols is not None and (same or filter_cols is not None)
     geometry = conv2d_geometry(
@@ -189,7 +190,7 @@ def _windowed(
         ),
         (filter_rows or 1, filter_cols or 1, some_depth, channels if outs is None else outs),
         normalize_pair(list(c.attrs["strides"]), "strides", data_format),
-        pads if mode == "EXPLICIT" else mode,
+        padding,
         dilations=normalize_pair(list(c.attrs.get("dilations", (1, 1))), "dilations", data_format),
     )
     rows = geometry.rows.out_size if rows_known else None

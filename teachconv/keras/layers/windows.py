@@ -30,7 +30,7 @@ class Windowed(Layer):
     ):
         self.window = normalize_pair(window, name_of_window)
         self.strides = normalize_pair(strides, "strides")
-        self.padding = check_padding(padding)
+        self.padding: Any = check_padding(padding)  # a text
         self.data_format = check_data_format(data_format)
         self.layout = "NHWC" if self.data_format == "channels_last" else "NCHW"
         super().__init__(**more)

@@ -1,6 +1,6 @@
 """Record which ops TensorFlow runs on a CPU for convolutions and products, with oneDNN and without.
 
-    TensorFlow's Python:  python tests/recorded/record_tensorflow_kernels.py
+    TensorFlow's Python:  python tests/recorders/record_tensorflow_kernels.py
 
 oneDNN is on by default; TF_ENABLE_ONEDNN_OPTS=0 switches it off. It is read when TensorFlow is imported, so the
 script starts itself once for each. All of TensorFlow's optimisers are on, as they are by default.
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TARGET = Path(__file__).with_name("tensorflow_kernels.json")
+TARGET = Path(__file__).parents[1] / "recorded" / "tensorflow_kernels.json"
 PROGRAMS = {
     "Conv2D": "plain",
     "Conv2D + BiasAdd + Relu": "layer",

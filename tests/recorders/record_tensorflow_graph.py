@@ -143,7 +143,7 @@ def main():
             "nodes": nodes,
             "values": [None if value is None else np.asarray(value).tolist() for value in values],
         }
-    path = Path(__file__).resolve().parent / "tensorflow_graph.json"
+    path = Path(__file__).parents[1] / "recorded" / "tensorflow_graph.json"
     path.write_text(json.dumps(recorded, indent=None, separators=(",", ":"), sort_keys=True) + "\n")
     print(f"{path.name}: {len(recorded['graph'])} nodes, {len(RUNS)} runs, {path.stat().st_size:,} bytes")
 

@@ -1,6 +1,6 @@
 """Record what frameworks answer to calls that they get wrong, in processes of their own, because some crash.
 
-    the frameworks' Python:  python tests/recorded/record_framework_bugs.py
+    the frameworks' Python:  python tests/recorders/record_framework_bugs.py
 
 docs/explanation/what_frameworks_get_wrong.md shows the file beside teachconv's answers, and asserts that they
 differ. Run it again with new versions: an answer that has become right makes the page fail, and leaves the list.
@@ -13,7 +13,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-TARGET = Path(__file__).with_name("framework_bugs.json")
+TARGET = Path(__file__).parents[1] / "recorded" / "framework_bugs.json"
 SETUP = {
     "tensorflow": "import numpy as np, tensorflow as tf; ones = lambda *s: np.ones(s, 'float32')",
     "jax": "import numpy as np; from jax import lax; ones = lambda *s: np.ones(s, 'float32')",

@@ -1,4 +1,4 @@
-"""Record what the frameworks say of common mistakes: python tests/recorded/record_errors.py (needs all of them).
+"""Record what the frameworks say of common mistakes: python tests/recorders/record_errors.py (needs all of them).
 
 Each entry is what a person typed, what the framework answered, and the page of `docs/answers` that explains it.
 `docs/error_index.py` makes the index of error messages of it.
@@ -35,11 +35,7 @@ def onnx_conv(op="Conv", **attributes):
 
 
 CALLS = [
-    (
-        "PyTorch",
-        "padding_same_with_stride_in_pytorch",
-        lambda: torch.nn.Conv2d(3, 4, 3, stride=2, padding="same"),
-    ),
+    ("PyTorch", "padding_same_with_stride_in_pytorch", lambda: torch.nn.Conv2d(3, 4, 3, stride=2, padding="same")),
     ("PyTorch", "padding_same_with_stride_in_pytorch", lambda: F.conv2d(tx, tw, stride=2, padding="same")),
     ("PyTorch", "dilated_grouped_depthwise", lambda: F.conv2d(torch.ones(1, 4, 8, 8), tw)),
     ("PyTorch", "dilated_grouped_depthwise", lambda: torch.nn.Conv2d(3, 4, 3, groups=2)),
@@ -51,44 +47,22 @@ CALLS = [
     ("TensorFlow", "four_strides", lambda: tf.nn.conv2d(x, w, [2, 2, 2], "SAME")),
     ("TensorFlow", "same_or_valid", lambda: tf.nn.conv2d(x, w, 1, "same")),
     ("TensorFlow", "dilated_grouped_depthwise", lambda: tf.nn.conv2d(x, tf.ones([3, 3, 2, 4]), 1, "SAME")),
-    (
-        "TensorFlow",
-        "why_output_shape",
-        lambda: tf.nn.conv2d_transpose(x, tf.ones([3, 3, 4, 3]), [1, 17, 17, 4], 2),
-    ),
+    ("TensorFlow", "why_output_shape", lambda: tf.nn.conv2d_transpose(x, tf.ones([3, 3, 4, 3]), [1, 17, 17, 4], 2)),
     ("TensorFlow", "why_output_shape", lambda: tf.nn.conv2d_transpose(x, tf.ones([3, 3, 4, 3]), strides=2)),
     ("TensorFlow", "converting_transposed_filters", lambda: tf.nn.conv2d_transpose(x, w, [1, 16, 16, 4], 2)),
-    (
-        "TensorFlow",
-        "sizes_parameters_flops",
-        lambda: tf.nn.conv2d(tf.ones([1, 2, 2, 3]), tf.ones([4, 4, 3, 4]), 1, "VALID"),
-    ),
+    ("TensorFlow", "sizes_parameters_flops", lambda: tf.nn.conv2d(tf.ones([1, 2, 2, 3]), tf.ones([4, 4, 3, 4]), 1, "VALID")),
     ("Keras", "same_or_valid", lambda: tf.keras.layers.Conv2D(4, 3, padding=1)),
     ("Keras", "dilated_grouped_depthwise", lambda: tf.keras.layers.Conv2D(4, 3, strides=2, dilation_rate=2)),
     ("Keras", "output_padding", lambda: tf.keras.layers.Conv2DTranspose(4, 3, strides=2, output_padding=2)),
     ("Keras", "dilated_grouped_depthwise", lambda: tf.keras.layers.Conv2D(4, 3, groups=3)),
-    (
-        "JAX",
-        "jax_conv_transpose_padding",
-        lambda: jax.lax.conv_transpose(
-            np.ones((1, 5, 5, 3), np.float32), np.ones((3, 3, 2, 3), np.float32), (2, 2), "SAME"
-        ),
-    ),
-    (
-        "JAX",
-        "nhwc_or_nchw",
-        lambda: jax.lax.conv_general_dilated(np.ones((1, 8, 8, 3), np.float32), jw, (1, 1), "SAME"),
-    ),
+    ("JAX", "jax_conv_transpose_padding", lambda: jax.lax.conv_transpose(np.ones((1, 5, 5, 3), np.float32), np.ones((3, 3, 2, 3), np.float32), (2, 2), "SAME")),
+    ("JAX", "nhwc_or_nchw", lambda: jax.lax.conv_general_dilated(np.ones((1, 8, 8, 3), np.float32), jw, (1, 1), "SAME")),
     ("JAX", "four_strides", lambda: jax.lax.conv_general_dilated(jx, jw, (1, 2, 2, 1), "SAME")),
     ("JAX", "same_or_valid", lambda: jax.lax.conv_general_dilated(jx, jw, (1, 1), "SMAE")),
     ("ONNX Runtime", "onnx_auto_pad", lambda: onnx_conv(auto_pad="SAME_UPPER", dilations=[2, 2])),
     ("ONNX Runtime", "onnx_auto_pad", lambda: onnx_conv(auto_pad="SAME")),
     ("ONNX Runtime", "dilated_grouped_depthwise", lambda: onnx_conv(group=2)),
-    (
-        "ONNX Runtime",
-        "output_padding",
-        lambda: onnx_conv("ConvTranspose", output_padding=[1, 1], strides=[1, 1]),
-    ),
+    ("ONNX Runtime", "output_padding", lambda: onnx_conv("ConvTranspose", output_padding=[1, 1], strides=[1, 1])),
 ]
 
 
@@ -118,7 +92,7 @@ def main():
     names = ("torch", "tensorflow-cpu", "keras", "jax", "onnxruntime")
     recorded = {"versions": {name: version(name) for name in names}, "errors": entries}
     text = json.dumps(recorded, indent=1, ensure_ascii=False)
-    Path(__file__).with_name("errors.json").write_text(text + "\n", encoding="utf-8")
+    (Path(__file__).parents[1] / "recorded" / "errors.json").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

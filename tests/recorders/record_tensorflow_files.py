@@ -1,6 +1,6 @@
 """Record where TensorFlow's sources have the kernels of convolutions, the definitions of ops, and what logs.
 
-    TensorFlow's Python:  python tests/recorded/record_tensorflow_files.py
+    TensorFlow's Python:  python tests/recorders/record_tensorflow_files.py
 
 No installed package has the .cc files, but the library has the names of those that check or log something, and
 the headers of some kernels are installed. Which .cc file has the Compute() of a class was read in TensorFlow's

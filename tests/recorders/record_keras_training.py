@@ -2,9 +2,9 @@
 
 Run it with an interpreter that has TensorFlow, Keras and PyTorch:
 
-    python tests/recorded/record_keras_training.py
+    python tests/recorders/record_keras_training.py
 
-It writes keras_training.npz beside it: ``meta``, a JSON string with the versions, the summaries and the plain
+It writes tests/recorded/keras_training.npz: ``meta``, a JSON string with the versions, the summaries and the plain
 numbers, and arrays by name. The images are the 100 digits that teachconv ships (`teachconv.data.digits`).
 """
 
@@ -397,7 +397,7 @@ if __name__ == "__main__":
     import tensorflow
 
     versions["tensorflow"] = tensorflow.__version__
-    path = Path(__file__).resolve().with_name("keras_training.npz")
+    path = Path(__file__).parents[1] / "recorded" / "keras_training.npz"
     meta = {"versions": versions, "script": Path(__file__).name} | facts
     np.savez_compressed(path, meta=np.array(json.dumps(meta)), **arrays)
     print(f"{path.name}: {len(arrays)} arrays, {path.stat().st_size:,} bytes")

@@ -1,6 +1,6 @@
 """Record what find_source says of the frameworks' own functions, for the pages that show it.
 
-    a Python with TensorFlow, PyTorch, JAX, onnxruntime and teachconv:  python tests/recorded/record_framework_chains.py
+    a Python with TensorFlow, PyTorch, JAX, onnxruntime and teachconv:  python tests/recorders/record_framework_chains.py
 
 docs/explanation/how_tensorflow_executes.md, docs/answers/the_three_steps.md and
 docs/answers/where_do_pytorch_jax_onnxruntime_compute.md show docs/recorded/framework_chains.json: the documentation is built without the frameworks. Times are left out of

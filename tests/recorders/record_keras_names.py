@@ -21,7 +21,7 @@ def main():
     import keras
 
     found = {"": names(keras)} | {word: names(getattr(keras, word)) for word in MODULES.split()}
-    path = Path(__file__).resolve().with_name("keras_names.json")
+    path = Path(__file__).parents[1] / "recorded" / "keras_names.json"
     content = {"versions": {"keras": keras.__version__}, "script": Path(__file__).name, "names": found}
     path.write_text(json.dumps(content, separators=(",", ":"), sort_keys=True) + "\n")
     print(f"{path.name}: {sum(map(len, found.values()))} names, {path.stat().st_size:,} bytes")

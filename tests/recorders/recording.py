@@ -99,9 +99,9 @@ class Recording:
         self.arrays |= {f"{name}/{key}": value for key, value in arrays.items()}
 
     def write(self, file_name):
-        """Write the file beside the script; the same versions give the same bytes again."""
+        """Write the file into tests/recorded; the same versions give the same bytes again."""
         meta = {"versions": self.versions, "script": self.script.name, "cases": self.cases}
-        path = self.script.resolve().parent / file_name
+        path = self.script.parents[1] / "recorded" / file_name
         np.savez_compressed(path, meta=np.array(json.dumps(meta)), **self.arrays)
         errors = sum(case["error"] is not None for case in self.cases)
         print(

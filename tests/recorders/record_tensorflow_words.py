@@ -12,9 +12,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from snippets import run, snippets
-
-HERE = Path(__file__).resolve().parent
+from snippets import FOLDER, run, snippets
 
 
 def outcomes(is_version_1):
@@ -41,7 +39,7 @@ def main():
         found |= json.loads(done.stdout.splitlines()[-1])
     versions = {module.__name__: module.__version__ for module in (tensorflow, keras, numpy)}
     recorded = {"versions": versions, "script": Path(__file__).name, "outcomes": found}
-    path = HERE / "tensorflow_words.json"
+    path = FOLDER.with_name("tensorflow_words.json")
     path.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
     errors = sum(outcome["error"] is not None for outcome in found.values())
     print(f"{path.name}: {len(found)} snippets, {errors} end in an error, {path.stat().st_size:,} bytes")

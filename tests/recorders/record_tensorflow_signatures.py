@@ -137,7 +137,7 @@ def main():
             if inspect.isclass(thing):
                 recorded[name]["methods"] = public_methods(thing)
     versions = {module.__name__: module.__version__ for module in (tensorflow, keras)}
-    path = Path(__file__).resolve().with_name("tensorflow_signatures.json")
+    path = Path(__file__).parents[1] / "recorded" / "tensorflow_signatures.json"
     content = {"versions": versions, "script": Path(__file__).name, "signatures": recorded}
     path.write_text(json.dumps(content, separators=(",", ":"), sort_keys=True) + "\n")
     print(f"{path.name}: {len(recorded)} names, {path.stat().st_size:,} bytes")

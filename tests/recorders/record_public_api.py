@@ -3,7 +3,7 @@
 Public are the names of teachconv and of every module that docs/api.rst lists. A function or class of several
 modules is recorded in one, and the others say which.
 
-Usage: python tests/recorded/record_public_api.py, after a change of the public API that is meant.
+Usage: python tests/recorders/record_public_api.py, after a change of the public API that is meant.
 """
 
 import inspect
@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-FILE = Path(__file__).with_name("public_api.json")
+FILE = Path(__file__).parents[1] / "recorded" / "public_api.json"
 sys.path.append(str(FILE.parents[2] / "docs"))
 
 import public_names  # noqa: E402

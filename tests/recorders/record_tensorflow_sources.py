@@ -1,6 +1,6 @@
 """Record where an installed TensorFlow has the steps of conv2d and of its transpose: files, lines, names, no code.
 
-    TensorFlow's Python:  python tests/recorded/record_tensorflow_sources.py
+    TensorFlow's Python:  python tests/recorders/record_tensorflow_sources.py
 
 The Python files are in the package, and so are the headers of the CPU kernel. The definitions of ops and the
 registrations of kernels are in .cc files, which the package does not have; TensorFlow itself is asked for them, and
@@ -12,7 +12,7 @@ import json
 import re
 from pathlib import Path
 
-TARGET = Path(__file__).with_name("tensorflow_sources.json")
+TARGET = Path(__file__).parents[1] / "recorded" / "tensorflow_sources.json"
 KERNELS = "include/tensorflow/core/kernels/conv_ops_impl.h"
 MAPPER = "include/xla/tsl/framework/convolution/eigen_spatial_convolutions-inl.h"
 # (step, name, file, the line that is looked for)

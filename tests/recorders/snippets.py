@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "tensorflow_words"
+FOLDER = Path(__file__).parents[1] / "recorded" / "tensorflow_words"
 _TITLE = re.compile(r"^# %% (.*)\n", re.MULTILINE)
 _IMPORT = re.compile(r"^(import|from) tensorflow\b(?!_)", re.MULTILINE)
 

@@ -52,7 +52,7 @@ if __name__ == "__main__":
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
     import tensorflow
 
-    target = Path(__file__).with_name("tensorflow_jacobians.json")
+    target = Path(__file__).parents[1] / "recorded" / "tensorflow_jacobians.json"
     versions = {"tensorflow": tensorflow.__version__, "numpy": np.__version__}
     recorded = {"script": Path(__file__).name, "versions": versions, "jacobians": jacobians(tensorflow)}
     target.write_text(json.dumps(recorded, separators=(",", ":")) + "\n")
