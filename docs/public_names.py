@@ -71,7 +71,7 @@ def entries(module: str) -> list[dict[str, str]]:
         ancestors whose members are described elsewhere.
     """
     content = listed_modules()[module]
-    return [_entry(module, name, getattr(content, name)) for name in getattr(content, "__all__", ())]
+    return [_entry(module, name, getattr(content, name)) for name in sorted(getattr(content, "__all__", ()))]
 
 
 def _entry(module: str, name: str, thing: object) -> dict[str, str]:

@@ -39,8 +39,10 @@ __all__ = [
     "DepthwiseCells",
     "Kind",
     "Op",
+    "gradient_of",
     "kind_of",
     "layout_of",
+    "sibling",
 ]
 
 Cell = tuple[int, ...]
@@ -302,3 +304,52 @@ class DepthwiseCells:
     def shape(self, role: str) -> Cell:
         """Return the shape of the caller's array, images with their channels last."""
         return self.shapes[role]
+
+
+# ---------------------------------------------------------------------------------------------
+# Gradients
+# ---------------------------------------------------------------------------------------------
+
+_THAT_COMPUTES = {kind.result: kind for kind in KINDS}
+
+
+def gradient_of(
+    kind: Kind, role: str, arrays: Mapping[str, Any], gradient: Any
+) -> tuple[Kind, dict[str, Any]]:
+    """Return the gradient of a call with respect to one of its arrays, which is a call of a kind again.
+
+    The law is linear in each array that a call reads. So the kind whose result has the role of the array
+    computes the gradient; it reads the call's other array, and the gradient in place of the call's result.
+
+    Args:
+        kind: the kind of the call.
+        role: the role of the array, one of the two that the call reads.
+        arrays: the arrays of the call by role.
+        gradient: the gradient with respect to the result of the call.
+
+    Returns:
+        The kind that computes the gradient, and the two arrays that it reads, by role.
+
+    >>> for kind in KINDS:
+    ...     for role in (kind.first, kind.second):
+    ...         call, reads = gradient_of(kind, role, {role: role for role in ROLES}, "GRADIENT")
+    ...         print(f"{kind.name:22} by {role:7} is {call.name:22}", *reads.values())
+    conv2d                 by input   is conv2d_backprop_input  GRADIENT filters
+    conv2d                 by filters is conv2d_backprop_filter input GRADIENT
+    conv2d_backprop_input  by output  is conv2d                 GRADIENT filters
+    conv2d_backprop_input  by filters is conv2d_backprop_filter GRADIENT output
+    conv2d_backprop_filter by input   is conv2d_backprop_input  output GRADIENT
+    conv2d_backprop_filter by output  is conv2d                 input GRADIENT
+    """
+    computes = _THAT_COMPUTES[role]
+    known = {**arrays, kind.result: gradient}
+    return computes, {each: known[each] for each in (computes.first, computes.second)}
+
+
+def sibling(op: Op, kind: Kind) -> Op:
+    """Return the op that computes a kind for the filters of another op, depthwise ones or not.
+
+    >>> sibling(OPS["depthwise_conv2d"], FILTER_GRADIENT), sibling(OPS["conv2d_transpose"], FORWARD)
+    (Op('depthwise_conv2d_backprop_filter'), Op('conv2d'))
+    """
+    return OPS[op.name.partition("conv2d")[0] + kind.name]

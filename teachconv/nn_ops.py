@@ -29,7 +29,7 @@ from .devices import override_of
 from .dispatch import compute
 from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, plain, refuse_unknown
 from .geometry import Conv2DGeometry, Conv2DTransposeGeometry
-from .kinds import ANY_RANK, OPS, Op
+from .kinds import ANY_RANK, FORWARD, OPS, Op, sibling
 
 __all__ = [
     "conv2d",
@@ -807,8 +807,5 @@ RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
 
 # gradient op -> the op that it is the gradient of
 FORWARD_OF: dict[Callable[..., Any], Callable[..., Any]] = {
-    gradient: function
-    for op, gradient in FUNCTIONS.items()
-    for forward, function in FUNCTIONS.items()
-    if op.is_gradient and forward.kind.gathers and forward.depthwise is op.depthwise
+    function: FUNCTIONS[sibling(op, FORWARD)] for op, function in FUNCTIONS.items() if op.is_gradient
 }

@@ -18,22 +18,23 @@ from .. import nn_ops
 from ..arguments import normalize_pair
 from ..errors import ArgumentTypeError
 from ..geometry import conv2d_transpose_geometry
+from ..kinds import OPS, Op, gradient_of, sibling
 
 __all__ = ["ARRAYS", "check", "gradients", "tangent"]
 
 Arguments = Mapping[str, Any]
-Rule = Callable[[Arguments, Any], Any]
+
+_OPS: dict[Callable[..., Any], Op] = {getattr(nn_ops, name): op for name, op in OPS.items()}
+_IN_ORDER = ("input", "filters", "out_backprop")  # of the signatures
+
+
+def _arrays(op: Op) -> tuple[str, ...]:
+    reads = op.words[op.kind.first], op.words[op.kind.second]
+    return (*(name for name in _IN_ORDER if name in reads), *(() if op.is_gradient else ("bias",)))
+
 
 # the arguments of each op that are arrays, in the order of its signature
-ARRAYS: dict[Callable[..., Any], tuple[str, ...]] = {
-    nn_ops.conv2d: ("input", "filters", "bias"),
-    nn_ops.depthwise_conv2d: ("input", "filters", "bias"),
-    nn_ops.conv2d_transpose: ("input", "filters", "bias"),
-    nn_ops.conv2d_backprop_input: ("filters", "out_backprop"),
-    nn_ops.conv2d_backprop_filter: ("input", "out_backprop"),
-    nn_ops.depthwise_conv2d_backprop_input: ("filters", "out_backprop"),
-    nn_ops.depthwise_conv2d_backprop_filter: ("input", "out_backprop"),
-}
+ARRAYS = {function: _arrays(op) for function, op in _OPS.items()}
 
 
 def gradients(
@@ -50,7 +51,7 @@ def gradients(
     Returns:
         The gradient in each of them, of its shape.
     """
-    return {name: _RULES[op][name](arguments, gradient) for name in wanted}
+    return {name: _gradient(_OPS[op], name, arguments, gradient) for name in wanted}
 
 
 def tangent(op: Callable[..., Any], arguments: Arguments, tangents: Arguments) -> Any:
@@ -90,31 +91,19 @@ def check(op: Callable[..., Any], arguments: Arguments, instead: str) -> None:
         raise ArgumentTypeError(f"out must not be given where a derivative is recorded; {instead}")
 
 
-def _words(arguments: Arguments) -> dict[str, Any]:
-    """Return what a derivative has in common with its op; an algorithm belongs to one kind of call."""
-    names = ("strides", "padding", "data_format", "dilations", "backend", "precision")
-    return {name: arguments[name] for name in names}
-
-
-def _forward_input(backprop_input: Any) -> Rule:
-    return lambda a, g: backprop_input(tuple(a["input"].shape), a["filters"], g, **_words(a))
-
-
-def _forward_filters(backprop_filter: Any) -> Rule:
-    return lambda a, g: backprop_filter(a["input"], tuple(a["filters"].shape), g, **_words(a))
-
-
-def _bias(a: Arguments, g: Any) -> Any:
-    return g.sum((0, 2, 3) if a["data_format"] == "NCHW" else (0, 1, 2))
-
-
-def _transposed_input(a: Arguments, g: Any) -> Any:
-    return nn_ops.conv2d(_read_part(a, g), a["filters"], **_words(a))
-
-
-def _transposed_filters(a: Arguments, g: Any) -> Any:
-    shape = tuple(a["filters"].shape)
-    return nn_ops.conv2d_backprop_filter(_read_part(a, g), shape, a["input"], **_words(a))
+def _gradient(op: Op, name: str, a: Arguments, g: Any) -> Any:
+    """Return the gradient with respect to an argument; algorithm, which belongs to a kind, is left out."""
+    if name == "bias":
+        return g.sum((0, 2, 3) if a["data_format"] == "NCHW" else (0, 1, 2))
+    (role,) = (role for role, word in op.words.items() if word == name)
+    arrays = {role: a.get(word) for role, word in op.words.items()}
+    kind, reads = gradient_of(op.kind, role, arrays, _read_part(a, g) if op.transposed else g)
+    other = sibling(op, kind)
+    arguments = {other.words[role]: array for role, array in reads.items()}
+    if other.sizes:
+        arguments[other.sizes] = tuple(a[name].shape)
+    same = ("strides", "padding", "data_format", "dilations", "backend", "precision")
+    return getattr(nn_ops, other.name)(**arguments, **{each: a[each] for each in same})
 
 
 def _read_part(a: Arguments, g: Any) -> Any:
@@ -138,44 +127,3 @@ def _read_part(a: Arguments, g: Any) -> Any:
         )
     )
     return g[:, :, :rows, :cols] if layout == "NCHW" else g[:, :rows, :cols]
-
-
-def _input_gradient_rules(forward: Any, backprop_filter: Any) -> dict[str, Rule]:
-    return {
-        "filters": lambda a, g: backprop_filter(g, tuple(a["filters"].shape), a["out_backprop"], **_words(a)),
-        "out_backprop": lambda a, g: forward(g, a["filters"], **_words(a)),
-    }
-
-
-def _filter_gradient_rules(forward: Any, backprop_input: Any) -> dict[str, Rule]:
-    return {
-        "input": lambda a, g: backprop_input(tuple(a["input"].shape), g, a["out_backprop"], **_words(a)),
-        "out_backprop": lambda a, g: forward(a["input"], g, **_words(a)),
-    }
-
-
-def _rules(forward: Any, backprop_input: Any, backprop_filter: Any) -> dict[Any, dict[str, Rule]]:
-    return {
-        forward: {
-            "input": _forward_input(backprop_input),
-            "filters": _forward_filters(backprop_filter),
-            "bias": _bias,
-        },
-        backprop_input: _input_gradient_rules(forward, backprop_filter),
-        backprop_filter: _filter_gradient_rules(forward, backprop_input),
-    }
-
-
-_RULES: dict[Callable[..., Any], dict[str, Rule]] = {
-    **_rules(nn_ops.conv2d, nn_ops.conv2d_backprop_input, nn_ops.conv2d_backprop_filter),
-    **_rules(
-        nn_ops.depthwise_conv2d,
-        nn_ops.depthwise_conv2d_backprop_input,
-        nn_ops.depthwise_conv2d_backprop_filter,
-    ),
-    nn_ops.conv2d_transpose: {
-        "input": _transposed_input,
-        "filters": _transposed_filters,
-        "bias": _bias,
-    },
-}

@@ -39,6 +39,8 @@ Ten files lead from tf.nn.conv2d to the loops; the other files repeat the patter
 [[0.0, 1.0, 1.0, 0.0], [1.0, 4.0, 4.0, 1.0], [1.0, 4.0, 4.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
 """
 
+# ruff: noqa: F403  (a module says in __all__ which of its names are public)
+
 from ..dtypes import FLOATS, INTEGERS
 from . import core_ops  # noqa: F401  (fill the registries)
 from . import training as train
@@ -75,94 +77,24 @@ from .framework.tensor import TensorSpec
 from .framework.tensor_shape import TensorShape
 from .gradients import array_grad, math_grad, nn_grad  # noqa: F401  (fill the registries)
 from .gradients.gradients_util import NotDifferentiable, RegisterGradient, gradients
-from .ops import gen_nn_ops, tensor_math_operator_overrides  # noqa: F401  (fill the registries)
+from .ops import (  # noqa: F401  (fill the registries)
+    array_ops,
+    cwise_ops,
+    gen_nn_ops,
+    math_ops,
+    random_ops,
+    tensor_math_operator_overrides,
+    variables,
+)
 from .ops import image_ops as image
 from .ops import logging_ops as debugging
 from .ops import nn_ops as nn
-from .ops.array_ops import (
-    broadcast_to,
-    check_numerics,
-    concat,
-    expand_dims,
-    fill,
-    gather,
-    group,
-    identity,
-    one_hot,
-    ones,
-    ones_like,
-    pad,
-    placeholder,
-    rank,
-    reshape,
-    shape,
-    shape_n,
-    size,
-    slice,
-    squeeze,
-    stack,
-    stop_gradient,
-    tile,
-    transpose,
-    unstack,
-    zeros,
-    zeros_like,
-)
+from .ops.array_ops import *
 from .ops.constant_op import constant, convert_to_tensor, is_tensor
-from .ops.cwise_ops import (
-    abs,
-    add_n,
-    cast,
-    equal,
-    exp,
-    floordiv,
-    floormod,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    log,
-    logical_and,
-    logical_not,
-    logical_or,
-    maximum,
-    minimum,
-    negative,
-    not_equal,
-    pow,
-    rsqrt,
-    sigmoid,
-    sign,
-    sqrt,
-    square,
-    tanh,
-    truediv,
-    where,
-)
-from .ops.math_ops import (
-    add,
-    argmax,
-    matmul,
-    multiply,
-    range,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    reduced_shape,
-    subtract,
-)
-from .ops.random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
-from .ops.variables import (
-    Variable,
-    global_variables,
-    global_variables_initializer,
-    trainable_variables,
-    variables_initializer,
-)
+from .ops.cwise_ops import *
+from .ops.math_ops import *
+from .ops.random_ops import *
+from .ops.variables import *
 
 __all__ = [
     "ConcreteFunction",
@@ -188,17 +120,7 @@ __all__ = [
     "Tensor",
     "TensorShape",
     "TensorSpec",
-    "Variable",
-    "abs",
-    "add",
-    "add_n",
-    "argmax",
-    "assign",
     "bfloat16",
-    "broadcast_to",
-    "cast",
-    "check_numerics",
-    "concat",
     "cond",
     "constant",
     "control_dependencies",
@@ -208,114 +130,33 @@ __all__ = [
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",
-    "equal",
     "executing_eagerly",
-    "exp",
-    "expand_dims",
-    "fill",
     "find_source",
     "float16",
     "float32",
     "float64",
-    "floordiv",
-    "floormod",
     "function",
-    "gather",
     "get_default_graph",
     "get_default_session",
     "get_op_def",
-    "global_variables",
-    "global_variables_initializer",
     "gradients",
-    "greater",
-    "greater_equal",
-    "group",
-    "identity",
     "image",
     "init_scope",
     "int32",
     "int64",
     "is_tensor",
-    "less",
-    "less_equal",
     "list_physical_devices",
-    "log",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "matmul",
-    "maximum",
-    "minimum",
-    "multiply",
     "name_scope",
-    "negative",
     "nn",
-    "not_equal",
-    "one_hot",
-    "ones",
-    "ones_like",
-    "pad",
     "picture_graph",
-    "placeholder",
-    "pow",
-    "random_normal",
-    "random_uniform",
-    "range",
-    "rank",
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "reduced_shape",
     "reset_default_graph",
-    "reshape",
-    "rsqrt",
-    "set_random_seed",
-    "shape",
-    "shape_n",
-    "sigmoid",
-    "sign",
-    "size",
-    "slice",
-    "sqrt",
-    "square",
-    "squeeze",
-    "stack",
-    "stop_gradient",
-    "subtract",
-    "tanh",
-    "tile",
     "train",
-    "trainable_variables",
-    "transpose",
-    "truediv",
-    "truncated_normal",
-    "unstack",
-    "variables_initializer",
-    "where",
-    "zeros",
-    "zeros_like",
 ]
+__all__ += array_ops.__all__
+__all__ += cwise_ops.__all__
+__all__ += math_ops.__all__
+__all__ += random_ops.__all__
+__all__ += variables.__all__
 
 float16, bfloat16, float32, float64 = FLOATS
 int32, int64 = INTEGERS
-
-
-def assign(ref: Variable, value: object, name: str | None = None) -> object:
-    """Replace the value of a variable, as tf.compat.v1.assign.
-
-    Args:
-        ref: the variable.
-        value: a value of the variable's shape and dtype.
-        name: the name of the node.
-
-    Returns:
-        The result of `Variable.assign`: in a graph a tensor, otherwise the variable.
-
-    Raises:
-        ValueError, TypeError: if the shape or dtype differs from the variable's.
-    """
-    return ref.assign(value, name)

@@ -1,153 +1,19 @@
-"""tf.math: arithmetic, comparisons and reductions, with TensorFlow's signatures.
+"""tf.math: the arithmetic of the root, and what only tf.math has. TensorFlow: python/ops/math_ops.py."""
 
-TensorFlow: python/ops/math_ops.py.
-"""
+# ruff: noqa: F403  (math_ops says in __all__ which of its names are public)
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from typing import TYPE_CHECKING, Any
-
-from ..graph.ops import cwise_ops, math_ops
-from ..graph.ops.cwise_ops import (
-    abs,
-    add_n,
-    equal,
-    exp,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    log,
-    logical_and,
-    logical_not,
-    logical_or,
-    maximum,
-    minimum,
-    negative,
-    not_equal,
-    pow,
-    rsqrt,
-    sigmoid,
-    sign,
-    sqrt,
-    square,
-    tanh,
-    truediv,
-)
-from ..graph.ops.math_ops import (
-    add,
-    multiply,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    subtract,
-)
-from .dtypes import int64
+from ..graph.ops.cwise_ops import log, rsqrt
+from . import math_ops
+from .math_ops import *
 from .missing import module_getattr
 from .nn import log_softmax, softmax
-from .options import unsupported
 
-__all__ = [
-    "abs",
-    "add",
-    "add_n",
-    "argmax",
-    "divide",
-    "equal",
-    "exp",
-    "greater",
-    "greater_equal",
-    "less",
-    "less_equal",
-    "log",
-    "log_softmax",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negative",
-    "not_equal",
-    "pow",
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "rsqrt",
-    "sigmoid",
-    "sign",
-    "softmax",
-    "sqrt",
-    "square",
-    "subtract",
-    "tanh",
-    "truediv",
-]
-
-
-def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
-    """Return the index of the largest value along an axis, the first by default."""
-    return math_ops.argmax(input, 0 if axis is None else axis, output_type, name)
-
-
-def divide(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y, as the operator does.
-
-    Args:
-        x, y: tensors, variables or arrays; integers are divided as floats.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the shape to which both are broadcast.
-
-    Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
-
-    >>> divide([1, 6], 4).numpy().tolist()
-    [0.25, 1.5]
-    """
-    return cwise_ops.truediv(x, y, name)
-
-
-def matmul(
-    a: Any,
-    b: Any,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    adjoint_a: bool = False,
-    adjoint_b: bool = False,
-    a_is_sparse: bool = False,
-    b_is_sparse: bool = False,
-    output_type: Any = None,
-    grad_a: bool = False,
-    grad_b: bool = False,
-    name: str | None = None,
-) -> Any:
-    """Return the product of two matrices, either of them transposed first on request."""
-    unsupported(
-        adjoint_a=(adjoint_a, False),
-        adjoint_b=(adjoint_b, False),
-        a_is_sparse=(a_is_sparse, False),
-        b_is_sparse=(b_is_sparse, False),
-        output_type=(output_type, None),
-        grad_a=(grad_a, False),
-        grad_b=(grad_b, False),
-    )
-    return math_ops.matmul(a, b, transpose_a, transpose_b, name)
-
-
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
-    """Return the numbers from start to limit, as Python's range."""
-    return math_ops.range(start, limit, delta, dtype, name)
-
+__all__ = ["log", "log_softmax", "rsqrt", "softmax"]
+__all__ += math_ops.__all__
+__all__.remove("matmul")  # of the root alone, as range
+__all__.remove("range")
 
 if not TYPE_CHECKING:
     __getattr__ = module_getattr(__name__, __all__)

@@ -180,6 +180,16 @@ def test_the_version_is_that_of_the_recording():
 def test_nothing_is_left_out_of_dir():
     for module in (tf, tf1, tf.nn, tf.math, tf1.nn, tf1.train):
         assert set(module.__all__) <= {*dir(module), "compat", "keras", "python"}
+        assert len(module.__all__) == len(set(module.__all__))
+
+
+def test_what_only_a_module_below_has_is_not_at_the_root():
+    below = {
+        tf: ["log", "log_softmax", "rsqrt", "softmax", "assert_near"],
+        tf1: ["log_softmax", "softmax", "assert_shapes", "normal"],
+    }
+    for module, names in below.items():
+        assert not [name for name in names if hasattr(module, name)]
 
 
 def test_functions_are_thin():

@@ -20,12 +20,13 @@ from ...devices import to_host
 from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
+from ..framework.context import executing_eagerly
 from ..framework.default_graph import eager_device
 from ..framework.eager_tensor import EagerTensor, to_argument
 from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError, SoftPlacementWarning
 from ..framework.node_def import NodeDef
 from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
-from ..framework.op_def_library import check_attrs, element_type, packed
+from ..framework.op_def_library import apply_op, check_attrs, element_type, packed
 from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel, has_kernel
 from ..framework.ops import Tensor
 from ..framework.shape_inference import InferenceContext, check_size
@@ -39,12 +40,28 @@ __all__ = [
     "execute",
     "interested_recorders",
     "recorded_by",
+    "run_or_add",
     "stop_recording",
 ]
 
 _NOTHING = OpKernelContext({})
 _CPU = DeviceSpec("CPU", 0)
 _OF_GRAPHS = ("Placeholder", "Variable")  # what has no meaning without a run
+
+
+def run_or_add(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """Do what each generated function does: run its op, or add a node if a graph is being built.
+
+    Args:
+        op_type, inputs, attrs: as in `execute`.
+        name: the name of the node.
+
+    Returns:
+        What `execute` returns, or `apply_op`.
+    """
+    if executing_eagerly():
+        return execute(op_type, inputs, attrs)
+    return apply_op(op_type, name, inputs, attrs)
 
 
 def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:

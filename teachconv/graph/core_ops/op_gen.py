@@ -10,17 +10,17 @@ package and not in the repository; teachconv's is checked in.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from keyword import iskeyword
 from pathlib import Path
 from textwrap import fill
 
 from .. import core_ops  # noqa: F401  (fills the registry)
-from ..framework.op_def import REGISTRY, ArgDef, OpDef
+from ..framework.op_def import REGISTRY, AttrDef, OpDef
 
 __all__ = ["generate", "lower_case_op_name"]
 
 TARGET = Path(__file__).parents[1] / "ops" / "gen_nn_ops.py"
-_8, _12 = " " * 8, " " * 12
 
 _HEADER = '''"""The ops as Python functions. GENERATED from core_ops/ by op_gen.py: do not edit.
 
@@ -28,17 +28,19 @@ _HEADER = '''"""The ops as Python functions. GENERATED from core_ops/ by op_gen.
 
 TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
 generated when TensorFlow is built and are in no repository. Each function adds a node to the default
-graph or, if there is none, runs the op immediately. T stands for the dtype of the inputs. Nothing is computed
-here; ``teachconv.find_source(gen_nn_ops.conv2d)``, or with the arguments of a call, shows where it is.
+graph or, if there is none, runs the op immediately. Nothing is computed here;
+``teachconv.find_source(gen_nn_ops.conv2d)``, or with the arguments of a call, shows where it is.
+
+Below its summary each function has the definition of its op: ``Op(inputs) -> outputs``, and the attributes
+with their defaults. T is the dtype of the inputs. In every function, ``name`` is the name of the node, and
+``_kernel`` the label of its kernel; None stands for the default.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..common_runtime.execute import execute
-from ..framework import op_def_library
-from ..framework.context import executing_eagerly
+from ..common_runtime.execute import run_or_add
 
 __all__ = [
 {names}
@@ -81,53 +83,45 @@ def generate() -> str:
 def _function(op_def: OpDef) -> str:
     inputs = [arg.name for arg in op_def.inputs]
     given = [attr for attr in op_def.attrs if attr.name not in op_def.inferred_attrs]
-    required = [attr.name for attr in given if not attr.has_default]
-    defaults = [(attr.name, attr.default) for attr in given if attr.has_default]
-    parameters = [f"{name}: Any" for name in inputs + required]
-    parameters += [f"{name}: Any = {_literal(default)}" for name, default in defaults]
-    parameters += ["name: str | None = None"]
+    given.sort(key=lambda attr: attr.has_default)
+    parameters = [f"{name}: Any" for name in inputs]
+    parameters += [f"{attr.name}: Any{_default(attr)}" for attr in given] + ["name: str | None = None"]
+    attrs = [attr.name for attr in given]
     if inputs:
         parameters.append("_kernel: str | None = None")
-    attrs = required + [name for name, _ in defaults]
-    attr_items = [f'"{attr}": {attr}' for attr in attrs] + (['"_kernel": _kernel'] if inputs else [])
-    lines = [f"def {lower_case_op_name(op_def.name)}("]
-    lines += [f"    {parameter}," for parameter in parameters]
-    lines += [") -> Any:", f'    """{op_def.summary}', ""]
-    entries = [f"{arg.name}: input, {_type(arg)}." for arg in op_def.inputs]
-    entries += [f"{attr.name}: attribute, {str(attr).partition(': ')[2]}." for attr in given]
-    entries.append("name: name of the node.")
-    if inputs:
-        entries.append("_kernel: label of the kernel; None selects the default.")
-    outputs = [f"The output {arg.name}, {_type(arg)}." for arg in op_def.outputs] or ["The operation."]
-    for title, items in (("Args", entries), ("Returns", outputs)):
-        lines += [
-            f"    {title}:",
-            *(fill(item, 105, initial_indent=_8, subsequent_indent=_12) for item in items),
-        ]
-        lines.append("")
-    inferred = [attr for attr in op_def.attrs if attr.name in op_def.inferred_attrs]
-    facts = f"Op {op_def.name}" + "".join(f"; {attr}" for attr in inferred) + "."
-    lines.append(fill(facts, 105, initial_indent="    ", subsequent_indent="    "))
-    lines += ['    """', f"    _inputs: list[Any] = [{', '.join(inputs)}]"]
-    one_line = f"    _attrs: dict[str, Any] = {{{', '.join(attr_items)}}}"
-    if len(one_line) <= 110:
-        lines.append(one_line)
-    else:
-        lines += ["    _attrs: dict[str, Any] = {", *(f"        {item}," for item in attr_items), "    }"]
-    lines += [
-        "    if executing_eagerly():",
-        f'        return execute("{op_def.name}", _inputs, _attrs)',
-        f'    return op_def_library.apply_op("{op_def.name}", name, _inputs, _attrs)',
+        attrs.append("_kernel")
+    outputs = ", ".join(map(str, op_def.outputs)) or "the operation"
+    facts = [
+        f"{op_def.name}({', '.join(map(str, op_def.inputs))}) -> {outputs}",
+        "; ".join(map(str, op_def.attrs)),
+    ]
+    items = [f'"{attr}": {attr}' for attr in attrs]
+    call = [f'"{op_def.name}"', "name", f"[{', '.join(inputs)}]", _laid_out("{", items, "}", 8)]
+    lines = [
+        _laid_out(f"def {lower_case_op_name(op_def.name)}(", parameters, ") -> Any:", 0),
+        f'    """{op_def.summary}',
+        "",
+        *(fill(f"{fact}.", 110, initial_indent=" " * 4, subsequent_indent=" " * 8) for fact in facts if fact),
+        '    """',
+        "    " + _laid_out("return run_or_add(", call, ")", 4),
     ]
     return "\n\n" + "\n".join(lines) + "\n"
 
 
-def _type(arg: ArgDef) -> str:
-    return f"reference to a variable of type {arg.type}" if arg.is_ref else f"of type {arg.type}"
+def _laid_out(start: str, items: Sequence[str], end: str, indent: int) -> str:
+    """Return a bracket as ruff formats it: on one line, with its items on one line, or one item a line."""
+    margin, inner, plain = " " * indent, "\n" + " " * (indent + 4), ", ".join(items)
+    if "\n" not in plain and len(margin + start + plain + end) <= 110:
+        return start + plain + end
+    if "\n" not in plain and len(inner + plain) <= 111 and start != "{":
+        return f"{start}{inner}{plain}\n{margin}{end}"
+    return start + "".join(f"{inner}{item}," for item in items) + f"\n{margin}{end}"
 
 
-def _literal(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+def _default(attr: AttrDef) -> str:
+    if not attr.has_default:
+        return ""
+    return f' = "{attr.default}"' if isinstance(attr.default, str) else f" = {attr.default!r}"
 
 
 def main(arguments: list[str]) -> int:

@@ -18,7 +18,7 @@ from ..framework.context import current_graph, get_default_graph
 from ..framework.eager_tensor import EagerTensor
 from ..framework.op_def import GRADIENTS, is_trainable
 from ..framework.tensor_shape import TensorShape
-from ..ops import array_ops, gen_nn_ops
+from ..ops import array_ops, control_flow_ops, gen_nn_ops
 from ..ops.constant_op import constant, is_tensor
 from ..ops.cwise_ops import add_n
 
@@ -174,7 +174,7 @@ def gradients(
             lambda tensor: None if id(tensor) in stops else tensor.op,
             scope=scope,
             around=colocated,
-            gate=array_ops.tuple if gate_gradients else None,
+            gate=control_flow_ops.tuple if gate_gradients else None,
         )
         return fill_unconnected(found, sources, unconnected_gradients)
 

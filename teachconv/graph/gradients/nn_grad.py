@@ -1,14 +1,16 @@
 """The gradient functions of the ops of neural networks. TensorFlow: python/ops/nn_grad.py, image_grad.py.
 
 The gradient of Conv2D with respect to its input is the op Conv2DBackpropInput, which is what
-conv2d_transpose runs. Both gradients of each of the three convolution ops are among the three again,
-because the convolution is linear in each of its factors.
+conv2d_transpose runs. Both gradients of each of the three convolution ops are among the three again:
+`teachconv.kinds.gradient_of` says which.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...kinds import KINDS, ROLES, Kind, gradient_of
 from ..framework.tensor_shape import as_shape
 from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
 from .gradients_util import RegisterGradient
@@ -29,71 +31,52 @@ def _attrs(op: Any, names: tuple[str, ...]) -> dict[str, Any]:
 # --- convolution ------------------------------------------------------------------------------------
 
 
-@RegisterGradient("Conv2D")
-def _conv2d_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    input, filter = op.inputs
-    input_sizes, filter_sizes = array_ops.shape_n([input, filter])
-    attrs = _attrs(op, _WINDOWS)
-    return (
-        gen_nn_ops.conv2d_backprop_input(input_sizes, filter, grad, **attrs),
-        gen_nn_ops.conv2d_backprop_filter(input, filter_sizes, grad, **attrs),
-    )
+def _convolution_grad(
+    kind: Kind, wrappers: Mapping[Kind, Callable[..., Any]]
+) -> Callable[..., tuple[Any, ...]]:
+    """Return the gradient function of the op of a kind.
+
+    Args:
+        kind: the kind.
+        wrappers: the wrappers of the ops of all kinds. Each takes what its op reads of input, filter and
+            out_backprop in this order, and that of a gradient the shape of its result, in its place.
+    """
+
+    def gradient(op: Any, grad: Any) -> tuple[Any, ...]:
+        attrs = _attrs(op, _WINDOWS)
+        arrays = dict(zip(ROLES, op.inputs, strict=False))
+        # of Conv2D in one node, as TensorFlow's graphs have it
+        shapes = dict(zip(ROLES, array_ops.shape_n(op.inputs), strict=False)) if op.type == "Conv2D" else {}
+
+        def of(role: str) -> Any:
+            if role == kind.result:  # the place of the shape
+                return None
+            computes, given = gradient_of(kind, role, arrays, grad)
+            if role != "output":
+                given[role] = shapes[role] if shapes else array_ops.shape(arrays[role])
+            return wrappers[computes](*(given[each] for each in ROLES if each in given), **attrs)
+
+        return tuple(map(of, arrays))
+
+    gradient.__name__ = f"_{wrappers[kind].__name__}_grad"
+    return gradient
 
 
-@RegisterGradient("Conv2DBackpropInput")
-def _conv2d_backprop_input_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    _, filter, out_backprop = op.inputs
-    attrs = _attrs(op, _WINDOWS)
-    return (
-        None,
-        gen_nn_ops.conv2d_backprop_filter(grad, array_ops.shape(filter), out_backprop, **attrs),
-        gen_nn_ops.conv2d(grad, filter, **attrs),
-    )
-
-
-@RegisterGradient("Conv2DBackpropFilter")
-def _conv2d_backprop_filter_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    input, _, out_backprop = op.inputs
-    attrs = _attrs(op, _WINDOWS)
-    return (
-        gen_nn_ops.conv2d_backprop_input(array_ops.shape(input), grad, out_backprop, **attrs),
-        None,
-        gen_nn_ops.conv2d(input, grad, **attrs),
-    )
-
-
-@RegisterGradient("DepthwiseConv2dNative")
-def _depthwise_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    input, filter = op.inputs
-    attrs = _attrs(op, _WINDOWS)
-    return (
-        gen_nn_ops.depthwise_conv2d_native_backprop_input(array_ops.shape(input), filter, grad, **attrs),
-        gen_nn_ops.depthwise_conv2d_native_backprop_filter(input, array_ops.shape(filter), grad, **attrs),
-    )
-
-
-@RegisterGradient("DepthwiseConv2dNativeBackpropInput")
-def _depthwise_backprop_input_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    _, filter, out_backprop = op.inputs
-    attrs = _attrs(op, _WINDOWS)
-    sizes = array_ops.shape(filter)
-    return (
-        None,
-        gen_nn_ops.depthwise_conv2d_native_backprop_filter(grad, sizes, out_backprop, **attrs),
-        gen_nn_ops.depthwise_conv2d_native(grad, filter, **attrs),
-    )
-
-
-@RegisterGradient("DepthwiseConv2dNativeBackpropFilter")
-def _depthwise_backprop_filter_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    input, _, out_backprop = op.inputs
-    attrs = _attrs(op, _WINDOWS)
-    sizes = array_ops.shape(input)
-    return (
-        gen_nn_ops.depthwise_conv2d_native_backprop_input(sizes, grad, out_backprop, **attrs),
-        None,
-        gen_nn_ops.depthwise_conv2d_native(input, grad, **attrs),
-    )
+_CONVOLUTIONS: dict[str, tuple[Callable[..., Any], ...]] = {  # the wrappers in the order of the kinds
+    "Conv2D": (
+        gen_nn_ops.conv2d,
+        gen_nn_ops.conv2d_backprop_input,
+        gen_nn_ops.conv2d_backprop_filter,
+    ),
+    "DepthwiseConv2dNative": (
+        gen_nn_ops.depthwise_conv2d_native,
+        gen_nn_ops.depthwise_conv2d_native_backprop_input,
+        gen_nn_ops.depthwise_conv2d_native_backprop_filter,
+    ),
+}
+for _op, _wrappers in _CONVOLUTIONS.items():
+    for _kind, _suffix in zip(KINDS, ("", "BackpropInput", "BackpropFilter"), strict=True):
+        RegisterGradient(_op + _suffix)(_convolution_grad(_kind, dict(zip(KINDS, _wrappers, strict=True))))
 
 
 # --- bias, activations ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined
 from . import gen_nn_ops
 from .constant_op import constant, fill, one_hot, ones, ones_like, zeros, zeros_like
-from .control_flow_ops import group, tuple
+from .control_flow_ops import group
 
 __all__ = [
     "broadcast_to",
@@ -46,7 +46,6 @@ __all__ = [
     "stop_gradient",
     "tile",
     "transpose",
-    "tuple",
     "unstack",
     "zeros",
     "zeros_like",

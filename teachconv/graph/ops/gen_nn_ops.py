@@ -4,17 +4,19 @@
 
 TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
 generated when TensorFlow is built and are in no repository. Each function adds a node to the default
-graph or, if there is none, runs the op immediately. T stands for the dtype of the inputs. Nothing is computed
-here; ``teachconv.find_source(gen_nn_ops.conv2d)``, or with the arguments of a call, shows where it is.
+graph or, if there is none, runs the op immediately. Nothing is computed here;
+``teachconv.find_source(gen_nn_ops.conv2d)``, or with the arguments of a call, shows where it is.
+
+Below its summary each function has the definition of its op: ``Op(inputs) -> outputs``, and the attributes
+with their defaults. T is the dtype of the inputs. In every function, ``name`` is the name of the node, and
+``_kernel`` the label of its kernel; None stands for the default.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..common_runtime.execute import execute
-from ..framework import op_def_library
-from ..framework.context import executing_eagerly
+from ..common_runtime.execute import run_or_add
 
 __all__ = [
     "abs",
@@ -139,78 +141,31 @@ __all__ = [
 ]
 
 
-def abs(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def abs(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the absolute value.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Abs; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Abs(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Abs", _inputs, _attrs)
-    return op_def_library.apply_op("Abs", name, _inputs, _attrs)
+    return run_or_add("Abs", name, [x], {"_kernel": _kernel})
 
 
-def add(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def add(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x + y with broadcasting.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op Add; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Add(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Add", _inputs, _attrs)
-    return op_def_library.apply_op("Add", name, _inputs, _attrs)
+    return run_or_add("Add", name, [x, y], {"_kernel": _kernel})
 
 
-def add_n(
-    inputs: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def add_n(inputs: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the sum of tensors of one shape.
 
-    Args:
-        inputs: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output sum, of type T.
-
-    Op AddN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    AddN(inputs: N * T) -> sum: T.
+    N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [inputs]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("AddN", _inputs, _attrs)
-    return op_def_library.apply_op("AddN", name, _inputs, _attrs)
+    return run_or_add("AddN", name, [inputs], {"_kernel": _kernel})
 
 
 def all(
@@ -222,23 +177,10 @@ def all(
 ) -> Any:
     """Returns whether all values over axes are True.
 
-    Args:
-        input: input, of type bool.
-        reduction_indices: input, of type Tidx.
-        keep_dims: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type bool.
-
-    Op All; Tidx: {int32, int64} = 'int32'.
+    All(input: bool, reduction_indices: Tidx) -> output: bool.
+    keep_dims: bool = False; Tidx: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, reduction_indices]
-    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("All", _inputs, _attrs)
-    return op_def_library.apply_op("All", name, _inputs, _attrs)
+    return run_or_add("All", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
 def any(
@@ -250,23 +192,10 @@ def any(
 ) -> Any:
     """Returns whether any value over axes is True.
 
-    Args:
-        input: input, of type bool.
-        reduction_indices: input, of type Tidx.
-        keep_dims: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type bool.
-
-    Op Any; Tidx: {int32, int64} = 'int32'.
+    Any(input: bool, reduction_indices: Tidx) -> output: bool.
+    keep_dims: bool = False; Tidx: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, reduction_indices]
-    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Any", _inputs, _attrs)
-    return op_def_library.apply_op("Any", name, _inputs, _attrs)
+    return run_or_add("Any", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
 def apply_adam(
@@ -286,59 +215,27 @@ def apply_adam(
 ) -> Any:
     """Updates a variable by Adam: averages m of the gradients and v of their squares, then a step.
 
-    Args:
-        var: input, reference to a variable of type T.
-        m: input, reference to a variable of type T.
-        v: input, reference to a variable of type T.
-        beta1_power: input, of type T.
-        beta2_power: input, of type T.
-        lr: input, of type T.
-        beta1: input, of type T.
-        beta2: input, of type T.
-        epsilon: input, of type T.
-        grad: input, of type T.
-        use_nesterov: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output out, reference to a variable of type T.
-
-    Op ApplyAdam; T: {float16, bfloat16, float32, float64}.
+    ApplyAdam(var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T,
+        epsilon: T, grad: T) -> out: Ref(T).
+    T: {float16, bfloat16, float32, float64}; use_nesterov: bool = False.
     """
-    _inputs: list[Any] = [var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad]
-    _attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ApplyAdam", _inputs, _attrs)
-    return op_def_library.apply_op("ApplyAdam", name, _inputs, _attrs)
+    return run_or_add(
+        "ApplyAdam",
+        name,
+        [var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad],
+        {"use_nesterov": use_nesterov, "_kernel": _kernel},
+    )
 
 
 def apply_gradient_descent(
-    var: Any,
-    alpha: Any,
-    delta: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
+    var: Any, alpha: Any, delta: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Subtracts alpha * delta from a variable.
 
-    Args:
-        var: input, reference to a variable of type T.
-        alpha: input, of type T.
-        delta: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output out, reference to a variable of type T.
-
-    Op ApplyGradientDescent; T: {float16, bfloat16, float32, float64}.
+    ApplyGradientDescent(var: Ref(T), alpha: T, delta: T) -> out: Ref(T).
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [var, alpha, delta]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ApplyGradientDescent", _inputs, _attrs)
-    return op_def_library.apply_op("ApplyGradientDescent", name, _inputs, _attrs)
+    return run_or_add("ApplyGradientDescent", name, [var, alpha, delta], {"_kernel": _kernel})
 
 
 def apply_momentum(
@@ -353,26 +250,15 @@ def apply_momentum(
 ) -> Any:
     """Updates accum = momentum * accum + grad, then subtracts lr * accum from the variable.
 
-    Args:
-        var: input, reference to a variable of type T.
-        accum: input, reference to a variable of type T.
-        lr: input, of type T.
-        grad: input, of type T.
-        momentum: input, of type T.
-        use_nesterov: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output out, reference to a variable of type T.
-
-    Op ApplyMomentum; T: {float16, bfloat16, float32, float64}.
+    ApplyMomentum(var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T) -> out: Ref(T).
+    T: {float16, bfloat16, float32, float64}; use_nesterov: bool = False.
     """
-    _inputs: list[Any] = [var, accum, lr, grad, momentum]
-    _attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ApplyMomentum", _inputs, _attrs)
-    return op_def_library.apply_op("ApplyMomentum", name, _inputs, _attrs)
+    return run_or_add(
+        "ApplyMomentum",
+        name,
+        [var, accum, lr, grad, momentum],
+        {"use_nesterov": use_nesterov, "_kernel": _kernel},
+    )
 
 
 def arg_max(
@@ -384,24 +270,11 @@ def arg_max(
 ) -> Any:
     """Returns the position of the largest value along an axis, the first of equal ones.
 
-    Args:
-        input: input, of type T.
-        dimension: input, of type Tidx.
-        output_type: attribute, {int32, int64} = 'int64'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type output_type.
-
-    Op ArgMax; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32, int64}
-    = 'int32'.
+    ArgMax(input: T, dimension: Tidx) -> output: output_type.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32, int64} = 'int32';
+        output_type: {int32, int64} = 'int64'.
     """
-    _inputs: list[Any] = [input, dimension]
-    _attrs: dict[str, Any] = {"output_type": output_type, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ArgMax", _inputs, _attrs)
-    return op_def_library.apply_op("ArgMax", name, _inputs, _attrs)
+    return run_or_add("ArgMax", name, [input, dimension], {"output_type": output_type, "_kernel": _kernel})
 
 
 def _assert(
@@ -415,108 +288,42 @@ def _assert(
 ) -> Any:
     """Fails with the text unless the condition holds.
 
-    Args:
-        condition: input, of type bool.
-        data: input, of type T.
-        template: attribute, string.
-        placeholder: attribute, string = '{}'.
-        summarize: attribute, int = 3.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The operation.
-
-    Op Assert; T: list(type).
+    Assert(condition: bool, data: T) -> the operation.
+    T: list(type); template: string; placeholder: string = '{}'; summarize: int = 3.
     """
-    _inputs: list[Any] = [condition, data]
-    _attrs: dict[str, Any] = {
-        "template": template,
-        "placeholder": placeholder,
-        "summarize": summarize,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("Assert", _inputs, _attrs)
-    return op_def_library.apply_op("Assert", name, _inputs, _attrs)
+    return run_or_add(
+        "Assert",
+        name,
+        [condition, data],
+        {"template": template, "placeholder": placeholder, "summarize": summarize, "_kernel": _kernel},
+    )
 
 
-def assign(
-    ref: Any,
-    value: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def assign(ref: Any, value: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Assigns a new value to a variable and returns the reference.
 
-    Args:
-        ref: input, reference to a variable of type T.
-        value: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output_ref, reference to a variable of type T.
-
-    Op Assign; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Assign(ref: Ref(T), value: T) -> output_ref: Ref(T).
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [ref, value]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Assign", _inputs, _attrs)
-    return op_def_library.apply_op("Assign", name, _inputs, _attrs)
+    return run_or_add("Assign", name, [ref, value], {"_kernel": _kernel})
 
 
-def assign_add(
-    ref: Any,
-    value: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def assign_add(ref: Any, value: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Adds a value to a variable and returns the reference.
 
-    Args:
-        ref: input, reference to a variable of type T.
-        value: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output_ref, reference to a variable of type T.
-
-    Op AssignAdd; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    AssignAdd(ref: Ref(T), value: T) -> output_ref: Ref(T).
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [ref, value]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("AssignAdd", _inputs, _attrs)
-    return op_def_library.apply_op("AssignAdd", name, _inputs, _attrs)
+    return run_or_add("AssignAdd", name, [ref, value], {"_kernel": _kernel})
 
 
-def assign_sub(
-    ref: Any,
-    value: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def assign_sub(ref: Any, value: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Subtracts a value from a variable and returns the reference.
 
-    Args:
-        ref: input, reference to a variable of type T.
-        value: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output_ref, reference to a variable of type T.
-
-    Op AssignSub; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    AssignSub(ref: Ref(T), value: T) -> output_ref: Ref(T).
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [ref, value]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("AssignSub", _inputs, _attrs)
-    return op_def_library.apply_op("AssignSub", name, _inputs, _attrs)
+    return run_or_add("AssignSub", name, [ref, value], {"_kernel": _kernel})
 
 
 def avg_pool(
@@ -530,31 +337,22 @@ def avg_pool(
 ) -> Any:
     """Returns the mean of each window; padding is not counted.
 
-    Args:
-        value: input, of type T.
-        ksize: attribute, list(int).
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER}.
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op AvgPool; T: {float16, bfloat16, float32, float64}.
+    AvgPool(value: T) -> output: T.
+    T: {float16, bfloat16, float32, float64}; ksize: list(int); strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER}; data_format: {NHWC, NCHW} = 'NHWC'.
     """
-    _inputs: list[Any] = [value]
-    _attrs: dict[str, Any] = {
-        "ksize": ksize,
-        "strides": strides,
-        "padding": padding,
-        "data_format": data_format,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("AvgPool", _inputs, _attrs)
-    return op_def_library.apply_op("AvgPool", name, _inputs, _attrs)
+    return run_or_add(
+        "AvgPool",
+        name,
+        [value],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def avg_pool_grad(
@@ -569,269 +367,109 @@ def avg_pool_grad(
 ) -> Any:
     """Distributes the gradient of each window equally among its cells.
 
-    Args:
-        orig_input_shape: input, of type int32.
-        grad: input, of type T.
-        ksize: attribute, list(int).
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER}.
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op AvgPoolGrad; T: {float16, bfloat16, float32, float64}.
+    AvgPoolGrad(orig_input_shape: int32, grad: T) -> output: T.
+    T: {float16, bfloat16, float32, float64}; ksize: list(int); strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER}; data_format: {NHWC, NCHW} = 'NHWC'.
     """
-    _inputs: list[Any] = [orig_input_shape, grad]
-    _attrs: dict[str, Any] = {
-        "ksize": ksize,
-        "strides": strides,
-        "padding": padding,
-        "data_format": data_format,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("AvgPoolGrad", _inputs, _attrs)
-    return op_def_library.apply_op("AvgPoolGrad", name, _inputs, _attrs)
+    return run_or_add(
+        "AvgPoolGrad",
+        name,
+        [orig_input_shape, grad],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def bias_add(
-    value: Any,
-    bias: Any,
-    data_format: Any = "NHWC",
-    name: str | None = None,
-    _kernel: str | None = None,
+    value: Any, bias: Any, data_format: Any = "NHWC", name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Adds one number to each channel.
 
-    Args:
-        value: input, of type T.
-        bias: input, of type T.
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op BiasAdd; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    BiasAdd(value: T, bias: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; data_format: {NHWC, NCHW} = 'NHWC'.
     """
-    _inputs: list[Any] = [value, bias]
-    _attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("BiasAdd", _inputs, _attrs)
-    return op_def_library.apply_op("BiasAdd", name, _inputs, _attrs)
+    return run_or_add("BiasAdd", name, [value, bias], {"data_format": data_format, "_kernel": _kernel})
 
 
 def bias_add_grad(
-    out_backprop: Any,
-    data_format: Any = "NHWC",
-    name: str | None = None,
-    _kernel: str | None = None,
+    out_backprop: Any, data_format: Any = "NHWC", name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Returns the gradient of BiasAdd with respect to the bias: the sum over all other axes.
 
-    Args:
-        out_backprop: input, of type T.
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op BiasAddGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    BiasAddGrad(out_backprop: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; data_format: {NHWC, NCHW} = 'NHWC'.
     """
-    _inputs: list[Any] = [out_backprop]
-    _attrs: dict[str, Any] = {"data_format": data_format, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("BiasAddGrad", _inputs, _attrs)
-    return op_def_library.apply_op("BiasAddGrad", name, _inputs, _attrs)
+    return run_or_add("BiasAddGrad", name, [out_backprop], {"data_format": data_format, "_kernel": _kernel})
 
 
-def broadcast_gradient_args(
-    s0: Any,
-    s1: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns, for two shapes, the axes along which broadcasting repeated each of them.
 
-    Args:
-        s0: input, of type T.
-        s1: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output r0, of type T.
-        The output r1, of type T.
-
-    Op BroadcastGradientArgs; T: {int32, int64} = 'int32'.
+    BroadcastGradientArgs(s0: T, s1: T) -> r0: T, r1: T.
+    T: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [s0, s1]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("BroadcastGradientArgs", _inputs, _attrs)
-    return op_def_library.apply_op("BroadcastGradientArgs", name, _inputs, _attrs)
+    return run_or_add("BroadcastGradientArgs", name, [s0, s1], {"_kernel": _kernel})
 
 
-def broadcast_to(
-    input: Any,
-    shape: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def broadcast_to(input: Any, shape: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Expands axes of size 1 to a shape.
 
-    Args:
-        input: input, of type T.
-        shape: input, of type Tidx.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op BroadcastTo; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32,
-    int64} = 'int32'.
+    BroadcastTo(input: T, shape: Tidx) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, shape]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("BroadcastTo", _inputs, _attrs)
-    return op_def_library.apply_op("BroadcastTo", name, _inputs, _attrs)
+    return run_or_add("BroadcastTo", name, [input, shape], {"_kernel": _kernel})
 
 
-def cast(
-    x: Any,
-    DstT: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def cast(x: Any, DstT: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Converts to another dtype; floats are cut off towards zero, bool becomes 0 or 1.
 
-    Args:
-        x: input, of type SrcT.
-        DstT: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type DstT.
-
-    Op Cast; SrcT: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Cast(x: SrcT) -> y: DstT.
+    SrcT: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; DstT: {float16, bfloat16, float32,
+        float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"DstT": DstT, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Cast", _inputs, _attrs)
-    return op_def_library.apply_op("Cast", name, _inputs, _attrs)
+    return run_or_add("Cast", name, [x], {"DstT": DstT, "_kernel": _kernel})
 
 
-def check_numerics(
-    tensor: Any,
-    message: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def check_numerics(tensor: Any, message: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns its input; fails if it holds NaN or infinity.
 
-    Args:
-        tensor: input, of type T.
-        message: attribute, string.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op CheckNumerics; T: {float16, bfloat16, float32, float64}.
+    CheckNumerics(tensor: T) -> output: T.
+    T: {float16, bfloat16, float32, float64}; message: string.
     """
-    _inputs: list[Any] = [tensor]
-    _attrs: dict[str, Any] = {"message": message, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("CheckNumerics", _inputs, _attrs)
-    return op_def_library.apply_op("CheckNumerics", name, _inputs, _attrs)
+    return run_or_add("CheckNumerics", name, [tensor], {"message": message, "_kernel": _kernel})
 
 
-def concat_offset(
-    concat_dim: Any,
-    shape: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def concat_offset(concat_dim: Any, shape: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns where each input of a ConcatV2 starts in its output, for Slice.
 
-    Args:
-        concat_dim: input, of type int32.
-        shape: input, of type int32.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output offset, of type int32.
-
-    Op ConcatOffset; N: int.
+    ConcatOffset(concat_dim: int32, shape: N * int32) -> offset: N * int32.
+    N: int.
     """
-    _inputs: list[Any] = [concat_dim, shape]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ConcatOffset", _inputs, _attrs)
-    return op_def_library.apply_op("ConcatOffset", name, _inputs, _attrs)
+    return run_or_add("ConcatOffset", name, [concat_dim, shape], {"_kernel": _kernel})
 
 
-def concat_v2(
-    values: Any,
-    axis: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def concat_v2(values: Any, axis: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Joins tensors along an axis.
 
-    Args:
-        values: input, of type T.
-        axis: input, of type Tidx.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op ConcatV2; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx:
-    {int32, int64} = 'int32'.
+    ConcatV2(values: N * T, axis: Tidx) -> output: T.
+    N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tidx: {int32, int64} =
+        'int32'.
     """
-    _inputs: list[Any] = [values, axis]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ConcatV2", _inputs, _attrs)
-    return op_def_library.apply_op("ConcatV2", name, _inputs, _attrs)
+    return run_or_add("ConcatV2", name, [values, axis], {"_kernel": _kernel})
 
 
-def const(
-    value: Any,
-    dtype: Any,
-    name: str | None = None,
-) -> Any:
+def const(value: Any, dtype: Any, name: str | None = None) -> Any:
     """Returns the same value in each run.
 
-    Args:
-        value: attribute, tensor.
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
-        name: name of the node.
-
-    Returns:
-        The output output, of type dtype.
-
-    Op Const.
+    Const() -> output: dtype.
+    value: tensor; dtype: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = []
-    _attrs: dict[str, Any] = {"value": value, "dtype": dtype}
-    if executing_eagerly():
-        return execute("Const", _inputs, _attrs)
-    return op_def_library.apply_op("Const", name, _inputs, _attrs)
+    return run_or_add("Const", name, [], {"value": value, "dtype": dtype})
 
 
 def conv2d(
@@ -847,34 +485,24 @@ def conv2d(
 ) -> Any:
     """Convolves images with filters (a cross-correlation).
 
-    Args:
-        input: input, of type T.
-        filter: input, of type T.
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        dilations: attribute, list(int) = (1, 1, 1, 1).
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Conv2D; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Conv2D(input: T, filter: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC, NCHW} = 'NHWC';
+        dilations: list(int) = (1, 1, 1, 1).
     """
-    _inputs: list[Any] = [input, filter]
-    _attrs: dict[str, Any] = {
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "dilations": dilations,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("Conv2D", _inputs, _attrs)
-    return op_def_library.apply_op("Conv2D", name, _inputs, _attrs)
+    return run_or_add(
+        "Conv2D",
+        name,
+        [input, filter],
+        {
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "dilations": dilations,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def conv2d_backprop_filter(
@@ -891,35 +519,24 @@ def conv2d_backprop_filter(
 ) -> Any:
     """Returns the gradient of Conv2D with respect to its filter.
 
-    Args:
-        input: input, of type T.
-        filter_sizes: input, of type int32.
-        out_backprop: input, of type T.
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        dilations: attribute, list(int) = (1, 1, 1, 1).
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Conv2DBackpropFilter; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Conv2DBackpropFilter(input: T, filter_sizes: int32, out_backprop: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC, NCHW} = 'NHWC';
+        dilations: list(int) = (1, 1, 1, 1).
     """
-    _inputs: list[Any] = [input, filter_sizes, out_backprop]
-    _attrs: dict[str, Any] = {
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "dilations": dilations,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("Conv2DBackpropFilter", _inputs, _attrs)
-    return op_def_library.apply_op("Conv2DBackpropFilter", name, _inputs, _attrs)
+    return run_or_add(
+        "Conv2DBackpropFilter",
+        name,
+        [input, filter_sizes, out_backprop],
+        {
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "dilations": dilations,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def conv2d_backprop_input(
@@ -936,35 +553,24 @@ def conv2d_backprop_input(
 ) -> Any:
     """Returns the gradient of Conv2D with respect to its input; this is conv2d_transpose.
 
-    Args:
-        input_sizes: input, of type int32.
-        filter: input, of type T.
-        out_backprop: input, of type T.
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        dilations: attribute, list(int) = (1, 1, 1, 1).
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Conv2DBackpropInput; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Conv2DBackpropInput(input_sizes: int32, filter: T, out_backprop: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC, NCHW} = 'NHWC';
+        dilations: list(int) = (1, 1, 1, 1).
     """
-    _inputs: list[Any] = [input_sizes, filter, out_backprop]
-    _attrs: dict[str, Any] = {
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "dilations": dilations,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("Conv2DBackpropInput", _inputs, _attrs)
-    return op_def_library.apply_op("Conv2DBackpropInput", name, _inputs, _attrs)
+    return run_or_add(
+        "Conv2DBackpropInput",
+        name,
+        [input_sizes, filter, out_backprop],
+        {
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "dilations": dilations,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def depthwise_conv2d_native(
@@ -980,34 +586,24 @@ def depthwise_conv2d_native(
 ) -> Any:
     """Convolves each channel with its own filters.
 
-    Args:
-        input: input, of type T.
-        filter: input, of type T.
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        dilations: attribute, list(int) = (1, 1, 1, 1).
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op DepthwiseConv2dNative; T: {float16, bfloat16, float32, float64, int32, int64}.
+    DepthwiseConv2dNative(input: T, filter: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC, NCHW} = 'NHWC';
+        dilations: list(int) = (1, 1, 1, 1).
     """
-    _inputs: list[Any] = [input, filter]
-    _attrs: dict[str, Any] = {
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "dilations": dilations,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("DepthwiseConv2dNative", _inputs, _attrs)
-    return op_def_library.apply_op("DepthwiseConv2dNative", name, _inputs, _attrs)
+    return run_or_add(
+        "DepthwiseConv2dNative",
+        name,
+        [input, filter],
+        {
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "dilations": dilations,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def depthwise_conv2d_native_backprop_filter(
@@ -1024,35 +620,24 @@ def depthwise_conv2d_native_backprop_filter(
 ) -> Any:
     """Returns the gradient of DepthwiseConv2dNative with respect to its filter.
 
-    Args:
-        input: input, of type T.
-        filter_sizes: input, of type int32.
-        out_backprop: input, of type T.
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        dilations: attribute, list(int) = (1, 1, 1, 1).
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op DepthwiseConv2dNativeBackpropFilter; T: {float16, bfloat16, float32, float64, int32, int64}.
+    DepthwiseConv2dNativeBackpropFilter(input: T, filter_sizes: int32, out_backprop: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC, NCHW} = 'NHWC';
+        dilations: list(int) = (1, 1, 1, 1).
     """
-    _inputs: list[Any] = [input, filter_sizes, out_backprop]
-    _attrs: dict[str, Any] = {
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "dilations": dilations,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("DepthwiseConv2dNativeBackpropFilter", _inputs, _attrs)
-    return op_def_library.apply_op("DepthwiseConv2dNativeBackpropFilter", name, _inputs, _attrs)
+    return run_or_add(
+        "DepthwiseConv2dNativeBackpropFilter",
+        name,
+        [input, filter_sizes, out_backprop],
+        {
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "dilations": dilations,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def depthwise_conv2d_native_backprop_input(
@@ -1069,346 +654,135 @@ def depthwise_conv2d_native_backprop_input(
 ) -> Any:
     """Returns the gradient of DepthwiseConv2dNative with respect to its input.
 
-    Args:
-        input_sizes: input, of type int32.
-        filter: input, of type T.
-        out_backprop: input, of type T.
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        dilations: attribute, list(int) = (1, 1, 1, 1).
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op DepthwiseConv2dNativeBackpropInput; T: {float16, bfloat16, float32, float64, int32, int64}.
+    DepthwiseConv2dNativeBackpropInput(input_sizes: int32, filter: T, out_backprop: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC, NCHW} = 'NHWC';
+        dilations: list(int) = (1, 1, 1, 1).
     """
-    _inputs: list[Any] = [input_sizes, filter, out_backprop]
-    _attrs: dict[str, Any] = {
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "dilations": dilations,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("DepthwiseConv2dNativeBackpropInput", _inputs, _attrs)
-    return op_def_library.apply_op("DepthwiseConv2dNativeBackpropInput", name, _inputs, _attrs)
+    return run_or_add(
+        "DepthwiseConv2dNativeBackpropInput",
+        name,
+        [input_sizes, filter, out_backprop],
+        {
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "dilations": dilations,
+            "_kernel": _kernel,
+        },
+    )
 
 
-def dynamic_stitch(
-    indices: Any,
-    data: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Merges slices into one tensor by their indices; where two are equal the last one stays.
 
-    Args:
-        indices: input, of type int32.
-        data: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output merged, of type T.
-
-    Op DynamicStitch; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    DynamicStitch(indices: N * int32, data: N * T) -> merged: T.
+    N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [indices, data]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("DynamicStitch", _inputs, _attrs)
-    return op_def_library.apply_op("DynamicStitch", name, _inputs, _attrs)
+    return run_or_add("DynamicStitch", name, [indices, data], {"_kernel": _kernel})
 
 
-def equal(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def equal(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns whether x and y are equal.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type bool.
-
-    Op Equal; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Equal(x: T, y: T) -> z: bool.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Equal", _inputs, _attrs)
-    return op_def_library.apply_op("Equal", name, _inputs, _attrs)
+    return run_or_add("Equal", name, [x, y], {"_kernel": _kernel})
 
 
-def exp(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def exp(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns e to the power of x.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Exp; T: {float16, bfloat16, float32, float64}.
+    Exp(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Exp", _inputs, _attrs)
-    return op_def_library.apply_op("Exp", name, _inputs, _attrs)
+    return run_or_add("Exp", name, [x], {"_kernel": _kernel})
 
 
-def expand_dims(
-    input: Any,
-    dim: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def expand_dims(input: Any, dim: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Inserts an axis of size 1.
 
-    Args:
-        input: input, of type T.
-        dim: input, of type Tdim.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op ExpandDims; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tdim: {int32,
-    int64} = 'int32'.
+    ExpandDims(input: T, dim: Tdim) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tdim: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, dim]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ExpandDims", _inputs, _attrs)
-    return op_def_library.apply_op("ExpandDims", name, _inputs, _attrs)
+    return run_or_add("ExpandDims", name, [input, dim], {"_kernel": _kernel})
 
 
-def fill(
-    dims: Any,
-    value: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def fill(dims: Any, value: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns a tensor of a shape filled with one value.
 
-    Args:
-        dims: input, of type index_type.
-        value: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Fill; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; index_type: {int32,
-    int64} = 'int32'.
+    Fill(dims: index_type, value: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; index_type: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [dims, value]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Fill", _inputs, _attrs)
-    return op_def_library.apply_op("Fill", name, _inputs, _attrs)
+    return run_or_add("Fill", name, [dims, value], {"_kernel": _kernel})
 
 
-def floor_div(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def floor_div(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x / y rounded down.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op FloorDiv; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    FloorDiv(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("FloorDiv", _inputs, _attrs)
-    return op_def_library.apply_op("FloorDiv", name, _inputs, _attrs)
+    return run_or_add("FloorDiv", name, [x, y], {"_kernel": _kernel})
 
 
-def floor_mod(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def floor_mod(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x - y * FloorDiv(x, y).
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op FloorMod; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    FloorMod(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("FloorMod", _inputs, _attrs)
-    return op_def_library.apply_op("FloorMod", name, _inputs, _attrs)
+    return run_or_add("FloorMod", name, [x, y], {"_kernel": _kernel})
 
 
 def gather_v2(
-    params: Any,
-    indices: Any,
-    axis: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
+    params: Any, indices: Any, axis: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Returns the slices at the indices along an axis.
 
-    Args:
-        params: input, of type Tparams.
-        indices: input, of type Tindices.
-        axis: input, of type Taxis.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type Tparams.
-
-    Op GatherV2; Tparams: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tindices:
-    {int32, int64}; Taxis: {int32, int64}.
+    GatherV2(params: Tparams, indices: Tindices, axis: Taxis) -> output: Tparams.
+    Tparams: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tindices: {int32, int64};
+        Taxis: {int32, int64}.
     """
-    _inputs: list[Any] = [params, indices, axis]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("GatherV2", _inputs, _attrs)
-    return op_def_library.apply_op("GatherV2", name, _inputs, _attrs)
+    return run_or_add("GatherV2", name, [params, indices, axis], {"_kernel": _kernel})
 
 
-def greater(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def greater(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x > y.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type bool.
-
-    Op Greater; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Greater(x: T, y: T) -> z: bool.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Greater", _inputs, _attrs)
-    return op_def_library.apply_op("Greater", name, _inputs, _attrs)
+    return run_or_add("Greater", name, [x, y], {"_kernel": _kernel})
 
 
-def greater_equal(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def greater_equal(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x >= y.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type bool.
-
-    Op GreaterEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    GreaterEqual(x: T, y: T) -> z: bool.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("GreaterEqual", _inputs, _attrs)
-    return op_def_library.apply_op("GreaterEqual", name, _inputs, _attrs)
+    return run_or_add("GreaterEqual", name, [x, y], {"_kernel": _kernel})
 
 
-def identity(
-    input: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def identity(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns its input; for a variable, its current value.
 
-    Args:
-        input: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Identity; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Identity(input: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Identity", _inputs, _attrs)
-    return op_def_library.apply_op("Identity", name, _inputs, _attrs)
+    return run_or_add("Identity", name, [input], {"_kernel": _kernel})
 
 
-def identity_n(
-    input: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def identity_n(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns its inputs; custom_gradient gives it another gradient.
 
-    Args:
-        input: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op IdentityN; T: list(type).
+    IdentityN(input: T) -> output: T.
+    T: list(type).
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("IdentityN", _inputs, _attrs)
-    return op_def_library.apply_op("IdentityN", name, _inputs, _attrs)
+    return run_or_add("IdentityN", name, [input], {"_kernel": _kernel})
 
 
 def _if(
@@ -1423,232 +797,85 @@ def _if(
 ) -> Any:
     """Calls one of two functions, one of which changes variables.
 
-    Args:
-        cond: input, of type Tcond.
-        input: input, of type Tin.
-        variables: input, reference to a variable of type Tvariables.
-        Tout: attribute, list(type).
-        then_branch: attribute, func.
-        else_branch: attribute, func.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type Tout.
-
-    Op If; Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type);
-    Tvariables: list(type).
+    If(cond: Tcond, input: Tin, variables: Ref(Tvariables)) -> output: Tout.
+    Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type); Tvariables:
+        list(type); Tout: list(type); then_branch: func; else_branch: func.
     """
-    _inputs: list[Any] = [cond, input, variables]
-    _attrs: dict[str, Any] = {
-        "Tout": Tout,
-        "then_branch": then_branch,
-        "else_branch": else_branch,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("If", _inputs, _attrs)
-    return op_def_library.apply_op("If", name, _inputs, _attrs)
+    return run_or_add(
+        "If",
+        name,
+        [cond, input, variables],
+        {"Tout": Tout, "then_branch": then_branch, "else_branch": else_branch, "_kernel": _kernel},
+    )
 
 
-def invert_permutation(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def invert_permutation(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the permutation that undoes a permutation.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op InvertPermutation; T: {int32, int64} = 'int32'.
+    InvertPermutation(x: T) -> y: T.
+    T: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("InvertPermutation", _inputs, _attrs)
-    return op_def_library.apply_op("InvertPermutation", name, _inputs, _attrs)
+    return run_or_add("InvertPermutation", name, [x], {"_kernel": _kernel})
 
 
-def less(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def less(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x < y.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type bool.
-
-    Op Less; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Less(x: T, y: T) -> z: bool.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Less", _inputs, _attrs)
-    return op_def_library.apply_op("Less", name, _inputs, _attrs)
+    return run_or_add("Less", name, [x, y], {"_kernel": _kernel})
 
 
-def less_equal(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def less_equal(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x <= y.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type bool.
-
-    Op LessEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    LessEqual(x: T, y: T) -> z: bool.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("LessEqual", _inputs, _attrs)
-    return op_def_library.apply_op("LessEqual", name, _inputs, _attrs)
+    return run_or_add("LessEqual", name, [x, y], {"_kernel": _kernel})
 
 
-def log(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def log(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the natural logarithm.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Log; T: {float16, bfloat16, float32, float64}.
+    Log(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Log", _inputs, _attrs)
-    return op_def_library.apply_op("Log", name, _inputs, _attrs)
+    return run_or_add("Log", name, [x], {"_kernel": _kernel})
 
 
-def log_softmax(
-    logits: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def log_softmax(logits: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the logarithm of Softmax, computed without overflow.
 
-    Args:
-        logits: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output logsoftmax, of type T.
-
-    Op LogSoftmax; T: {float16, bfloat16, float32, float64}.
+    LogSoftmax(logits: T) -> logsoftmax: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [logits]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("LogSoftmax", _inputs, _attrs)
-    return op_def_library.apply_op("LogSoftmax", name, _inputs, _attrs)
+    return run_or_add("LogSoftmax", name, [logits], {"_kernel": _kernel})
 
 
-def logical_and(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def logical_and(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x and y with broadcasting.
 
-    Args:
-        x: input, of type bool.
-        y: input, of type bool.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type bool.
-
-    Op LogicalAnd.
+    LogicalAnd(x: bool, y: bool) -> z: bool.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("LogicalAnd", _inputs, _attrs)
-    return op_def_library.apply_op("LogicalAnd", name, _inputs, _attrs)
+    return run_or_add("LogicalAnd", name, [x, y], {"_kernel": _kernel})
 
 
-def logical_not(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def logical_not(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns not x.
 
-    Args:
-        x: input, of type bool.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type bool.
-
-    Op LogicalNot.
+    LogicalNot(x: bool) -> y: bool.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("LogicalNot", _inputs, _attrs)
-    return op_def_library.apply_op("LogicalNot", name, _inputs, _attrs)
+    return run_or_add("LogicalNot", name, [x], {"_kernel": _kernel})
 
 
-def logical_or(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def logical_or(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x or y with broadcasting.
 
-    Args:
-        x: input, of type bool.
-        y: input, of type bool.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type bool.
-
-    Op LogicalOr.
+    LogicalOr(x: bool, y: bool) -> z: bool.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("LogicalOr", _inputs, _attrs)
-    return op_def_library.apply_op("LogicalOr", name, _inputs, _attrs)
+    return run_or_add("LogicalOr", name, [x, y], {"_kernel": _kernel})
 
 
 def mat_mul(
@@ -1661,24 +888,13 @@ def mat_mul(
 ) -> Any:
     """Multiplies two matrices.
 
-    Args:
-        a: input, of type T.
-        b: input, of type T.
-        transpose_a: attribute, bool = False.
-        transpose_b: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output product, of type T.
-
-    Op MatMul; T: {float16, bfloat16, float32, float64, int32, int64}.
+    MatMul(a: T, b: T) -> product: T.
+    transpose_a: bool = False; transpose_b: bool = False; T: {float16, bfloat16, float32, float64, int32,
+        int64}.
     """
-    _inputs: list[Any] = [a, b]
-    _attrs: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("MatMul", _inputs, _attrs)
-    return op_def_library.apply_op("MatMul", name, _inputs, _attrs)
+    return run_or_add(
+        "MatMul", name, [a, b], {"transpose_a": transpose_a, "transpose_b": transpose_b, "_kernel": _kernel}
+    )
 
 
 def max(
@@ -1690,24 +906,11 @@ def max(
 ) -> Any:
     """Returns the largest value over axes.
 
-    Args:
-        input: input, of type T.
-        reduction_indices: input, of type Tidx.
-        keep_dims: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Max; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
-    'int32'.
+    Max(input: T, reduction_indices: Tidx) -> output: T.
+    keep_dims: bool = False; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32,
+        int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, reduction_indices]
-    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Max", _inputs, _attrs)
-    return op_def_library.apply_op("Max", name, _inputs, _attrs)
+    return run_or_add("Max", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
 def max_pool(
@@ -1722,33 +925,24 @@ def max_pool(
 ) -> Any:
     """Returns the largest value of each window; padding is ignored.
 
-    Args:
-        input: input, of type T.
-        ksize: attribute, list(int).
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op MaxPool; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    MaxPool(input: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; ksize: list(int); strides: list(int);
+        padding: {SAME, VALID, SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC,
+        NCHW} = 'NHWC'.
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {
-        "ksize": ksize,
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("MaxPool", _inputs, _attrs)
-    return op_def_library.apply_op("MaxPool", name, _inputs, _attrs)
+    return run_or_add(
+        "MaxPool",
+        name,
+        [input],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def max_pool_grad(
@@ -1765,35 +959,24 @@ def max_pool_grad(
 ) -> Any:
     """Adds the gradient of each window to the first of its largest cells, in row-major order.
 
-    Args:
-        orig_input: input, of type T.
-        orig_output: input, of type T.
-        grad: input, of type T.
-        ksize: attribute, list(int).
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op MaxPoolGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    MaxPoolGrad(orig_input: T, orig_output: T, grad: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; ksize: list(int); strides: list(int);
+        padding: {SAME, VALID, SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC,
+        NCHW} = 'NHWC'.
     """
-    _inputs: list[Any] = [orig_input, orig_output, grad]
-    _attrs: dict[str, Any] = {
-        "ksize": ksize,
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("MaxPoolGrad", _inputs, _attrs)
-    return op_def_library.apply_op("MaxPoolGrad", name, _inputs, _attrs)
+    return run_or_add(
+        "MaxPoolGrad",
+        name,
+        [orig_input, orig_output, grad],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def max_pool_grad_grad(
@@ -1810,61 +993,33 @@ def max_pool_grad_grad(
 ) -> Any:
     """Returns, for each window, the value of grad at the first of its largest cells.
 
-    Args:
-        orig_input: input, of type T.
-        orig_output: input, of type T.
-        grad: input, of type T.
-        ksize: attribute, list(int).
-        strides: attribute, list(int).
-        padding: attribute, {SAME, VALID, SAME_LOWER, EXPLICIT}.
-        explicit_paddings: attribute, list(int) = ().
-        data_format: attribute, {NHWC, NCHW} = 'NHWC'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op MaxPoolGradGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; ksize: list(int); strides: list(int);
+        padding: {SAME, VALID, SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC,
+        NCHW} = 'NHWC'.
     """
-    _inputs: list[Any] = [orig_input, orig_output, grad]
-    _attrs: dict[str, Any] = {
-        "ksize": ksize,
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("MaxPoolGradGrad", _inputs, _attrs)
-    return op_def_library.apply_op("MaxPoolGradGrad", name, _inputs, _attrs)
+    return run_or_add(
+        "MaxPoolGradGrad",
+        name,
+        [orig_input, orig_output, grad],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
 
 
-def maximum(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def maximum(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the larger one of x and y.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op Maximum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Maximum(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Maximum", _inputs, _attrs)
-    return op_def_library.apply_op("Maximum", name, _inputs, _attrs)
+    return run_or_add("Maximum", name, [x, y], {"_kernel": _kernel})
 
 
 def mean(
@@ -1876,24 +1031,11 @@ def mean(
 ) -> Any:
     """Returns the mean over axes; integer means are rounded towards zero.
 
-    Args:
-        input: input, of type T.
-        reduction_indices: input, of type Tidx.
-        keep_dims: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Mean; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
-    'int32'.
+    Mean(input: T, reduction_indices: Tidx) -> output: T.
+    keep_dims: bool = False; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32,
+        int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, reduction_indices]
-    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Mean", _inputs, _attrs)
-    return op_def_library.apply_op("Mean", name, _inputs, _attrs)
+    return run_or_add("Mean", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
 def min(
@@ -1905,146 +1047,55 @@ def min(
 ) -> Any:
     """Returns the smallest value over axes.
 
-    Args:
-        input: input, of type T.
-        reduction_indices: input, of type Tidx.
-        keep_dims: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Min; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
-    'int32'.
+    Min(input: T, reduction_indices: Tidx) -> output: T.
+    keep_dims: bool = False; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32,
+        int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, reduction_indices]
-    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Min", _inputs, _attrs)
-    return op_def_library.apply_op("Min", name, _inputs, _attrs)
+    return run_or_add("Min", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
-def minimum(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def minimum(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the smaller one of x and y.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op Minimum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Minimum(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Minimum", _inputs, _attrs)
-    return op_def_library.apply_op("Minimum", name, _inputs, _attrs)
+    return run_or_add("Minimum", name, [x, y], {"_kernel": _kernel})
 
 
-def mul(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def mul(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x * y with broadcasting.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op Mul; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Mul(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Mul", _inputs, _attrs)
-    return op_def_library.apply_op("Mul", name, _inputs, _attrs)
+    return run_or_add("Mul", name, [x, y], {"_kernel": _kernel})
 
 
-def neg(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def neg(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns -x.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Neg; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Neg(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Neg", _inputs, _attrs)
-    return op_def_library.apply_op("Neg", name, _inputs, _attrs)
+    return run_or_add("Neg", name, [x], {"_kernel": _kernel})
 
 
-def no_op(
-    name: str | None = None,
-) -> Any:
+def no_op(name: str | None = None) -> Any:
     """Does nothing; carries control dependencies, as in `group`.
 
-    Args:
-        name: name of the node.
-
-    Returns:
-        The operation.
-
-    Op NoOp.
+    NoOp() -> the operation.
     """
-    _inputs: list[Any] = []
-    _attrs: dict[str, Any] = {}
-    if executing_eagerly():
-        return execute("NoOp", _inputs, _attrs)
-    return op_def_library.apply_op("NoOp", name, _inputs, _attrs)
+    return run_or_add("NoOp", name, [], {})
 
 
-def not_equal(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def not_equal(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns whether x and y differ.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type bool.
-
-    Op NotEqual; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    NotEqual(x: T, y: T) -> z: bool.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("NotEqual", _inputs, _attrs)
-    return op_def_library.apply_op("NotEqual", name, _inputs, _attrs)
+    return run_or_add("NotEqual", name, [x, y], {"_kernel": _kernel})
 
 
 def one_hot(
@@ -2058,183 +1109,69 @@ def one_hot(
 ) -> Any:
     """Returns on_value at each index along a new axis and off_value elsewhere.
 
-    Args:
-        indices: input, of type TI.
-        depth: input, of type int32.
-        on_value: input, of type T.
-        off_value: input, of type T.
-        axis: attribute, int = -1.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op OneHot; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; TI: {uint8, int32,
-    int64}.
+    OneHot(indices: TI, depth: int32, on_value: T, off_value: T) -> output: T.
+    axis: int = -1; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; TI: {uint8, int32,
+        int64}.
     """
-    _inputs: list[Any] = [indices, depth, on_value, off_value]
-    _attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("OneHot", _inputs, _attrs)
-    return op_def_library.apply_op("OneHot", name, _inputs, _attrs)
+    return run_or_add(
+        "OneHot", name, [indices, depth, on_value, off_value], {"axis": axis, "_kernel": _kernel}
+    )
 
 
-def ones_like(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def ones_like(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns ones of the shape and dtype of x.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op OnesLike; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    OnesLike(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("OnesLike", _inputs, _attrs)
-    return op_def_library.apply_op("OnesLike", name, _inputs, _attrs)
+    return run_or_add("OnesLike", name, [x], {"_kernel": _kernel})
 
 
-def pack(
-    values: Any,
-    axis: Any = 0,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def pack(values: Any, axis: Any = 0, name: str | None = None, _kernel: str | None = None) -> Any:
     """Joins tensors of one shape along a new axis.
 
-    Args:
-        values: input, of type T.
-        axis: attribute, int = 0.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Pack; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Pack(values: N * T) -> output: T.
+    N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; axis: int = 0.
     """
-    _inputs: list[Any] = [values]
-    _attrs: dict[str, Any] = {"axis": axis, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Pack", _inputs, _attrs)
-    return op_def_library.apply_op("Pack", name, _inputs, _attrs)
+    return run_or_add("Pack", name, [values], {"axis": axis, "_kernel": _kernel})
 
 
-def pad(
-    input: Any,
-    paddings: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def pad(input: Any, paddings: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Adds zeros before and after along each axis.
 
-    Args:
-        input: input, of type T.
-        paddings: input, of type Tpaddings.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Pad; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tpaddings: {int32,
-    int64} = 'int32'.
+    Pad(input: T, paddings: Tpaddings) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tpaddings: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, paddings]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Pad", _inputs, _attrs)
-    return op_def_library.apply_op("Pad", name, _inputs, _attrs)
+    return run_or_add("Pad", name, [input, paddings], {"_kernel": _kernel})
 
 
 def partitioned_call(
-    args: Any,
-    variables: Any,
-    Tout: Any,
-    f: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
+    args: Any, variables: Any, Tout: Any, f: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Calls a function.
 
-    Args:
-        args: input, of type Tin.
-        variables: input, reference to a variable of type Tvariables.
-        Tout: attribute, list(type).
-        f: attribute, func.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type Tout.
-
-    Op PartitionedCall; Tin: list(type); Tvariables: list(type).
+    PartitionedCall(args: Tin, variables: Ref(Tvariables)) -> output: Tout.
+    Tin: list(type); Tvariables: list(type); Tout: list(type); f: func.
     """
-    _inputs: list[Any] = [args, variables]
-    _attrs: dict[str, Any] = {"Tout": Tout, "f": f, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("PartitionedCall", _inputs, _attrs)
-    return op_def_library.apply_op("PartitionedCall", name, _inputs, _attrs)
+    return run_or_add("PartitionedCall", name, [args, variables], {"Tout": Tout, "f": f, "_kernel": _kernel})
 
 
-def placeholder(
-    dtype: Any,
-    shape: Any = None,
-    name: str | None = None,
-) -> Any:
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
     """Stands for a value that is fed to each run.
 
-    Args:
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
-        shape: attribute, shape = None.
-        name: name of the node.
-
-    Returns:
-        The output output, of type dtype.
-
-    Op Placeholder.
+    Placeholder() -> output: dtype.
+    dtype: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; shape: shape = None.
     """
-    _inputs: list[Any] = []
-    _attrs: dict[str, Any] = {"dtype": dtype, "shape": shape}
-    if executing_eagerly():
-        return execute("Placeholder", _inputs, _attrs)
-    return op_def_library.apply_op("Placeholder", name, _inputs, _attrs)
+    return run_or_add("Placeholder", name, [], {"dtype": dtype, "shape": shape})
 
 
-def pow(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def pow(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x to the power of y with broadcasting.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op Pow; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Pow(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Pow", _inputs, _attrs)
-    return op_def_library.apply_op("Pow", name, _inputs, _attrs)
+    return run_or_add("Pow", name, [x, y], {"_kernel": _kernel})
 
 
 def print_v2(
@@ -2249,33 +1186,23 @@ def print_v2(
 ) -> Any:
     """Writes the text to a stream.
 
-    Args:
-        inputs: input, of type T.
-        template: attribute, string.
-        placeholder: attribute, string = '{}'.
-        summarize: attribute, int = 3.
-        output_stream: attribute, {stderr, stdout} = 'stderr'.
-        end: attribute, string.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The operation.
-
-    Op PrintV2; T: list(type).
+    PrintV2(inputs: T) -> the operation.
+    T: list(type); template: string; placeholder: string = '{}'; summarize: int = 3; output_stream: {stderr,
+        stdout} = 'stderr'; end: string.
     """
-    _inputs: list[Any] = [inputs]
-    _attrs: dict[str, Any] = {
-        "template": template,
-        "end": end,
-        "placeholder": placeholder,
-        "summarize": summarize,
-        "output_stream": output_stream,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("PrintV2", _inputs, _attrs)
-    return op_def_library.apply_op("PrintV2", name, _inputs, _attrs)
+    return run_or_add(
+        "PrintV2",
+        name,
+        [inputs],
+        {
+            "template": template,
+            "end": end,
+            "placeholder": placeholder,
+            "summarize": summarize,
+            "output_stream": output_stream,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def prod(
@@ -2287,84 +1214,40 @@ def prod(
 ) -> Any:
     """Returns the product over axes.
 
-    Args:
-        input: input, of type T.
-        reduction_indices: input, of type Tidx.
-        keep_dims: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Prod; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
-    'int32'.
+    Prod(input: T, reduction_indices: Tidx) -> output: T.
+    keep_dims: bool = False; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32,
+        int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, reduction_indices]
-    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Prod", _inputs, _attrs)
-    return op_def_library.apply_op("Prod", name, _inputs, _attrs)
+    return run_or_add("Prod", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
 def random_standard_normal(
-    shape: Any,
-    dtype: Any,
-    seed: Any = 0,
-    seed2: Any = 0,
-    name: str | None = None,
-    _kernel: str | None = None,
+    shape: Any, dtype: Any, seed: Any = 0, seed2: Any = 0, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Returns normal random numbers.
 
-    Args:
-        shape: input, of type T.
-        seed: attribute, int = 0.
-        seed2: attribute, int = 0.
-        dtype: attribute, {float16, bfloat16, float32, float64}.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type dtype.
-
-    Op RandomStandardNormal; T: {int32, int64}.
+    RandomStandardNormal(shape: T) -> output: dtype.
+    seed: int = 0; seed2: int = 0; dtype: {float16, bfloat16, float32, float64}; T: {int32, int64}.
     """
-    _inputs: list[Any] = [shape]
-    _attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("RandomStandardNormal", _inputs, _attrs)
-    return op_def_library.apply_op("RandomStandardNormal", name, _inputs, _attrs)
+    return run_or_add(
+        "RandomStandardNormal",
+        name,
+        [shape],
+        {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel},
+    )
 
 
 def random_uniform(
-    shape: Any,
-    dtype: Any,
-    seed: Any = 0,
-    seed2: Any = 0,
-    name: str | None = None,
-    _kernel: str | None = None,
+    shape: Any, dtype: Any, seed: Any = 0, seed2: Any = 0, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Returns uniform random numbers in [0, 1).
 
-    Args:
-        shape: input, of type T.
-        seed: attribute, int = 0.
-        seed2: attribute, int = 0.
-        dtype: attribute, {float16, bfloat16, float32, float64}.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type dtype.
-
-    Op RandomUniform; T: {int32, int64}.
+    RandomUniform(shape: T) -> output: dtype.
+    seed: int = 0; seed2: int = 0; dtype: {float16, bfloat16, float32, float64}; T: {int32, int64}.
     """
-    _inputs: list[Any] = [shape]
-    _attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("RandomUniform", _inputs, _attrs)
-    return op_def_library.apply_op("RandomUniform", name, _inputs, _attrs)
+    return run_or_add(
+        "RandomUniform", name, [shape], {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
+    )
 
 
 def random_uniform_int(
@@ -2378,180 +1261,66 @@ def random_uniform_int(
 ) -> Any:
     """Returns uniform random integers from minval to maxval, which is not among them.
 
-    Args:
-        shape: input, of type T.
-        minval: input, of type Tout.
-        maxval: input, of type Tout.
-        seed: attribute, int = 0.
-        seed2: attribute, int = 0.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type Tout.
-
-    Op RandomUniformInt; Tout: {int32, int64}; T: {int32, int64}.
+    RandomUniformInt(shape: T, minval: Tout, maxval: Tout) -> output: Tout.
+    seed: int = 0; seed2: int = 0; Tout: {int32, int64}; T: {int32, int64}.
     """
-    _inputs: list[Any] = [shape, minval, maxval]
-    _attrs: dict[str, Any] = {"seed": seed, "seed2": seed2, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("RandomUniformInt", _inputs, _attrs)
-    return op_def_library.apply_op("RandomUniformInt", name, _inputs, _attrs)
+    return run_or_add(
+        "RandomUniformInt", name, [shape, minval, maxval], {"seed": seed, "seed2": seed2, "_kernel": _kernel}
+    )
 
 
-def range(
-    start: Any,
-    limit: Any,
-    delta: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def range(start: Any, limit: Any, delta: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns start, start + delta, ... below limit.
 
-    Args:
-        start: input, of type Tidx.
-        limit: input, of type Tidx.
-        delta: input, of type Tidx.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type Tidx.
-
-    Op Range; Tidx: {float16, bfloat16, float32, float64, int32, int64}.
+    Range(start: Tidx, limit: Tidx, delta: Tidx) -> output: Tidx.
+    Tidx: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    _inputs: list[Any] = [start, limit, delta]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Range", _inputs, _attrs)
-    return op_def_library.apply_op("Range", name, _inputs, _attrs)
+    return run_or_add("Range", name, [start, limit, delta], {"_kernel": _kernel})
 
 
-def rank(
-    input: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def rank(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the number of axes of a tensor.
 
-    Args:
-        input: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type int32.
-
-    Op Rank; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Rank(input: T) -> output: int32.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Rank", _inputs, _attrs)
-    return op_def_library.apply_op("Rank", name, _inputs, _attrs)
+    return run_or_add("Rank", name, [input], {"_kernel": _kernel})
 
 
-def real_div(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def real_div(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x / y with broadcasting.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op RealDiv; T: {float16, bfloat16, float32, float64}.
+    RealDiv(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("RealDiv", _inputs, _attrs)
-    return op_def_library.apply_op("RealDiv", name, _inputs, _attrs)
+    return run_or_add("RealDiv", name, [x, y], {"_kernel": _kernel})
 
 
-def relu(
-    features: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def relu(features: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns max(features, 0) element-wise.
 
-    Args:
-        features: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output activations, of type T.
-
-    Op Relu; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Relu(features: T) -> activations: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [features]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Relu", _inputs, _attrs)
-    return op_def_library.apply_op("Relu", name, _inputs, _attrs)
+    return run_or_add("Relu", name, [features], {"_kernel": _kernel})
 
 
-def relu_grad(
-    gradients: Any,
-    features: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def relu_grad(gradients: Any, features: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the gradients where the features (or the activations) are positive, elsewhere 0.
 
-    Args:
-        gradients: input, of type T.
-        features: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output backprops, of type T.
-
-    Op ReluGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    ReluGrad(gradients: T, features: T) -> backprops: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [gradients, features]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ReluGrad", _inputs, _attrs)
-    return op_def_library.apply_op("ReluGrad", name, _inputs, _attrs)
+    return run_or_add("ReluGrad", name, [gradients, features], {"_kernel": _kernel})
 
 
-def reshape(
-    tensor: Any,
-    shape: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def reshape(tensor: Any, shape: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the same elements, in the same order, in another shape.
 
-    Args:
-        tensor: input, of type T.
-        shape: input, of type Tshape.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Reshape; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tshape: {int32,
-    int64} = 'int32'.
+    Reshape(tensor: T, shape: Tshape) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tshape: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [tensor, shape]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Reshape", _inputs, _attrs)
-    return op_def_library.apply_op("Reshape", name, _inputs, _attrs)
+    return run_or_add("Reshape", name, [tensor, shape], {"_kernel": _kernel})
 
 
 def resize_nearest_neighbor(
@@ -2564,28 +1333,16 @@ def resize_nearest_neighbor(
 ) -> Any:
     """Resizes images [batch, rows, cols, channels]; each cell copies its nearest neighbour.
 
-    Args:
-        images: input, of type T.
-        size: input, of type int32.
-        align_corners: attribute, bool = False.
-        half_pixel_centers: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output resized_images, of type T.
-
-    Op ResizeNearestNeighbor; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    ResizeNearestNeighbor(images: T, size: int32) -> resized_images: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; align_corners: bool = False;
+        half_pixel_centers: bool = False.
     """
-    _inputs: list[Any] = [images, size]
-    _attrs: dict[str, Any] = {
-        "align_corners": align_corners,
-        "half_pixel_centers": half_pixel_centers,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("ResizeNearestNeighbor", _inputs, _attrs)
-    return op_def_library.apply_op("ResizeNearestNeighbor", name, _inputs, _attrs)
+    return run_or_add(
+        "ResizeNearestNeighbor",
+        name,
+        [images, size],
+        {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers, "_kernel": _kernel},
+    )
 
 
 def resize_nearest_neighbor_grad(
@@ -2598,28 +1355,16 @@ def resize_nearest_neighbor_grad(
 ) -> Any:
     """Returns the gradient of ResizeNearestNeighbor: each cell sums the gradients of its copies.
 
-    Args:
-        grads: input, of type T.
-        size: input, of type int32.
-        align_corners: attribute, bool = False.
-        half_pixel_centers: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op ResizeNearestNeighborGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    ResizeNearestNeighborGrad(grads: T, size: int32) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; align_corners: bool = False;
+        half_pixel_centers: bool = False.
     """
-    _inputs: list[Any] = [grads, size]
-    _attrs: dict[str, Any] = {
-        "align_corners": align_corners,
-        "half_pixel_centers": half_pixel_centers,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("ResizeNearestNeighborGrad", _inputs, _attrs)
-    return op_def_library.apply_op("ResizeNearestNeighborGrad", name, _inputs, _attrs)
+    return run_or_add(
+        "ResizeNearestNeighborGrad",
+        name,
+        [grads, size],
+        {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers, "_kernel": _kernel},
+    )
 
 
 def resource_apply_keras_momentum(
@@ -2634,521 +1379,195 @@ def resource_apply_keras_momentum(
 ) -> Any:
     """Updates accum = momentum * accum - lr * grad, then adds accum to the variable.
 
-    Args:
-        var: input, reference to a variable of type T.
-        accum: input, reference to a variable of type T.
-        lr: input, of type T.
-        grad: input, of type T.
-        momentum: input, of type T.
-        use_nesterov: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output out, reference to a variable of type T.
-
-    Op ResourceApplyKerasMomentum; T: {float16, bfloat16, float32, float64}.
+    ResourceApplyKerasMomentum(var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T) -> out: Ref(T).
+    T: {float16, bfloat16, float32, float64}; use_nesterov: bool = False.
     """
-    _inputs: list[Any] = [var, accum, lr, grad, momentum]
-    _attrs: dict[str, Any] = {"use_nesterov": use_nesterov, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ResourceApplyKerasMomentum", _inputs, _attrs)
-    return op_def_library.apply_op("ResourceApplyKerasMomentum", name, _inputs, _attrs)
+    return run_or_add(
+        "ResourceApplyKerasMomentum",
+        name,
+        [var, accum, lr, grad, momentum],
+        {"use_nesterov": use_nesterov, "_kernel": _kernel},
+    )
 
 
-def rsqrt(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def rsqrt(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns 1 / sqrt(x).
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Rsqrt; T: {float16, bfloat16, float32, float64}.
+    Rsqrt(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Rsqrt", _inputs, _attrs)
-    return op_def_library.apply_op("Rsqrt", name, _inputs, _attrs)
+    return run_or_add("Rsqrt", name, [x], {"_kernel": _kernel})
 
 
-def rsqrt_grad(
-    y: Any,
-    dy: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def rsqrt_grad(y: Any, dy: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns -dy y ** 3 / 2, where y = 1 / sqrt(x).
 
-    Args:
-        y: input, of type T.
-        dy: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op RsqrtGrad; T: {float16, bfloat16, float32, float64}.
+    RsqrtGrad(y: T, dy: T) -> z: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [y, dy]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("RsqrtGrad", _inputs, _attrs)
-    return op_def_library.apply_op("RsqrtGrad", name, _inputs, _attrs)
+    return run_or_add("RsqrtGrad", name, [y, dy], {"_kernel": _kernel})
 
 
-def select(
-    condition: Any,
-    t: Any,
-    e: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def select(condition: Any, t: Any, e: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns t where the condition is true, e elsewhere; all of one shape.
 
-    Args:
-        condition: input, of type bool.
-        t: input, of type T.
-        e: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Select; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Select(condition: bool, t: T, e: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [condition, t, e]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Select", _inputs, _attrs)
-    return op_def_library.apply_op("Select", name, _inputs, _attrs)
+    return run_or_add("Select", name, [condition, t, e], {"_kernel": _kernel})
 
 
-def select_v2(
-    condition: Any,
-    t: Any,
-    e: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def select_v2(condition: Any, t: Any, e: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns t where the condition is true, e elsewhere, with broadcasting.
 
-    Args:
-        condition: input, of type bool.
-        t: input, of type T.
-        e: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op SelectV2; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    SelectV2(condition: bool, t: T, e: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [condition, t, e]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("SelectV2", _inputs, _attrs)
-    return op_def_library.apply_op("SelectV2", name, _inputs, _attrs)
+    return run_or_add("SelectV2", name, [condition, t, e], {"_kernel": _kernel})
 
 
-def shape(
-    input: Any,
-    out_type: Any = "int32",
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def shape(input: Any, out_type: Any = "int32", name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the shape of a tensor as a vector.
 
-    Args:
-        input: input, of type T.
-        out_type: attribute, {int32, int64} = 'int32'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type out_type.
-
-    Op Shape; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Shape(input: T) -> output: out_type.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; out_type: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Shape", _inputs, _attrs)
-    return op_def_library.apply_op("Shape", name, _inputs, _attrs)
+    return run_or_add("Shape", name, [input], {"out_type": out_type, "_kernel": _kernel})
 
 
-def shape_n(
-    input: Any,
-    out_type: Any = "int32",
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def shape_n(input: Any, out_type: Any = "int32", name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the shapes of several tensors.
 
-    Args:
-        input: input, of type T.
-        out_type: attribute, {int32, int64} = 'int32'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type out_type.
-
-    Op ShapeN; N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    ShapeN(input: N * T) -> output: N * out_type.
+    N: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; out_type: {int32, int64} =
+        'int32'.
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ShapeN", _inputs, _attrs)
-    return op_def_library.apply_op("ShapeN", name, _inputs, _attrs)
+    return run_or_add("ShapeN", name, [input], {"out_type": out_type, "_kernel": _kernel})
 
 
-def sigmoid(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def sigmoid(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns 1 / (1 + exp(-x)).
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Sigmoid; T: {float16, bfloat16, float32, float64}.
+    Sigmoid(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Sigmoid", _inputs, _attrs)
-    return op_def_library.apply_op("Sigmoid", name, _inputs, _attrs)
+    return run_or_add("Sigmoid", name, [x], {"_kernel": _kernel})
 
 
-def sigmoid_grad(
-    y: Any,
-    dy: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def sigmoid_grad(y: Any, dy: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns dy y (1 - y), where y = sigmoid(x).
 
-    Args:
-        y: input, of type T.
-        dy: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op SigmoidGrad; T: {float16, bfloat16, float32, float64}.
+    SigmoidGrad(y: T, dy: T) -> z: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [y, dy]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("SigmoidGrad", _inputs, _attrs)
-    return op_def_library.apply_op("SigmoidGrad", name, _inputs, _attrs)
+    return run_or_add("SigmoidGrad", name, [y, dy], {"_kernel": _kernel})
 
 
-def sign(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def sign(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns -1, 0 or 1.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Sign; T: {float16, bfloat16, float32, float64, int32, int64}.
+    Sign(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Sign", _inputs, _attrs)
-    return op_def_library.apply_op("Sign", name, _inputs, _attrs)
+    return run_or_add("Sign", name, [x], {"_kernel": _kernel})
 
 
-def size(
-    input: Any,
-    out_type: Any = "int32",
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def size(input: Any, out_type: Any = "int32", name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the number of elements of a tensor.
 
-    Args:
-        input: input, of type T.
-        out_type: attribute, {int32, int64} = 'int32'.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type out_type.
-
-    Op Size; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Size(input: T) -> output: out_type.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; out_type: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {"out_type": out_type, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Size", _inputs, _attrs)
-    return op_def_library.apply_op("Size", name, _inputs, _attrs)
+    return run_or_add("Size", name, [input], {"out_type": out_type, "_kernel": _kernel})
 
 
-def slice(
-    input: Any,
-    begin: Any,
-    size: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def slice(input: Any, begin: Any, size: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the part that starts at begin and has a size; a size of -1 means to the end.
 
-    Args:
-        input: input, of type T.
-        begin: input, of type Index.
-        size: input, of type Index.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Slice; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32, int64}.
+    Slice(input: T, begin: Index, size: Index) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32, int64}.
     """
-    _inputs: list[Any] = [input, begin, size]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Slice", _inputs, _attrs)
-    return op_def_library.apply_op("Slice", name, _inputs, _attrs)
+    return run_or_add("Slice", name, [input, begin, size], {"_kernel": _kernel})
 
 
-def softmax(
-    logits: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def softmax(logits: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns exp(logits) divided by its sum over the last axis.
 
-    Args:
-        logits: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output softmax, of type T.
-
-    Op Softmax; T: {float16, bfloat16, float32, float64}.
+    Softmax(logits: T) -> softmax: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [logits]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Softmax", _inputs, _attrs)
-    return op_def_library.apply_op("Softmax", name, _inputs, _attrs)
+    return run_or_add("Softmax", name, [logits], {"_kernel": _kernel})
 
 
 def softmax_cross_entropy_with_logits(
-    features: Any,
-    labels: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
+    features: Any, labels: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Returns the cross-entropy of each row, and its gradient: softmax(features) - labels.
 
-    Args:
-        features: input, of type T.
-        labels: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output loss, of type T.
-        The output backprop, of type T.
-
-    Op SoftmaxCrossEntropyWithLogits; T: {float16, bfloat16, float32, float64}.
+    SoftmaxCrossEntropyWithLogits(features: T, labels: T) -> loss: T, backprop: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [features, labels]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("SoftmaxCrossEntropyWithLogits", _inputs, _attrs)
-    return op_def_library.apply_op("SoftmaxCrossEntropyWithLogits", name, _inputs, _attrs)
+    return run_or_add("SoftmaxCrossEntropyWithLogits", name, [features, labels], {"_kernel": _kernel})
 
 
 def sparse_softmax_cross_entropy_with_logits(
-    features: Any,
-    labels: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
+    features: Any, labels: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Does the same for labels that are class numbers.
 
-    Args:
-        features: input, of type T.
-        labels: input, of type Tlabels.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output loss, of type T.
-        The output backprop, of type T.
-
-    Op SparseSoftmaxCrossEntropyWithLogits; T: {float16, bfloat16, float32, float64}; Tlabels: {int32,
-    int64} = 'int64'.
+    SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels) -> loss: T, backprop: T.
+    T: {float16, bfloat16, float32, float64}; Tlabels: {int32, int64} = 'int64'.
     """
-    _inputs: list[Any] = [features, labels]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("SparseSoftmaxCrossEntropyWithLogits", _inputs, _attrs)
-    return op_def_library.apply_op("SparseSoftmaxCrossEntropyWithLogits", name, _inputs, _attrs)
+    return run_or_add("SparseSoftmaxCrossEntropyWithLogits", name, [features, labels], {"_kernel": _kernel})
 
 
-def sqrt(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def sqrt(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the square root.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Sqrt; T: {float16, bfloat16, float32, float64}.
+    Sqrt(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Sqrt", _inputs, _attrs)
-    return op_def_library.apply_op("Sqrt", name, _inputs, _attrs)
+    return run_or_add("Sqrt", name, [x], {"_kernel": _kernel})
 
 
-def sqrt_grad(
-    y: Any,
-    dy: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def sqrt_grad(y: Any, dy: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns dy / (2 y), where y = sqrt(x).
 
-    Args:
-        y: input, of type T.
-        dy: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op SqrtGrad; T: {float16, bfloat16, float32, float64}.
+    SqrtGrad(y: T, dy: T) -> z: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [y, dy]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("SqrtGrad", _inputs, _attrs)
-    return op_def_library.apply_op("SqrtGrad", name, _inputs, _attrs)
+    return run_or_add("SqrtGrad", name, [y, dy], {"_kernel": _kernel})
 
 
-def square(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def square(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x * x.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Square; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Square(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Square", _inputs, _attrs)
-    return op_def_library.apply_op("Square", name, _inputs, _attrs)
+    return run_or_add("Square", name, [x], {"_kernel": _kernel})
 
 
-def squeeze(
-    input: Any,
-    squeeze_dims: Any = (),
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def squeeze(input: Any, squeeze_dims: Any = (), name: str | None = None, _kernel: str | None = None) -> Any:
     """Removes axes of size 1: all of them, or those that are named.
 
-    Args:
-        input: input, of type T.
-        squeeze_dims: attribute, list(int) = ().
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Squeeze; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Squeeze(input: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; squeeze_dims: list(int) = ().
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {"squeeze_dims": squeeze_dims, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Squeeze", _inputs, _attrs)
-    return op_def_library.apply_op("Squeeze", name, _inputs, _attrs)
+    return run_or_add("Squeeze", name, [input], {"squeeze_dims": squeeze_dims, "_kernel": _kernel})
 
 
 def stateful_partitioned_call(
-    args: Any,
-    variables: Any,
-    Tout: Any,
-    f: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
+    args: Any, variables: Any, Tout: Any, f: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Calls a function that changes variables.
 
-    Args:
-        args: input, of type Tin.
-        variables: input, reference to a variable of type Tvariables.
-        Tout: attribute, list(type).
-        f: attribute, func.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type Tout.
-
-    Op StatefulPartitionedCall; Tin: list(type); Tvariables: list(type).
+    StatefulPartitionedCall(args: Tin, variables: Ref(Tvariables)) -> output: Tout.
+    Tin: list(type); Tvariables: list(type); Tout: list(type); f: func.
     """
-    _inputs: list[Any] = [args, variables]
-    _attrs: dict[str, Any] = {"Tout": Tout, "f": f, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("StatefulPartitionedCall", _inputs, _attrs)
-    return op_def_library.apply_op("StatefulPartitionedCall", name, _inputs, _attrs)
+    return run_or_add(
+        "StatefulPartitionedCall", name, [args, variables], {"Tout": Tout, "f": f, "_kernel": _kernel}
+    )
 
 
 def stateless_if(
@@ -3163,56 +1582,25 @@ def stateless_if(
 ) -> Any:
     """Calls one of two functions.
 
-    Args:
-        cond: input, of type Tcond.
-        input: input, of type Tin.
-        variables: input, reference to a variable of type Tvariables.
-        Tout: attribute, list(type).
-        then_branch: attribute, func.
-        else_branch: attribute, func.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type Tout.
-
-    Op StatelessIf; Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin:
-    list(type); Tvariables: list(type).
+    StatelessIf(cond: Tcond, input: Tin, variables: Ref(Tvariables)) -> output: Tout.
+    Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type); Tvariables:
+        list(type); Tout: list(type); then_branch: func; else_branch: func.
     """
-    _inputs: list[Any] = [cond, input, variables]
-    _attrs: dict[str, Any] = {
-        "Tout": Tout,
-        "then_branch": then_branch,
-        "else_branch": else_branch,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("StatelessIf", _inputs, _attrs)
-    return op_def_library.apply_op("StatelessIf", name, _inputs, _attrs)
+    return run_or_add(
+        "StatelessIf",
+        name,
+        [cond, input, variables],
+        {"Tout": Tout, "then_branch": then_branch, "else_branch": else_branch, "_kernel": _kernel},
+    )
 
 
-def stop_gradient(
-    input: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def stop_gradient(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns its input, which counts as a constant for gradients.
 
-    Args:
-        input: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op StopGradient; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    StopGradient(input: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [input]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("StopGradient", _inputs, _attrs)
-    return op_def_library.apply_op("StopGradient", name, _inputs, _attrs)
+    return run_or_add("StopGradient", name, [input], {"_kernel": _kernel})
 
 
 def strided_slice(
@@ -3230,37 +1618,23 @@ def strided_slice(
 ) -> Any:
     """Returns input[key], with the key written as begin, end, strides and masks.
 
-    Args:
-        input: input, of type T.
-        begin: input, of type Index.
-        end: input, of type Index.
-        strides: input, of type Index.
-        begin_mask: attribute, int = 0.
-        end_mask: attribute, int = 0.
-        ellipsis_mask: attribute, int = 0.
-        new_axis_mask: attribute, int = 0.
-        shrink_axis_mask: attribute, int = 0.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op StridedSlice; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32,
-    int64}.
+    StridedSlice(input: T, begin: Index, end: Index, strides: Index) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32, int64}; begin_mask:
+        int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0.
     """
-    _inputs: list[Any] = [input, begin, end, strides]
-    _attrs: dict[str, Any] = {
-        "begin_mask": begin_mask,
-        "end_mask": end_mask,
-        "ellipsis_mask": ellipsis_mask,
-        "new_axis_mask": new_axis_mask,
-        "shrink_axis_mask": shrink_axis_mask,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("StridedSlice", _inputs, _attrs)
-    return op_def_library.apply_op("StridedSlice", name, _inputs, _attrs)
+    return run_or_add(
+        "StridedSlice",
+        name,
+        [input, begin, end, strides],
+        {
+            "begin_mask": begin_mask,
+            "end_mask": end_mask,
+            "ellipsis_mask": ellipsis_mask,
+            "new_axis_mask": new_axis_mask,
+            "shrink_axis_mask": shrink_axis_mask,
+            "_kernel": _kernel,
+        },
+    )
 
 
 def strided_slice_grad(
@@ -3279,64 +1653,32 @@ def strided_slice_grad(
 ) -> Any:
     """Returns zeros with dy where StridedSlice took its output from.
 
-    Args:
-        shape: input, of type Index.
-        begin: input, of type Index.
-        end: input, of type Index.
-        strides: input, of type Index.
-        dy: input, of type T.
-        begin_mask: attribute, int = 0.
-        end_mask: attribute, int = 0.
-        ellipsis_mask: attribute, int = 0.
-        new_axis_mask: attribute, int = 0.
-        shrink_axis_mask: attribute, int = 0.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op StridedSliceGrad; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index:
-    {int32, int64}.
+    StridedSliceGrad(shape: Index, begin: Index, end: Index, strides: Index, dy: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Index: {int32, int64}; begin_mask:
+        int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0.
     """
-    _inputs: list[Any] = [shape, begin, end, strides, dy]
-    _attrs: dict[str, Any] = {
-        "begin_mask": begin_mask,
-        "end_mask": end_mask,
-        "ellipsis_mask": ellipsis_mask,
-        "new_axis_mask": new_axis_mask,
-        "shrink_axis_mask": shrink_axis_mask,
-        "_kernel": _kernel,
-    }
-    if executing_eagerly():
-        return execute("StridedSliceGrad", _inputs, _attrs)
-    return op_def_library.apply_op("StridedSliceGrad", name, _inputs, _attrs)
+    return run_or_add(
+        "StridedSliceGrad",
+        name,
+        [shape, begin, end, strides, dy],
+        {
+            "begin_mask": begin_mask,
+            "end_mask": end_mask,
+            "ellipsis_mask": ellipsis_mask,
+            "new_axis_mask": new_axis_mask,
+            "shrink_axis_mask": shrink_axis_mask,
+            "_kernel": _kernel,
+        },
+    )
 
 
-def sub(
-    x: Any,
-    y: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def sub(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns x - y with broadcasting.
 
-    Args:
-        x: input, of type T.
-        y: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op Sub; T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+    Sub(x: T, y: T) -> z: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
     """
-    _inputs: list[Any] = [x, y]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Sub", _inputs, _attrs)
-    return op_def_library.apply_op("Sub", name, _inputs, _attrs)
+    return run_or_add("Sub", name, [x, y], {"_kernel": _kernel})
 
 
 def sum(
@@ -3348,260 +1690,96 @@ def sum(
 ) -> Any:
     """Returns the sum over axes.
 
-    Args:
-        input: input, of type T.
-        reduction_indices: input, of type Tidx.
-        keep_dims: attribute, bool = False.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Sum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32, int64} =
-    'int32'.
+    Sum(input: T, reduction_indices: Tidx) -> output: T.
+    keep_dims: bool = False; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tidx: {int32,
+        int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, reduction_indices]
-    _attrs: dict[str, Any] = {"keep_dims": keep_dims, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Sum", _inputs, _attrs)
-    return op_def_library.apply_op("Sum", name, _inputs, _attrs)
+    return run_or_add("Sum", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
-def tanh(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def tanh(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the hyperbolic tangent.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Tanh; T: {float16, bfloat16, float32, float64}.
+    Tanh(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Tanh", _inputs, _attrs)
-    return op_def_library.apply_op("Tanh", name, _inputs, _attrs)
+    return run_or_add("Tanh", name, [x], {"_kernel": _kernel})
 
 
-def tanh_grad(
-    y: Any,
-    dy: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def tanh_grad(y: Any, dy: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns dy (1 - y ** 2), where y = tanh(x).
 
-    Args:
-        y: input, of type T.
-        dy: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output z, of type T.
-
-    Op TanhGrad; T: {float16, bfloat16, float32, float64}.
+    TanhGrad(y: T, dy: T) -> z: T.
+    T: {float16, bfloat16, float32, float64}.
     """
-    _inputs: list[Any] = [y, dy]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("TanhGrad", _inputs, _attrs)
-    return op_def_library.apply_op("TanhGrad", name, _inputs, _attrs)
+    return run_or_add("TanhGrad", name, [y, dy], {"_kernel": _kernel})
 
 
-def tile(
-    input: Any,
-    multiples: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def tile(input: Any, multiples: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Repeats a tensor along each axis.
 
-    Args:
-        input: input, of type T.
-        multiples: input, of type Tmultiples.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Tile; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tmultiples: {int32,
-    int64} = 'int32'.
+    Tile(input: T, multiples: Tmultiples) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tmultiples: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [input, multiples]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Tile", _inputs, _attrs)
-    return op_def_library.apply_op("Tile", name, _inputs, _attrs)
+    return run_or_add("Tile", name, [input, multiples], {"_kernel": _kernel})
 
 
-def transpose(
-    x: Any,
-    perm: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def transpose(x: Any, perm: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the input with its axes permuted.
 
-    Args:
-        x: input, of type T.
-        perm: input, of type Tperm.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op Transpose; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tperm: {int32,
-    int64} = 'int32'.
+    Transpose(x: T, perm: Tperm) -> y: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tperm: {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [x, perm]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Transpose", _inputs, _attrs)
-    return op_def_library.apply_op("Transpose", name, _inputs, _attrs)
+    return run_or_add("Transpose", name, [x, perm], {"_kernel": _kernel})
 
 
 def truncated_normal(
-    shape: Any,
-    dtype: Any,
-    seed: Any = 0,
-    seed2: Any = 0,
-    name: str | None = None,
-    _kernel: str | None = None,
+    shape: Any, dtype: Any, seed: Any = 0, seed2: Any = 0, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Returns normal random numbers; those beyond two standard deviations are drawn again.
 
-    Args:
-        shape: input, of type T.
-        seed: attribute, int = 0.
-        seed2: attribute, int = 0.
-        dtype: attribute, {float16, bfloat16, float32, float64}.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type dtype.
-
-    Op TruncatedNormal; T: {int32, int64}.
+    TruncatedNormal(shape: T) -> output: dtype.
+    seed: int = 0; seed2: int = 0; dtype: {float16, bfloat16, float32, float64}; T: {int32, int64}.
     """
-    _inputs: list[Any] = [shape]
-    _attrs: dict[str, Any] = {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("TruncatedNormal", _inputs, _attrs)
-    return op_def_library.apply_op("TruncatedNormal", name, _inputs, _attrs)
+    return run_or_add(
+        "TruncatedNormal", name, [shape], {"dtype": dtype, "seed": seed, "seed2": seed2, "_kernel": _kernel}
+    )
 
 
-def unpack(
-    value: Any,
-    num: Any,
-    axis: Any = 0,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def unpack(value: Any, num: Any, axis: Any = 0, name: str | None = None, _kernel: str | None = None) -> Any:
     """Splits a tensor into its slices along an axis.
 
-    Args:
-        value: input, of type T.
-        num: attribute, int.
-        axis: attribute, int = 0.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op Unpack; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    Unpack(value: T) -> output: num * T.
+    num: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; axis: int = 0.
     """
-    _inputs: list[Any] = [value]
-    _attrs: dict[str, Any] = {"num": num, "axis": axis, "_kernel": _kernel}
-    if executing_eagerly():
-        return execute("Unpack", _inputs, _attrs)
-    return op_def_library.apply_op("Unpack", name, _inputs, _attrs)
+    return run_or_add("Unpack", name, [value], {"num": num, "axis": axis, "_kernel": _kernel})
 
 
 def unsorted_segment_sum(
-    data: Any,
-    segment_ids: Any,
-    num_segments: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
     """Returns the sums of the slices with each segment number; this is the gradient of GatherV2.
 
-    Args:
-        data: input, of type T.
-        segment_ids: input, of type Tindices.
-        num_segments: input, of type Tnumsegments.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output output, of type T.
-
-    Op UnsortedSegmentSum; T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tindices:
-    {int32, int64}; Tnumsegments: {int32, int64} = 'int32'.
+    UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tindices: {int32, int64}; Tnumsegments:
+        {int32, int64} = 'int32'.
     """
-    _inputs: list[Any] = [data, segment_ids, num_segments]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("UnsortedSegmentSum", _inputs, _attrs)
-    return op_def_library.apply_op("UnsortedSegmentSum", name, _inputs, _attrs)
+    return run_or_add("UnsortedSegmentSum", name, [data, segment_ids, num_segments], {"_kernel": _kernel})
 
 
-def variable(
-    shape: Any,
-    dtype: Any,
-    name: str | None = None,
-) -> Any:
+def variable(shape: Any, dtype: Any, name: str | None = None) -> Any:
     """Returns a reference to a value that outlives the run; the session stores the value.
 
-    Args:
-        shape: attribute, shape.
-        dtype: attribute, {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
-        name: name of the node.
-
-    Returns:
-        The output ref, reference to a variable of type dtype.
-
-    Op Variable.
+    Variable() -> ref: Ref(dtype).
+    shape: shape; dtype: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = []
-    _attrs: dict[str, Any] = {"shape": shape, "dtype": dtype}
-    if executing_eagerly():
-        return execute("Variable", _inputs, _attrs)
-    return op_def_library.apply_op("Variable", name, _inputs, _attrs)
+    return run_or_add("Variable", name, [], {"shape": shape, "dtype": dtype})
 
 
-def zeros_like(
-    x: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
+def zeros_like(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns zeros of the shape and dtype of x.
 
-    Args:
-        x: input, of type T.
-        name: name of the node.
-        _kernel: label of the kernel; None selects the default.
-
-    Returns:
-        The output y, of type T.
-
-    Op ZerosLike; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    ZerosLike(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
-    _inputs: list[Any] = [x]
-    _attrs: dict[str, Any] = {"_kernel": _kernel}
-    if executing_eagerly():
-        return execute("ZerosLike", _inputs, _attrs)
-    return op_def_library.apply_op("ZerosLike", name, _inputs, _attrs)
+    return run_or_add("ZerosLike", name, [x], {"_kernel": _kernel})

@@ -24,6 +24,8 @@ __all__ = [
     "matmul",
     "multiply",
     "range",
+    "reduce_all",
+    "reduce_any",
     "reduce_max",
     "reduce_mean",
     "reduce_min",

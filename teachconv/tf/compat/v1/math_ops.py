@@ -1,0 +1,156 @@
+"""The arithmetic of TensorFlow 1, from tf.abs to tf.truediv. TensorFlow: python/ops/math_ops.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .... import graph as tg
+from ....arguments import truth
+from ....graph.ops import nn_impl
+from ... import math_ops
+from ...dtypes import float32, int32, int64
+from ...options import either
+from .default_graph import in_graph
+
+__all__ = [
+    "abs",
+    "add",
+    "add_n",
+    "argmax",
+    "cast",
+    "clip_by_value",
+    "divide",
+    "equal",
+    "exp",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "matmul",
+    "maximum",
+    "minimum",
+    "multiply",
+    "negative",
+    "not_equal",
+    "pow",
+    "range",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sqrt",
+    "square",
+    "subtract",
+    "tanh",
+    "to_float",
+    "to_int32",
+    "truediv",
+]
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reduction with the arguments of TensorFlow 1, some of them under two names."""
+
+    def reduction(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: Any = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: Any = None,
+    ) -> Any:
+        axis = either("axis", axis, "reduction_indices", reduction_indices)
+        keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
+        return function(input_tensor, axis, truth(keepdims, "keepdims"), name)
+
+    reduction.__name__ = reduction.__qualname__ = function.__name__
+    reduction.__doc__ = function.__doc__
+    return in_graph(reduction)
+
+
+abs = in_graph(math_ops.abs)
+add = in_graph(math_ops.add)
+add_n = in_graph(math_ops.add_n)
+cast = in_graph(tg.cast)
+clip_by_value = in_graph(nn_impl.clip_by_value)
+divide = in_graph(math_ops.divide)
+equal = in_graph(math_ops.equal)
+exp = in_graph(math_ops.exp)
+greater = in_graph(math_ops.greater)
+greater_equal = in_graph(math_ops.greater_equal)
+less = in_graph(math_ops.less)
+less_equal = in_graph(math_ops.less_equal)
+log = in_graph(tg.log)
+logical_and = in_graph(math_ops.logical_and)
+logical_not = in_graph(math_ops.logical_not)
+logical_or = in_graph(math_ops.logical_or)
+matmul = in_graph(math_ops.matmul)
+maximum = in_graph(math_ops.maximum)
+minimum = in_graph(math_ops.minimum)
+multiply = in_graph(math_ops.multiply)
+negative = in_graph(math_ops.negative)
+not_equal = in_graph(math_ops.not_equal)
+pow = in_graph(math_ops.pow)
+range = in_graph(math_ops.range)
+reduce_all = _reduction(math_ops.reduce_all)
+reduce_any = _reduction(math_ops.reduce_any)
+reduce_max = _reduction(math_ops.reduce_max)
+reduce_mean = _reduction(math_ops.reduce_mean)
+reduce_min = _reduction(math_ops.reduce_min)
+reduce_prod = _reduction(math_ops.reduce_prod)
+reduce_sum = _reduction(math_ops.reduce_sum)
+rsqrt = in_graph(tg.rsqrt)
+sigmoid = in_graph(math_ops.sigmoid)
+sign = in_graph(math_ops.sign)
+sqrt = in_graph(math_ops.sqrt)
+square = in_graph(math_ops.square)
+subtract = in_graph(math_ops.subtract)
+tanh = in_graph(math_ops.tanh)
+truediv = in_graph(math_ops.truediv)
+
+
+@in_graph
+def argmax(
+    input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = int64
+) -> Any:
+    """Return the index of the largest value along an axis, the first by default."""
+    return math_ops.argmax(input, either("axis", axis, "dimension", dimension), output_type, name)
+
+
+@in_graph
+def to_float(x: Any, name: str = "ToFloat") -> Any:
+    """Return the values as float32.
+
+    Args:
+        x: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+    """
+    return tg.cast(x, float32, name)
+
+
+@in_graph
+def to_int32(x: Any, name: str = "ToInt32") -> Any:
+    """Return the values as int32; fractions are cut off.
+
+    Args:
+        x: a tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape.
+    """
+    return tg.cast(x, int32, name)

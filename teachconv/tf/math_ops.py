@@ -1,0 +1,122 @@
+"""Arithmetic, comparisons and reductions, from tf.abs to tf.truediv, with TensorFlow's signatures.
+
+TensorFlow: python/ops/math_ops.py.
+"""
+
+# ruff: noqa: F403, F405  (of cwise_ops everything is here, and what __all__ lists is public)
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..graph.ops import cwise_ops, math_ops
+from ..graph.ops.cwise_ops import *
+from ..graph.ops.math_ops import (
+    add,
+    multiply,
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+    subtract,
+)
+from .dtypes import int64
+from .options import unsupported
+
+__all__ = [
+    "abs",
+    "add",
+    "add_n",
+    "argmax",
+    "divide",
+    "equal",
+    "exp",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "matmul",
+    "maximum",
+    "minimum",
+    "multiply",
+    "negative",
+    "not_equal",
+    "pow",
+    "range",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "sigmoid",
+    "sign",
+    "sqrt",
+    "square",
+    "subtract",
+    "tanh",
+    "truediv",
+]
+
+
+def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
+    """Return the index of the largest value along an axis, the first by default."""
+    return math_ops.argmax(input, 0 if axis is None else axis, output_type, name)
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y, as the operator does.
+
+    Args:
+        x, y: tensors, variables or arrays; integers are divided as floats.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape to which both are broadcast.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+
+    >>> divide([1, 6], 4).numpy().tolist()
+    [0.25, 1.5]
+    """
+    return cwise_ops.truediv(x, y, name)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the product of two matrices, either of them transposed first on request."""
+    unsupported(
+        adjoint_a=(adjoint_a, False),
+        adjoint_b=(adjoint_b, False),
+        a_is_sparse=(a_is_sparse, False),
+        b_is_sparse=(b_is_sparse, False),
+        output_type=(output_type, None),
+        grad_a=(grad_a, False),
+        grad_b=(grad_b, False),
+    )
+    return math_ops.matmul(a, b, transpose_a, transpose_b, name)
+
+
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
+    """Return the numbers from start to limit, as Python's range."""
+    return math_ops.range(start, limit, delta, dtype, name)
