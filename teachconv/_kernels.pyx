@@ -82,7 +82,7 @@ cdef tuple names(const char *const *table, int count):
 
 ALGORITHMS = names(teachconv_algorithm_names, ALGORITHM_COUNT)  # of kernels/choose.h
 ISA_NAMES = names(teachconv_isa_names, ISA_COUNT)
-cdef tuple PATHS = names(teachconv_path_names, PATH_COUNT)
+PATHS = names(teachconv_path_names, PATH_COUNT)
 cdef dict CODES = {name: code for code, name in enumerate(ALGORITHMS)}
 
 

@@ -252,39 +252,36 @@ def choose(
     >>> choose(FORWARD, conv2d_geometry((1, 56, 56, 64), (3, 3, 64, 64)), "float32", None)
     ('winograd2', '3x3 at stride 1 with enough channels to pay for its transforms')
     """
-
-    def has(algorithm: str) -> bool:
-        rung = _NAMED[algorithm]
-        return rung.fits(kind, dtype, g) and not lacks(algorithm, dtype, arch)
-
-    def named(algorithm: str) -> tuple[str, str]:
-        return algorithm, _NAMED[algorithm].why
-
+    fitting = {
+        rung.name: (rung.name, rung.why)
+        for rung in ALGORITHMS
+        if rung.fits(kind, dtype, g) and not lacks(rung.name, dtype, arch)
+    }
     if dtype not in FLOATS:
-        return named("direct")  # mark: choice of direct
-    if has("depthwise") and g.in_channels > 1:
-        return named("depthwise")  # mark: choice of depthwise
+        return fitting["direct"]  # mark: choice of direct
+    if "depthwise" in fitting and g.in_channels > 1:
+        return fitting["depthwise"]  # mark: choice of depthwise
     width = (g.in_channels if kind.scatters else g.out_channels) // g.groups
     if g.groups > 1 and width < 8:
         # mark: choice of direct
         return "direct", f"groups of {width} channels would leave tiles nearly empty"
     if precision == "tf32":
-        if has("pipelined_gemm_tf32"):
-            return named("pipelined_gemm_tf32")  # mark: choice of pipelined_gemm_tf32
-        if has("tensor_gemm_tf32"):
-            return named("tensor_gemm_tf32")  # mark: choice of tensor_gemm_tf32
+        if "pipelined_gemm_tf32" in fitting:
+            return fitting["pipelined_gemm_tf32"]  # mark: choice of pipelined_gemm_tf32
+        if "tensor_gemm_tf32" in fitting:
+            return fitting["tensor_gemm_tf32"]  # mark: choice of tensor_gemm_tf32
     if precision != "strict":
-        if has("pipelined_gemm"):
-            return named("pipelined_gemm")  # mark: choice of pipelined_gemm
-        if has("tensor_gemm"):
-            return named("tensor_gemm")  # mark: choice of tensor_gemm
-    if precision != "strict" and has("winograd2") and min(g.in_channels, g.out_channels) >= 32:
-        if precision == "fast":
-            return named("winograd4")  # mark: choice of winograd4
-        return named("winograd2")  # mark: choice of winograd2
-    if has("pipelined_gemm_float32"):
-        return named("pipelined_gemm_float32")  # mark: choice of pipelined_gemm_float32
-    return named("implicit_gemm")  # mark: choice of implicit_gemm
+        if "pipelined_gemm" in fitting:
+            return fitting["pipelined_gemm"]  # mark: choice of pipelined_gemm
+        if "tensor_gemm" in fitting:
+            return fitting["tensor_gemm"]  # mark: choice of tensor_gemm
+        if "winograd2" in fitting and min(g.in_channels, g.out_channels) >= 32:
+            if precision == "fast":
+                return fitting["winograd4"]  # mark: choice of winograd4
+            return fitting["winograd2"]  # mark: choice of winograd2
+    if "pipelined_gemm_float32" in fitting:
+        return fitting["pipelined_gemm_float32"]  # mark: choice of pipelined_gemm_float32
+    return fitting["implicit_gemm"]  # mark: choice of implicit_gemm
 
 
 @lru_cache(maxsize=1024)
