@@ -40,12 +40,15 @@ cdef extern from "kernels/engine.h" nogil:
 
     ctypedef struct kernel_table:
         Py_ssize_t lanes
-        conv_rung *rungs
-        filter_gradient pixel_gemm, depthwise
+        conv_rung *forward
+        conv_rung *input_gradient
+        filter_gradient *filter_gradient
         int (*all_finite)(const void *x, Py_ssize_t count) noexcept nogil
 
-    int ROW_GEMM, WINOGRAD2, WINOGRAD2_INPUT, WINOGRAD4, WINOGRAD4_INPUT, PHASES_INPUT, COL2IM_INPUT
-    int DEPTHWISE, DEPTHWISE_INPUT
+    int ALGORITHM_COUNT, PATH_COUNT, ISA_COUNT
+    const char *const *teachconv_algorithm_names
+    const char *const *teachconv_path_names
+    const char *const *teachconv_isa_names
     int STRICT, DEFAULT, FAST
     const kernel_table *kernels_of(int real_is_double)
     int teachconv_set_isa(int level)
@@ -72,10 +75,15 @@ cdef extern from "kernels/engine.h" nogil:
     crew_shortage take_crew_shortage "take_shortage"()
 
 
-# the names of the numbers in kernels/choose.h
-cdef tuple ALGORITHMS = (
-    "", "row_gemm", "winograd2", "phases", "col2im", "pixel_gemm", "depthwise", "winograd4",
-)
+cdef tuple names(const char *const *table, int count):
+    """Return the names of the numbers of an enum in C, in their order."""
+    return tuple([table[code].decode() for code in range(count)])
+
+
+ALGORITHMS = names(teachconv_algorithm_names, ALGORITHM_COUNT)  # of kernels/choose.h
+ISA_NAMES = names(teachconv_isa_names, ISA_COUNT)
+PATHS = names(teachconv_path_names, PATH_COUNT)
+cdef dict CODES = {name: code for code, name in enumerate(ALGORITHMS)}
 
 
 cdef class Problem:
@@ -100,20 +108,17 @@ cdef class Problem:
         """Return how many threads pay for this problem."""
         return threads_that_pay(problem_macs(&self.p), most)
 
-    def choose(self, str kind, Py_ssize_t itemsize, str precision):
+    def choose(self, kind, Py_ssize_t itemsize, str precision):
         """Return the algorithm for one kind of call, by the rules of kernels/choose.h."""
         cdef Py_ssize_t lanes = kernels_of(itemsize == 8).lanes
         cdef int code, allowed = {"strict": STRICT, "fast": FAST}.get(precision, DEFAULT)
-        if kind == "conv2d":
-            code = choose_forward(&self.p, lanes, allowed)
-        elif kind == "conv2d_backprop_input":
+        if kind.sums_images:
+            code = choose_filter_gradient(&self.p)
+        elif kind.scatters:
             code = choose_input_gradient(&self.p, lanes, allowed)
         else:
-            code = choose_filter_gradient(&self.p)
+            code = choose_forward(&self.p, lanes, allowed)
         return ALGORITHMS[code]
-
-
-ISA_NAMES = ("baseline", "avx2", "avx512")
 
 
 def isa():
@@ -133,13 +138,6 @@ def set_isa(str name):
     """
     teachconv_set_isa(-1 if name == "best" else ISA_NAMES.index(name))
     return isa()
-
-
-# the names of the bits in kernels/paths.h
-PATHS = (
-    "whole_input", "padded_rows", "patches", "redo", "phases", "scatter", "planes", "merged", "taps",
-    "strips", "adjacent", "wide", "rows", "moving", "one_channel", "tiles", "tall",
-)
 
 
 def take_paths():
@@ -546,23 +544,38 @@ cdef void im2col_conv2d_backprop_filter_group(
 # The kernels: one entry for the forward op and the input gradient, one for the filter gradient
 # ----------------------------------------------------------------------------------------------------
 
-cdef dict RUNG_NUMBERS = {
-    "row_gemm_conv2d": ROW_GEMM,
-    "winograd2_conv2d": WINOGRAD2,
-    "winograd2_conv2d_backprop_input": WINOGRAD2_INPUT,
-    "winograd4_conv2d": WINOGRAD4,
-    "winograd4_conv2d_backprop_input": WINOGRAD4_INPUT,
-    "phases_conv2d_backprop_input": PHASES_INPUT,
-    "col2im_conv2d_backprop_input": COL2IM_INPUT,
-    "depthwise_conv2d": DEPTHWISE,
-    "depthwise_conv2d_backprop_input": DEPTHWISE_INPUT,
-}
+cdef const conv_rung *rung_of(const kernel_table *kernels, str algorithm, bint scatters) except NULL:
+    """Return the rung of an algorithm for the forward op, or for the input gradient, which scatters."""
+    cdef int code = CODES[algorithm]
+    cdef const conv_rung *rung = &kernels.input_gradient[code] if scatters else &kernels.forward[code]
+    if rung.run == NULL:
+        raise KeyError(algorithm)
+    return rung
 
 
-def packed_numbers(str name, Problem problem, Py_ssize_t itemsize):
+cdef filter_gradient gradient_of(const kernel_table *kernels, str algorithm) except NULL:
+    """Return an algorithm's kernel for the filter gradient."""
+    cdef int code = CODES[algorithm]
+    if kernels.filter_gradient[code] == NULL:
+        raise KeyError(algorithm)
+    return kernels.filter_gradient[code]
+
+
+def has(str algorithm, kind):
+    """Return whether there is a kernel of an algorithm for one kind of call."""
+    try:
+        if kind.sums_images:
+            gradient_of(kernels_of(False), algorithm)
+        else:
+            rung_of(kernels_of(False), algorithm, kind.scatters)
+    except KeyError:
+        return False
+    return True
+
+
+def packed_numbers(str algorithm, bint scatters, Problem problem, Py_ssize_t itemsize):
     """Return how many numbers a rung's packed filter has; 0 if the rung packs nothing."""
-    cdef int number = RUNG_NUMBERS[name]
-    cdef const conv_rung *rung = &kernels_of(itemsize == 8).rungs[number]
+    cdef const conv_rung *rung = rung_of(kernels_of(itemsize == 8), algorithm, scatters)
     if rung.packed_bytes == NULL:
         return 0
     cdef Py_ssize_t nbytes = rung.packed_bytes(&problem.p)
@@ -571,19 +584,21 @@ def packed_numbers(str name, Problem problem, Py_ssize_t itemsize):
     return nbytes // itemsize
 
 
-def pack(str name, Problem problem, const real[:, :, :, ::1] w, real[::1] packed, int threads):
+def pack(
+    str algorithm, bint scatters, Problem problem, const real[:, :, :, ::1] w, real[::1] packed, int threads
+):
     """Fill ``packed`` with the filter as the rung reads it; return 0, or a status of kernels/problem.h."""
-    cdef int number = RUNG_NUMBERS[name], status
+    cdef const conv_rung *rung = rung_of(kernels_of(real is double), algorithm, scatters)
+    cdef int status
     with nogil:
-        status = kernels_of(real is double).rungs[number].pack(
-            &problem.p, &w[0, 0, 0, 0], &packed[0], threads)
+        status = rung.pack(&problem.p, &w[0, 0, 0, 0], &packed[0], threads)
     return status
 
 
 def run(
-    str name, Problem problem, const real[:, :, :, ::1] data, const real[:, :, :, ::1] w,
-    const real[::1] packed, int packed_isa, const real[::1] bias, bint relu, real[:, :, :, ::1] result,
-    int threads,
+    str algorithm, bint scatters, Problem problem, const real[:, :, :, ::1] data,
+    const real[:, :, :, ::1] w, const real[::1] packed, int packed_isa, const real[::1] bias, bint relu,
+    real[:, :, :, ::1] result, int threads,
 ):
     """Run a rung that gathers or scatters. ``packed`` and ``bias`` may be None.
 
@@ -593,24 +608,24 @@ def run(
     Return a status of kernels/problem.h: 0 for success, 1 for no memory, 3 for a problem that the rung does
     not solve, 4 for a filter out of the rung's range.
     """
-    cdef int number = RUNG_NUMBERS[name], status
+    cdef const conv_rung *rung = rung_of(kernels_of(real is double), algorithm, scatters)
+    cdef int status
     cdef bint usable = packed is not None and packed_isa == teachconv_isa()
     cdef const real *packed_numbers = &packed[0] if usable else NULL
     cdef const real *bias_numbers = NULL if bias is None else &bias[0]
     with nogil:
-        status = kernels_of(real is double).rungs[number].run(
+        status = rung.run(
             &problem.p, &data[0, 0, 0, 0], &w[0, 0, 0, 0], packed_numbers, bias_numbers, relu,
             &result[0, 0, 0, 0], threads)
     return status
 
 
 def run_filter_gradient(
-    str name, Problem problem, const real[:, :, :, ::1] x, const real[:, :, :, ::1] dy,
+    str algorithm, Problem problem, const real[:, :, :, ::1] x, const real[:, :, :, ::1] dy,
     real[:, :, :, ::1] dw, int threads,
 ):
-    """Run "pixel_gemm" or "depthwise" for the filter gradient; return a status as `run` does."""
-    cdef const kernel_table *kernels = kernels_of(real is double)
-    cdef filter_gradient gradient = kernels.depthwise if name == "depthwise" else kernels.pixel_gemm
+    """Run an algorithm for the filter gradient; return a status as `run` does."""
+    cdef filter_gradient gradient = gradient_of(kernels_of(real is double), algorithm)
     cdef int status
     with nogil:
         status = gradient(&problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
@@ -661,17 +676,14 @@ cdef class PreparedCall:
     cdef const void *bias
 
     def __init__(
-        self, str name, Problem problem, shape, dtype, allocate, bint apart, int threads, bint check_filter,
-        packed, bias,
+        self, str algorithm, kind, Problem problem, shape, dtype, allocate, bint apart, int threads,
+        bint check_filter, packed, bias,
     ):
-        # name: a rung, or for the filter gradient "pixel_gemm" or "depthwise"
         cdef const kernel_table *kernels = kernels_of(dtype.itemsize == 8)
-        cdef int number
-        if name in RUNG_NUMBERS:
-            number = RUNG_NUMBERS[name]
-            self.run_rung = kernels.rungs[number].run
+        if kind.sums_images:
+            self.gradient = gradient_of(kernels, algorithm)
         else:
-            self.gradient = kernels.depthwise if name.startswith("depthwise") else kernels.pixel_gemm
+            self.run_rung = rung_of(kernels, algorithm, kind.scatters).run
         self.p, self.all_finite = problem.p, kernels.all_finite
         self.shape, self.dtype, self.allocate, self.itemsize = shape, dtype, allocate, dtype.itemsize
         self.isa, self.threads, self.check_filter = teachconv_isa(), threads, check_filter

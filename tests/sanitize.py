@@ -51,7 +51,7 @@ def main():
     from teachconv.verification.diffing import check_cases
 
     levels = []
-    for level in ("baseline", "avx2", "avx512"):
+    for level in tc._kernels.ISA_NAMES:
         if cython_backend.set_isa(level) == level:
             levels.append(level)
     chosen = CASES[:cases] if cases else CASES

@@ -218,9 +218,7 @@ def test_backends_keep_one_contract():
             kinds = [p.kind for p in list(signature.parameters.values())[3:]]
             assert set(kinds) == {inspect.Parameter.KEYWORD_ONLY}
         assert module.ALGORITHMS
-        assert all(
-            a.summary and a.precision in ("strict", "default", "fast", "tf32") for a in module.ALGORITHMS
-        )
+        assert all(a.summary for a in module.ALGORITHMS)
         assert len({a.name for a in module.ALGORITHMS}) == len(module.ALGORITHMS)
 
 

@@ -302,8 +302,10 @@ def _algorithm(job: Job, call: Call) -> str | None:
     # Where the whole call has padding, kernels that multiply padding by zeros give way to the direct loops if
     # the filter is not finite. A chunk inside the image has no padding, and would not.
     padded = job.op.kind.scatters or job.geometry.has_padding
-    if padded and chosen in ("row_gemm", "phases") and not np.isfinite(call.second).all():
-        return "direct"
+    named = (one for one in dispatch.find_backend(job.backend)[1].ALGORITHMS if one.name == chosen)
+    steady = next((one for one in named if one.independent_of_extent and one.gives_way_to), None)
+    if padded and steady is not None and not np.isfinite(call.second).all():
+        return steady.gives_way_to
     return chosen
 
 

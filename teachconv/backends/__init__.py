@@ -49,6 +49,7 @@ __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_no
 # the names of the bounds in truth/bounds.py
 BOUNDS = ("direct", "fft", "tensor", "tf32", "winograd2", "winograd4", "winograd4_balanced")
 PRECISIONS = ("strict", "default", "fast", "tf32")  # each allows what those before it allow
+ONCE = "once for each multiply-add outside the padding"  # `Algorithm.times` of plain loops
 
 # overflow to infinity, and NaN from infinities, are correct IEEE arithmetic and cause no warnings
 QUIET = np.errstate(all="ignore")
@@ -72,7 +73,7 @@ class Algorithm:
     """What one algorithm of a backend can do.
 
     A bound is a proven limit of an algorithm's error; ``teachconv.truth.bounds`` has them. A kind, a dtype, a
-    precision or a bound that there is not raises ``ArgumentError``.
+    precision, a bound or a rank that there is not raises ``ArgumentError``.
 
     Attributes:
         name: its name.
@@ -92,6 +93,13 @@ class Algorithm:
             that is computed in parts has the same bits as if it is computed whole, but for the sign and
             payload of a NaN. This is said of the forward op and the input gradient; a filter gradient sums
             over the whole image.
+        ranks: the numbers of spatial axes that it takes; None for those of its backend.
+        why: why its backend chooses it for a call that names no algorithm; "" if it never does.
+        gives_way_to: the algorithm that its backend runs instead for data that it cannot take, such as
+            infinity and NaN where it would multiply them by zeros of the padding; "" if it takes any data.
+        times: how often the line of its source that multiplies and adds runs; "" if a library has that line.
+        usual: whether `find_source` shows it first, as the default for most shapes.
+        path: the way through its kernel, of those in kernels/paths.h, that `find_source` shows first.
     """
 
     name: str
@@ -102,18 +110,26 @@ class Algorithm:
     error: str = "direct"
     refuses: Callable[[Kind, Conv2DGeometry], str] = _nothing_refused
     independent_of_extent: bool = False
+    ranks: tuple[int, ...] | None = None
+    why: str = ""
+    gives_way_to: str = ""
+    times: str = ""
+    usual: bool = False
+    path: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # kinds may be given by name
-        for name, given, legal in (
+        checks: tuple[tuple[str, Sequence[Any], Sequence[Any]], ...] = (
             ("error", (self.error,), BOUNDS),
             ("precision", (self.precision,), PRECISIONS),
             ("dtypes", self.dtypes, FLOATS + INTEGERS),
-        ):
+            ("ranks", self.ranks or (), (1, 2, 3)),
+        )
+        for name, given, legal in checks:
             for one in given:
                 if one not in legal:
-                    must = f"{name} of algorithm {brief(self.name)} must be of {', '.join(legal)}"
-                    raise ArgumentError(f"{must}; got {brief(one)}{suggestion(one, legal)}")
+                    must = f"{name} of algorithm {brief(self.name)} must be of {', '.join(map(str, legal))}"
+                    raise ArgumentError(f"{must}; got {brief(one)}{suggestion(one, map(str, legal))}")
 
     def fits(self, kind: Kind, dtype: str, geometry: Conv2DGeometry) -> bool:
         """Return whether the algorithm can compute this kind of call for this dtype and geometry.
@@ -126,7 +142,9 @@ class Algorithm:
         Returns:
             True or False.
         """
-        return kind_of(kind) in self.kinds and dtype in self.dtypes and not self.refuses(kind, geometry)
+        has_rank = self.ranks is None or len(geometry.strides) in self.ranks
+        fits = has_rank and kind_of(kind) in self.kinds and dtype in self.dtypes
+        return fits and not self.refuses(kind, geometry)
 
     def may_be_chosen(self, precision: str | None) -> bool:
         """Return whether a backend may choose the algorithm by itself.

@@ -28,7 +28,7 @@ from ..errors import brief
 from ..geometry import Conv2DGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
-from . import Algorithm, finish, to_accumulator, winograd_needs
+from . import ONCE, Algorithm, finish, to_accumulator, winograd_needs
 
 
 def _load() -> tuple[Any, ImportError | None]:
@@ -36,8 +36,10 @@ def _load() -> tuple[Any, ImportError | None]:
     try:
         kernels = import_module("teachconv._kernels")
         wanted = os.environ.get("TEACHCONV_ISA", "best")
-        if wanted not in ("best", "baseline", "avx2", "avx512"):
-            raise ImportError(f"TEACHCONV_ISA must be best, baseline, avx2 or avx512; got {brief(wanted)}")
+        names = ("best", *kernels.ISA_NAMES)
+        if wanted not in names:
+            legal = f"{', '.join(names[:-1])} or {names[-1]}"
+            raise ImportError(f"TEACHCONV_ISA must be {legal}; got {brief(wanted)}")
         settings.instruction_set = kernels.set_isa(wanted)
         return kernels, None
     except ImportError as error:  # no compiler at install time; the other backends still work
@@ -65,12 +67,15 @@ ALGORITHMS = (
         "direct",
         "the definition as typed loops: no Python between two multiplications",
         independent_of_extent=True,
+        why="no other algorithm has integers",
+        times=ONCE,
     ),
     Algorithm(
         "im2col",
         "patches of a few output rows as a matrix, times the filter: BLAS blocks for the caches",
         kinds=(FORWARD, FILTER_GRADIENT),
         dtypes=FLOATS,
+        gives_way_to="direct",
     ),
     Algorithm(
         "row_gemm",
@@ -78,6 +83,11 @@ ALGORITHMS = (
         kinds=(FORWARD,),
         dtypes=FLOATS,
         independent_of_extent=True,
+        why="the general default",
+        gives_way_to="direct",
+        times="once for each vector of multiply-adds; padding beside an image is multiplied too",
+        usual=True,
+        path="padded_rows",
     ),
     Algorithm(
         "winograd2",
@@ -87,6 +97,9 @@ ALGORITHMS = (
         precision="default",
         error="winograd2",
         refuses=winograd_needs,
+        why="3x3 at stride 1 with channels enough to pay for its transforms",
+        gives_way_to="direct",
+        times="once for each vector of 16 products for 2x2 outputs, which are 36 otherwise",
     ),
     Algorithm(
         "winograd4",
@@ -96,6 +109,9 @@ ALGORITHMS = (
         precision="fast",
         error="winograd4_balanced",
         refuses=winograd_needs,
+        why="3x3 at stride 1, and precision='fast' allows the larger tile",
+        gives_way_to="direct",
+        times="once for each vector of 36 products for 4x4 outputs, which are 144 otherwise",
     ),
     Algorithm(
         "col2im",
@@ -103,6 +119,9 @@ ALGORITHMS = (
         kinds=(INPUT_GRADIENT,),
         dtypes=FLOATS,
         refuses=_col2im_needs,
+        why="few input channels would leave vectors half empty",
+        gives_way_to="direct",
+        times="once for each vector of dy times the filter's taps, which are then added to dx",
     ),
     Algorithm(
         "phases",
@@ -110,12 +129,21 @@ ALGORITHMS = (
         kinds=(INPUT_GRADIENT,),
         dtypes=FLOATS,
         independent_of_extent=True,
+        why="the general default for scatters",
+        gives_way_to="direct",
+        times="once for each vector of multiply-adds; some zeros beyond an edge are multiplied too",
+        usual=True,
+        path="padded_rows",
     ),
     Algorithm(
         "pixel_gemm",
         "a tile of the filter gradient in registers while all pixels pass by",
         kinds=(FILTER_GRADIENT,),
         dtypes=FLOATS,
+        why="the general default for filter gradients",
+        times="once for each vector of multiply-adds; merged taps multiply padding too",
+        usual=True,
+        path="taps",
     ),
     Algorithm(
         "depthwise",
@@ -123,18 +151,11 @@ ALGORITHMS = (
         dtypes=FLOATS,
         refuses=_depthwise_needs,
         independent_of_extent=True,
+        why="every channel is a group of its own",
+        times="once for each vector of multiply-adds outside the padding, all these lines together",
     ),
 )
-
-_WHY = {
-    "row_gemm": "the general default",
-    "winograd2": "3x3 at stride 1 with channels enough to pay for its transforms",
-    "winograd4": "3x3 at stride 1, and precision='fast' allows the larger tile",
-    "phases": "the general default for scatters",
-    "col2im": "few input channels would leave vectors half empty",
-    "pixel_gemm": "the general default for filter gradients",
-    "depthwise": "every channel is a group of its own",
-}
+_NAMED = {algorithm.name: algorithm for algorithm in ALGORITHMS}
 
 _LINE = 64  # bytes of a cache line
 _PAGE = 4096  # bytes; two addresses whose difference is a multiple of this compete, see _aligned
@@ -241,17 +262,17 @@ def pack(
     isa = _kernels.isa_level()
     filters = np.ascontiguousarray(to_accumulator(w))
     job = _prepare(kind, geometry, w.dtype, algorithm, precision)
-    if job.chosen in ("direct", "im2col"):
+    if not job.is_rung:
         return PackedFilters(filters, kind, job.chosen, None, isa)
-    if not _kernels.all_finite(filters):
-        return PackedFilters(filters, kind, "direct", None, isa)
-    size = _kernels.packed_numbers(job.name, job.problem, filters.itemsize)
+    if job.gives_way_to and not _kernels.all_finite(filters):
+        return PackedFilters(filters, kind, job.gives_way_to, None, isa)
+    size = _kernels.packed_numbers(job.chosen, kind.scatters, job.problem, filters.itemsize)
     numbers = None
     if size:
         check_memory((size,), filters.dtype, "the packed filter")
         numbers = _aligned((size,), filters)
         threads = job.problem.threads(settings.get_num_threads())
-        if _kernels.pack(job.name, job.problem, filters, numbers, threads):
+        if _kernels.pack(job.chosen, kind.scatters, job.problem, filters, numbers, threads):
             numbers = None  # out of the transform's range: each call deals with that itself
     return PackedFilters(filters, kind, job.chosen, numbers, isa)
 
@@ -274,19 +295,17 @@ def prepare_kernel(
     and the number of threads in use now.
     """
     job = _prepare(kind, geometry, dtype, algorithm if packed is None else packed.algorithm, precision)
-    if job.chosen in ("direct", "im2col") or to_accumulator(np.empty(0, dtype)).dtype != dtype:
+    if not job.is_rung or to_accumulator(np.empty(0, dtype)).dtype != dtype:
         return None
     numbers, isa = (None, _kernels.isa_level()) if packed is None else (packed.numbers, packed.isa)
     if isa != _kernels.isa_level() or (bias is not None and not bias.flags.c_contiguous):
         return None
-    check_filter = job.multiplies_padding and numbers is None
-    name = job.chosen if kind.sums_images else job.name
+    check_filter = bool(job.gives_way_to) and numbers is None
     threads = settings.get_num_threads()
     if not kind.sums_images and geometry.macs > _RUNG_MACS * threads:
         return None
-    return _kernels.PreparedCall(
-        name, job.problem, result_shape, dtype, job.allocate, job.apart, threads, check_filter, numbers, bias
-    )
+    memory = result_shape, dtype, job.allocate, job.apart
+    return _kernels.PreparedCall(job.chosen, kind, job.problem, *memory, threads, check_filter, numbers, bias)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -296,13 +315,13 @@ class _Job:
     kind: Kind
     chosen: str
     why: str
-    name: str
+    is_rung: bool  # one of kernels/engine.h, not of the loops in _kernels.pyx
     problem: Any
     geometry: Conv2DGeometry
     result_shape: tuple[int, ...]
     allocate: Callable[..., np.ndarray]  # of the result: its shape, and the input if apart, else the dtype
     apart: bool
-    multiplies_padding: bool
+    gives_way_to: str  # what runs where infinity or NaN would meet the zeros of the padding, or ""
 
 
 @lru_cache(maxsize=1024)
@@ -312,20 +331,19 @@ def _prepare(
     """Choose the algorithm from the shape of one image, the dtype and the instruction set alone."""
     problem = _kernels.Problem(*geometry.integers)
     if algorithm:
-        chosen, why = algorithm, "asked for"
+        chosen = _NAMED[algorithm]
     elif dtype.kind == "i":
-        chosen, why = "direct", "no other algorithm has integers"
+        chosen = _NAMED["direct"]
     else:
-        chosen = problem.choose(kind.name, max(4, dtype.itemsize), precision)
-        why = _WHY[chosen]
+        chosen = _NAMED[problem.choose(kind, max(4, dtype.itemsize), precision)]
+    why = "asked for" if algorithm else chosen.why
     # a scatter has an edge on every side, beyond which zeros are multiplied too
-    edges = geometry.has_padding or kind.scatters
-    multiplies_padding = edges and chosen not in ("direct", "depthwise", "pixel_gemm")
+    gives_way_to = chosen.gives_way_to if geometry.has_padding or kind.scatters else ""
     shape = geometry.shape_of(kind.result)
     apart = prod(shape) * max(4, dtype.itemsize) >= _WORTH_ALIGNING
     allocate = _aligned if apart else np.empty
-    name = f"{chosen}_{kind}"
-    return _Job(kind, chosen, why, name, problem, geometry, shape, allocate, apart, multiplies_padding)
+    is_rung = _kernels.has(chosen.name, kind)
+    return _Job(kind, chosen.name, why, is_rung, problem, geometry, shape, allocate, apart, gives_way_to)
 
 
 def _run(
@@ -357,8 +375,8 @@ def _run(
         )
         stage.arrays(first=a, second=b, result=sums)
     threads = settings.get_num_threads()
-    if job.chosen in ("direct", "im2col"):
-        _run_loops(job, job.chosen, a, b, sums, threads)
+    if not job.is_rung:
+        _run_loops(job, a, b, sums, threads)
     elif kind.sums_images:
         with record.stage("_kernels.run_filter_gradient") as stage:
             stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
@@ -406,7 +424,7 @@ def _run_rung(
         True; or False if the direct loops had to run instead, which add no bias.
     """
     numbers, isa = (None, 0) if packed is None else (packed.numbers, packed.isa)
-    look = job.multiplies_padding and numbers is None
+    look = bool(job.gives_way_to) and numbers is None
     before = look and w.nbytes <= result.nbytes
     if not before or _kernels.all_finite(w):
         with record.stage("_kernels.run") as stage:
@@ -417,41 +435,57 @@ def _run_rung(
                 if len(images) < len(data):
                     problem = _kernels.Problem(*replace(job.geometry, batch=len(images)).integers)
                 arguments = problem, images, w, numbers, isa, bias, relu, result[part], threads
-                _run_kernel(stage, _kernels.run, job.name, *arguments)
+                _run_kernel(stage, _kernels.run, job.chosen, job.kind.scatters, *arguments)
         if not look or before or _kernels.all_finite(result) or _kernels.all_finite(w):
             return True
     with record.stage("choose algorithm again") as stage:
-        stage.know(algorithm="direct")
+        stage.know(algorithm=job.gives_way_to)
         stage.say("{} gives way: its padding zeros would meet infinity or NaN in the filter", job.chosen)
-    _run_loops(job, "direct", data, w, result, threads)
+    _LOOPS[job.gives_way_to](job, data, w, result, threads)
     return False
 
 
-def _run_loops(job: _Job, chosen: str, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
-    """Run `direct` or `im2col`."""
-    if chosen == "im2col" and job.multiplies_padding and not np.isfinite(b).all():
+def _run_loops(job: _Job, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
+    """Run one of the loops of _kernels.pyx, or the one that it gives way to."""
+    chosen = job.chosen
+    if job.gives_way_to and not np.isfinite(b).all():
         with record.stage("choose algorithm again") as stage:
-            stage.know(algorithm="direct")
-            stage.say("im2col gives way: its padding zeros would meet infinity or NaN")
-        chosen = "direct"
+            stage.know(algorithm=job.gives_way_to)
+            stage.say("{} gives way: its padding zeros would meet infinity or NaN", chosen)
+        chosen = job.gives_way_to
+    _LOOPS[chosen](job, a, b, sums, threads)
+
+
+def _run_direct(job: _Job, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
+    """Run `direct`, part by part."""
     threads = job.problem.threads(threads)
-    name = f"{chosen}_{job.kind}"
+    name = f"direct_{job.kind}"
     with record.stage(f"_kernels.{name}") as stage:
         _forget()
-        if chosen == "direct":
-            stage.say("threads: {}", threads)
-            places = prod(sums.shape[:2])
-            parts = prod(b.shape[:2]) if job.kind.sums_images else sums.shape[2]
-            some, few = (_LOOP_MACS * each // job.geometry.macs for each in (places, places * parts))
-            for place, part in product(_ranges(places, max(1, some) * threads), _ranges(parts, max(1, few))):
-                getattr(_kernels, name)(a, b, sums, job.problem, threads, place, part)
-        else:
-            scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads, stage)
-            stage.arrays(patches=scratch)
-            stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
-            with _one_blas_thread():
-                getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
+        stage.say("threads: {}", threads)
+        places = prod(sums.shape[:2])
+        parts = prod(b.shape[:2]) if job.kind.sums_images else sums.shape[2]
+        some, few = (_LOOP_MACS * each // job.geometry.macs for each in (places, places * parts))
+        for place, part in product(_ranges(places, max(1, some) * threads), _ranges(parts, max(1, few))):
+            getattr(_kernels, name)(a, b, sums, job.problem, threads, place, part)
         _tell(stage)
+
+
+def _run_im2col(job: _Job, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
+    """Run `im2col`, in blocks of output rows."""
+    name = f"im2col_{job.kind}"
+    with record.stage(f"_kernels.{name}") as stage:
+        _forget()
+        threads = job.problem.threads(threads)
+        scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads, stage)
+        stage.arrays(patches=scratch)
+        stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
+        with _one_blas_thread():
+            getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
+        _tell(stage)
+
+
+_LOOPS = {"direct": _run_direct, "im2col": _run_im2col}
 
 
 def _ranges(size: int, step: int) -> list[tuple[int, int]]:

@@ -25,8 +25,17 @@ from ..taps import overlap, window
 from . import QUIET, Algorithm, Block, blocks, finish, pad, to_accumulator, zeros
 
 ALGORITHMS = (
-    Algorithm("im2col", "patches as a matrix, times the filter as a matrix: one large product"),
-    Algorithm("taps", "one matrix product for each filter tap, on a shifted view: no patches in memory"),
+    Algorithm(
+        "im2col",
+        "patches as a matrix, times the filter as a matrix: one large product",
+        why="the default",
+        gives_way_to="taps",
+    ),
+    Algorithm(
+        "taps",
+        "one matrix product for each filter tap, on a shifted view: no patches in memory",
+        why="im2col would multiply little but padding",
+    ),
 )
 
 _BLOCK_BYTES = 64 << 20  # the most memory for the patches of one block

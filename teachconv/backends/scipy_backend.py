@@ -25,14 +25,19 @@ from ..taps import overlap, reached, triples, window
 from . import QUIET, Algorithm, blocks, finish, load, pad, to_accumulator, zeros
 
 ALGORITHMS = (
-    Algorithm("sparse", "the convolution as a sparse matrix C: y = C x, and its transpose is C.T"),
-    Algorithm("direct", "scipy.signal.correlate2d, plane by plane, on padded images"),
+    Algorithm(
+        "sparse",
+        "the convolution as a sparse matrix C: y = C x, and its transpose is C.T",
+        why="the default",
+    ),
+    Algorithm("direct", "scipy.signal.correlate2d, plane by plane, on padded images", gives_way_to="sparse"),
     Algorithm(
         "fft",
         "scipy.signal.fftconvolve: a product of spectra; pays for large filters",
         dtypes=FLOATS,
         precision="fast",
         error="fft",
+        gives_way_to="sparse",
     ),
 )
 

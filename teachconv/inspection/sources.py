@@ -22,7 +22,7 @@ from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend, prepare
 from ..errors import ArgumentTypeError, brief, is_one_of
 from ..geometry import Conv2DGeometry, forward_geometry, transposed_geometry
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, OPS, Kind, Op, kind_of
+from ..kinds import OPS, Kind, Op, kind_of
 from . import marks
 from .libraries import library
 from .tracing import facts_of, trace, traced
@@ -495,45 +495,6 @@ def _padding(g: Conv2DGeometry, word: Any) -> str:
     return texts[0] if texts[0] == texts[1] else f"rows: {texts[0]}; columns: {texts[1]}"
 
 
-_ONCE = "once for each multiply-add outside the padding"
-_FILLED = "once for each multiply-add of the tiles, which zeros fill up"
-_TIMES = {  # how often the line that multiplies and adds runs
-    ("reference", "loops"): _ONCE,
-    ("reference", "direct"): "once for some cells at a time; map and fsum are C of CPython",
-    ("cython", "direct"): _ONCE,
-    (
-        "cython",
-        "row_gemm",
-    ): "once for each vector of multiply-adds; padding beside an image is multiplied too",
-    ("cython", "winograd2"): "once for each vector of 16 products for 2x2 outputs, which are 36 otherwise",
-    ("cython", "winograd4"): "once for each vector of 36 products for 4x4 outputs, which are 144 otherwise",
-    (
-        "cython",
-        "phases",
-    ): "once for each vector of multiply-adds; some zeros beyond an edge are multiplied too",
-    ("cython", "col2im"): "once for each vector of dy times the filter's taps, which are then added to dx",
-    ("cython", "pixel_gemm"): "once for each vector of multiply-adds; merged taps multiply padding too",
-    (
-        "cython",
-        "depthwise",
-    ): "once for each vector of multiply-adds outside the padding, all these lines together",
-    ("cupy", "direct"): _ONCE,
-    **dict.fromkeys(
-        [("cupy", name) for name in ("tiled", "registers", "implicit_gemm", "pipelined_gemm_float32")],
-        _FILLED,
-    ),
-    **dict.fromkeys(
-        [("cupy", name) for name in ("tensor_gemm", "pipelined_gemm")],
-        "once for each 4096 multiply-adds of the tiles, which zeros fill up",
-    ),
-    **dict.fromkeys(
-        [("cupy", name) for name in ("tensor_gemm_tf32", "pipelined_gemm_tf32")],
-        "once for each 2048 multiply-adds of the tiles, which zeros fill up",
-    ),
-    ("cupy", "depthwise"): _ONCE,
-}
-
-
 class Ran:
     """What the stages of a call say about the algorithm that ran.
 
@@ -555,6 +516,7 @@ class Ran:
         self._dtype: str = facts["dtype"]
         asked = next(stage.facts["algorithm"] for stage in stages if "kind" in stage.facts)
         self._asked = asked != "auto"
+        self._facts = _algorithms(self.backend)
         self.paths = {path for stage in stages for path in stage.facts.get("paths", "").split()}
         self._entered = self.algorithm.split(", ")
         self._fallbacks = self._find("fallback", self._entered)
@@ -569,8 +531,7 @@ class Ran:
         """Where the algorithm was chosen, and why; and where it was chosen again."""
         stages = [stage for stage in self.stages if stage.name.startswith("choose algorithm")]
         steps = [self._choice(stage) for stage in stages] or [
-            step_of("choice", mark, "asked for" if self._asked else "the default")
-            for mark in self._find("choice")
+            step_of("choice", mark, self._why(mark.algorithm)) for mark in self._find("choice")
         ]
         return steps + [step_of("fallback", mark, f"{mark.by} does it") for mark in self._fallbacks]
 
@@ -578,18 +539,23 @@ class Ran:
         again = stage.name.endswith("again")
         reason = stage.note.removeprefix(f"{stage.facts.get('algorithm')}: ")
         found = [] if again or self._asked else self._find("choice")
-        if found:
-            return step_of("choice", next((mark for mark in found if reason in mark.text), found[0]), reason)
+        if found:  # the first line is for the algorithm's own reason, a later one for another
+            return step_of("choice", found[0 if reason == self._why(found[0].algorithm) else -1], reason)
         file = marks.place(stage.file)
         if reason == stage.facts.get("algorithm"):
-            reason = f"{reason}, {'asked for' if self._asked else 'the default'}"
+            reason = f"{reason}, {self._why(reason)}"
         return SourceStep("choice", marks.function_at(file, stage.line)[0], file, stage.line, reason)
+
+    def _why(self, algorithm: str) -> str:
+        """Return why an algorithm ran, in words."""
+        own = self._facts[algorithm].why if algorithm in self._facts else ""
+        return "asked for" if self._asked else own or "the default"
 
     def kernels(self) -> list[SourceStep]:
         """The function that the backend enters, and the one with the innermost loop or the library's name."""
         steps = [step_of("kernel", mark) for mark in self._find("kernel", self._entered)]
         for mark in self._find("multiply-add"):
-            note = _TIMES.get((mark.backend, mark.algorithm), "") if not mark.by else f"by {mark.by}"
+            note = f"by {mark.by}" if mark.by else self._facts[mark.algorithm].times
             steps.append(step_of("innermost loop", mark, note, at_line=True))
             if mark.by:
                 name, call = library(self.backend, mark.by, self._dtype)
@@ -607,6 +573,13 @@ class Ran:
                 reason = reason or _no_line(self.backend, self.algorithm, name)
                 found.append(SourceLine(name, "", 0, reason, self.backend, self.algorithm))
         return list(dict.fromkeys(found))
+
+
+def _algorithms(backend: str) -> dict[str, backends.Algorithm]:
+    """Return the algorithms of a backend of the table by their names; {} for another backend."""
+    if backend not in backends.TABLE:
+        return {}
+    return {one.name: one for one in import_module(backends.TABLE[backend]).ALGORITHMS}
 
 
 def step_of(what: str, mark: marks.Mark, note: str = "", at_line: bool = False) -> SourceStep:
@@ -687,25 +660,16 @@ def backend_steps(kind: Kind, only: str = "") -> tuple[list[SourceStep], list[So
         note = f"not here: {problem}" if problem else "the default" if backend == default else ""
         step = step_at("backend", getattr(module, kind.name), note)
         steps.append(SourceStep(step.what, f"{backend}.{step.name}", step.file, step.line, step.note))
-        usual, path = _USUAL.get((backend, kind), ("", ""))
-        for algorithm in sorted(module.ALGORITHMS, key=lambda one: one.name != usual):
+        for algorithm in sorted(module.ALGORITHMS, key=lambda one: not one.usual):
             if kind not in algorithm.kinds:
                 continue
             found = marks.find(backend, [algorithm.name], kind)
-            if algorithm.name == usual:
-                found.sort(key=lambda mark: bool(mark.paths) and path not in mark.paths)
-            note = algorithm.name + ", the default for most shapes" * (algorithm.name == usual)
+            if algorithm.path:
+                found.sort(key=lambda mark: bool(mark.paths) and algorithm.path not in mark.paths)
+            note = algorithm.name + ", the default for most shapes" * algorithm.usual
             steps += dict.fromkeys(step_of("kernel", mark, note) for mark in found if mark.name == "kernel")
             lines += _lines_of(backend, algorithm.name, found)
     return steps, lines
-
-
-_USUAL = {  # backend, kind -> the algorithm that most shapes get, and the way through its kernel
-    ("cython", FORWARD): ("row_gemm", "padded_rows"),
-    ("cython", INPUT_GRADIENT): ("phases", "padded_rows"),
-    ("cython", FILTER_GRADIENT): ("pixel_gemm", "taps"),
-    **{("cupy", kind): ("implicit_gemm", "") for kind in KINDS},
-}
 
 
 def _lines_of(backend: str, algorithm: str, found: Sequence[marks.Mark]) -> Iterable[SourceLine]:

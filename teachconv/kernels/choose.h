@@ -6,15 +6,19 @@
 #define TEACHCONV_CHOOSE_H
 #include "gather.h"
 
-enum {
-    USE_ROW_GEMM = 1,
-    USE_WINOGRAD2 = 2,
-    USE_PHASES = 3,
-    USE_COL2IM = 4,
-    USE_PIXEL_GEMM = 5,
-    USE_DEPTHWISE = 6,
-    USE_WINOGRAD4 = 7
-};
+/* The algorithms to choose from, by their names in cython_backend.ALGORITHMS. Its other two, direct and im2col,
+   are loops of _kernels.pyx. */
+#define ALGORITHMS(X)           \
+    X(ROW_GEMM, "row_gemm")     \
+    X(WINOGRAD2, "winograd2")   \
+    X(WINOGRAD4, "winograd4")   \
+    X(COL2IM, "col2im")         \
+    X(PHASES, "phases")         \
+    X(PIXEL_GEMM, "pixel_gemm") \
+    X(DEPTHWISE, "depthwise")
+
+#define NUMBER_OF_ALGORITHM(algorithm, name) algorithm,
+enum { ALGORITHMS(NUMBER_OF_ALGORITHM) ALGORITHM_COUNT };
 
 /* precision="strict", the default, and "fast" */
 enum { STRICT = 0, DEFAULT = 1, FAST = 2 };
@@ -38,23 +42,23 @@ static inline double winograd_work(const conv_problem *p, ptrdiff_t lanes, int t
 
 /* Returns the fastest of row_gemm, winograd2 and winograd4 that the precision allows, for 3x3 at stride 1. */
 static inline int fastest_for_3x3(const conv_problem *p, ptrdiff_t lanes, int precision) {
-    if (p->in_channels < lanes || p->out_channels < 2 * lanes) return USE_ROW_GEMM;
+    if (p->in_channels < lanes || p->out_channels < 2 * lanes) return ROW_GEMM;
     const double direct
         = 9.0 * p->out_rows * p->out_cols * p->in_channels * in_vectors(p->out_channels, lanes) / 2,
         two = winograd_work(p, lanes, 2, 90, 100, 150),
         /* above 256 channels a panel of transformed filters exceeds the second-level cache */
         four = winograd_work(p, lanes, 4, 150, 100, p->in_channels <= 256 ? 400 : 600);
-    if (precision == FAST && four < 0.95 * (two < direct ? two : direct)) return USE_WINOGRAD4;
-    return precision != STRICT && two < 0.95 * direct ? USE_WINOGRAD2 : USE_ROW_GEMM;
+    if (precision == FAST && four < 0.95 * (two < direct ? two : direct)) return WINOGRAD4;
+    return precision != STRICT && two < 0.95 * direct ? WINOGRAD2 : ROW_GEMM;
 }
 
 static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int precision) {
     const int winograd_shape = p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1
                                && p->stride_cols == 1 && p->dilation_rows == 1 && p->dilation_cols == 1
                                && p->groups == 1;
-    if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE; /* mark: choice of depthwise/y */
+    if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/y */
     /* mark: choice of winograd2/y winograd4/y row_gemm/y */
-    return winograd_shape ? fastest_for_3x3(p, lanes, precision) : USE_ROW_GEMM;
+    return winograd_shape ? fastest_for_3x3(p, lanes, precision) : ROW_GEMM;
 }
 
 /* Chooses the algorithm for dx of the problem p. phases computes whole vectors of in_channels, part of which
@@ -64,19 +68,19 @@ static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, 
     back.in_channels = p->out_channels, back.out_channels = p->in_channels, back.out_rows = p->in_rows,
     back.out_cols = p->in_cols;
     back.in_rows = p->out_rows, back.in_cols = p->out_cols;
-    if (p->groups == p->in_channels && p->groups > 1) return USE_DEPTHWISE; /* mark: choice of depthwise/dx */
+    if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dx */
     const int gather = choose_forward(&back, lanes, precision);
     /* mark: choice of winograd2/dx winograd4/dx */
-    if (gather == USE_WINOGRAD2 || gather == USE_WINOGRAD4) return gather;
+    if (gather == WINOGRAD2 || gather == WINOGRAD4) return gather;
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, channels = p->in_channels;
     return p->groups == 1 && taps > 1 /* mark: choice of col2im phases */
                    && 2 * taps * channels <= taps * in_vectors(channels, lanes)
-               ? USE_COL2IM
-               : USE_PHASES;
+               ? COL2IM
+               : PHASES;
 }
 
 static inline int choose_filter_gradient(const conv_problem *p) {
     /* mark: choice of depthwise/dw pixel_gemm */
-    return p->groups == p->in_channels && p->groups > 1 ? USE_DEPTHWISE : USE_PIXEL_GEMM;
+    return p->groups == p->in_channels && p->groups > 1 ? DEPTHWISE : PIXEL_GEMM;
 }
 #endif

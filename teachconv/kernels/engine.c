@@ -6,6 +6,12 @@ extern const kernel_table teachconv_f32_base, teachconv_f64_base;
 extern const kernel_table teachconv_f32_avx2, teachconv_f64_avx2, teachconv_f32_avx512, teachconv_f64_avx512;
 #endif
 
+#define NAME_OF_ALGORITHM(algorithm, name) name,
+const char *const teachconv_algorithm_names[ALGORITHM_COUNT] = {ALGORITHMS(NAME_OF_ALGORITHM)};
+
+#define NAME_OF_ISA(isa, name) name,
+const char *const teachconv_isa_names[ISA_COUNT] = {ISAS(NAME_OF_ISA)};
+
 /* -1: not determined yet. Two threads that determine it at once write the same value. */
 static int chosen_isa = -1;
 
@@ -34,7 +40,7 @@ int teachconv_set_isa(int level) {
 
 const kernel_table *kernels_of(int real_is_double) {
 #if defined(TEACHCONV_X86)
-    static const kernel_table *const tables[2][3] = {
+    static const kernel_table *const tables[2][ISA_COUNT] = {
         {&teachconv_f32_base, &teachconv_f32_avx2, &teachconv_f32_avx512},
         {&teachconv_f64_base, &teachconv_f64_avx2, &teachconv_f64_avx512}};
     return tables[real_is_double][teachconv_isa()];

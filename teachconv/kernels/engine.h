@@ -19,25 +19,15 @@ typedef struct {
 /* One algorithm for the filter gradient. */
 typedef int (*filter_gradient)(const conv_problem *p, const void *x, const void *dy, void *dw, int threads);
 
-enum {
-    ROW_GEMM,
-    WINOGRAD2,
-    WINOGRAD2_INPUT,
-    WINOGRAD4,
-    WINOGRAD4_INPUT,
-    PHASES_INPUT,
-    COL2IM_INPUT,
-    DEPTHWISE,
-    DEPTHWISE_INPUT,
-    RUNGS
-};
-
+/* The kernels of each kind of call, by the number of the algorithm; those that an algorithm lacks are NULL. */
 typedef struct {
     ptrdiff_t lanes; /* of a vector */
-    conv_rung rungs[RUNGS];
-    filter_gradient pixel_gemm, depthwise;
+    conv_rung forward[ALGORITHM_COUNT], input_gradient[ALGORITHM_COUNT];
+    filter_gradient filter_gradient[ALGORITHM_COUNT];
     int (*all_finite)(const void *x, ptrdiff_t count);
 } kernel_table;
+
+extern const char *const teachconv_algorithm_names[ALGORITHM_COUNT];
 
 const kernel_table *kernels_of(int real_is_double);
 

@@ -26,8 +26,8 @@ static inline gather forward_gather(const conv_problem *p) {
     return g;
 }
 
-/* Where row_gemm takes its left matrix from: x itself, rows copied with padding, or copied patches. */
-enum { WHOLE_INPUT = 0, PADDED_ROWS = 1, PATCHES = 2 };
+/* Where row_gemm takes its left matrix from, each a path: x itself, rows copied with padding, copied patches. */
+enum { WHOLE_INPUT = TOOK_WHOLE_INPUT, PADDED_ROWS = TOOK_PADDED_ROWS, PATCHES = TOOK_PATCHES };
 
 typedef struct {
     int source;

@@ -17,7 +17,12 @@
 #define TEACHCONV_X86 1
 #endif
 
-enum { ISA_BASELINE = 0, ISA_AVX2 = 1, ISA_AVX512 = 2 };
+/* In the order of the levels */
+#define ISAS(X) X(BASELINE, "baseline") X(AVX2, "avx2") X(AVX512, "avx512")
+#define NUMBER_OF_ISA(isa, name) ISA_##isa,
+enum { ISAS(NUMBER_OF_ISA) ISA_COUNT };
+
+extern const char *const teachconv_isa_names[ISA_COUNT];
 
 int teachconv_isa(void);
 

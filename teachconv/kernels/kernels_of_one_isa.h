@@ -68,17 +68,16 @@ RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
 extern const kernel_table KERNEL_TABLE;
 const kernel_table KERNEL_TABLE = {
     .lanes = LANES,
-    .rungs = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_one_channel_or_row_gemm_run},
-              [WINOGRAD2] = PACKED_RUNG(winograd2),
-              [WINOGRAD2_INPUT] = PACKED_RUNG(winograd2_input),
-              [WINOGRAD4] = PACKED_RUNG(winograd4),
-              [WINOGRAD4_INPUT] = PACKED_RUNG(winograd4_input),
-              [PHASES_INPUT] = PACKED_RUNG(phases),
-              [COL2IM_INPUT] = PACKED_RUNG(col2im),
-              [DEPTHWISE] = PLAIN_RUNG(depthwise),
-              [DEPTHWISE_INPUT] = PLAIN_RUNG(depthwise_input)},
-    .pixel_gemm = any_pixel_gemm_run,
-    .depthwise = any_depthwise_filter_run,
+    .forward = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_one_channel_or_row_gemm_run},
+                [WINOGRAD2] = PACKED_RUNG(winograd2),
+                [WINOGRAD4] = PACKED_RUNG(winograd4),
+                [DEPTHWISE] = PLAIN_RUNG(depthwise)},
+    .input_gradient = {[WINOGRAD2] = PACKED_RUNG(winograd2_input),
+                       [WINOGRAD4] = PACKED_RUNG(winograd4_input),
+                       [COL2IM] = PACKED_RUNG(col2im),
+                       [PHASES] = PACKED_RUNG(phases),
+                       [DEPTHWISE] = PLAIN_RUNG(depthwise_input)},
+    .filter_gradient = {[PIXEL_GEMM] = any_pixel_gemm_run, [DEPTHWISE] = any_depthwise_filter_run},
     .all_finite = any_all_finite,
 };
 #endif

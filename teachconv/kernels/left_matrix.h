@@ -71,7 +71,7 @@ typedef struct {
 KERNEL void fill_block(const gather *g, const gather_layout *l, const real *x, ptrdiff_t index, real *buffer,
                        pixel_block *block) {
     const conv_problem *s = &g->shape;
-    took(1 << l->source);
+    took(l->source);
     if (l->source == PADDED_ROWS) {
         const ptrdiff_t col_block = index % l->col_blocks, row_block = index / l->col_blocks % l->row_blocks;
         const ptrdiff_t image = index / l->col_blocks / l->row_blocks;

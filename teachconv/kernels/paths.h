@@ -4,27 +4,33 @@
 #ifndef TEACHCONV_PATHS_H
 #define TEACHCONV_PATHS_H
 
-enum {
-    /* the first three: sources of row_gemm's left matrix, in the order of gather.h */
-    TOOK_WHOLE_INPUT = 1 << 0,
-    TOOK_PADDED_ROWS = 1 << 1,
-    TOOK_PATCHES = 1 << 2,
-    TOOK_REDO = 1 << 3, /* winograd passed some images on to row_gemm */
-    TOOK_PHASES = 1 << 4,
-    TOOK_SCATTER = 1 << 5,
-    TOOK_PLANES = 1 << 6,
-    TOOK_MERGED = 1 << 7,
-    TOOK_TAPS = 1 << 8,
-    TOOK_STRIPS = 1 << 9,
-    TOOK_ADJACENT = 1 << 10,
-    TOOK_WIDE = 1 << 11,
-    TOOK_ROWS = 1 << 12,
-    TOOK_MOVING = 1 << 13,
-    TOOK_ONE_CHANNEL = 1 << 14,
-    TOOK_TILES = 1 << 15,
-    TOOK_TALL = 1 << 16
-};
+/* Their names are those that the marks in the sources use. */
+#define PATHS(X)                                                     \
+    X(WHOLE_INPUT, "whole_input")                                    \
+    X(PADDED_ROWS, "padded_rows")                                    \
+    X(PATCHES, "patches")                                            \
+    X(REDO, "redo") /* winograd passed some images on to row_gemm */ \
+    X(PHASES, "phases")                                              \
+    X(SCATTER, "scatter")                                            \
+    X(PLANES, "planes")                                              \
+    X(MERGED, "merged")                                              \
+    X(TAPS, "taps")                                                  \
+    X(STRIPS, "strips")                                              \
+    X(ADJACENT, "adjacent")                                          \
+    X(WIDE, "wide")                                                  \
+    X(ROWS, "rows")                                                  \
+    X(MOVING, "moving")                                              \
+    X(ONE_CHANNEL, "one_channel")                                    \
+    X(TILES, "tiles")                                                \
+    X(TALL, "tall")
 
+/* Numbers of the paths, and a bit for each */
+#define NUMBER_OF_PATH(path, name) PATH_##path,
+#define BIT_OF_PATH(path, name) TOOK_##path = 1 << PATH_##path,
+enum { PATHS(NUMBER_OF_PATH) PATH_COUNT };
+enum { PATHS(BIT_OF_PATH) };
+
+extern const char *const teachconv_path_names[PATH_COUNT];
 extern int teachconv_paths;
 
 /* Sets bits of a number that other threads set bits of, too. */

@@ -9,6 +9,9 @@
 
 int teachconv_paths = 0;
 
+#define NAME_OF_PATH(path, name) name,
+const char *const teachconv_path_names[PATH_COUNT] = {PATHS(NAME_OF_PATH)};
+
 #define CACHE_LINE 64
 #define HUGE_PAGE (2 * 1024 * 1024)
 

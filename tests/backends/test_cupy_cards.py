@@ -14,6 +14,7 @@ from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import compiling, ladder, sources
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
+from teachconv.inspection import marks
 from teachconv.kinds import FORWARD, KINDS
 
 
@@ -241,6 +242,16 @@ def test_borrowed_arrays_are_held_until_the_kernels_end(stand_in, tensor, xw, mo
     devices.hold_borrowed()
     gc.collect()
     assert all(reference() is None for reference in borrowed)
+
+
+def test_find_source_shows_the_line_of_the_reason(stand_in):
+    """It showed the line for integers, the first of the two that choose direct, for narrow groups too."""
+    for dtype, want in (("int32", "dtype not in FLOATS"), ("float32", "width < 8")):
+        x, w = arrays((1, 5, 5, 4), (3, 3, 2, 4), dtype=dtype)
+        steps = tc.find_source(tc.conv2d, x, w, backend="cupy").steps
+        (choice,) = (step for step in steps if step.what == "choice")
+        before = marks.source(choice.file, choice.line, 1)[0][1]
+        assert (choice.name, want in before) == ("choose", True)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -112,6 +112,22 @@ def test_bits_with_infinity_and_nan(op, kind):
             assert_same_bits(op(x, w, **options), want)
 
 
+@pytest.mark.parametrize("op", [tc.conv2d, tc.conv2d_backprop_input, tc.depthwise_conv2d])
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_a_plan_gives_way_where_the_op_does(op, padding):
+    """A plan ran the direct loops for every filter with a NaN, the op only where it meets the padding."""
+    x, w = make_array((1, 9, 9, 8), "float32"), make_array((3, 3, 8, 1), "float32")
+    w[0, 0, 0, 0] = np.nan
+    if op is tc.conv2d_backprop_input:
+        size, w = (9, 9) if padding == "SAME" else (11, 11), w.repeat(8, 3)
+        args, shape = ((1, *size, 8), w, x), (1, *size, 8)
+    else:
+        args, shape = (x, w), x.shape
+    planned, traced = tc.plan(op, w, input_shape=shape, padding=padding), tc.trace(op, *args, padding=padding)
+    assert planned.algorithm == traced.algorithm
+    assert_same_bits(planned(x), op(*args, padding=padding))
+
+
 def test_plans_take_another_batch_and_refuse_another_image():
     x, w = make_array((3, 8, 8, 16), "float32"), make_array((3, 3, 16, 32), "float32")
     planned = tc.plan(tc.conv2d, w, input_shape=(1, 8, 8, 16), padding="SAME")

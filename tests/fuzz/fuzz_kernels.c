@@ -45,7 +45,24 @@ static ptrdiff_t take_pad(byte_source *from) {
     return pad < 14 ? pad - 4 : (pad == 14 ? 1 : -1) * take_large(from);
 }
 
-enum { FILTER_GRADIENT_GEMM = RUNGS, FILTER_GRADIENT_DEPTHWISE, KERNELS };
+/* Every kernel, by its number in the kept inputs */
+enum { FORWARD, INPUT_GRADIENT, FILTER_GRADIENT };
+static const struct {
+    int kind, algorithm;
+} kernels[] = {
+    {FORWARD, ROW_GEMM},
+    {FORWARD, WINOGRAD2},
+    {INPUT_GRADIENT, WINOGRAD2},
+    {FORWARD, WINOGRAD4},
+    {INPUT_GRADIENT, WINOGRAD4},
+    {INPUT_GRADIENT, PHASES},
+    {INPUT_GRADIENT, COL2IM},
+    {FORWARD, DEPTHWISE},
+    {INPUT_GRADIENT, DEPTHWISE},
+    {FILTER_GRADIENT, PIXEL_GEMM},
+    {FILTER_GRADIENT, DEPTHWISE},
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
 enum { MOST_MACS = 400000, MOST_NUMBERS = 60000 };
 
 typedef struct {
@@ -56,20 +73,12 @@ typedef struct {
     uint32_t seed;
 } trial;
 
-static int is_scatter(int kernel) {
-    return kernel == WINOGRAD2_INPUT || kernel == WINOGRAD4_INPUT || kernel == PHASES_INPUT || kernel == COL2IM_INPUT
-           || kernel == DEPTHWISE_INPUT;
-}
-
-static int is_depthwise(int kernel) {
-    return kernel == DEPTHWISE || kernel == DEPTHWISE_INPUT || kernel == FILTER_GRADIENT_DEPTHWISE;
-}
-
-static int is_winograd4(int kernel) { return kernel == WINOGRAD4 || kernel == WINOGRAD4_INPUT; }
-
-static int is_winograd(int kernel) {
-    return kernel == WINOGRAD2 || kernel == WINOGRAD2_INPUT || is_winograd4(kernel);
-}
+static int is_scatter(int kernel) { return kernels[kernel].kind == INPUT_GRADIENT; }
+static int is_of_filter(int kernel) { return kernels[kernel].kind == FILTER_GRADIENT; }
+static int is_depthwise(int kernel) { return kernels[kernel].algorithm == DEPTHWISE; }
+static int is_col2im(int kernel) { return kernels[kernel].algorithm == COL2IM; }
+static int is_winograd4(int kernel) { return kernels[kernel].algorithm == WINOGRAD4; }
+static int is_winograd(int kernel) { return kernels[kernel].algorithm == WINOGRAD2 || is_winograd4(kernel); }
 
 /* Whether the kernel says that it solves the problem: the others must answer CONV_UNSUPPORTED. */
 static int is_supported(const trial *t) {
@@ -78,7 +87,7 @@ static int is_supported(const trial *t) {
         return p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1
                && p->dilation_rows == 1 && p->dilation_cols == 1 && p->groups == 1;
     if (is_depthwise(t->kernel)) return p->groups == p->in_channels && p->filter_rows <= 64;
-    return t->kernel != COL2IM_INPUT || p->groups == 1;
+    return !is_col2im(t->kernel) || p->groups == 1;
 }
 
 /* Makes the problem one of the common shapes that have kernels of their own; 0 leaves it as it is. */
@@ -125,7 +134,7 @@ static trial decode(byte_source *from) {
         p->in_channels = p->groups = larger(p->groups, p->in_channels / p->groups);
         p->out_channels = p->in_channels * take_between(from, 1, 5);
         p->filter_rows = smaller(p->filter_rows, 64);
-    } else if (fitting && t.kernel == COL2IM_INPUT) {
+    } else if (fitting && is_col2im(t.kernel)) {
         p->in_channels /= p->groups, p->out_channels /= p->groups, p->groups = 1;
     }
     t.threads = (int)take_between(from, 1, 5);
@@ -266,12 +275,11 @@ static int run(const trial *t, int threads, const array *first, const array *sec
     const kernel_table *table = kernels_of(t->is_double);
     const size_t size = t->is_double ? sizeof(double) : sizeof(float);
     memset(result->numbers, 0xff, (size_t)result->count * size); /* NaN: a cell that is not written shows */
-    if (t->kernel >= RUNGS) {
-        const filter_gradient gradient =
-            t->kernel == FILTER_GRADIENT_GEMM ? table->pixel_gemm : table->depthwise;
-        return gradient(&t->p, first->numbers, second->numbers, result->numbers, threads);
-    }
-    const conv_rung *rung = &table->rungs[t->kernel];
+    const int algorithm = kernels[t->kernel].algorithm;
+    if (is_of_filter(t->kernel))
+        return table->filter_gradient[algorithm](&t->p, first->numbers, second->numbers, result->numbers, threads);
+    const conv_rung *rung =
+        is_scatter(t->kernel) ? &table->input_gradient[algorithm] : &table->forward[algorithm];
     void *packed = pack_filter(t, rung, second);
     const int status = rung->run(&t->p, first->numbers, second->numbers, packed,
                                  t->has_bias ? bias->numbers : NULL, t->relu, result->numbers, threads);
@@ -293,7 +301,7 @@ static double winograd4_error(const trial *t) {
    the caller then sees that the result is not finite and takes the direct loops. */
 static void check(const trial *t, const array *second, const array *bias, const array *result) {
     const double allowed = is_winograd4(t->kernel) ? winograd4_error(t) : 0;
-    const int any_filter = t->kernel >= RUNGS || is_depthwise(t->kernel);
+    const int any_filter = is_of_filter(t->kernel) || is_depthwise(t->kernel);
     const int excused = !any_filter && !is_all_finite(second);
     int all_finite = 1;
     for (ptrdiff_t i = 0; i < result->count; i++)
@@ -301,8 +309,8 @@ static void check(const trial *t, const array *second, const array *bias, const 
     if (excused && !all_finite) return;
     for (ptrdiff_t i = 0; i < result->count; i++) {
         double want = result->exact[i];
-        if (t->kernel < RUNGS && t->has_bias) want += bias->exact[i % bias->count];
-        if (t->kernel < RUNGS && t->relu) want = want < 0 ? 0 : want;
+        if (!is_of_filter(t->kernel) && t->has_bias) want += bias->exact[i % bias->count];
+        if (!is_of_filter(t->kernel) && t->relu) want = want < 0 ? 0 : want;
         const double got = number_at(t, result->numbers, i);
         if (got != want && !(isnan(got) && isnan(want)) && !(fabs(got - want) <= allowed)) {
             fprintf(stderr, "cell %td: %a, not %a\n", i, got, want);
@@ -314,18 +322,17 @@ static void check(const trial *t, const array *second, const array *bias, const 
 static void check_choices(const trial *t) {
     const ptrdiff_t lanes = kernels_of(t->is_double)->lanes;
     const int precision = t->relu + t->has_bias; /* STRICT, DEFAULT or FAST */
-    const int codes[3] = {choose_forward(&t->p, lanes, precision), choose_input_gradient(&t->p, lanes, precision),
-                          choose_filter_gradient(&t->p)};
-    const int kernels[3][8] = {
-        {0, ROW_GEMM, WINOGRAD2, 0, 0, 0, DEPTHWISE, WINOGRAD4},
-        {0, 0, WINOGRAD2_INPUT, PHASES_INPUT, COL2IM_INPUT, 0, DEPTHWISE_INPUT, WINOGRAD4_INPUT},
-        {0, 0, 0, 0, 0, FILTER_GRADIENT_GEMM, FILTER_GRADIENT_DEPTHWISE, 0}};
-    for (int kind = 0; kind < 3; kind++) {
-        trial chosen = *t;
-        chosen.kernel = kernels[kind][codes[kind]];
+    const int chosen[] = {[FORWARD] = choose_forward(&t->p, lanes, precision),
+                          [INPUT_GRADIENT] = choose_input_gradient(&t->p, lanes, precision),
+                          [FILTER_GRADIENT] = choose_filter_gradient(&t->p)};
+    for (int kind = FORWARD; kind <= FILTER_GRADIENT; kind++) {
+        trial with = *t;
+        for (with.kernel = 0; with.kernel < KERNELS; with.kernel++)
+            if (kernels[with.kernel].kind == kind && kernels[with.kernel].algorithm == chosen[kind]) break;
+        if (with.kernel == KERNELS) fail(t, "an algorithm was chosen that has no such kernel");
         /* a filter of more than 64 rows is the caller's to refuse */
-        if (!is_supported(&chosen) && !(codes[kind] == USE_DEPTHWISE && t->p.filter_rows > 64))
-            fail(&chosen, "a kernel was chosen that does not solve the problem");
+        if (!is_supported(&with) && !(chosen[kind] == DEPTHWISE && t->p.filter_rows > 64))
+            fail(&with, "a kernel was chosen that does not solve the problem");
     }
 }
 
@@ -336,7 +343,7 @@ static void try_one(const trial *t) {
                     ys = p->batch * p->out_rows * p->out_cols * p->out_channels,
                     ws = p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
     if (larger(xs, larger(ys, ws)) > MOST_NUMBERS) return;
-    const int of_filter = t->kernel >= RUNGS, scatters = is_scatter(t->kernel);
+    const int of_filter = is_of_filter(t->kernel), scatters = is_scatter(t->kernel);
     teachconv_set_isa(t->isa);
     check_choices(t);
     array first = new_array(t, scatters ? ys : xs, t->offsets[0]);

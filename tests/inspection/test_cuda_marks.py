@@ -45,7 +45,7 @@ CALLS = {
     for op, args in calls_of(one.name, PLAIN if "winograd" in one.name else STRIDED).items()
     if OPS[op].kind in one.kinds
 }
-PRECISIONS = {"tensor_gemm_tf32": "tf32", "pipelined_gemm_tf32": "tf32", "winograd4": "fast"}
+NAMED = {one.name: one for one in ALGORITHMS}
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +62,9 @@ def runs(folder):
 def run(folder, name, op, args):
     for old in folder.rglob("*.gcda"):
         old.unlink()
-    dtype = "float16" if name in ("tensor_gemm", "pipelined_gemm") else "float32"
-    call = {"op": op, "args": args, "algorithm": name, "dtype": dtype, "precision": PRECISIONS.get(name)}
+    dtype = "float32" if "float32" in NAMED[name].dtypes else NAMED[name].dtypes[0]
+    precision = None if NAMED[name].may_be_chosen(None) else NAMED[name].precision
+    call = {"op": op, "args": args, "algorithm": name, "dtype": dtype, "precision": precision}
     environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
     command = [sys.executable, str(ROOT / "tests/covered_cuda.py"), str(folder), json.dumps(call)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

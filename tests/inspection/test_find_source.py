@@ -220,6 +220,21 @@ def test_the_way_through_the_kernel_is_the_one_that_was_taken():
         assert marks.function_at(line.file, line.line)[0] == function
 
 
+def test_a_default_is_not_said_of_what_was_chosen_for_its_padding():
+    """numpy takes patches by default, and taps where patches would be little but padding."""
+    chosen = {
+        dilation: tc.find_source(tc.conv2d, X, W, 1, "SAME", dilations=dilation, backend="numpy").steps
+        for dilation in (1, 600)
+    }
+    notes = {
+        dilation: [step.note for step in steps if step.what == "choice"] for dilation, steps in chosen.items()
+    }
+    assert notes == {
+        1: ["im2col, the default"],
+        600: ["taps, im2col would multiply little but padding"],
+    }
+
+
 def test_a_backend_may_hold_any_callable():
     def backend_step(function):
         functions = {kind.name: staticmethod(getattr(numpy_backend, kind.name)) for kind in KINDS}

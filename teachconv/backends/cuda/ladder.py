@@ -13,14 +13,23 @@ indices have the same remainder by the stride, and which are therefore read thro
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 from ...dtypes import FLOATS
 from ...errors import ArgumentError, brief
 from ...geometry import Conv2DGeometry
 from ...kinds import FORWARD, INPUT_GRADIENT, Kind
-from .. import Algorithm, winograd_needs
-from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, tensor_gemm, tiled
+from .. import ONCE, Algorithm, winograd_needs
+from .gemm import (
+    implicit_gemm,
+    pipelined_gemm,
+    pipelined_gemm_tf32,
+    pipelined_needs,
+    registers,
+    tensor_gemm,
+    tiled,
+)
 from .im2col import im2col
 from .job import Job, depthwise, direct
 from .launches import Schedule
@@ -44,65 +53,127 @@ _halves_need = partial(pipelined_needs, 8)
 _floats_need = partial(pipelined_needs, 4)
 
 
+_FILLED = "once for each multiply-add of the tiles, which zeros fill up"
+_OF_HALVES = "once for each 4096 multiply-adds of the tiles, which zeros fill up"
+_OF_TF32 = "once for each 2048 multiply-adds of the tiles, which zeros fill up"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung(Algorithm):
+    """An algorithm of the ladder.
+
+    Attributes:
+        build: a function that adds its steps to a job.
+        arch: the least compute capability, times ten, of a card that has what it needs.
+        needs: what that is, in words.
+    """
+
+    build: Callable[[Job], None] = field(kw_only=True)
+    arch: int = 0
+    needs: str = ""
+
+
 ALGORITHMS = (
-    Algorithm("direct", "the definition, one thread per cell of the result"),
-    Algorithm(
+    Rung(
+        "direct",
+        "the definition, one thread per cell of the result",
+        why="the other algorithms take no integers",
+        times=ONCE,
+        build=direct,
+    ),
+    Rung(
         "tiled",
         "tiles of 16 x 16 in shared memory: each number loaded serves 16 threads",
         kinds=(FORWARD,),
         dtypes=FLOATS,
+        times=_FILLED,
+        build=tiled,
     ),
-    Algorithm(
+    Rung(
         "registers",
         "4 x 4 cells a thread: each number read from shared memory serves 4 sums",
         kinds=(FORWARD,),
         dtypes=FLOATS,
+        times=_FILLED,
+        build=registers,
     ),
-    Algorithm(
-        "im2col", "patches as a matrix, one block at a time, and one large product by cuBLAS", dtypes=FLOATS
+    Rung(
+        "im2col",
+        "patches as a matrix, one block at a time, and one large product by cuBLAS",
+        dtypes=FLOATS,
+        build=im2col,
     ),
-    Algorithm(
+    Rung(
         "implicit_gemm",
         "larger tiles, double-buffered: the next chunk is loaded while one is multiplied",
         dtypes=FLOATS,
+        why="the general default",
+        times=_FILLED,
+        usual=True,
+        build=implicit_gemm,
     ),
-    Algorithm(
+    Rung(
         "tensor_gemm",
         "the same tiles on tensor cores: half types, sums in float32",
         dtypes=_HALVES,
         precision="default",
         error="tensor",
+        why="tensor cores take half types and sum in float32",
+        times=_OF_HALVES,
+        build=tensor_gemm,
+        arch=70,
+        needs="tensor cores",
     ),
-    Algorithm(
+    Rung(
         "tensor_gemm_tf32",
         "float32 on tensor cores, factors rounded to 11 bits: only on request",
         dtypes=("float32",),
         precision="tf32",
         error="tf32",
+        why="TF32 was requested",
+        times=_OF_TF32,
+        build=tensor_gemm,
+        arch=80,
+        needs="TF32",
     ),
-    Algorithm(
+    Rung(
         "pipelined_gemm",
         "asynchronous copies of 16 bytes, three chunks ahead; tensor cores, for half types",
         dtypes=_HALVES,
         precision="default",
         error="tensor",
         refuses=_halves_need,
+        why="tensor cores take half types, and channels come in multiples of 8",
+        times=_OF_HALVES,
+        build=pipelined_gemm,
+        arch=80,
+        needs="asynchronous copies",
     ),
-    Algorithm(
+    Rung(
         "pipelined_gemm_tf32",
         "the same for float32, factors rounded to 11 bits: only on request",
         dtypes=("float32",),
         precision="tf32",
         error="tf32",
         refuses=_floats_need,
+        why="TF32 was requested, and channels come in multiples of 4",
+        times=_OF_TF32,
+        build=pipelined_gemm_tf32,
+        arch=80,
+        needs="asynchronous copies",
     ),
-    Algorithm(
+    Rung(
         "pipelined_gemm_float32",
         "the same copies for float32, and ordinary multiply-adds",
         dtypes=("float32",),
         refuses=_floats_need,
+        why="channels come in multiples of 4",
+        times=_FILLED,
+        build=pipelined_gemm,
+        arch=80,
+        needs="asynchronous copies",
     ),
-    Algorithm(
+    Rung(
         "winograd2",
         "F(2x2, 3x3): 16 multiplications instead of 36, and more additions",
         kinds=(FORWARD, INPUT_GRADIENT),
@@ -110,8 +181,10 @@ ALGORITHMS = (
         precision="default",
         error="winograd2",
         refuses=winograd_needs,
+        why="3x3 at stride 1 with enough channels to pay for its transforms",
+        build=partial(winograd, tile=2),
     ),
-    Algorithm(
+    Rung(
         "winograd4",
         "F(4x4, 3x3): 36 multiplications instead of 144, and a larger error",
         kinds=(FORWARD, INPUT_GRADIENT),
@@ -119,14 +192,20 @@ ALGORITHMS = (
         precision="fast",
         error="winograd4",
         refuses=winograd_needs,
+        why="3x3 at stride 1, and precision='fast' allows the larger tile",
+        build=partial(winograd, tile=4),
     ),
-    Algorithm(
+    Rung(
         "depthwise",
         "a strip of outputs per thread, each weight read once: groups = in_channels only",
         dtypes=FLOATS,
         refuses=_depthwise_needs,
+        why="every channel is a group of its own",
+        times=ONCE,
+        build=depthwise,
     ),
 )
+_NAMED = {rung.name: rung for rung in ALGORITHMS}
 
 
 def lacks(algorithm: str, dtype: str, arch: int) -> str:
@@ -143,13 +222,9 @@ def lacks(algorithm: str, dtype: str, arch: int) -> str:
     >>> lacks("tensor_gemm", "bfloat16", 75)
     'a GPU of compute capability 8.0 or higher for bfloat16; this one has 7.5'
     """
-    needed, what = 0, algorithm
-    if algorithm.startswith("pipelined_gemm"):
-        needed, what = 80, "asynchronous copies"
-    elif algorithm == "tensor_gemm_tf32":
-        needed, what = 80, "TF32"
-    elif algorithm == "tensor_gemm":
-        needed, what = (80, "bfloat16") if dtype == "bfloat16" else (70, "tensor cores")
+    needed, what = _NAMED[algorithm].arch, _NAMED[algorithm].needs
+    if dtype == "bfloat16" and 0 < needed < 80:  # the first tensor cores lack it
+        needed, what = 80, dtype
     if arch >= needed:
         return ""
     return (
@@ -177,59 +252,36 @@ def choose(
     >>> choose(FORWARD, conv2d_geometry((1, 56, 56, 64), (3, 3, 64, 64)), "float32", None)
     ('winograd2', '3x3 at stride 1 with enough channels to pay for its transforms')
     """
-
-    def has(algorithm: str) -> bool:
-        return not lacks(algorithm, dtype, arch)
-
+    fitting = {
+        rung.name: (rung.name, rung.why)
+        for rung in ALGORITHMS
+        if rung.fits(kind, dtype, g) and not lacks(rung.name, dtype, arch)
+    }
     if dtype not in FLOATS:
-        return "direct", "the other algorithms take no integers"  # mark: choice of direct
-    if not _depthwise_needs(kind, g) and g.in_channels > 1:
-        return "depthwise", "every channel is a group of its own"  # mark: choice of depthwise
+        return fitting["direct"]  # mark: choice of direct
+    if "depthwise" in fitting and g.in_channels > 1:
+        return fitting["depthwise"]  # mark: choice of depthwise
     width = (g.in_channels if kind.scatters else g.out_channels) // g.groups
     if g.groups > 1 and width < 8:
         # mark: choice of direct
         return "direct", f"groups of {width} channels would leave tiles nearly empty"
-    if dtype == "float32" and precision == "tf32":
-        if has("pipelined_gemm_tf32") and not _floats_need(kind, g):
-            # mark: choice of pipelined_gemm_tf32
-            return "pipelined_gemm_tf32", "TF32 was requested, and channels come in multiples of 4"
-        if has("tensor_gemm_tf32"):
-            return "tensor_gemm_tf32", "TF32 was requested"  # mark: choice of tensor_gemm_tf32
-    if dtype in _HALVES and precision != "strict":
-        if has("pipelined_gemm") and not _halves_need(kind, g):
-            # mark: choice of pipelined_gemm
-            return "pipelined_gemm", "tensor cores take half types, and channels come in multiples of 8"
-        if has("tensor_gemm"):
-            # mark: choice of tensor_gemm
-            return "tensor_gemm", "tensor cores take half types and sum in float32"
-    small = min(g.in_channels, g.out_channels)
-    if precision != "strict" and not kind.sums_images and not winograd_needs(kind, g) and small >= 32:
-        if precision == "fast":
-            # mark: choice of winograd4
-            return "winograd4", "3x3 at stride 1, and precision='fast' allows the larger tile"
-        # mark: choice of winograd2
-        return "winograd2", "3x3 at stride 1 with enough channels to pay for its transforms"
-    if dtype == "float32" and has("pipelined_gemm_float32") and not _floats_need(kind, g):
-        # mark: choice of pipelined_gemm_float32
-        return "pipelined_gemm_float32", "channels come in multiples of 4"
-    return "implicit_gemm", "the general default"  # mark: choice of implicit_gemm
-
-
-_BUILDERS: dict[str, Callable[[Job], None]] = {
-    "direct": direct,
-    "tiled": tiled,
-    "registers": registers,
-    "im2col": im2col,
-    "implicit_gemm": implicit_gemm,
-    "tensor_gemm": tensor_gemm,
-    "tensor_gemm_tf32": tensor_gemm,
-    "pipelined_gemm": pipelined_gemm,
-    "pipelined_gemm_tf32": lambda job: pipelined_gemm(job, "TF32"),
-    "pipelined_gemm_float32": pipelined_gemm,
-    "winograd2": lambda job: winograd(job, 2),
-    "winograd4": lambda job: winograd(job, 4),
-    "depthwise": depthwise,
-}
+    if precision == "tf32":
+        if "pipelined_gemm_tf32" in fitting:
+            return fitting["pipelined_gemm_tf32"]  # mark: choice of pipelined_gemm_tf32
+        if "tensor_gemm_tf32" in fitting:
+            return fitting["tensor_gemm_tf32"]  # mark: choice of tensor_gemm_tf32
+    if precision != "strict":
+        if "pipelined_gemm" in fitting:
+            return fitting["pipelined_gemm"]  # mark: choice of pipelined_gemm
+        if "tensor_gemm" in fitting:
+            return fitting["tensor_gemm"]  # mark: choice of tensor_gemm
+        if "winograd2" in fitting and min(g.in_channels, g.out_channels) >= 32:
+            if precision == "fast":
+                return fitting["winograd4"]  # mark: choice of winograd4
+            return fitting["winograd2"]  # mark: choice of winograd2
+    if "pipelined_gemm_float32" in fitting:
+        return fitting["pipelined_gemm_float32"]  # mark: choice of pipelined_gemm_float32
+    return fitting["implicit_gemm"]  # mark: choice of implicit_gemm
 
 
 @lru_cache(maxsize=1024)
@@ -267,7 +319,7 @@ def schedule(
         raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}: use algorithm='implicit_gemm'")
     chosen, why = (algorithm, "requested") if algorithm else choose(kind, geometry, dtype, precision, arch)
     job = Job(kind, geometry, dtype, "bias" if bias else None, int(relu))
-    _BUILDERS[chosen](job)
+    _NAMED[chosen].build(job)
     return job.finish(chosen, why)
 
 
