@@ -367,11 +367,12 @@ def _checked(
 ) -> str | None:
     """Return the algorithm's name, or None for "auto"; raise where the backend has none for this call."""
     found = check_algorithm(name, module, kind, dtype, algorithm, precision)
-    if geometry.rank not in ranks_of(module):
+    ranks = (found and found.ranks) or ranks_of(module)
+    if geometry.rank not in ranks:
         others = [other for other in backends.TABLE if not backends.why_not(other)]
         have = ", ".join(other for other in others if geometry.rank in ranks_of(backends.get(other)))
         raise ArgumentError(
-            f"backend {brief(name)} has kernels for {listed(ranks_of(module), 'or')} axes; got a convolution "
+            f"backend {brief(name)} has kernels for {listed(ranks, 'or')} axes; got a convolution "
             f"over {count(geometry.rank, 'axis', 'axes')}, which {have} can compute"
         )
     if found is not None and (reason := found.refuses(kind, geometry)):

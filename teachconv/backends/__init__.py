@@ -142,7 +142,7 @@ class Algorithm:
         Returns:
             True or False.
         """
-        has_rank = self.ranks is None or len(geometry.strides) in self.ranks
+        has_rank = self.ranks is None or geometry.rank in self.ranks
         fits = has_rank and kind_of(kind) in self.kinds and dtype in self.dtypes
         return fits and not self.refuses(kind, geometry)
 
