@@ -139,6 +139,7 @@ def resolve(
         ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
     """
     kind = op.kind
+    filters_name = op.sizes if kind.sums_images else "filters"
     with record.stage("normalise arguments") as stage:
         layout, first, second = arranged(op, data_format, first, second)
         shapes = {kind.first: first.shape, kind.second: second.shape}
@@ -148,8 +149,7 @@ def resolve(
             given = normalize_shape(sizes, op.sizes, batch, len(layout) - 2)
             shapes[kind.result] = given if kind.sums_images else to_nhwc(given, layout)
         if op.depthwise:
-            name = op.sizes if kind.sums_images else "filters"
-            shapes["filters"] = grouped_shape(shapes["filters"], shapes["input"][-1], name)
+            shapes["filters"] = grouped_shape(shapes["filters"], shapes["input"][-1], filters_name)
             if kind.second == "filters":
                 second = second.reshape(shapes["filters"])
         extra = None if output_padding is None else normalize_output_padding(output_padding, layout)
@@ -163,8 +163,7 @@ def resolve(
             geometry = transposed_geometry(*sides, steps, pads, spread, extra)
             stage.say("{}", Conv2DTransposeGeometry(geometry))
         else:
-            name = op.sizes if kind.sums_images else "filters"
-            geometry = forward_geometry(shapes["input"], shapes["filters"], steps, pads, spread, name)
+            geometry = forward_geometry(shapes["input"], shapes["filters"], steps, pads, spread, filters_name)
             stage.say("{}", geometry)
     shape, letters = geometry.shape_of(kind.result), layout
     if kind.sums_images:
