@@ -86,9 +86,10 @@ class _Writer:
         return self.names[id(value)]
 
     def _enter(self, value: Any, module: str, name: str) -> None:
-        """Name a function, class or constant; with its module if another has the name."""
+        """Name a function, class or constant; with its module if another or a local name has the name."""
         taken = {*self.names.values(), *self.natives.values(), *_HELPERS, *vars(builtins)}
-        self.names[id(value)] = f"{module.rpartition('.')[2]}_{name}" if name in taken else name
+        is_taken = name in taken or not name[1:].strip(string.digits)
+        self.names[id(value)] = f"{module.rpartition('.')[2]}_{name}" if is_taken else name
         self.kept.append(value)
 
     def _constant(self, value: Any) -> str:
@@ -160,7 +161,7 @@ _METHODS = {
     "format": "format({0},{1})",
     "get": "get({0},{1})",
     "index": "{0}.indexOf({1})",
-    "items": "Object.entries({0})",
+    "items": "itemsOf({0})",
     "join": "{1}.join({0})",
     "lower": "{0}.toLowerCase()",
     "replace": "{0}.replaceAll({1})",
@@ -469,11 +470,12 @@ class _Function(ast.NodeVisitor):
             return f"changed({made},{fields})" if words else made
         if words and words[0][0] is None:  # the callee takes its arguments as one object
             return f"{self.visit(called)}({words[0][1]})"
-        given = dict(words)
-        for parameter in (
-            [*inspect.signature(function).parameters.values()][len(arguments) :] if given else ()
-        ):
-            if given:
+        if words:
+            if function is None:
+                self.generic_visit(node)
+            given, parameters = dict(words), [*inspect.signature(function).parameters.values()]
+            while given:
+                parameter = parameters[len(arguments)]
                 arguments.append(given.pop(parameter.name, None) or self.writer.value(parameter.default))
         text = ",".join(arguments)
         if function is None and isinstance(called, ast.Attribute) and called.attr in _METHODS:

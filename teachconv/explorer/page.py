@@ -91,7 +91,7 @@ def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] = tupl
     """Return the front-end as the text of one JavaScript module, which exports nothing.
 
     The modules of ``script/`` are joined without a bundler: their imports are left out, since every name is
-    unique among them, which a test checks, and so are comments and indents.
+    unique among them, which a test checks, and so are comments and indents. "rules" is written from Python.
 
     Args:
         modules: their names, in an order in which each imports only from those before it.

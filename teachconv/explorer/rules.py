@@ -98,5 +98,5 @@ def words_of(name: str) -> dict[str, Any]:
     return {
         word: parameter.default
         for word, parameter in parameters.items()
-        if word not in arrays | {"name"} and parameter.kind is not Parameter.VAR_KEYWORD
+        if word not in arrays | {"name", "unknown"}
     }

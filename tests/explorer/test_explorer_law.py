@@ -76,6 +76,17 @@ window.resolved = (calls) => JSON.stringify(calls.map(({ name, shapes, words }) 
     throw error;
   }
 }));
+window.more = (calls, targets) => JSON.stringify(calls.map(({ name, shapes, words }) => {
+  try {
+    const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
+    const { steps, geometry: g } = resolve(name, shapes, given);
+    const translated = targets.map((to) => translate(name, shapes, given, to)).map(({ code, why }) => code || why);
+    return [steps, g.rows.formulas, g.cols.formulas, [g.batch, g.in_channels, g.out_channels], translated];
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+}));
 window.words = () => JSON.stringify(FUNCTIONS, (name, value) => (value === undefined ? "required" : value));
 window.unpack = (text) => JSON.stringify(unpacked(JSON.parse(text)));
 """
@@ -392,6 +403,65 @@ def test_words_for_padding_are_pythons_and_others_are_refused(law):
 @pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, "tensorflow", "torch", "jax"))
 def test_documents_are_pythons(documents, dialect):
     compare(documents, dialect, range(100))
+
+
+# arguments that a saved page may have and the playground has not; arrays stand for tuples
+LAYOUTS = ["NWHC", "WHIO", "NCHW"]
+MORE_CALLS = [
+    ("tensorflow.conv2d", [[1, 4, 7, 6], [3, 2, 2, 4]], {"data_format": "NCHW", "padding": "SAME", "strides": 2}),
+    ("tensorflow.conv2d", [[1, 4, 7, 6], [3, 2, 4, 4]], {"data_format": "NCWH"}),
+    ("tensorflow.conv2d_transpose", [[1, 2, 4, 5], [3, 3, 1, 2]],
+     {"data_format": "NCHW", "strides": 2, "output_shape": [1, 1, 7, 10]}),
+    ("torch.conv2d", [[4, 6, 7], [2, 2, 3, 3]], {"groups": 2, "stride": 2, "padding": 1}),
+    ("torch.conv_transpose2d", [[2, 5, 5], [2, 3, 3, 3]], {"stride": 2, "output_padding": 1}),
+    ("jax.conv_general_dilated", [[1, 2, 5, 5], [4, 2, 3, 3]],
+     {"window_strides": [1, 1], "padding": [[2, 2], [1, 2]], "lhs_dilation": [2, 3]}),
+    ("jax.conv_general_dilated", [[1, 2, 5, 5], [4, 2, 3, 3]],
+     {"window_strides": [2, 2], "padding": [[2, 2], [1, 2]], "lhs_dilation": [2, 1]}),
+    ("jax.conv_general_dilated", [[1, 2, 5, 5], [4, 2, 3, 3]],
+     {"window_strides": [1, 1], "padding": "SAME", "lhs_dilation": [2, 3]}),
+    ("jax.conv_general_dilated", [[4, 2, 5, 6], [6, 2, 3, 3]],
+     {"window_strides": [1, 2], "padding": "SAME", "batch_group_count": 2}),
+    ("jax.conv_general_dilated", [[4, 4, 5, 6], [6, 2, 3, 3]],
+     {"window_strides": [1, 2], "padding": "SAME", "feature_group_count": 2, "batch_group_count": 2}),
+    ("jax.conv_general_dilated", [[2, 6, 7, 2], [3, 2, 2, 4]],
+     {"window_strides": [1, 2], "padding": [[1, 0], [2, 1]], "dimension_numbers": LAYOUTS}),
+    ("jax.conv_general_dilated", [[2, 6, 7, 2], [3, 2, 2, 4]],
+     {"window_strides": [1, 2], "padding": "VALID", "dimension_numbers": ["NXYC", "XYIO", "NCXY"]}),
+    ("jax.conv_general_dilated", [[2, 6, 7, 2], [3, 2, 2, 4]],
+     {"window_strides": [1, 2], "padding": "VALID", "dimension_numbers": ["NXYC", "HWIO", "NCXY"]}),
+    ("jax.conv_general_dilated", [[2, 6, 7, 2], [3, 2, 2, 4]],
+     {"window_strides": [1, 1], "padding": "VALID", "dimension_numbers": [[0, 3, 1, 2], [3, 2, 0, 1], [0, 1, 2, 3]]}),
+    ("jax.conv_transpose", [[1, 5, 4, 2], [3, 3, 2, 4]],
+     {"strides": [2, 2], "padding": [[1, 1], [0, 1]], "use_consistent_padding": True}),
+    ("onnx.conv", [[1, 2, 8, 8], [4, 2, 3, 3]], {"kernel_shape": [3, 3], "auto_pad": "SAME_LOWER"}),
+    ("onnx.conv", [[1, 2, 8, 8], [4, 2, 3, 3]], {"kernel_shape": [3, 2]}),
+    ("keras.conv", [[1, 4, 8, 7], [3, 3, 2, 4]], {"data_format": "channels_first", "padding": "same", "strides": 2}),
+    ("keras.conv", [[1, 8, 7, 4], [3, 3, 4, 4]], {"data_format": "NCHW"}),
+    ("keras.conv_transpose", [[1, 4, 8, 7], [3, 3, 2, 4]], {"data_format": "channels_first", "strides": 2}),
+]  # fmt: skip
+
+
+def test_other_arguments_of_a_saved_call_are_read_as_python_reads_them(law):
+    calls = [{"name": name, "shapes": shapes, "words": words} for name, shapes, words in MORE_CALLS]
+    answers = json.loads(law.execute_script("return more(arguments[0], arguments[1])", calls, TARGETS))
+    refused = 0
+    for (name, shapes, words), got in zip(MORE_CALLS, answers, strict=True):
+        given = words if name.startswith("onnx.") else {k: tuples(v) for k, v in words.items()}
+        try:
+            conv = tc.resolve(name, *map(tuple, shapes), **given)
+        except (ValueError, TypeError) as error:
+            refused += 1
+            want = re.sub(r" \(did you mean.*\)$", "", str(error))
+        else:
+            g, written = conv.geometry, []
+            for to in TARGETS:
+                made = tc.translate(name, *map(tuple, shapes), to=to, **given)
+                written.append(made.code if made.possible else made.why)
+            sizes = [g.batch, g.in_channels, g.out_channels]
+            want = [[*conv.steps], [*g.rows.formulas], [*g.cols.formulas], sizes, written]
+        assert got == want, (name, words)
+    assert refused == 6
 
 
 @pytest.mark.parametrize("op", sorted({case.op for case in CASES}))

@@ -369,13 +369,17 @@ export function normalizePadding(value) {
   return ["EXPLICIT", sides];
 }
 
+const toNhwc = (shape, format) => (format === "NCHW" ? [shape[0], shape[2], shape[3], shape[1]] : shape);
+
 /** The geometry of a call of conv2d, in NHWC. */
-export const conv2dGeometry = (input, filters, strides, padding, _, dilations) =>
-  forwardGeometry(input, filters, normalizePair(strides, "strides"), normalizePadding(padding), normalizePair(dilations, "dilations"));
+export const conv2dGeometry = (input, filters, strides, padding, format, dilations) =>
+  forwardGeometry(toNhwc(input, format), filters, normalizePair(strides, "strides"), normalizePadding(padding),
+    normalizePair(dilations, "dilations"));
 
 /** The geometry of a call of conv2d_transpose, in NHWC. */
-export function conv2dTransposeGeometry(input, filters, output_shape, strides, padding, _, dilations, output_padding) {
+export function conv2dTransposeGeometry(input, filters, output_shape, strides, padding, format, dilations, output_padding) {
   const extra = typeof output_padding === "number" ? [output_padding, output_padding] : output_padding;
-  return { forward: transposedGeometry(input, filters, output_shape, normalizePair(strides, "strides"), normalizePadding(padding),
-    normalizePair(dilations, "dilations"), extra) };
+  const wanted = output_shape && toNhwc(output_shape, format);
+  return { forward: transposedGeometry(toNhwc(input, format), filters, wanted, normalizePair(strides, "strides"),
+    normalizePadding(padding), normalizePair(dilations, "dilations"), extra) };
 }

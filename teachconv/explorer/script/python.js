@@ -2,11 +2,7 @@
 // dialects and translations are Python's functions, which javascript.py writes in terms of these.
 
 /** A Python tuple; a plain array is a list. */
-export class Tuple extends Array {
-  static get [Symbol.species]() {
-    return Array;
-  }
-}
+export class Tuple extends Array {}
 
 /** Source text in place of a value. */
 export class Code extends String {}
@@ -61,18 +57,19 @@ export const max = (...items) => Math.max(...(items.length > 1 ? items : list(it
 export const min = (...items) => Math.min(...(items.length > 1 ? items : list(items[0])));
 export const sum = (items) => list(items).reduce((all, item) => all + item, 0);
 export const integer = (value) => value;
-export const range = (start, stop, step = 1) =>
-  Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
+export const range = (start, stop = null, step = 1) =>
+  stop === null ? range(0, start) : Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
 
 // ---- collections: an array that is a list, a tuple, a text, a set, or an object that is a dict ----
 
 export const list = (items) => (Array.isArray(items) ? [...items] : items[Symbol.iterator] ? [...items] : Object.keys(items));
 export const tupleOf = (items) => tuple(...list(items));
 export const dict = (items) => Object.fromEntries(Array.isArray(items) ? items : Object.entries(items));
+export const itemsOf = (items) => Object.entries(items).map((pair) => tuple(...pair));
 export const set = (items) => new Set(list(items));
 export const len = (items) => items.length ?? items.size;
-export const zip = (...lists) => range(0, min(lists.map(len))).map((i) => lists.map((items) => items[i]));
-export const enumerate = (items, start = 0) => list(items).map((item, i) => [start + i, item]);
+export const zip = (...lists) => range(0, min(lists.map(len))).map((i) => tuple(...lists.map((items) => items[i])));
+export const enumerate = (items, start = 0) => list(items).map((item, i) => tuple(start + i, item));
 export const sorted = (items) => list(items).sort((a, b) => (a < b ? -1 : Number(a > b)));
 export const islice = (items, most) => list(items).slice(0, most);
 export const map = (change, items) => list(items).map((item) => change(item));
@@ -97,7 +94,7 @@ export const truth = (value) => (Array.isArray(value) ? value.length > 0 : Boole
 export const either = (value, other) => (truth(value) ? value : other());
 export const both = (value, other) => (truth(value) ? other() : value);
 export const equal = (a, b) =>
-  a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => equal(item, b[i])));
+  a === b || (Array.isArray(a) && a.constructor === b?.constructor && a.length === b.length && a.every((item, i) => equal(item, b[i])));
 /** An object with other values in some fields: dataclasses.replace. */
 export const changed = (object, fields) => Object.assign(Object.create(Object.getPrototypeOf(object)), object, fields);
 export const isinstance = (value, types) => (typeof value === "string" ? types.includes("str") : Array.isArray(value) && types.includes("tuple"));
