@@ -398,11 +398,11 @@ def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, s
         if not scalar:
             integer(value, name)
             raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
-        numbers = [integer(value, name)] * 2
+        numbers = [integer(value, name), integer(value, name)]
     else:
         numbers = [integer(item, name) for item in islice(value, 3)]
         if single and len(numbers) == 1:
-            numbers *= 2
+            numbers.append(numbers[0])
     if len(numbers) != 2:
         raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
     if least is not None and min(numbers) < least:

@@ -95,17 +95,17 @@ def _from_positions(spec: Any, letters: str) -> str:
 def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
     """Return the layouts with rows and columns named H and W, whatever two letters name them."""
     for spec, fixed in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
-        if len(spec) != 4 or len(set(spec)) != 4 or not set(fixed) <= set(spec):
+        if len(spec) != 4 or len(set(spec)) != 4 or not all(letter in spec for letter in fixed):
             raise ArgumentError(
                 f"dimension_numbers must be 4 letters each, with {fixed[0]} and {fixed[1]} and two for rows "
                 f"and columns; got {brief(spec)}"
             )
     spatial = [letter for letter in rhs if letter not in "OI"]  # strides are in the filter's order
-    if any(set(spec) - set("NC") != set(spatial) for spec in (lhs, out)):
+    if any(letter in "NC" or letter not in spec for spec in (lhs, out) for letter in spatial):
         raise ArgumentError(
             f"dimension_numbers must name rows and columns by the same two letters; got {(lhs, rhs, out)}"
         )
-    if set(spatial) == {"H", "W"}:
+    if sorted(spatial) == ["H", "W"]:
         return _Layouts(lhs, rhs, out, cols_first=spatial[0] == "W")
     ours = str.maketrans(dict(zip(spatial, "HW", strict=True)))
     return _Layouts(lhs.translate(ours), rhs.translate(ours), out.translate(ours))
@@ -338,7 +338,7 @@ def _transposed_axis(rule: str, i: int, k: int, s: int, d: int, pads: Pair) -> A
     if rule == "raw":
         return _stuffed_axis(i, k, s, d, pads)
     if rule.startswith("forward"):
-        same = forward_axis("rows", i, k, 1, d, rule.split()[1], (0, 0), may_be_empty=True)
+        same = forward_axis("rows", i, k, 1, d, rule.split(" ")[1], (0, 0), may_be_empty=True)
         return _stuffed_axis(i, k, 1, d, (same.pad_before, same.pad_after))
     if rule == "consistent":
         _stuffed(i, s, (ek - 1 - low, ek - 1 - high))

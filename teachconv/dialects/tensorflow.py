@@ -12,7 +12,7 @@ from .. import nn_ops
 from ..arguments import Shape, check_data_format, normalize_shape, to_nhwc
 from ..errors import ArgumentError
 from ..geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
-from ..kinds import OPS
+from ..kinds import OPS, Op
 from .calls import ConvCall, Operand, check_bias, dialect_function
 
 __all__: list[str] = []
@@ -36,7 +36,7 @@ def _conv2d(
     padding: Any,
     data_format: Any,
     dilations: Any,
-    op: str = "conv2d",
+    op: Op = OPS["conv2d"],
     letters: str = "HWIO",
     **_: Any,
 ) -> ConvCall:
@@ -44,7 +44,7 @@ def _conv2d(
     layout = check_data_format(data_format)
     geometry = _plain(conv2d_geometry(input, filters, strides, padding, data_format, dilations))
     check_bias(bias, geometry.out_channels)
-    return ConvCall(f"tensorflow.{op}", OPS[op], geometry, layout, letters, layout, bias=bias is not None)
+    return ConvCall(f"tensorflow.{op.name}", op, geometry, layout, letters, layout, bias=bias is not None)
 
 
 def _grouped(filters: Shape, channels: int) -> Shape:
@@ -61,7 +61,7 @@ def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any)
     """Return the call of depthwise_conv2d: a conv2d with one group for each input channel."""
     grouped = _grouped(filters, to_nhwc(input, check_data_format(data_format))[3])
     return _conv2d(
-        input, grouped, data_format=data_format, op="depthwise_conv2d", letters="HWIM", **arguments
+        input, grouped, data_format=data_format, op=OPS["depthwise_conv2d"], letters="HWIM", **arguments
     )
 
 
@@ -98,7 +98,7 @@ def _gradient(
     op: str, input: Any, filters: Any, out_backprop: Shape, data_format: Any, **facts: Any
 ) -> ConvCall:
     """Return the call of a gradient, whose geometry is that of the forward convolution."""
-    conv = _conv2d(input, filters, None, data_format=data_format, op=op, **facts)
+    conv = _conv2d(input, filters, None, data_format=data_format, op=OPS[op], **facts)
     if conv.output_shape != tuple(out_backprop):
         raise ArgumentError(
             f"out_backprop must have shape {list(conv.output_shape)}, that of conv2d's output; "

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import taps
 from ..dispatch import Call
-from ..geometry import AxisGeometry
+from ..geometry import AxisGeometry, slab
 from ..kinds import Kind
 
 __all__ = ["Part", "axis_table", "part_call", "part_of", "same_place", "teaching"]
@@ -98,38 +98,21 @@ def part_call(call: Call, part: Part) -> tuple[Call, tuple[slice, ...]]:
     if call.kind.sums_images or g.groups > 1:
         return call, (slice(None),) * 4
     transposed = call.kind.scatters
-    rows, row_ranges = _part_axis(g.rows, call.kind, part.in_rows if transposed else part.out_rows)
-    cols, col_ranges = _part_axis(g.cols, call.kind, part.in_cols if transposed else part.out_cols)
+    shown = (part.in_rows, part.in_cols) if transposed else (part.out_rows, part.out_cols)
+    ranges = [(indices.start, indices.stop) for indices in shown]
+    geometry, read = slab(g, call.kind.result, len(part.images), ranges)
     channels = part.in_channels if transposed else part.out_channels
     images = slice(part.images.start, part.images.stop)
-    first = call.first[images, row_ranges, col_ranges]
     kept = slice(channels.start, channels.stop)
+    first = call.first[(images, *(slice(*each) for each in read))]
     second = call.second[:, :, kept] if transposed else call.second[..., kept]
-    geometry = replace(
-        g,
-        batch=len(part.images),
-        axes=(rows, cols),
-        in_channels=len(channels) if transposed else g.in_channels,
-        out_channels=g.out_channels if transposed else len(channels),
-    )
+    if transposed:
+        geometry = replace(geometry, in_channels=len(channels))
+    else:
+        geometry = replace(geometry, out_channels=len(channels))
     bias = None if call.bias is None else call.bias[kept]
-    shown = (part.in_rows, part.in_cols) if transposed else (part.out_rows, part.out_cols)
     smaller = replace(call, first=first, second=second, geometry=geometry, bias=bias)
-    return smaller, (images, *(slice(indices.start, indices.stop) for indices in shown), kept)
-
-
-def _part_axis(axis: AxisGeometry, kind: Kind, result: range) -> tuple[AxisGeometry, slice]:
-    """Return the axis that computes a range of the result, and the indices of the source that it reads.
-
-    With out_index = first_out + o and in_index = first_in + i, the index law is that of another pad_before.
-    """
-    look, size = (_scattered, axis.out_size) if kind.scatters else (_gathered, axis.in_size)
-    read = [index for i in result for index in look(axis, i)] or [0]
-    source = range(min(read), min(max(read) + 1, size))
-    ins, outs = (result, source) if kind.scatters else (source, result)
-    before = axis.in_index(outs.start, 0) - ins.start  # the distance of the first tap from the first index
-    part = replace(axis, in_size=len(ins), out_size=len(outs), pad_before=-before, pad_after=0)
-    return part, slice(source.start, source.stop)
+    return smaller, (images, *(slice(*each) for each in ranges), kept)
 
 
 def _depth(call: Call) -> int:

@@ -1,6 +1,6 @@
 """The call of a picture as Python in each framework's words, for the page's button that copies it.
 
-The page itself writes the calls of functions that it knows, with `translate.js`; it is given those of others.
+The page itself writes the calls of functions that it knows, with `rules`; it is given those of others.
 """
 
 from __future__ import annotations
@@ -12,37 +12,10 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..argument_types import Framework
 from ..translation.translating import translate
+from .rules import FRAMEWORKS, PAGE_FUNCTIONS, words_of
 
-__all__ = ["FRAMEWORKS", "PAGE_ARGUMENTS", "calls_of", "page_call", "page_function"]
-
-# what the page offers, by their names
-FRAMEWORKS: dict[Framework, str] = {
-    "tensorflow": "TensorFlow",
-    "torch": "PyTorch",
-    "jax": "JAX",
-    "onnx": "ONNX",
-    "keras": "Keras",
-}
-
-# FUNCTIONS of dialects.js: the functions that the page knows, and their arguments besides the two arrays
-PAGE_ARGUMENTS = {
-    "tensorflow.conv2d": ("strides", "padding", "dilations"),
-    "tensorflow.conv2d_transpose": ("output_shape", "strides", "padding", "dilations", "output_padding"),
-    "torch.conv2d": ("stride", "padding", "dilation", "groups"),
-    "torch.conv_transpose2d": ("stride", "padding", "output_padding", "groups", "dilation"),
-    "jax.conv_general_dilated": (
-        "window_strides", "padding", "rhs_dilation", "dimension_numbers", "feature_group_count",
-    ),
-    "jax.conv_transpose": ("strides", "padding", "rhs_dilation", "dimension_numbers", "transpose_kernel"),
-    "onnx.conv": ("auto_pad", "dilations", "group", "pads", "strides"),
-    "onnx.conv_transpose": (
-        "auto_pad", "dilations", "group", "output_padding", "output_shape", "pads", "strides",
-    ),
-    "keras.conv": ("strides", "padding", "dilation_rate"),
-    "keras.conv_transpose": ("strides", "padding", "output_padding", "dilation_rate"),
-}  # fmt: skip
+__all__ = ["calls_of", "page_call", "page_function"]
 
 
 def page_function(op: Callable[..., Any]) -> str:
@@ -64,9 +37,9 @@ def page_call(
     Returns:
         ``{"shapes", "words"}``, ready for JSON; None if the page does not know the function or an argument.
     """
-    known = PAGE_ARGUMENTS.get(page_function(op))
-    if known is None:
+    if page_function(op) not in PAGE_FUNCTIONS:
         return None
+    known = words_of(page_function(op))
     found = signature(op).bind(*args, **nn_ops.without_options(arguments))
     shapes = [list(np.shape(array)) for array in list(found.arguments.values())[:2]]
     words = {}
@@ -90,7 +63,7 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, (int, np.integer)):
         return int(value)
-    items = [_plain(item) for item in value] if isinstance(value, (list, tuple)) else [None]
+    items = [_plain(item) for item in value] if type(value) in (list, tuple) else [None]
     return None if None in items else items
 
 

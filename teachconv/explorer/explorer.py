@@ -177,7 +177,8 @@ class Explorer:
 
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        return page(self._document.call.op.name, dumps(packed(self.data())), self._still)
+        document = self._document
+        return page(document.call.op.name, dumps(packed(self.data())), self._still, document.function)
 
     def live(self) -> Any:
         """Return the picture as a widget, for which the backend computes every choice.
@@ -229,7 +230,7 @@ class Explorer:
                 made["beside"] = self._beside()
         variants = Variants(document, live=live)
         bare = packed(made | {"variants": variants.table(0)})
-        rest = len(page("", dumps(bare), self._still).encode())
+        rest = len(page("", dumps(bare), self._still, document.function).encode())
         usual = _PAGE if rest < _PAGE else rest + _VARIANTS
         size = usual if self.budget is None else self.budget
         with during("its variants"):

@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from .. import palette
+from .rules import PAGE_FUNCTIONS, rules
 
 __all__ = ["frame", "frame_of", "image_address", "page", "playground_page", "script", "style"]
 
@@ -53,12 +54,11 @@ _AROUND_A_FRAME = (
 
 # the front-end's modules in the order in which they are joined: each imports only from those before it
 MODULES = (
-    "python_text",
+    "python",
     "law",
-    "dialects",
+    "rules",
+    "calls",
     "axis_tables",
-    "target_calls",
-    "translate",
     "numbers",
     "elements",
     "view",
@@ -86,20 +86,24 @@ MODULES = (
 PLAYGROUND_MODULES = ("call_document", "playground_numbers", "playground_state", "playground")
 
 
-@lru_cache(maxsize=4)
-def script(modules: tuple[str, ...] = MODULES) -> str:
+@lru_cache(maxsize=16)
+def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] = tuple(PAGE_FUNCTIONS)) -> str:
     """Return the front-end as the text of one JavaScript module, which exports nothing.
 
     The modules of ``script/`` are joined without a bundler: their imports are left out, since every name is
-    unique among them, which a test checks, and so are comments and indents.
+    unique among them, which a test checks, and so are comments and indents. "rules" is written from Python.
 
     Args:
         modules: their names, in an order in which each imports only from those before it.
+        functions: the functions that the page resolves and translates; Python writes their `rules`.
 
     Returns:
         The text.
     """
-    return "\n".join(_compact(_without_imports(_asset(f"script/{name}.js"))) for name in modules)
+    return "\n".join(
+        rules(functions) if name == "rules" else _compact(_without_imports(_asset(f"script/{name}.js")))
+        for name in modules
+    )
 
 
 @lru_cache(maxsize=1)
@@ -118,8 +122,9 @@ def _without_imports(module: str) -> str:
 
 
 def _compact(module: str) -> str:
-    """Return the text of a JavaScript module without comments on lines of their own and indents."""
+    """Return the text of a JavaScript module without comments and indents."""
     code = re.sub(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", "", module, flags=re.M | re.S)
+    code = re.sub(r" // [^\n\"'`]*$", "", code, flags=re.M)  # one with a quote may be in a text
     return re.sub(r"\n[ \t\n]+", "\n", code)
 
 
@@ -135,13 +140,14 @@ def playground_page() -> str:
     return _document("The convolution playground", still, f"{modules}\n{run}")
 
 
-def page(title: str, data: str, still: str) -> str:
+def page(title: str, data: str, still: str, function: str | None = None) -> str:
     """Return the whole page.
 
     Args:
         title: the page's title.
         data: the call as JSON, escaped for a script element.
         still: HTML that is shown if scripts are disabled.
+        function: the function whose calls the page translates, if any.
 
     Returns:
         HTML text.
@@ -151,7 +157,8 @@ def page(title: str, data: str, still: str) -> str:
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
         'open(document.getElementById("explorer"), data);'
     )
-    return _document(f"{title}: the conv explorer", still, f"{script()}\n{run}", holder)
+    modules = script(functions=(function,) if function else ())
+    return _document(f"{title}: the conv explorer", still, f"{modules}\n{run}", holder)
 
 
 def _document(title: str, still: str, module: str, data: str = "") -> str:

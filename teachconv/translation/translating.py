@@ -270,26 +270,14 @@ def translate(
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
     called = _function(function)
     source, given = bind_shapes(called, args, arguments)
-    entry = FUNCTIONS[called]
-    family = family_of(entry, source, given)
-    target = target_call(family, to, any_size)
+    target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
     possible = not target.why_not
-
-    def code(conv: ConvCall) -> str:
-        """Return what the code does, without the notes, which may differ where the calls do not."""
-        return write(conv, replace(target_call((conv, *family), to, any_size), notes=()))
-
-    checked = made_for(entry, family, given, code) if possible else ""
-    if any_size and "H" in checked.partition(",")[0]:
-        raise ArgumentError(
-            f"any_size must be False here: an argument of this {source.function} belongs to one image size"
-        )
     return Translation(
         source,
         to,
         possible,
         target.why_not,
-        write(source, target, checked) if possible else "",
+        code,
         filter_permutation(source, target) if possible else None,
         possible and source.flip != target.flip,
         target.notes,
@@ -299,6 +287,27 @@ def translate(
         target,
         checked,
     )
+
+
+def written_call(
+    entry: DialectFunction, source: ConvCall, given: dict[str, Any], to: str, any_size: bool = False
+) -> tuple[TargetCall, str, str]:
+    """Return the target's call, the axes whose sizes its code checks, and the code, "" without a call."""
+    family = family_of(entry, source, given)
+    target = target_call(family, to, any_size)
+    if target.why_not:
+        return target, "", ""
+
+    def code(conv: ConvCall) -> str:
+        """Return what the code does, without the notes, which may differ where the calls do not."""
+        return write(conv, replace(target_call((conv, *family), to, any_size), notes=()))
+
+    checked = made_for(entry, family, given, code)
+    if any_size and "H" in checked.split(",")[0]:
+        raise ArgumentError(
+            f"any_size must be False here: an argument of this {source.function} belongs to one image size"
+        )
+    return target, checked, write(source, target, checked)
 
 
 def _source_text(function: Callable[..., Any], arguments: dict[str, Any]) -> str:

@@ -117,7 +117,7 @@ def _output_shape(family: Family, sizes: Pair) -> Any:
     for number, (axis, size) in enumerate(zip(axes(family[0]), sizes, strict=True), 1):
         extra = size - axis.out_size * axis.stride
         term = f"x.shape[{number}]" + (f" * {axis.stride}" if axis.stride > 1 else "")
-        terms.append(term + (f" {'+-'[extra < 0]} {abs(extra)}" if extra else ""))
+        terms.append(term + (f" {'-' if extra < 0 else '+'} {abs(extra)}" if extra else ""))
     return Code(f"(len(x), {', '.join(terms)}, w.shape[2])")
 
 
@@ -159,7 +159,7 @@ def _jax(family: Family) -> TargetCall:
     pads, notes = _jax_pads(conv), []
     if g.strides == (1, 1) and mixed(pads):
         reach = g.rows.effective_filter - 1, g.cols.effective_filter - 1
-        pads, crop = ((reach[0],) * 2, (reach[1],) * 2), _crop_of_full(conv)
+        pads, crop = ((reach[0], reach[0]), (reach[1], reach[1])), _crop_of_full(conv)
         notes.append("JAX 0.10.2 computes some pads of mixed signs wrong: the full result is cropped instead")
     arguments: dict[str, Any] = {"padding": pads}
     if g.dilations != (1, 1):

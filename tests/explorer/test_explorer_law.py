@@ -19,9 +19,9 @@ import teachconv as tc
 from teachconv.arguments import _SPELLED
 from teachconv.dialects.onnx import _AUTO_PAD
 from teachconv.explorer import document
-from teachconv.explorer.calls import PAGE_ARGUMENTS
 from teachconv.explorer.packing import dumps, packed
 from teachconv.explorer.page import MODULES, script
+from teachconv.explorer.rules import PAGE_FUNCTIONS
 from teachconv.verification.cases import CASES
 
 pytestmark = needs_browser
@@ -46,9 +46,10 @@ _DOCUMENTS = """
 const value = (salt) => ([a, b, c, d]) => ((7 * a + 13 * b + 5 * c + 11 * d + salt) % 17 - 8) / 4;
 const result = (made, call) => {
   const view = new View(made, made.base);
-  const part = partOf(call.geometry, call.transposed, made.at);
+  const { transposed } = call.op;
+  const part = partOf(call.geometry, transposed, made.at);
   const { images, inRows, inCols, inChannels, outRows, outCols, outChannels } = part;
-  const axes = call.transposed ? [images, inRows, inCols, inChannels] : [images, outRows, outCols, outChannels];
+  const axes = transposed ? [images, inRows, inCols, inChannels] : [images, outRows, outCols, outChannels];
   const [first, second, third, fourth] = axes.map(([start, stop]) => range(start, stop));
   const cells = first.flatMap((n) => second.flatMap((r) => third.flatMap((q) => fourth.map((o) => [n, r, q, o]))));
   return { axes, values: cells.map((cell) => view.value(cell) ?? "not on the page") };
@@ -70,6 +71,17 @@ window.resolved = (calls) => JSON.stringify(calls.map(({ name, shapes, words }) 
     const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
     const { rows, cols } = resolve(name, shapes, given).geometry;
     return [rows, cols].map(({ in_size, out_size, pad_before, pad_after }) => [in_size, out_size, pad_before, pad_after]);
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+}));
+window.more = (calls, targets) => JSON.stringify(calls.map(({ name, shapes, words }) => {
+  try {
+    const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
+    const { steps, geometry: g } = resolve(name, shapes, given);
+    const translated = targets.map((to) => translate(name, shapes, given, to)).map(({ code, why }) => code || why);
+    return [steps, g.rows.formulas, g.cols.formulas, [g.batch, g.in_channels, g.out_channels], translated];
   } catch (error) {
     if (error instanceof Refusal) return error.message;
     throw error;
@@ -323,12 +335,17 @@ def compare(documents, dialect, numbers):
 
 def test_the_page_knows_the_functions_and_arguments_that_python_leaves_to_it(law):
     page = json.loads(law.execute_script("return words()"))
-    assert {name: tuple(words) for name, (_, _, words) in page.items()} == PAGE_ARGUMENTS
-    for name, (_, arrays, words) in page.items():
-        parameters = signature(FUNCTIONS[name]).parameters
-        assert list(parameters)[:2] == arrays
-        defaults = {word: parameters[word].default for word in words}
-        assert words == {word: "required" if d is Parameter.empty else d for word, d in defaults.items()}
+    assert FUNCTIONS == PAGE_FUNCTIONS
+    assert [*page] == [*PAGE_FUNCTIONS]
+    for name, entry in page.items():
+        arrays = [operand["name"] for operand in entry["operands"]]
+        parameters = signature(FUNCTIONS[name]).parameters.items()
+        assert [word for word, _ in parameters if word in arrays] == arrays
+        defaults = {word: p.default for word, p in parameters if p.kind is not Parameter.VAR_KEYWORD}
+        for word in (*arrays, "backend", "algorithm", "precision", "out", "name"):
+            defaults.pop(word, None)
+        want = {word: "required" if d is Parameter.empty else d for word, d in defaults.items()}
+        assert [*entry["words"].items()] == [*want.items()]
 
 
 # a word for padding that is legal in one function may be unknown in another
@@ -349,7 +366,9 @@ UNKNOWN_WORDS = {
 def test_words_for_padding_are_pythons_and_others_are_refused(law):
     shapes = {"NHWC": [1, 5, 7, 4], "NCHW": [1, 4, 5, 7], "HWIO": [3, 3, 4, 4], "OIHW": [4, 4, 3, 3]}
     calls = []
-    for name, (_, _, arguments) in json.loads(law.execute_script("return words()")).items():
+    for name, arguments in (
+        (name, e["words"]) for name, e in json.loads(law.execute_script("return words()")).items()
+    ):
         planar = name.startswith(("torch", "onnx")) or name == "jax.conv_general_dilated"
         arrays = [shapes[layout] for layout in (("NCHW", "OIHW") if planar else ("NHWC", "HWIO"))]
         steps, pad = (next(word for word in arguments if part in word) for part in ("stride", "pad"))
@@ -371,7 +390,7 @@ def test_words_for_padding_are_pythons_and_others_are_refused(law):
             g = tc.resolve(FUNCTIONS[call["name"]], *map(tuple, call["shapes"]), **words).geometry
         except (ValueError, TypeError) as error:
             # what was meant is found by a part of Python's library that the page has not
-            want = re.sub(r" \((did you mean|'causal').*\)$", "", str(error))
+            want = re.sub(r" \(did you mean.*\)$", "", str(error))
         else:
             want = [[a.in_size, a.out_size, a.pad_before, a.pad_after] for a in (g.rows, g.cols)]
             taken.setdefault(call["name"], set()).update(map(str, call["words"].values()))
@@ -384,6 +403,65 @@ def test_words_for_padding_are_pythons_and_others_are_refused(law):
 @pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, "tensorflow", "torch", "jax"))
 def test_documents_are_pythons(documents, dialect):
     compare(documents, dialect, range(100))
+
+
+# arguments that a saved page may have and the playground has not; arrays stand for tuples
+LAYOUTS = ["NWHC", "WHIO", "NCHW"]
+MORE_CALLS = [
+    ("tensorflow.conv2d", [[1, 4, 7, 6], [3, 2, 2, 4]], {"data_format": "NCHW", "padding": "SAME", "strides": 2}),
+    ("tensorflow.conv2d", [[1, 4, 7, 6], [3, 2, 4, 4]], {"data_format": "NCWH"}),
+    ("tensorflow.conv2d_transpose", [[1, 2, 4, 5], [3, 3, 1, 2]],
+     {"data_format": "NCHW", "strides": 2, "output_shape": [1, 1, 7, 10]}),
+    ("torch.conv2d", [[4, 6, 7], [2, 2, 3, 3]], {"groups": 2, "stride": 2, "padding": 1}),
+    ("torch.conv_transpose2d", [[2, 5, 5], [2, 3, 3, 3]], {"stride": 2, "output_padding": 1}),
+    ("jax.conv_general_dilated", [[1, 2, 5, 5], [4, 2, 3, 3]],
+     {"window_strides": [1, 1], "padding": [[2, 2], [1, 2]], "lhs_dilation": [2, 3]}),
+    ("jax.conv_general_dilated", [[1, 2, 5, 5], [4, 2, 3, 3]],
+     {"window_strides": [2, 2], "padding": [[2, 2], [1, 2]], "lhs_dilation": [2, 1]}),
+    ("jax.conv_general_dilated", [[1, 2, 5, 5], [4, 2, 3, 3]],
+     {"window_strides": [1, 1], "padding": "SAME", "lhs_dilation": [2, 3]}),
+    ("jax.conv_general_dilated", [[4, 2, 5, 6], [6, 2, 3, 3]],
+     {"window_strides": [1, 2], "padding": "SAME", "batch_group_count": 2}),
+    ("jax.conv_general_dilated", [[4, 4, 5, 6], [6, 2, 3, 3]],
+     {"window_strides": [1, 2], "padding": "SAME", "feature_group_count": 2, "batch_group_count": 2}),
+    ("jax.conv_general_dilated", [[2, 6, 7, 2], [3, 2, 2, 4]],
+     {"window_strides": [1, 2], "padding": [[1, 0], [2, 1]], "dimension_numbers": LAYOUTS}),
+    ("jax.conv_general_dilated", [[2, 6, 7, 2], [3, 2, 2, 4]],
+     {"window_strides": [1, 2], "padding": "VALID", "dimension_numbers": ["NXYC", "XYIO", "NCXY"]}),
+    ("jax.conv_general_dilated", [[2, 6, 7, 2], [3, 2, 2, 4]],
+     {"window_strides": [1, 2], "padding": "VALID", "dimension_numbers": ["NXYC", "HWIO", "NCXY"]}),
+    ("jax.conv_general_dilated", [[2, 6, 7, 2], [3, 2, 2, 4]],
+     {"window_strides": [1, 1], "padding": "VALID", "dimension_numbers": [[0, 3, 1, 2], [3, 2, 0, 1], [0, 1, 2, 3]]}),
+    ("jax.conv_transpose", [[1, 5, 4, 2], [3, 3, 2, 4]],
+     {"strides": [2, 2], "padding": [[1, 1], [0, 1]], "use_consistent_padding": True}),
+    ("onnx.conv", [[1, 2, 8, 8], [4, 2, 3, 3]], {"kernel_shape": [3, 3], "auto_pad": "SAME_LOWER"}),
+    ("onnx.conv", [[1, 2, 8, 8], [4, 2, 3, 3]], {"kernel_shape": [3, 2]}),
+    ("keras.conv", [[1, 4, 8, 7], [3, 3, 2, 4]], {"data_format": "channels_first", "padding": "same", "strides": 2}),
+    ("keras.conv", [[1, 8, 7, 4], [3, 3, 4, 4]], {"data_format": "NCHW"}),
+    ("keras.conv_transpose", [[1, 4, 8, 7], [3, 3, 2, 4]], {"data_format": "channels_first", "strides": 2}),
+]  # fmt: skip
+
+
+def test_other_arguments_of_a_saved_call_are_read_as_python_reads_them(law):
+    calls = [{"name": name, "shapes": shapes, "words": words} for name, shapes, words in MORE_CALLS]
+    answers = json.loads(law.execute_script("return more(arguments[0], arguments[1])", calls, TARGETS))
+    refused = 0
+    for (name, shapes, words), got in zip(MORE_CALLS, answers, strict=True):
+        given = words if name.startswith("onnx.") else {k: tuples(v) for k, v in words.items()}
+        try:
+            conv = tc.resolve(name, *map(tuple, shapes), **given)
+        except (ValueError, TypeError) as error:
+            refused += 1
+            want = re.sub(r" \(did you mean.*\)$", "", str(error))
+        else:
+            g, written = conv.geometry, []
+            for to in TARGETS:
+                made = tc.translate(name, *map(tuple, shapes), to=to, **given)
+                written.append(made.code if made.possible else made.why)
+            sizes = [g.batch, g.in_channels, g.out_channels]
+            want = [[*conv.steps], [*g.rows.formulas], [*g.cols.formulas], sizes, written]
+        assert got == want, (name, words)
+    assert refused == 6
 
 
 @pytest.mark.parametrize("op", sorted({case.op for case in CASES}))

@@ -1,6 +1,7 @@
 // The tables of one axis, and the part of a large call that a page shows: the copy of axis_tables.py.
 
-import { axisGeometry, effectiveFilter, floorDiv, gatherAll, inIndex, range, scatterAll, shapesOf } from "./law.js";
+import { Axis, gatherAll, scatterAll } from "./law.js";
+import { floorDiv, range } from "./python.js";
 
 const MOST_VALUES = 20_000; // numbers of one array on a page
 const PLANE_SIDES = [40, 24, 16, 10, 6, 3, 1]; // rows and columns of a plane: the first number that fits is used
@@ -34,7 +35,7 @@ export function partOf(g, transposed, at) {
 }
 
 /** The number of input channels of a group, at least 1. */
-const depthOf = (g) => Math.max(1, shapesOf(g).filter[2]);
+const depthOf = (g) => Math.max(1, g.filters_shape[2]);
 
 function halvings(most) {
   const tries = [Math.min(most, MOST_CHANNELS)];
@@ -107,7 +108,7 @@ export function teaching(axis, transposed) {
 
 /** The integers of an axis, of its table. */
 export const axisOf = ({ in_size, filter_size, out_size, stride, dilation, pad, formulas }) =>
-  axisGeometry(in_size, filter_size, out_size, stride, dilation, pad[0], pad[1], formulas);
+  new Axis(in_size, filter_size, out_size, stride, dilation, pad[0], pad[1], formulas);
 
 /** The tables of one axis for the page: axis_tables.axis_table. */
 export function axisTable(axis, transposed, ins, outs) {
@@ -137,7 +138,7 @@ export function axisTable(axis, transposed, ins, outs) {
 /** The input indices to draw, those with values and the padding beside them, with their kinds. */
 function drawnIn(axis, [start, stop], outs) {
   let [low, high] = [start, stop - 1];
-  const reach = outs.flatMap((o) => [0, axis.filter_size - 1].map((tap) => inIndex(axis, o, tap)));
+  const reach = outs.flatMap((o) => [0, axis.filter_size - 1].map((tap) => axis.in_index(o, tap)));
   if (start === 0) low = Math.min(0, ...reach, Math.max(-axis.pad_before, -(stop - start) - axis.filter_size));
   if (stop === axis.in_size) {
     const end = axis.in_size - 1;
@@ -164,7 +165,7 @@ function zeroInsertion(axis, ins) {
   for (const y of ins) {
     const found = new Map(scatterAll(axis, y).map(([tap, o, out]) => [tap, [o, out]]));
     windows[y] = range(0, axis.filter_size).reverse().map((tap) => {
-      const place = y + effectiveFilter(axis) - 1 - tap * axis.dilation;
+      const place = y + axis.effective_filter - 1 - tap * axis.dilation;
       inserted.set(place, found.get(tap) ?? null);
       return [place, tap];
     });

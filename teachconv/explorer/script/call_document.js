@@ -1,8 +1,9 @@
 // A call as the JSON that the view draws, made on the page itself: the copy of document.py, beside law.js.
 
 import { axisTable, held, partOf, shownText, teaching } from "./axis_tables.js";
-import { callText, resolve } from "./dialects.js";
-import { facts, floorDiv, legalOutputShapes, range, shapesOf, termsOf } from "./law.js";
+import { callText, resolve } from "./calls.js";
+import { facts, legalOutputShapes, shapesOf, termsOf } from "./law.js";
+import { floorDiv, range } from "./python.js";
 
 // float32 as dtypes.py describes it
 const FLOAT32 = { precision: 24, smallest_exponent: -149, largest: (2 - 2 ** -23) * 2 ** 127 };
@@ -17,7 +18,7 @@ const FLOAT32 = { precision: 24, smallest_exponent: -149, largest: (2 - 2 ** -23
  */
 export function callDocument(name, shapes, words, values, at = null) {
   const call = resolve(name, shapes, words);
-  const { geometry: g, transposed } = call;
+  const { geometry: g, op: { transposed } } = call;
   const sizes = shapesOf(g);
   const [source, result] = transposed ? ["out", "in"] : ["in", "out"];
   const empty = [...sizes.in, ...sizes.out, ...sizes.filter].includes(0);
@@ -35,8 +36,8 @@ export function callDocument(name, shapes, words, values, at = null) {
   const axes = [axisTable(g.rows, transposed, part.inRows, part.outRows), axisTable(g.cols, transposed, part.inCols, part.outCols)];
   if (JSON.stringify(axes[0]) === JSON.stringify(axes[1])) axes.pop(); // stored once
   return {
-    op: transposed ? "conv2d_transpose" : "conv2d",
-    kind: transposed ? "conv2d_backprop_input" : "conv2d",
+    op: call.op.name,
+    kind: call.kind.name,
     dtype: "float32",
     bits: 32,
     format: FLOAT32,
@@ -82,7 +83,7 @@ function depthsWithin(channels, depth) {
 
 /** Each group's input channels, with the filter depths that they use, and its output channels. */
 function channelGroups(g) {
-  const [depth, outs] = [shapesOf(g).filter[2], floorDiv(g.out_channels, g.groups)];
+  const [depth, outs] = [g.filters_shape[2], floorDiv(g.out_channels, g.groups)];
   return range(0, g.groups).map((group) => ({
     in: range(0, depth).map((i) => [group * depth + i, i]),
     out: range(group * outs, (group + 1) * outs),
@@ -90,8 +91,8 @@ function channelGroups(g) {
 }
 
 /** What the view needs to number each side's cells as the dialect does. */
-function cellNames({ transposed, input, filter, output, flip }) {
-  const own = { letters: input, stuffing: [1, 1], part_channels: 0 };
-  const filters = { letters: filter, canonical: transposed ? "HWOI" : "HWIO", flip, split: 0 };
-  return transposed ? { in: { letters: output }, filter: filters, out: own } : { in: own, filter: filters, out: { letters: output } };
+function cellNames({ op: { transposed }, input_layout, filter_layout, output_layout, canonical_filter, flip }) {
+  const own = { letters: input_layout, stuffing: [1, 1], part_channels: 0 };
+  const [filter, other] = [{ letters: filter_layout, canonical: canonical_filter, flip, split: 0 }, { letters: output_layout }];
+  return transposed ? { in: other, filter, out: own } : { in: own, filter, out: other };
 }

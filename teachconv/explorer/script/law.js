@@ -1,44 +1,39 @@
 // The laws of padding: the one copy of teachconv/geometry.py, for pages that run without Python.
 //
 // A test in a browser compares it with geometry.py, call by call. Both are read side by side: the functions
-// have the same names and the same order. JavaScript's division does not floor, so every one here is floorDiv.
+// have the same names and the same order. The rules that Python writes into the page call them (rules.py).
 
-import { count, listText, repr, tupleText } from "./python_text.js";
+import { count, floorDiv, floorMod, listText, range, repr, tuple, tupleText } from "./python.js";
 
 /** An argument with an invalid value: ArgumentError. */
 export class Refusal extends Error {}
-
-export const floorDiv = (a, b) => Math.floor(a / b);
-export const floorMod = (a, b) => a - b * Math.floor(a / b);
-export const range = (start, stop, step = 1) =>
-  Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
 
 // ---------------------------------------------------------------------------------------------
 // One axis
 // ---------------------------------------------------------------------------------------------
 
-/**
- * One axis of a convolution: AxisGeometry.
- * @typedef {{in_size: number, filter_size: number, out_size: number, stride: number, dilation: number,
- *   pad_before: number, pad_after: number, formulas: string[], legal_sizes: number[]}} Axis
- */
+/** One axis of a convolution: AxisGeometry. */
+export class Axis {
+  in_size; filter_size; out_size; stride; dilation; pad_before; pad_after; formulas; legal_sizes;
 
-/** @returns {Axis} */
-export function axisGeometry(in_size, filter_size, out_size, stride, dilation, pad_before, pad_after, formulas = [], legal_sizes = []) {
-  return { in_size, filter_size, out_size, stride, dilation, pad_before, pad_after, formulas, legal_sizes };
+  constructor(in_size, filter_size, out_size, stride, dilation, pad_before, pad_after, formulas = [], legal_sizes = []) {
+    Object.assign(this, { in_size, filter_size, out_size, stride, dilation, pad_before, pad_after, formulas, legal_sizes });
+  }
+
+  get effective_filter() {
+    return (this.filter_size - 1) * this.dilation + 1;
+  }
+
+  /** The number of consecutive indices that the taps of all outputs span: F = (o - 1)·s + ek. */
+  get full_size() {
+    return (this.out_size - 1) * this.stride + this.effective_filter;
+  }
+
+  /** The input index that a tap of an output reads: the index law. */
+  in_index(outIndex, tap) {
+    return outIndex * this.stride - this.pad_before + tap * this.dilation;
+  }
 }
-
-export const effectiveFilter = (axis) => (axis.filter_size - 1) * axis.dilation + 1;
-
-/** The number of consecutive indices that the taps of all outputs span: F = (o - 1)·s + ek. */
-export const fullSize = (axis) => (axis.out_size - 1) * axis.stride + effectiveFilter(axis);
-
-/** The input index that a tap of an output reads: the index law. */
-export const inIndex = (axis, outIndex, tap) => outIndex * axis.stride - axis.pad_before + tap * axis.dilation;
-
-/** Whether two axes are the same seven integers. */
-export const equalAxes = (a, b) =>
-  ["in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after"].every((name) => a[name] === b[name]);
 
 /** Half of the padding of one axis before, and the rest after; `lower` swaps the two. */
 export function splitPadding(total, lower = false) {
@@ -76,7 +71,7 @@ export function forwardAxis(axis, n, k, s, d, mode, pads, mayBeEmpty = false) {
     );
   }
   steps.push(`index law         in_index = out_index·${s} - ${signed(before)} + tap·${d}`);
-  return axisGeometry(n, k, o, s, d, before, after, steps);
+  return new Axis(n, k, o, s, d, before, after, steps);
 }
 
 /** One axis of TensorFlow's transposed convolution: which part of the full result is kept. */
@@ -117,7 +112,7 @@ function transposedAxis(axis, i, k, s, d, mode, pads, wanted, outputPadding) {
     [before, after] = splitPadding(total, mode === "SAME_LOWER");
     chosen.push(`cropped           P  = max(0, F - o) = max(0, ${full} - ${o}) = ${total}`, splitFormula(total, mode));
   }
-  return { ...croppedAxis(i, k, s, d, before, after, o, chosen), legal_sizes: range(low, Math.max(low, high) + 1) };
+  return Object.assign(croppedAxis(i, k, s, d, before, after, o, chosen), { legal_sizes: range(low, Math.max(low, high) + 1) });
 }
 
 /** One axis of a transposed convolution whose result is full[before : before + o]. */
@@ -131,7 +126,7 @@ export function croppedAxis(i, k, s, d, before, after, o, chosen) {
     keptPart(before, o, full),
     `index law         output_index = input_index·${s} - ${signed(before)} + tap·${d}`,
   ];
-  return axisGeometry(o, k, i, s, d, before, after, steps);
+  return new Axis(o, k, i, s, d, before, after, steps);
 }
 
 const SAME = ["SAME", "SAME_LOWER"];
@@ -168,7 +163,7 @@ function oneOf(low, high) {
 /** Every tap of one output index, as [tap, input index, whether that is in the padding]. */
 export function gatherAll(axis, outIndex) {
   return range(0, axis.filter_size).map((tap) => {
-    const index = inIndex(axis, outIndex, tap);
+    const index = axis.in_index(outIndex, tap);
     return [tap, index, index >= 0 && index < axis.in_size ? 0 : 1];
   });
 }
@@ -177,7 +172,7 @@ export function gatherAll(axis, outIndex) {
 export function scatterAll(axis, inputIndex) {
   const found = [];
   for (let tap = 0; tap < axis.filter_size; tap++) {
-    const distance = inputIndex - inIndex(axis, 0, tap);
+    const distance = inputIndex - axis.in_index(0, tap);
     if (floorMod(distance, axis.stride)) continue; // between two outputs: a gap of the stride
     const index = floorDiv(distance, axis.stride);
     found.push([tap, index, index >= 0 && index < axis.out_size ? 0 : 1]);
@@ -189,38 +184,61 @@ export function scatterAll(axis, inputIndex) {
 // Rows and columns together
 // ---------------------------------------------------------------------------------------------
 
-/**
- * A convolution as integers: Conv2DGeometry. A transposed call reads it backwards.
- * @typedef {{batch: number, rows: Axis, cols: Axis, in_channels: number, out_channels: number, groups: number}} Geometry
- */
+/** A convolution as integers: Conv2DGeometry. A transposed call reads it backwards. */
+export class Geometry {
+  batch; axes; rows; cols; in_channels; out_channels; groups;
 
-/** The shapes of the arrays of a geometry, NHWC and HWIO. */
-export function shapesOf(g) {
-  return {
-    in: [g.batch, g.rows.in_size, g.cols.in_size, g.in_channels],
-    filter: [g.rows.filter_size, g.cols.filter_size, floorDiv(g.in_channels, g.groups), g.out_channels],
-    out: [g.batch, g.rows.out_size, g.cols.out_size, g.out_channels],
-  };
+  constructor(batch, axes, in_channels, out_channels, groups) {
+    const [rows, cols] = axes;
+    Object.assign(this, { batch, axes, rows, cols, in_channels, out_channels, groups });
+  }
+
+  get strides() {
+    return tuple(this.rows.stride, this.cols.stride);
+  }
+
+  get dilations() {
+    return tuple(this.rows.dilation, this.cols.dilation);
+  }
+
+  get input_shape() {
+    return tuple(this.batch, this.rows.in_size, this.cols.in_size, this.in_channels);
+  }
+
+  get filters_shape() {
+    return tuple(this.rows.filter_size, this.cols.filter_size, floorDiv(this.in_channels, this.groups), this.out_channels);
+  }
+
+  get output_shape() {
+    return tuple(this.batch, this.rows.out_size, this.cols.out_size, this.out_channels);
+  }
+
+  shape_of(role) {
+    return { input: this.input_shape, filters: this.filters_shape, output: this.output_shape }[role];
+  }
 }
+
+/** The shapes of the arrays of a geometry as the page names them, NHWC and HWIO. */
+export const shapesOf = (g) => ({ in: g.input_shape, filter: g.filters_shape, out: g.output_shape });
 
 const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
 
 /** The number of multiply-adds as they are usually counted: taps in the padding included. */
-export const multiplyAdds = (g) => g.batch * g.rows.out_size * g.cols.out_size * product(shapesOf(g).filter);
+export const multiplyAdds = (g) => g.batch * g.rows.out_size * g.cols.out_size * product(g.filters_shape);
 
 /** The number of weights of the filters. */
-export const weights = (g) => product(shapesOf(g).filter);
+export const weights = (g) => product(g.filters_shape);
 
 /** The number of terms of the longest sum: Conv2DGeometry.terms_of. */
 export function termsOf(g, result) {
   const taps = g.rows.filter_size * g.cols.filter_size;
-  return result === "in" ? floorDiv(taps * g.out_channels, g.groups) : taps * shapesOf(g).filter[2];
+  return result === "in" ? floorDiv(taps * g.out_channels, g.groups) : taps * g.filters_shape[2];
 }
 
 /** The line that heads a geometry's text: strides, dilations, groups, padding, multiply-adds. */
 export function facts(g) {
   const { rows, cols } = g;
-  return `strides ${tupleText([rows.stride, cols.stride])}, dilations ${tupleText([rows.dilation, cols.dilation])}, groups ${g.groups}, padding ` +
+  return `strides ${tupleText(g.strides)}, dilations ${tupleText(g.dilations)}, groups ${g.groups}, padding ` +
     `top ${rows.pad_before} bottom ${rows.pad_after} left ${cols.pad_before} right ${cols.pad_after}, ${count(multiplyAdds(g), "multiply-add")}`;
 }
 
@@ -239,12 +257,7 @@ export function forwardGeometry(inputShape, filtersShape, strides, padding, dila
   const groups = groupsOf(inChannels, depth, outChannels);
   const rows = forwardAxis("rows", inRows, filterRows, strides[0], dilations[0], mode, pads[0]);
   const cols = forwardAxis("cols", inCols, filterCols, strides[1], dilations[1], mode, pads[1]);
-  return geometry(batch, rows, cols, inChannels, outChannels, groups);
-}
-
-/** @returns {Geometry} */
-export function geometry(batch, rows, cols, in_channels, out_channels, groups) {
-  return { batch, rows, cols, in_channels, out_channels, groups };
+  return new Geometry(batch, tuple(rows, cols), inChannels, outChannels, groups);
 }
 
 /** The forward geometry that TensorFlow's conv2d_transpose is the transpose of. */
@@ -268,7 +281,7 @@ export function transposedGeometry(inputShape, filtersShape, outputShape, stride
   const [rows, cols] = [0, 1].map((axis) =>
     transposedAxis(["rows", "cols"][axis], [inRows, inCols][axis], [filterRows, filterCols][axis], strides[axis], dilations[axis],
       mode, pads[axis], outputShape ? outputShape[1 + axis] : null, outputPadding ? outputPadding[axis] : null));
-  return geometry(batch, rows, cols, outChannels, inChannels, groups);
+  return new Geometry(batch, tuple(rows, cols), outChannels, inChannels, groups);
 }
 
 function checkFilterSizes(rows, cols) {
@@ -346,16 +359,28 @@ export function normalizePair(value, name) {
 const PADDING_HELP =
   '"SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)) or 4 pairs in data_format order';
 
-/** The word that is one of `words`, as it is `read` where case does not matter; any other is refused. */
-export function oneWord(value, words, name, legal, read = value) {
-  if (!words.includes(read)) throw new Refusal(`${name} must be ${legal}; got ${repr(value)}`);
-  return read;
-}
-
 /** Padding as its mode and its pads, [[top, bottom], [left, right]]. */
 export function normalizePadding(value) {
-  if (typeof value === "string") return [oneWord(value, [...SAME, "VALID"], "padding", PADDING_HELP), [[0, 0], [0, 0]]];
+  if (typeof value === "string") {
+    if (![...SAME, "VALID"].includes(value)) throw new Refusal(`padding must be ${PADDING_HELP}; got ${repr(value)}`);
+    return [value, [[0, 0], [0, 0]]];
+  }
   if (typeof value === "number") return ["EXPLICIT", [[value, value], [value, value]]];
   const sides = [...value].map((side) => (typeof side === "number" ? [side, side] : [...side]));
   return ["EXPLICIT", sides];
+}
+
+const toNhwc = (shape, format) => (format === "NCHW" ? [shape[0], shape[2], shape[3], shape[1]] : shape);
+
+/** The geometry of a call of conv2d, in NHWC. */
+export const conv2dGeometry = (input, filters, strides, padding, format, dilations) =>
+  forwardGeometry(toNhwc(input, format), filters, normalizePair(strides, "strides"), normalizePadding(padding),
+    normalizePair(dilations, "dilations"));
+
+/** The geometry of a call of conv2d_transpose, in NHWC. */
+export function conv2dTransposeGeometry(input, filters, output_shape, strides, padding, format, dilations, output_padding) {
+  const extra = typeof output_padding === "number" ? [output_padding, output_padding] : output_padding;
+  const wanted = output_shape && toNhwc(output_shape, format);
+  return { forward: transposedGeometry(toNhwc(input, format), filters, wanted, normalizePair(strides, "strides"),
+    normalizePadding(padding), normalizePair(dilations, "dilations"), extra) };
 }

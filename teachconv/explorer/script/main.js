@@ -2,7 +2,7 @@
 
 import { App } from "./app.js";
 import { axisOf, axisTable } from "./axis_tables.js";
-import { callText } from "./dialects.js";
+import { callText } from "./calls.js";
 import { facts } from "./law.js";
 import { geometryOf, imageHost } from "./moving.js";
 import { wordsOf } from "./take_away.js";
@@ -17,7 +17,7 @@ export function unpacked(data) {
   const { call } = data;
   const transposed = call.source === "out";
   call.axes = call.axes.map((axis) =>
-    axisTable({ ...axisOf(axis), formulas: axis.formulas.map((i) => call.lines[i]) }, transposed, axis.ins, axis.outs));
+    axisTable(axisOf({ ...axis, formulas: axis.formulas.map((i) => call.lines[i]) }), transposed, axis.ins, axis.outs));
   for (const variant of Object.values(data.variants.table)) {
     if (!variant.call) continue;
     variant.code = callText(call.function, variant.call.shapes, wordsOf(call, variant));

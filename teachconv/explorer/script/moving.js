@@ -1,12 +1,12 @@
 // A page that holds a whole image, and shows a part of it: the part around another place.
 
 import { axisOf, axisTable, held, partOf, resultAround, shownText } from "./axis_tables.js";
-import { geometry } from "./law.js";
+import { Geometry } from "./law.js";
 
 /** The geometry of a variant. */
 export function geometryOf(call, { rows, cols, shapes }) {
   const axes = [rows, cols].map((axis) => axisOf(call.axes[axis]));
-  return geometry(shapes.in[0], axes[0], axes[1], shapes.in[3], shapes.out[3], call.groups.length);
+  return new Geometry(shapes.in[0], axes, shapes.in[3], shapes.out[3], call.groups.length);
 }
 
 /** The host of a page that holds all numbers of an image, which can show any part of it; null of any other page. */

@@ -4,12 +4,11 @@ import { mount } from "./main.js";
 import { h, plural } from "./elements.js";
 import { copyButton } from "./parts.js";
 import { callDocument } from "./call_document.js";
-import { resolve } from "./dialects.js";
-import { Refusal, effectiveFilter, fullSize, multiplyAdds, shapesOf, weights } from "./law.js";
-import { TARGETS } from "./target_calls.js";
+import { resolve, translate } from "./calls.js";
+import { Refusal, multiplyAdds, shapesOf, weights } from "./law.js";
+import { FRAMEWORKS } from "./rules.js";
 import { shownIn, showAgain } from "./shown.js";
-import { FRAMEWORKS, download } from "./take_away.js";
-import { translate } from "./translate.js";
+import { download } from "./take_away.js";
 import { FIELDS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, paddingWords, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
@@ -211,16 +210,16 @@ class Playground {
   }
 
   /** Output size, padding, receptive field, weights and multiply-adds. */
-  drawFacts({ geometry: g, transposed }) {
+  drawFacts({ geometry: g, op: { transposed } }) {
     const { in: ins, out: outs, filter } = shapesOf(g);
     const [rows, cols] = [g.rows, g.cols];
     const fact = (name, value, more = "") => h("li", {}, h("b", {}, value), ` ${name}`, more ? h("small", {}, ` ${more}`) : null);
-    const field = `${effectiveFilter(rows)} × ${effectiveFilter(cols)}`;
+    const field = `${rows.effective_filter} × ${cols.effective_filter}`;
     const result = transposed ? ins : outs;
     this.facts.replaceChildren(
       fact("output", `${result[1]} × ${result[2]}`, result[3] > 1 ? `× ${plural(result[3], "channel")}` : ""),
       transposed
-        ? fact("cropped from the full result", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, `of ${fullSize(rows)} × ${fullSize(cols)}`)
+        ? fact("cropped from the full result", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, `of ${rows.full_size} × ${cols.full_size}`)
         : fact("padding", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, "top, bottom; left, right"),
       transposed ? fact("cells that one input cell feeds", field) : fact("receptive field", field, `in steps of ${rows.stride} × ${cols.stride}`),
       fact(weights(g) === 1 ? "weight" : "weights", weights(g).toLocaleString("en"), `${filter.join(" × ")}`),
@@ -239,7 +238,7 @@ class Playground {
 
   callsPanel() {
     const { name, shapes, words } = this.call;
-    return h("div", { class: "calls" }, TARGETS.map((to) => {
+    return h("div", { class: "calls" }, Object.keys(FRAMEWORKS).map((to) => {
       const { code, why, notes } = translate(name, shapes, words, to);
       const copy = copyButton(() => code, `copy the call of ${FRAMEWORKS[to]}`);
       return h("article", { "data-framework": to },

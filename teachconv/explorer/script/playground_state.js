@@ -1,11 +1,10 @@
 // The state of the playground: one convolution, as the address of the page holds it and as each framework says it.
 
-import { FUNCTIONS } from "./dialects.js";
-import { Refusal, floorDiv, normalizePadding, transposedGeometry } from "./law.js";
+import { Refusal, normalizePadding, transposedGeometry } from "./law.js";
 import { PRESETS } from "./playground_numbers.js";
-import { tuple } from "./python_text.js";
+import { floorDiv, tuple } from "./python.js";
+import { FRAMEWORKS, FUNCTIONS } from "./rules.js";
 import { modesOf, placeOn } from "./shown.js";
-import { FRAMEWORKS } from "./take_away.js";
 
 /** What can be set: the name in the address, the words on the page, and the legal range of each number. */
 export const FIELDS = {
@@ -186,8 +185,7 @@ export function callOf(state) {
     first ? [x[0], x[3], x[1], x[2]] : x,
     first ? [w[3], w[2], w[0], w[1]] : isJaxTranspose ? [w[0], w[1], w[3], w[2]] : w,
   ];
-  const [, , defaults] = FUNCTIONS[name];
-  const given = Object.entries(words).filter(([word, value]) => value !== defaults[word]);
+  const given = Object.entries(words).filter(([word, value]) => value !== FUNCTIONS[name].words[word]);
   return { name, shapes, words: Object.fromEntries(given) };
 }
 

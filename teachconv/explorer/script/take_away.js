@@ -1,11 +1,10 @@
 // What a reader takes away: the picture as SVG, and the call as Python in any framework's words.
 
 import { h } from "./elements.js";
+import { translate } from "./calls.js";
 import { copyButton } from "./parts.js";
-import { fromJson } from "./python_text.js";
-import { translate } from "./translate.js";
-
-export const FRAMEWORKS = { tensorflow: "TensorFlow", torch: "PyTorch", jax: "JAX", onnx: "ONNX", keras: "Keras" };
+import { fromJson } from "./python.js";
+import { FRAMEWORKS } from "./rules.js";
 
 /** Downloads the picture. */
 export function pictureButton(app) {
