@@ -561,18 +561,6 @@ cdef filter_gradient gradient_of(const kernel_table *kernels, str algorithm) exc
     return kernels.filter_gradient[code]
 
 
-def has(str algorithm, kind):
-    """Return whether there is a kernel of an algorithm for one kind of call."""
-    try:
-        if kind.sums_images:
-            gradient_of(kernels_of(False), algorithm)
-        else:
-            rung_of(kernels_of(False), algorithm, kind.scatters)
-    except KeyError:
-        return False
-    return True
-
-
 def packed_numbers(str algorithm, bint scatters, Problem problem, Py_ssize_t itemsize):
     """Return how many numbers a rung's packed filter has; 0 if the rung packs nothing."""
     cdef const conv_rung *rung = rung_of(kernels_of(itemsize == 8), algorithm, scatters)

@@ -119,13 +119,12 @@ class Algorithm:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # kinds may be given by name
-        checks: tuple[tuple[str, Sequence[Any], Sequence[Any]], ...] = (
+        for name, given, legal in (
             ("error", (self.error,), BOUNDS),
             ("precision", (self.precision,), PRECISIONS),
             ("dtypes", self.dtypes, FLOATS + INTEGERS),
             ("ranks", self.ranks or (), (1, 2, 3)),
-        )
-        for name, given, legal in checks:
+        ):
             for one in given:
                 if one not in legal:
                     must = f"{name} of algorithm {brief(self.name)} must be of {', '.join(map(str, legal))}"
@@ -142,9 +141,12 @@ class Algorithm:
         Returns:
             True or False.
         """
-        has_rank = self.ranks is None or geometry.rank in self.ranks
-        fits = has_rank and kind_of(kind) in self.kinds and dtype in self.dtypes
-        return fits and not self.refuses(kind, geometry)
+        return (
+            kind_of(kind) in self.kinds
+            and dtype in self.dtypes
+            and (self.ranks is None or geometry.rank in self.ranks)
+            and not self.refuses(kind, geometry)
+        )
 
     def may_be_chosen(self, precision: str | None) -> bool:
         """Return whether a backend may choose the algorithm by itself.

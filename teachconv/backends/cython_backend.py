@@ -262,7 +262,7 @@ def pack(
     isa = _kernels.isa_level()
     filters = np.ascontiguousarray(to_accumulator(w))
     job = _prepare(kind, geometry, w.dtype, algorithm, precision)
-    if not job.is_rung:
+    if job.chosen in _LOOPS:
         return PackedFilters(filters, kind, job.chosen, None, isa)
     if job.gives_way_to and not _kernels.all_finite(filters):
         return PackedFilters(filters, kind, job.gives_way_to, None, isa)
@@ -295,7 +295,7 @@ def prepare_kernel(
     and the number of threads in use now.
     """
     job = _prepare(kind, geometry, dtype, algorithm if packed is None else packed.algorithm, precision)
-    if not job.is_rung or to_accumulator(np.empty(0, dtype)).dtype != dtype:
+    if job.chosen in _LOOPS or to_accumulator(np.empty(0, dtype)).dtype != dtype:
         return None
     numbers, isa = (None, _kernels.isa_level()) if packed is None else (packed.numbers, packed.isa)
     if isa != _kernels.isa_level() or (bias is not None and not bias.flags.c_contiguous):
@@ -304,8 +304,8 @@ def prepare_kernel(
     threads = settings.get_num_threads()
     if not kind.sums_images and geometry.macs > _RUNG_MACS * threads:
         return None
-    memory = result_shape, dtype, job.allocate, job.apart
-    return _kernels.PreparedCall(job.chosen, kind, job.problem, *memory, threads, check_filter, numbers, bias)
+    how = job.allocate, job.apart, threads, check_filter, numbers, bias
+    return _kernels.PreparedCall(job.chosen, kind, job.problem, result_shape, dtype, *how)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -315,7 +315,6 @@ class _Job:
     kind: Kind
     chosen: str
     why: str
-    is_rung: bool  # one of kernels/engine.h, not of the loops in _kernels.pyx
     problem: Any
     geometry: Conv2DGeometry
     result_shape: tuple[int, ...]
@@ -330,20 +329,15 @@ def _prepare(
 ) -> _Job:
     """Choose the algorithm from the shape of one image, the dtype and the instruction set alone."""
     problem = _kernels.Problem(*geometry.integers)
-    if algorithm:
-        chosen = _NAMED[algorithm]
-    elif dtype.kind == "i":
-        chosen = _NAMED["direct"]
-    else:
-        chosen = _NAMED[problem.choose(kind, max(4, dtype.itemsize), precision)]
+    rules = "direct" if dtype.kind == "i" else problem.choose(kind, max(4, dtype.itemsize), precision)
+    chosen = _NAMED[algorithm or rules]
     why = "asked for" if algorithm else chosen.why
     # a scatter has an edge on every side, beyond which zeros are multiplied too
     gives_way_to = chosen.gives_way_to if geometry.has_padding or kind.scatters else ""
     shape = geometry.shape_of(kind.result)
     apart = prod(shape) * max(4, dtype.itemsize) >= _WORTH_ALIGNING
     allocate = _aligned if apart else np.empty
-    is_rung = _kernels.has(chosen.name, kind)
-    return _Job(kind, chosen.name, why, is_rung, problem, geometry, shape, allocate, apart, gives_way_to)
+    return _Job(kind, chosen.name, why, problem, geometry, shape, allocate, apart, gives_way_to)
 
 
 def _run(
@@ -375,7 +369,7 @@ def _run(
         )
         stage.arrays(first=a, second=b, result=sums)
     threads = settings.get_num_threads()
-    if not job.is_rung:
+    if job.chosen in _LOOPS:
         _run_loops(job, a, b, sums, threads)
     elif kind.sums_images:
         with record.stage("_kernels.run_filter_gradient") as stage:

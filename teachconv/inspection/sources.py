@@ -516,7 +516,8 @@ class Ran:
         self._dtype: str = facts["dtype"]
         asked = next(stage.facts["algorithm"] for stage in stages if "kind" in stage.facts)
         self._asked = asked != "auto"
-        self._facts = _algorithms(self.backend)
+        path = backends.TABLE.get(self.backend)  # None for a backend of the caller's
+        self._facts = {one.name: one for one in import_module(path).ALGORITHMS} if path else {}
         self.paths = {path for stage in stages for path in stage.facts.get("paths", "").split()}
         self._entered = self.algorithm.split(", ")
         self._fallbacks = self._find("fallback", self._entered)
@@ -573,13 +574,6 @@ class Ran:
                 reason = reason or _no_line(self.backend, self.algorithm, name)
                 found.append(SourceLine(name, "", 0, reason, self.backend, self.algorithm))
         return list(dict.fromkeys(found))
-
-
-def _algorithms(backend: str) -> dict[str, backends.Algorithm]:
-    """Return the algorithms of a backend of the table by their names; {} for another backend."""
-    if backend not in backends.TABLE:
-        return {}
-    return {one.name: one for one in import_module(backends.TABLE[backend]).ALGORITHMS}
 
 
 def step_of(what: str, mark: marks.Mark, note: str = "", at_line: bool = False) -> SourceStep:

@@ -8,15 +8,7 @@ from ...geometry import Conv2DGeometry
 from ...kinds import Kind
 from .job import ENOUGH_BLOCKS, Job
 
-__all__ = [
-    "implicit_gemm",
-    "pipelined_gemm",
-    "pipelined_gemm_tf32",
-    "pipelined_needs",
-    "registers",
-    "tensor_gemm",
-    "tiled",
-]
+__all__ = ["implicit_gemm", "pipelined_gemm", "pipelined_needs", "registers", "tensor_gemm", "tiled"]
 
 _NARROW = 64  # the most columns for which pipelined_gemm's tiles have 64 of them
 _SHORTEST = 256  # the least depth of a block that shares its tile with others
@@ -43,12 +35,7 @@ def tensor_gemm(job: Job) -> None:
     _product(job, "tensor_gemm.cu", *_tile(job, 128))
 
 
-def pipelined_gemm_tf32(job: Job) -> None:
-    """Add the steps of pipelined_gemm_tf32."""
-    pipelined_gemm(job, "TF32")
-
-
-def pipelined_gemm(job: Job, *defines: str) -> None:
+def pipelined_gemm(job: Job, defines: tuple[str, ...] = ()) -> None:
     """Add the steps of pipelined_gemm; ``defines`` may have "TF32"."""
     # with offsets of 64 bits, the registers do not hold 128 columns
     rows, cols = 128, 64 if job.is_wide or _sizes(job)[1] <= _NARROW else 128

@@ -21,15 +21,7 @@ from ...errors import ArgumentError, brief
 from ...geometry import Conv2DGeometry
 from ...kinds import FORWARD, INPUT_GRADIENT, Kind
 from .. import ONCE, Algorithm, winograd_needs
-from .gemm import (
-    implicit_gemm,
-    pipelined_gemm,
-    pipelined_gemm_tf32,
-    pipelined_needs,
-    registers,
-    tensor_gemm,
-    tiled,
-)
+from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, tensor_gemm, tiled
 from .im2col import im2col
 from .job import Job, depthwise, direct
 from .launches import Schedule
@@ -158,7 +150,7 @@ ALGORITHMS = (
         refuses=_floats_need,
         why="TF32 was requested, and channels come in multiples of 4",
         times=_OF_TF32,
-        build=pipelined_gemm_tf32,
+        build=partial(pipelined_gemm, defines=("TF32",)),
         arch=80,
         needs="asynchronous copies",
     ),
