@@ -82,7 +82,6 @@ from .ops import (  # noqa: F401  (fill the registries)
     cwise_ops,
     gen_nn_ops,
     math_ops,
-    random_ops,
     tensor_math_operator_overrides,
     variables,
 )
@@ -93,7 +92,7 @@ from .ops.array_ops import *
 from .ops.constant_op import constant, convert_to_tensor, is_tensor
 from .ops.cwise_ops import *
 from .ops.math_ops import *
-from .ops.random_ops import *
+from .ops.random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .ops.variables import *
 
 __all__ = [
@@ -149,13 +148,16 @@ __all__ = [
     "name_scope",
     "nn",
     "picture_graph",
+    "random_normal",
+    "random_uniform",
     "reset_default_graph",
+    "set_random_seed",
     "train",
+    "truncated_normal",
 ]
 __all__ += array_ops.__all__
 __all__ += cwise_ops.__all__
 __all__ += math_ops.__all__
-__all__ += random_ops.__all__
 __all__ += variables.__all__
 
 float16, bfloat16, float32, float64 = FLOATS

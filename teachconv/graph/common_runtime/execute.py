@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ from ...devices import to_host
 from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
-from ..framework.context import executing_eagerly
+from ..framework.context import executing_eagerly, within
 from ..framework.default_graph import eager_device
 from ..framework.eager_tensor import EagerTensor, to_argument
 from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError, SoftPlacementWarning
@@ -284,21 +284,10 @@ def interested_recorders(inputs: Sequence[Any]) -> tuple[Recorder, ...]:
 @contextmanager
 def recorded_by(recorder: Recorder) -> Iterator[None]:
     """Within the block, hand the ops that this thread or task runs to ``recorder`` too."""
-    with _recording((*active_recorders(), recorder)):
+    with within(_recorders, (*active_recorders(), recorder)):
         yield
 
 
-@contextmanager
-def stop_recording() -> Iterator[None]:
+def stop_recording() -> AbstractContextManager[None]:
     """Within the block, hand the ops that this thread or task runs to nobody."""
-    with _recording(()):
-        yield
-
-
-@contextmanager
-def _recording(recorders: tuple[Recorder, ...]) -> Iterator[None]:
-    token = _recorders.set(recorders)
-    try:
-        yield
-    finally:
-        _recorders.reset(token)
+    return within(_recorders, ())

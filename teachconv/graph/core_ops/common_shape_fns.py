@@ -9,7 +9,8 @@ None, and every size that depends on it is None.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -100,13 +101,24 @@ def conv2d_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
         )
     filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
     sizes = _two_sizes(c, out_backprop, filters) if given == (2,) else input_sizes(c)
-    wanted = _windowed(c, sizes, filters)
+    check_out_backprop(c, conv2d_shape, sizes, filters)
+    return [sizes]
+
+
+def check_out_backprop(
+    c: InferenceContext,
+    forward: Callable[[InferenceContext], list[StaticShape]],
+    images: StaticShape,
+    filters: StaticShape,
+) -> None:
+    """Raise unless ``out_backprop`` has the shape of a convolution of images with filters."""
+    (wanted,) = forward(replace(c, shapes=[images, filters]))
+    out_backprop = c.with_rank(2, 4, "out_backprop")
     if not is_compatible(wanted, out_backprop):
         raise ArgumentError(
             f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
-            f"{text(sizes)} with filters {text(filters)}; got {text(out_backprop)}"
+            f"{text(images)} with filters {text(filters)}; got {text(out_backprop)}"
         )
-    return [sizes]
 
 
 def _two_sizes(
@@ -136,14 +148,9 @@ def input_sizes(c: InferenceContext) -> tuple[int | None, ...]:
 
 def conv2d_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``filter_sizes`` as far as it is known; check that it fits ``out_backprop``."""
-    shape, out_backprop = c.with_rank(0, 4, "input"), c.with_rank(2, 4, "out_backprop")
+    shape, _ = c.with_rank(0, 4, "input"), c.with_rank(2, 4, "out_backprop")
     sizes = c.shape_value(1, "filter_sizes", 4)
-    wanted = _windowed(c, shape, sizes)  # type: ignore[arg-type]
-    if not is_compatible(wanted, out_backprop):
-        raise ArgumentError(
-            f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
-            f"{text(shape)} with filters {text(sizes)}; got {text(out_backprop)}"
-        )
+    check_out_backprop(c, conv2d_shape, shape, sizes)
     return [sizes]
 
 

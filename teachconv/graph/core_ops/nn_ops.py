@@ -14,6 +14,7 @@ from ..framework.tensor_shape import StaticShape, is_compatible, merge, text
 from . import common_shape_fns as shape_fns
 from .common_shape_fns import (
     bias_add_shape,
+    check_out_backprop,
     depthwise_conv2d_native_shape,
     input_sizes,
     merged_shape,
@@ -26,24 +27,14 @@ __all__: list[str] = []
 def depthwise_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``input_sizes``, and check that it fits ``out_backprop``."""
     sizes = input_sizes(c)
-    return _backprop(c, sizes, sizes, c.with_rank(1, 4, "filter"))
+    check_out_backprop(c, depthwise_conv2d_native_shape, sizes, c.with_rank(1, 4, "filter"))
+    return [sizes]
 
 
 def depthwise_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``filter_sizes``, and check that it fits ``out_backprop``."""
     sizes = c.shape_value(1, "filter_sizes", 4)
-    return _backprop(c, sizes, c.with_rank(0, 4, "input"), sizes)
-
-
-def _backprop(
-    c: InferenceContext, sizes: StaticShape, images: StaticShape, filters: StaticShape
-) -> list[StaticShape]:
-    (wanted,) = depthwise_conv2d_native_shape(replace(c, shapes=[images, filters]))
-    if not is_compatible(wanted, c.with_rank(2, 4, "out_backprop")):
-        raise ArgumentError(
-            f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
-            f"{text(images)} with filters {text(filters)}; got {text(c.shapes[2])}"
-        )
+    check_out_backprop(c, depthwise_conv2d_native_shape, c.with_rank(0, 4, "input"), sizes)
     return [sizes]
 
 

@@ -9,9 +9,9 @@ process.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import InvalidArgumentError
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .ops import Graph
 
 __all__ = ["executing_eagerly", "get_default_graph", "get_default_session", "init_scope"]
+
+Value = TypeVar("Value")
 
 _innermost: ContextVar[Graph | None] = ContextVar("teachconv_default_graph", default=None)
 _sessions: ContextVar[tuple[Session, ...]] = ContextVar("teachconv_default_sessions", default=())
@@ -66,13 +68,18 @@ def get_default_graph() -> Graph:
 
 
 @contextmanager
-def set_default_graph(graph: Graph | None) -> Iterator[None]:
-    """Within the block, add ops to ``graph``; None returns to what holds outside of every block."""
-    token = _innermost.set(graph)
+def within(variable: ContextVar[Value], value: Value) -> Iterator[None]:
+    """Within the block, give a context variable a value."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _innermost.reset(token)
+        variable.reset(token)
+
+
+def set_default_graph(graph: Graph | None) -> AbstractContextManager[None]:
+    """Within the block, add ops to ``graph``; None returns to what holds outside of every block."""
+    return within(_innermost, graph)
 
 
 @contextmanager
@@ -128,8 +135,5 @@ def session_for(session: Any, what: str) -> Any:
 @contextmanager
 def set_default_session(session: Session) -> Iterator[None]:
     """Within the block, make ``session`` the default."""
-    token = _sessions.set((*_sessions.get(), session))
-    try:
+    with within(_sessions, (*_sessions.get(), session)):
         yield
-    finally:
-        _sessions.reset(token)

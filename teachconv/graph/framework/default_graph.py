@@ -6,15 +6,15 @@ TensorFlow: python/framework/ops.py and python/compat/v2_compat.py.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
 from ... import backends
 from ...errors import ArgumentTypeError, brief
 from .config import DeviceSpec, list_physical_devices
-from .context import current_graph, in_a_block, process_graph, set_process_graph
+from .context import current_graph, in_a_block, process_graph, set_process_graph, within
 from .errors import InvalidArgumentError, SoftPlacementWarning
 from .ops import Graph
 
@@ -64,13 +64,13 @@ def device(name: str | None) -> Any:
         return graph.device(name)
     spec = DeviceSpec() if name is None else DeviceSpec.from_string(name)
     if spec.device_type != "GPU":
-        return _eager_on(None)
+        return within(_eager_device, None)
     gpu = DeviceSpec("GPU", spec.device_index or 0)
     if gpu in list_physical_devices("GPU"):
-        return _eager_on(gpu)
+        return within(_eager_device, gpu)
     why = backends.why_not("cupy") or "the machine has fewer GPUs"
     warnings.warn(f"{name}: ops run on the CPU, because {gpu} does not exist: {why}", SoftPlacementWarning, 2)
-    return _eager_on(None)
+    return within(_eager_device, None)
 
 
 _eager_device: ContextVar[DeviceSpec | None] = ContextVar("teachconv_eager_device", default=None)
@@ -79,15 +79,6 @@ _eager_device: ContextVar[DeviceSpec | None] = ContextVar("teachconv_eager_devic
 def eager_device() -> DeviceSpec | None:
     """Return the GPU that ops which run eagerly shall use, or None for the CPU."""
     return _eager_device.get()
-
-
-@contextmanager
-def _eager_on(gpu: DeviceSpec | None) -> Iterator[None]:
-    token = _eager_device.set(gpu)
-    try:
-        yield
-    finally:
-        _eager_device.reset(token)
 
 
 def control_dependencies(inputs: Sequence[Any] | None) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import ArgumentError, ArgumentTypeError, brief
 from .config import DeviceSpec
-from .context import set_default_graph
+from .context import set_default_graph, within
 from .errors import UnknownNameError
 from .node_def import GraphDef, from_operation
 from .op_def import OpDef, get_op_def
@@ -328,11 +328,8 @@ class Graph:
     @contextmanager
     def _within(self, **changes: Any) -> Iterator[None]:
         """Change scopes of the running context within the block."""
-        token = self._scopes.set(replace(self._scopes.get(), **changes))
-        try:
+        with within(self._scopes, replace(self._scopes.get(), **changes)):
             yield
-        finally:
-            self._scopes.reset(token)
 
     def _as_operation(self, item: Any, what: str) -> Operation:
         found = getattr(item, "op", item)  # a tensor or a variable stands for its operation

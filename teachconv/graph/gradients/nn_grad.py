@@ -7,10 +7,10 @@ conv2d_transpose runs. Both gradients of each of the three convolution ops are a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from ...kinds import KINDS, ROLES, Kind, gradient_of
+from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, ROLES, Kind, gradient_of
 from ..framework.tensor_shape import as_shape
 from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
 from .gradients_util import RegisterGradient
@@ -31,52 +31,46 @@ def _attrs(op: Any, names: tuple[str, ...]) -> dict[str, Any]:
 # --- convolution ------------------------------------------------------------------------------------
 
 
-def _convolution_grad(
-    kind: Kind, wrappers: Mapping[Kind, Callable[..., Any]]
-) -> Callable[..., tuple[Any, ...]]:
-    """Return the gradient function of the op of a kind.
-
-    Args:
-        kind: the kind.
-        wrappers: the wrappers of the ops of all kinds. Each takes what its op reads of input, filter and
-            out_backprop in this order, and that of a gradient the shape of its result, in its place.
-    """
-
-    def gradient(op: Any, grad: Any) -> tuple[Any, ...]:
-        attrs = _attrs(op, _WINDOWS)
-        arrays = dict(zip(ROLES, op.inputs, strict=False))
-        # of Conv2D in one node, as TensorFlow's graphs have it
-        shapes = dict(zip(ROLES, array_ops.shape_n(op.inputs), strict=False)) if op.type == "Conv2D" else {}
-
-        def of(role: str) -> Any:
-            if role == kind.result:  # the place of the shape
-                return None
-            computes, given = gradient_of(kind, role, arrays, grad)
-            if role != "output":
-                given[role] = shapes[role] if shapes else array_ops.shape(arrays[role])
-            return wrappers[computes](*(given[each] for each in ROLES if each in given), **attrs)
-
-        return tuple(map(of, arrays))
-
-    gradient.__name__ = f"_{wrappers[kind].__name__}_grad"
-    return gradient
-
-
-_CONVOLUTIONS: dict[str, tuple[Callable[..., Any], ...]] = {  # the wrappers in the order of the kinds
-    "Conv2D": (
-        gen_nn_ops.conv2d,
-        gen_nn_ops.conv2d_backprop_input,
-        gen_nn_ops.conv2d_backprop_filter,
-    ),
-    "DepthwiseConv2dNative": (
-        gen_nn_ops.depthwise_conv2d_native,
-        gen_nn_ops.depthwise_conv2d_native_backprop_input,
-        gen_nn_ops.depthwise_conv2d_native_backprop_filter,
-    ),
+# the wrappers in the order of KINDS; each takes input, filter and out_backprop, as far as its op reads them,
+# and that of a gradient takes the shape of its result in the place of the result
+_CONV2D = gen_nn_ops.conv2d, gen_nn_ops.conv2d_backprop_input, gen_nn_ops.conv2d_backprop_filter
+_DEPTHWISE = (
+    gen_nn_ops.depthwise_conv2d_native,
+    gen_nn_ops.depthwise_conv2d_native_backprop_input,
+    gen_nn_ops.depthwise_conv2d_native_backprop_filter,
+)
+_CONVOLUTIONS: dict[str, tuple[Kind, tuple[Callable[..., Any], ...]]] = {
+    "Conv2D": (FORWARD, _CONV2D),
+    "Conv2DBackpropInput": (INPUT_GRADIENT, _CONV2D),
+    "Conv2DBackpropFilter": (FILTER_GRADIENT, _CONV2D),
+    "DepthwiseConv2dNative": (FORWARD, _DEPTHWISE),
+    "DepthwiseConv2dNativeBackpropInput": (INPUT_GRADIENT, _DEPTHWISE),
+    "DepthwiseConv2dNativeBackpropFilter": (FILTER_GRADIENT, _DEPTHWISE),
 }
-for _op, _wrappers in _CONVOLUTIONS.items():
-    for _kind, _suffix in zip(KINDS, ("", "BackpropInput", "BackpropFilter"), strict=True):
-        RegisterGradient(_op + _suffix)(_convolution_grad(_kind, dict(zip(KINDS, _wrappers, strict=True))))
+
+
+def _conv2d_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """The gradients of the six ops, by `gradient_of`; the shape of a result has none."""
+    kind, wrappers = _CONVOLUTIONS[op.type]
+    attrs = _attrs(op, _WINDOWS)
+    arrays = dict(zip(ROLES, op.inputs, strict=False))
+    # of Conv2D in one node, as TensorFlow's graphs have it
+    shapes = dict(zip(ROLES, array_ops.shape_n(op.inputs), strict=False)) if op.type == "Conv2D" else {}
+
+    def of(role: str) -> Any:
+        if role == kind.result:
+            return None
+        computes, given = gradient_of(kind, role, arrays, grad)
+        if role != "output":
+            given[role] = shapes[role] if shapes else array_ops.shape(arrays[role])
+        wrapper = wrappers[KINDS.index(computes)]
+        return wrapper(*(given[each] for each in ROLES if each in given), **attrs)
+
+    return tuple(map(of, arrays))
+
+
+for _type in _CONVOLUTIONS:
+    RegisterGradient(_type)(_conv2d_grad)
 
 
 # --- bias, activations ------------------------------------------------------------------------------

@@ -74,26 +74,18 @@ class Conv2DOp(_WindowKernel):
     argument_names = ("input", "filters", "bias")
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the output for input and filter."""
-        input, filter = inputs
-        return self.run(input, filter, None)
+        """Return the output for input and filter, and for a bias, which the backend's epilogue applies."""
+        input, filter, *bias = inputs
+        return self.run(input, filter, *bias or [None])
 
 
 @register_kernel("_FusedConv2D", "CPU", *_LABELS)
-class FusedConv2DOp(_WindowKernel):
+class FusedConv2DOp(Conv2DOp):
     """Computes Conv2D, BiasAdd and optionally Relu with one call to a backend's ``conv2d``."""
-
-    backend_function = "conv2d"
-    public_op = nn_ops.conv2d
-    argument_names = ("input", "filters", "bias")
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
         self.activation = "relu" if node.attrs["fused_ops"][1:] == ("Relu",) else None
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the output for input, filter and bias, which the backend's epilogue applies."""
-        return self.run(*inputs)
 
 
 @register_kernel("Conv2DBackpropInput", "CPU", *_LABELS)
@@ -128,17 +120,10 @@ class Conv2DBackpropFilterOp(_WindowKernel):
 
 
 @register_kernel("DepthwiseConv2dNative", "CPU", *_LABELS)
-class DepthwiseConv2dNativeOp(_WindowKernel):
+class DepthwiseConv2dNativeOp(Conv2DOp):
     """Computes DepthwiseConv2dNative with a backend's ``conv2d`` and one group per channel."""
 
-    backend_function = "conv2d"
     public_op = nn_ops.depthwise_conv2d
-    argument_names = ("input", "filters", "bias")
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the output for input and depthwise filter."""
-        input, filter = inputs
-        return self.run(input, filter, None)
 
 
 @register_kernel("DepthwiseConv2dNativeBackpropInput", "CPU", *_LABELS)

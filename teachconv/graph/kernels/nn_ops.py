@@ -38,12 +38,8 @@ class BiasOp(OpKernel):
 
 
 @register_kernel("BiasAddGrad")
-class BiasGradOp(OpKernel):
+class BiasGradOp(BiasOp):
     """Sums over all axes but that of the channels."""
-
-    def __init__(self, node: NodeDef, label: str = ""):
-        super().__init__(node, label)
-        self.nchw = node.attrs["data_format"] == "NCHW"
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return [channels]; float16 and bfloat16 are summed in float32."""

@@ -65,11 +65,10 @@ def abs(x: Any, name: str | None = None) -> Any:
     """Return the absolute value element-wise.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        name: the name of the node.
+        x, name: as in `negative`.
 
     Returns:
-        A tensor of the same shape.
+        As `negative`.
     """
     return gen_nn_ops.abs(x, name=name)
 
@@ -78,11 +77,10 @@ def sign(x: Any, name: str | None = None) -> Any:
     """Return -1, 0 or 1 element-wise.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        name: the name of the node.
+        x, name: as in `negative`.
 
     Returns:
-        A tensor of the same shape.
+        As `negative`.
     """
     return gen_nn_ops.sign(x, name=name)
 
@@ -91,11 +89,10 @@ def square(x: Any, name: str | None = None) -> Any:
     """Return x * x element-wise.
 
     Args:
-        x: numbers, a tensor, variable, array or number.
-        name: the name of the node.
+        x, name: as in `negative`.
 
     Returns:
-        A tensor of the same shape.
+        As `negative`.
     """
     return gen_nn_ops.square(x, name=name)
 
@@ -117,11 +114,10 @@ def rsqrt(x: Any, name: str | None = None) -> Any:
     """Return 1 / sqrt(x) element-wise.
 
     Args:
-        x: floats, a tensor, variable, array or number.
-        name: the name of the node.
+        x, name: as in `sqrt`.
 
     Returns:
-        A tensor of the same shape.
+        As `sqrt`.
     """
     return gen_nn_ops.rsqrt(x, name=name)
 
@@ -130,11 +126,10 @@ def exp(x: Any, name: str | None = None) -> Any:
     """Return e to the power of x element-wise.
 
     Args:
-        x: floats, a tensor, variable, array or number.
-        name: the name of the node.
+        x, name: as in `sqrt`.
 
     Returns:
-        A tensor of the same shape.
+        As `sqrt`.
     """
     return gen_nn_ops.exp(x, name=name)
 
@@ -143,11 +138,10 @@ def log(x: Any, name: str | None = None) -> Any:
     """Return the natural logarithm element-wise.
 
     Args:
-        x: floats, a tensor, variable, array or number.
-        name: the name of the node.
+        x, name: as in `sqrt`.
 
     Returns:
-        A tensor of the same shape.
+        As `sqrt`.
     """
     return gen_nn_ops.log(x, name=name)
 
@@ -156,11 +150,10 @@ def tanh(x: Any, name: str | None = None) -> Any:
     """Return the hyperbolic tangent element-wise.
 
     Args:
-        x: floats, a tensor, variable, array or number.
-        name: the name of the node.
+        x, name: as in `sqrt`.
 
     Returns:
-        A tensor of the same shape.
+        As `sqrt`.
     """
     return gen_nn_ops.tanh(x, name=name)
 
@@ -169,11 +162,10 @@ def sigmoid(x: Any, name: str | None = None) -> Any:
     """Return 1 / (1 + exp(-x)) element-wise.
 
     Args:
-        x: floats, a tensor, variable, array or number.
-        name: the name of the node.
+        x, name: as in `sqrt`.
 
     Returns:
-        A tensor of the same shape.
+        As `sqrt`.
     """
     return gen_nn_ops.sigmoid(x, name=name)
 
@@ -220,14 +212,13 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y rounded down, with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.floor_div(x, y, name=name or "floordiv")
 
@@ -236,14 +227,13 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the remainder of x / y, which has the sign of y, with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.floor_mod(x, y, name=name)
 
@@ -252,14 +242,13 @@ def pow(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x to the power of y with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.pow(x, y, name=name)
 
@@ -268,14 +257,13 @@ def maximum(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the larger one of x and y with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.maximum(x, y, name=name)
 
@@ -284,14 +272,13 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the smaller one of x and y with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.minimum(x, y, name=name)
 
@@ -300,14 +287,13 @@ def greater(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x > y with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.greater(x, y, name=name)
 
@@ -316,14 +302,13 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x >= y with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.greater_equal(x, y, name=name)
 
@@ -332,14 +317,13 @@ def less(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x < y with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.less(x, y, name=name)
 
@@ -348,14 +332,13 @@ def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x <= y with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.less_equal(x, y, name=name)
 
@@ -364,14 +347,13 @@ def equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x and y are equal, with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.equal(x, y, name=name)
 
@@ -380,14 +362,13 @@ def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Return whether x and y differ, with broadcasting.
 
     Args:
-        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
-        name: the name of the node.
+        x, y, name: as in `truediv`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `truediv`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.not_equal(x, y, name=name)
 
@@ -412,14 +393,13 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x or y with broadcasting.
 
     Args:
-        x, y: booleans: tensors, variables or arrays.
-        name: the name of the node.
+        x, y, name: as in `logical_and`.
 
     Returns:
-        A tensor of the broadcast shape.
+        As `logical_and`.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
+        ValueError, TypeError: as `logical_and`.
     """
     return gen_nn_ops.logical_or(x, y, name=name)
 

@@ -5,6 +5,7 @@ TensorFlow: python/ops/math_ops.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -130,8 +131,7 @@ def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     >>> reduce_sum([[1, 2], [3, 4]], axis=0).numpy().tolist()
     [4, 6]
     """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.sum(input_tensor, axes, keep_dims=keepdims, name=name)
+    return _reduced(gen_nn_ops.sum, input_tensor, axis, keepdims, name)
 
 
 def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
@@ -149,8 +149,7 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     >>> float(reduce_mean([1.0, 2.0])), int(reduce_mean([1, 2]))
     (1.5, 1)
     """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.mean(input_tensor, axes, keep_dims=keepdims, name=name)
+    return _reduced(gen_nn_ops.mean, input_tensor, axis, keepdims, name)
 
 
 def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
@@ -168,8 +167,7 @@ def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     >>> reduce_max([[1, 5], [3, 4]], axis=1).numpy().tolist()
     [5, 4]
     """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.max(input_tensor, axes, keep_dims=keepdims, name=name)
+    return _reduced(gen_nn_ops.max, input_tensor, axis, keepdims, name)
 
 
 def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
@@ -184,8 +182,7 @@ def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     Raises:
         ValueError: as `reduce_sum`.
     """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.min(input_tensor, axes, keep_dims=keepdims, name=name)
+    return _reduced(gen_nn_ops.min, input_tensor, axis, keepdims, name)
 
 
 def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
@@ -200,8 +197,7 @@ def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     Raises:
         ValueError: as `reduce_sum`.
     """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.prod(input_tensor, axes, keep_dims=keepdims, name=name)
+    return _reduced(gen_nn_ops.prod, input_tensor, axis, keepdims, name)
 
 
 def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
@@ -220,8 +216,7 @@ def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
     [False, True]
     """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.all(input_tensor, axes, keep_dims=keepdims, name=name)
+    return _reduced(gen_nn_ops.all, input_tensor, axis, keepdims, name)
 
 
 def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
@@ -236,8 +231,7 @@ def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     Raises:
         ValueError, TypeError: as `reduce_all`.
     """
-    axes = _reduction_axes(input_tensor, axis)
-    return gen_nn_ops.any(input_tensor, axes, keep_dims=keepdims, name=name)
+    return _reduced(gen_nn_ops.any, input_tensor, axis, keepdims, name)
 
 
 def argmax(input: Any, axis: int = 0, output_type: Any = "int64", name: str | None = None) -> Any:
@@ -311,11 +305,13 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
     return gen_nn_ops.dynamic_stitch([range(rank), axes], [input_shape, array_ops.ones(sizes, "int32")])
 
 
-def _reduction_axes(input_tensor: Any, axis: Any) -> Any:
-    """Return the axes as TensorFlow's graphs contain them: for all axes, a separate constant."""
-    if axis is not None:
-        return axis if hasattr(axis, "dtype") or isinstance(axis, int) else items(axis, "axis", "ints")
-    shape = static_shape(input_tensor)
-    if shape is None:
-        raise ArgumentError("axis must be given for a tensor whose number of axes is not known; got None")
-    return constant(np.arange(len(shape), dtype="int32"))
+def _reduced(wrapper: Callable[..., Any], input: Any, axis: Any, keepdims: Any, name: str | None) -> Any:
+    """Return a reduction, its axes as TensorFlow's graphs contain them: for all axes, a separate constant."""
+    if axis is None:
+        shape = static_shape(input)
+        if shape is None:
+            raise ArgumentError("axis must be given for a tensor whose number of axes is not known; got None")
+        axis = constant(np.arange(len(shape), dtype="int32"))
+    elif not hasattr(axis, "dtype") and not isinstance(axis, int):
+        axis = items(axis, "axis", "ints")
+    return wrapper(input, axis, keep_dims=keepdims, name=name)

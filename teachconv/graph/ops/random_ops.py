@@ -20,7 +20,7 @@ from ..framework.op_def import as_dtype
 from . import gen_nn_ops
 from .constant_op import constant, convert_to_tensor, is_tensor
 
-__all__ = ["random_normal", "random_uniform", "set_random_seed", "truncated_normal"]
+__all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 
 _DEFAULT_GRAPH_SEED = 87654321  # TensorFlow's, where only the op has a seed
 _eager: dict[str, Any] = {"seed": None, "count": 0}

@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ...errors import ArgumentError
-from ..framework.context import get_default_graph
+from ..framework.context import get_default_graph, within
 from ..framework.default_graph import name_scope
 from ..framework.ops import Graph
 from ..framework.tensor_shape import as_shape
@@ -102,12 +102,8 @@ def _in_scope(
         (reuse if reuse is not None else before.reuse),
         initializer or before.initializer,
     )
-    token = store.scope.set(scope)
-    try:
-        with graph.name_scope(name.rpartition("/")[2] if again else name):
-            yield scope
-    finally:
-        store.scope.reset(token)
+    with within(store.scope, scope), graph.name_scope(name.rpartition("/")[2] if again else name):
+        yield scope
 
 
 def get_variable(

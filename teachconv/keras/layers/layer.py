@@ -31,6 +31,7 @@ from ...graph import (
     name_scope,
     shape,
 )
+from ...graph.framework.context import within
 from ...graph.framework.op_def import as_dtype
 from ...graph.ops.constant_op import is_tensor
 from .. import initializers
@@ -289,12 +290,8 @@ class Layer:
             training = self._training_unless_told
         if self._takes_training:
             kwargs["training"] = training
-        before = _training.set(training)
-        try:
-            with name_scope(self.name):
-                return self.call(inputs, *args, **kwargs)
-        finally:
-            _training.reset(before)
+        with within(_training, training), name_scope(self.name):
+            return self.call(inputs, *args, **kwargs)
 
     def _check_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Raise unless what comes beside the first input is tensors by position, and values by keyword."""
