@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from .geometry import AxisGeometry, Conv2DGeometry
+from .geometry import AxisGeometry, ConvGeometry
 from .memory import check_bytes
 
 __all__ = [
@@ -127,7 +128,7 @@ def sum_all(axis: AxisGeometry, tap: int) -> list[AxisTap]:
 
 
 # ---------------------------------------------------------------------------------------------
-# Rows, columns and channels together
+# All axes and channels together
 # ---------------------------------------------------------------------------------------------
 
 
@@ -144,7 +145,7 @@ class Triple(NamedTuple):
 
 
 def triples_of(
-    geometry: Conv2DGeometry, role: str, cell: Cell, *, inside: bool = False
+    geometry: ConvGeometry, role: str, cell: Cell, *, inside: bool = False
 ) -> tuple[int, Callable[[], Iterator[Triple]]]:
     """Return every product that one cell of an array belongs to.
 
@@ -156,7 +157,7 @@ def triples_of(
 
     Returns:
         The number of products, and a function that iterates over them as `Triple` objects, in the reference's
-        order: images, rows, columns, channels.
+        order: images, the axes from first to last, channels.
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> g = conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME")
@@ -164,47 +165,50 @@ def triples_of(
     >>> [(t.cells["input"], t.cells["filters"], t.in_padding) for t in go()][:2]
     [((0, 0, -1, 0), (0, 0, 0, 0), True), ((0, 0, 0, 0), (0, 1, 0, 0), False)]
     """
-    images, row, col, channels = _AT[role](geometry, cell)
-    along = _ALONG[role]
-    rows, cols = along(geometry.rows, row), along(geometry.cols, col)
+    images, indices, channels = _AT[role](geometry, cell)
+    tables = [_ALONG[role](axis, index) for axis, index in zip(geometry.axes, indices, strict=True)]
     if inside:
-        rows, cols = ([tap for tap in taps if not tap.in_padding] for taps in (rows, cols))
+        tables = [[tap for tap in table if not tap.in_padding] for table in tables]
 
     def go() -> Iterator[Triple]:
-        for n, row, col, (channel, depth, out_channel) in product(images, rows, cols, channels):
-            cells = {
-                "input": (n, row.in_index, col.in_index, channel),
-                "filters": (row.tap, col.tap, depth, out_channel),
-                "output": (n, row.out_index, col.out_index, out_channel),
-            }
-            yield Triple(row.in_padding or col.in_padding, cells)
+        for n, taps in product(images, product(*tables)):
+            in_padding = any(tap.in_padding for tap in taps)
+            in_indices, tap_indices = [tap.in_index for tap in taps], [tap.tap for tap in taps]
+            out_indices = [tap.out_index for tap in taps]
+            for channel, depth, out_channel in channels:
+                cells = {
+                    "input": (n, *in_indices, channel),
+                    "filters": (*tap_indices, depth, out_channel),
+                    "output": (n, *out_indices, out_channel),
+                }
+                yield Triple(in_padding, cells)
 
-    return len(images) * len(rows) * len(cols) * len(channels), go
+    return prod(map(len, (images, *tables, channels))), go
 
 
-# images, row, column, channels; a channel is (input channel, its depth in the filter, output channel)
-_Place = tuple[Sequence[int], int, int, list[tuple[int, int, int]]]
+# images, an index of each axis, channels; each is (input channel, its depth in the filter, output channel)
+_Place = tuple[Sequence[int], Sequence[int], list[tuple[int, int, int]]]
 
 
-def _at_input(g: Conv2DGeometry, cell: Cell) -> _Place:
+def _at_input(g: ConvGeometry, cell: Cell) -> _Place:
     """Return where the products of an input cell are."""
-    n, row, col, channel = cell
-    outs, (group, depth) = g.out_channels // g.groups, divmod(channel, g.filters_shape[2])
-    return [n], row, col, [(channel, depth, group * outs + o) for o in range(outs)]
+    n, *indices, channel = cell
+    outs, (group, depth) = g.out_channels // g.groups, divmod(channel, g.filters_shape[-2])
+    return [n], indices, [(channel, depth, group * outs + o) for o in range(outs)]
 
 
-def _at_filters(g: Conv2DGeometry, cell: Cell) -> _Place:
+def _at_filters(g: ConvGeometry, cell: Cell) -> _Place:
     """Return where the products of a filter cell are."""
-    row, col, depth, out_channel = cell
+    *taps, depth, out_channel = cell
     group = out_channel // (g.out_channels // g.groups)
-    return range(g.batch), row, col, [(group * g.filters_shape[2] + depth, depth, out_channel)]
+    return range(g.batch), taps, [(group * g.filters_shape[-2] + depth, depth, out_channel)]
 
 
-def _at_output(g: Conv2DGeometry, cell: Cell) -> _Place:
+def _at_output(g: ConvGeometry, cell: Cell) -> _Place:
     """Return where the products of an output cell are."""
-    n, row, col, out_channel = cell
-    depths, group = g.filters_shape[2], out_channel // (g.out_channels // g.groups)
-    return [n], row, col, [(group * depths + depth, depth, out_channel) for depth in range(depths)]
+    n, *indices, out_channel = cell
+    depths, group = g.filters_shape[-2], out_channel // (g.out_channels // g.groups)
+    return [n], indices, [(group * depths + depth, depth, out_channel) for depth in range(depths)]
 
 
 _AT = {"input": _at_input, "filters": _at_filters, "output": _at_output}
@@ -394,8 +398,8 @@ def overlap(axis: AxisGeometry, tap: int) -> tuple[slice, slice]:
     return slice(first, stop), slice(axis.in_index(first, tap), last + 1, axis.stride)
 
 
-def reached(geometry: Conv2DGeometry, role: str) -> np.ndarray:
-    """Return which rows and columns of an array some tap lands on; the other cells are sums of no products.
+def reached(geometry: ConvGeometry, role: str) -> np.ndarray:
+    """Return which places of an array some tap lands on; the other cells are sums of no products.
 
     Args:
         geometry: the geometry of the convolution.
@@ -410,12 +414,11 @@ def reached(geometry: Conv2DGeometry, role: str) -> np.ndarray:
     [True, False, True, False, True]
     """
     found = []
-    for axis in (geometry.rows, geometry.cols):
-        sizes = {"output": axis.out_size, "filters": axis.filter_size, "input": axis.in_size}
-        found.append(np.zeros(sizes[role], bool))
+    for axis in geometry.axes:
+        found.append(np.zeros(axis.size_of(role), bool))
         for tap in range(axis.filter_size):
             outs, ins = overlap(axis, tap)
             at = {"output": outs, "filters": slice(tap, tap + (outs.start < outs.stop)), "input": ins}
             found[-1][at[role]] = True
-    cells = found[0][:, None] & found[1]
+    cells = reduce(np.logical_and.outer, found)
     return cells[..., None, None] if role == "filters" else cells[..., None]

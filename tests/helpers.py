@@ -72,22 +72,22 @@ def only(backend, algorithm):
 
 
 @st.composite
-def problems(draw, max_size=7, max_filter=4, max_channels=3, algorithm=None):
+def problems(draw, max_size=7, max_filter=4, max_channels=3, algorithm=None, rank=2):
     """A random legal forward convolution: its shapes and arguments, such as ``algorithm`` can do."""
     name = None if algorithm is None else algorithm.name
     groups = draw(st.integers(1, 3)) if name not in ("winograd2", "winograd4", "col2im") else 1
     depth, outs = draw(st.integers(1, max_channels)), draw(st.integers(1, max_channels))
-    filter_size = [draw(st.integers(1, max_filter)) for _ in range(2)]
-    strides = tuple(draw(st.integers(1, 3)) for _ in range(2))
-    dilations = tuple(draw(st.integers(1, 3)) for _ in range(2))
+    filter_size = [draw(st.integers(1, max_filter)) for _ in range(rank)]
+    strides = tuple(draw(st.integers(1, 3)) for _ in range(rank))
+    dilations = tuple(draw(st.integers(1, 3)) for _ in range(rank))
     if name in ("winograd2", "winograd4"):
         filter_size, strides, dilations = [3, 3], (1, 1), (1, 1)
     if name == "depthwise":
         depth = 1
-    pads = tuple(tuple(draw(st.integers(-2, 4)) for _ in range(2)) for _ in range(2))
+    pads = tuple(tuple(draw(st.integers(-2, 4)) for _ in range(2)) for _ in range(rank))
     padding = draw(st.sampled_from(["SAME", "VALID", "SAME_LOWER", pads]))
     sizes = []
-    for axis in range(2):
+    for axis in range(rank):
         effective = (filter_size[axis] - 1) * dilations[axis] + 1
         smallest = 1
         if padding == "VALID":

@@ -9,13 +9,16 @@ A backend is a module with a tuple ``ALGORITHMS`` and three functions of canonic
 
 x is [batch, in_rows, in_cols, in_channels], w is [filter_rows, filter_cols, in_channels / groups,
 out_channels], and dy is [batch, out_rows, out_cols, out_channels]; the integers of ``geometry``, a
-`teachconv.Conv2DGeometry`, define the rest. Arrays may have any memory strides and are never empty; both
+`teachconv.ConvGeometry`, define the rest. Arrays may have any memory strides and are never empty; both
 have the result's dtype. They are the caller's: a backend must not write to them. ``algorithm`` is the name of
 one of ``ALGORITHMS`` that fits the call; None leaves the choice to the backend. ``precision`` is None,
 "strict", "fast", or "tf32" if an algorithm has that; ``activation`` is None or "relu". Each function returns
 a new array, or ``out``. conv2d_transpose *is* conv2d_backprop_input, and a depthwise convolution has
-groups = in_channels. A module with
-``TAKES_DEVICE_ARRAYS = True`` is also given CuPy arrays.
+groups = in_channels. A module with ``TAKES_DEVICE_ARRAYS = True`` is also given CuPy arrays.
+
+A module may have ``RANKS``, the numbers of spatial axes that its functions take, such as (1, 2, 3); without
+it they take 2. For rank 1 the axes are (cols,), for rank 3 (depth, rows, cols): ``geometry.axes`` has them,
+and x is [batch, *in_sizes, in_channels], w and dy likewise.
 
 A new backend is one file and one line in ``TABLE``; `teachconv.check_backend` runs the common cases on
 it before it has that line.
@@ -39,7 +42,7 @@ from ..argument_types import BackendName
 from ..arguments import Pair
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
 from ..errors import ArgumentError, BackendUnavailable, brief, suggestion
-from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab
+from ..geometry import AxisGeometry, ConvGeometry, axis_slab
 from ..kinds import KINDS, Kind, kind_of
 from ..memory import check_memory
 from ..taps import window
@@ -63,7 +66,7 @@ TABLE = {
 }
 
 
-def _nothing_refused(kind: Kind, geometry: Conv2DGeometry) -> str:
+def _nothing_refused(kind: Kind, geometry: ConvGeometry) -> str:
     """`Algorithm.refuses` of an algorithm that takes every convolution; a lambda could not be pickled."""
     return ""
 
@@ -108,7 +111,7 @@ class Algorithm:
     dtypes: tuple[str, ...] = FLOATS + INTEGERS
     precision: str = "strict"
     error: str = "direct"
-    refuses: Callable[[Kind, Conv2DGeometry], str] = _nothing_refused
+    refuses: Callable[[Kind, ConvGeometry], str] = _nothing_refused
     independent_of_extent: bool = False
     ranks: tuple[int, ...] | None = None
     why: str = ""
@@ -130,7 +133,7 @@ class Algorithm:
                     must = f"{name} of algorithm {brief(self.name)} must be of {', '.join(map(str, legal))}"
                     raise ArgumentError(f"{must}; got {brief(one)}{suggestion(one, map(str, legal))}")
 
-    def fits(self, kind: Kind, dtype: str, geometry: Conv2DGeometry) -> bool:
+    def fits(self, kind: Kind, dtype: str, geometry: ConvGeometry) -> bool:
         """Return whether the algorithm can compute this kind of call for this dtype and geometry.
 
         Args:
@@ -290,6 +293,11 @@ def is_own(module: ModuleType) -> bool:
     return module in _ready.values()
 
 
+def ranks_of(module: ModuleType) -> tuple[int, ...]:
+    """Return the numbers of spatial axes that a backend's functions take."""
+    return getattr(module, "RANKS", (2,))
+
+
 def load(module: str) -> Any:
     """Import a module that a backend needs for some calls only; the first time is a stage of its own.
 
@@ -314,7 +322,7 @@ def load(module: str) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
-def winograd_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
+def winograd_needs(kind: Kind, geometry: ConvGeometry) -> str:
     """Return what Winograd's 3 x 3 transforms need and a geometry lacks, or "": for `Algorithm.refuses`."""
     sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
     if sizes == ((3, 3), (1, 1), (1, 1), 1):
@@ -360,13 +368,13 @@ class Block(NamedTuple):
         outputs: its place, an index into the output.
     """
 
-    geometry: Conv2DGeometry
+    geometry: ConvGeometry
     inputs: tuple[slice, ...]
     outputs: tuple[slice, ...]
 
 
-def blocks(geometry: Conv2DGeometry, places: int) -> Iterator[Block]:
-    """Cut the outputs into blocks: whole images, or some rows of one, or a part of a row.
+def blocks(geometry: ConvGeometry, places: int) -> Iterator[Block]:
+    """Cut the outputs into blocks: whole images, or some rows of one, or a part of a row; so for any rank.
 
     One product over all of a large call would need memory for all its patches, and Python would answer
     Ctrl-C only when it has ended.
@@ -378,9 +386,10 @@ def blocks(geometry: Conv2DGeometry, places: int) -> Iterator[Block]:
     Yields:
         The blocks in the order of the output.
     """
-    sizes = geometry.batch, geometry.rows.out_size, geometry.cols.out_size
+    sizes = geometry.batch, *(axis.out_size for axis in geometry.axes)
     if prod(sizes) <= places:
-        yield Block(geometry, (slice(None),) * 3, (slice(None),) * 3)
+        everything = (slice(None),) * len(sizes)
+        yield Block(geometry, everything, everything)
         return
     room, steps = max(1, places), []
     for size in reversed(sizes):
@@ -390,12 +399,11 @@ def blocks(geometry: Conv2DGeometry, places: int) -> Iterator[Block]:
         [(first, min(first + step, size)) for first in range(0, size, step)]
         for size, step in zip(sizes, reversed(steps), strict=True)
     )
-    for images, row_part, col_part in product(*parts):
-        rows, row_read = _part(geometry.rows, row_part)
-        cols, col_read = _part(geometry.cols, col_part)
-        part = replace(geometry, batch=images[1] - images[0], axes=(rows, cols))
-        inputs, outputs = (images, row_read, col_read), (images, row_part, col_part)
-        yield Block(part, tuple(starmap(slice, inputs)), tuple(starmap(slice, outputs)))
+    for images, *outputs in product(*parts):
+        found = [_part(axis, part) for axis, part in zip(geometry.axes, outputs, strict=True)]
+        axes, inputs = zip(*found, strict=True)
+        part = replace(geometry, batch=images[1] - images[0], axes=axes)
+        yield Block(part, tuple(starmap(slice, (images, *inputs))), tuple(starmap(slice, (images, *outputs))))
 
 
 def _part(axis: AxisGeometry, part: Pair) -> tuple[AxisGeometry, Pair]:
@@ -404,11 +412,11 @@ def _part(axis: AxisGeometry, part: Pair) -> tuple[AxisGeometry, Pair]:
     return (axis, (0, axis.in_size)) if whole else axis_slab(axis, "output", part)
 
 
-def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+def pad(x: np.ndarray, geometry: ConvGeometry) -> np.ndarray:
     """Return the part of the zero-extended images that the taps read; negative padding crops.
 
     Args:
-        x: [batch, in_rows, in_cols, in_channels].
+        x: [batch, *in_sizes, in_channels].
         geometry: the geometry.
 
     Returns:
@@ -418,14 +426,15 @@ def pad(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
     Raises:
         MemoryError: if they do not fit into memory.
     """
-    rows, cols = window(geometry.rows), window(geometry.cols)
-    if rows.inside == slice(0, rows.size) and cols.inside == slice(0, cols.size):
-        return x[:, rows.source, cols.source]
-    shape = (len(x), rows.size, cols.size, x.shape[3])
+    windows = [window(axis) for axis in geometry.axes]
+    images = x[:, *(axis.source for axis in windows)]
+    if all(axis.inside == slice(0, axis.size) for axis in windows):
+        return images
+    shape = (len(x), *(axis.size for axis in windows), x.shape[-1])
     check_memory(shape, x.dtype, "the padded input")
     padded = np.zeros(shape, x.dtype)
     # mark: padding of numpy.im2col/y numpy.im2col/dw scipy.direct/y scipy.direct/dw scipy.fft/y scipy.fft/dw
-    padded[:, rows.inside, cols.inside] = x[:, rows.source, cols.source]
+    padded[:, *(axis.inside for axis in windows)] = images
     return padded
 
 

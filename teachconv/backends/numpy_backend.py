@@ -7,7 +7,7 @@ patch, right-multiply the filter matrix and the image patch vector. Each step is
 gradients are the transposes of the same steps; the transpose of extracting patches is adding them back, which
 is called col2im. Both matrices have a leading axis of length ``groups``.
 
-A tap is one position of the filter, here a pair (tap row, tap column).
+A tap is one position of the filter, here (tap row, tap column), or one index for each axis of another rank.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .. import record
-from ..geometry import Conv2DGeometry
+from ..geometry import ConvGeometry
 from ..memory import check_memory
 from ..taps import overlap, window
 from . import QUIET, Algorithm, Block, blocks, finish, pad, to_accumulator, zeros
@@ -38,6 +38,7 @@ ALGORITHMS = (
     ),
 )
 
+RANKS = (1, 2, 3)
 _BLOCK_BYTES = 64 << 20  # the most memory for the patches of one block
 # The most multiply-adds of one product, which Ctrl-C does not interrupt: half a second of BLAS at 4 billion a
 # second, and of NumPy's own loops, which integers need, at 60 million (large filters, outside the caches).
@@ -48,7 +49,7 @@ _BLOCK_MACS = {"f": 2 << 30, "u": 32 << 20}
 def conv2d(
     x: np.ndarray,
     w: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -78,7 +79,7 @@ def conv2d(
 def conv2d_backprop_input(
     dy: np.ndarray,
     w: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -107,7 +108,7 @@ def conv2d_backprop_input(
 def conv2d_backprop_filter(
     x: np.ndarray,
     dy: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -135,29 +136,32 @@ def conv2d_backprop_filter(
 # ---------------------------------------------------------------------------------------------
 
 
-def flatten_filter(w: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
-    """Step 1: return the filter as [groups, filter_rows * filter_cols * in_channels, output_channels]."""
+def flatten_filter(w: np.ndarray, geometry: ConvGeometry) -> np.ndarray:
+    """Step 1: return the filter as [groups, taps * in_channels, output_channels]."""
     with record.stage("flatten filter") as stage:
-        matrix = _split_filter(w.reshape(-1, w.shape[3]), geometry)
+        matrix = _split_filter(w.reshape(-1, w.shape[-1]), geometry)
         stage.arrays(filter_matrix=matrix)
     return matrix
 
 
-def extract_patches(x: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
-    """Step 2: return the patch of each output, as [groups, batch * out_rows * out_cols, taps * in_channels].
+def extract_patches(x: np.ndarray, geometry: ConvGeometry) -> np.ndarray:
+    """Step 2: return the patch of each output, as [groups, batch * outputs, taps * in_channels].
 
-    The patches are first a view of the padded image. The matrix product needs a copy in memory, which is
-    filter_rows * filter_cols times as large as the image at stride 1.
+    The patches are first a view of the padded image. The matrix product needs a copy in memory, which at
+    stride 1 is as many times as large as the image as there are taps.
     """
     with record.stage("extract patches") as stage:
-        rows, cols, groups = geometry.rows, geometry.cols, geometry.groups
-        padded = pad(x, geometry)  # [batch, window_rows, window_cols, in_channels]
-        view = sliding_window_view(padded, (rows.effective_filter, cols.effective_filter), axis=(1, 2))
-        # mark: stride dilation of im2col/y im2col/dw
-        view = view[:, :: rows.stride, :: cols.stride, :, :: rows.dilation, :: cols.dilation]
-        view = view.reshape(*view.shape[:3], groups, -1, *view.shape[4:])
-        view = view.transpose(3, 0, 1, 2, 5, 6, 4)  # groups, batch, rows, cols, tap, tap, channels
-        patches = view.reshape(groups, prod(view.shape[1:4]), prod(view.shape[4:]))
+        axes, rank, groups = geometry.axes, geometry.rank, geometry.groups
+        padded = pad(x, geometry)  # [batch, *window_sizes, in_channels]
+        lengths = tuple(axis.effective_filter for axis in axes)
+        view = sliding_window_view(padded, lengths, axis=tuple(range(1, rank + 1)))
+        strides = [slice(None, None, axis.stride) for axis in axes]
+        dilations = [slice(None, None, axis.dilation) for axis in axes]
+        view = view[:, *strides, :, *dilations]  # mark: stride dilation of im2col/y im2col/dw
+        view = view.reshape(*view.shape[: rank + 1], groups, -1, *view.shape[rank + 2 :])
+        # groups, batch, *outputs, *taps, channels
+        view = view.transpose(rank + 1, *range(rank + 1), *range(rank + 3, 2 * rank + 3), rank + 2)
+        patches = view.reshape(groups, prod(view.shape[1 : rank + 2]), prod(view.shape[rank + 2 :]))
         stage.arrays(padded=padded, patches=patches)
     return patches
 
@@ -170,23 +174,28 @@ def _multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return product
 
 
-def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: Conv2DGeometry) -> None:
+def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: ConvGeometry) -> None:
     """Add every patch back to where it was taken from: col2im, the transpose of `extract_patches`."""
     with record.stage("add patches") as stage:
-        rows, cols = geometry.rows, geometry.cols
-        row_window, col_window = window(rows), window(cols)
-        padded_shape = (len(dx), row_window.size, col_window.size, dx.shape[3])
+        axes, rank, windows = geometry.axes, geometry.rank, [window(axis) for axis in geometry.axes]
+        padded_shape = (len(dx), *(axis.size for axis in windows), dx.shape[-1])
         check_memory(padded_shape, dx.dtype, "the padded result")
         padded = np.zeros(padded_shape, dx.dtype)
-        shape = (geometry.groups, len(dx), rows.out_size, cols.out_size, *geometry.filters_shape[:3])
-        patches = patches.reshape(shape).transpose(4, 5, 1, 2, 3, 0, 6)  # tap, tap, batch, rows, cols, ..
-        for tap_row, tap_col in np.ndindex(patches.shape[:2]):
-            row, col = tap_row * rows.dilation, tap_col * cols.dilation  # mark: dilation of im2col/dx
-            target = padded[:, row :: rows.stride, col :: cols.stride]  # mark: stride of im2col/dx
-            target = target[:, : rows.out_size, : cols.out_size]
-            target += patches[tap_row, tap_col].reshape(target.shape)
-        # mark: padding of im2col/dx
-        dx[:, row_window.source, col_window.source] += padded[:, row_window.inside, col_window.inside]
+        out_sizes = (axis.out_size for axis in axes)
+        patches = patches.reshape(geometry.groups, len(dx), *out_sizes, *geometry.filters_shape[:-1])
+        # *taps, batch, *outputs, groups, channels
+        patches = patches.transpose(*range(rank + 2, 2 * rank + 2), *range(1, rank + 2), 0, -1)
+        for tap in np.ndindex(patches.shape[:rank]):
+            # mark: dilation of im2col/dx
+            firsts = [index * axis.dilation for index, axis in zip(tap, axes, strict=True)]
+            # mark: stride of im2col/dx
+            places = [
+                slice(n, n + a.out_size * a.stride, a.stride) for n, a in zip(firsts, axes, strict=True)
+            ]
+            target = padded[:, *places]
+            target += patches[tap].reshape(target.shape)
+        inside, source = (axis.inside for axis in windows), (axis.source for axis in windows)
+        dx[:, *source] += padded[:, *inside]  # mark: padding of im2col/dx
         stage.arrays(patches=patches, padded=padded)
 
 
@@ -196,7 +205,7 @@ def add_patches(patches: np.ndarray, dx: np.ndarray, geometry: Conv2DGeometry) -
 
 
 def _to_groups(cells: np.ndarray, groups: int) -> np.ndarray:
-    """Return [batch, rows, cols, channels] as [groups, batch * rows * cols, channels / groups]."""
+    """Return [batch, *sizes, channels] as [groups, batch * sizes, channels / groups]."""
     *places, channels = cells.shape
     return cells.reshape(prod(places), groups, channels // groups).swapaxes(0, 1)
 
@@ -206,32 +215,32 @@ def _from_groups(cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return cells.swapaxes(0, 1).reshape(shape)
 
 
-def _split_filter(matrix: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+def _split_filter(matrix: np.ndarray, geometry: ConvGeometry) -> np.ndarray:
     """Return [taps * in_channels / groups, out_channels] as [groups, .., out_channels / groups]."""
     return matrix.reshape(len(matrix), geometry.groups, -1).swapaxes(0, 1)
 
 
-def _patch_blocks(geometry: Conv2DGeometry, dtype: np.dtype) -> Iterator[Block]:
+def _patch_blocks(geometry: ConvGeometry, dtype: np.dtype) -> Iterator[Block]:
     """Yield blocks whose patches, and the products with them, are not too large."""
-    taps = prod(geometry.filters_shape[:2])
+    taps = prod(geometry.filters_shape[:-2])
     return _blocks(geometry, dtype, taps * geometry.in_channels, prod(geometry.filters_shape))
 
 
-def _blocks(geometry: Conv2DGeometry, dtype: np.dtype, numbers: int, macs: int) -> Iterator[Block]:
+def _blocks(geometry: ConvGeometry, dtype: np.dtype, numbers: int, macs: int) -> Iterator[Block]:
     """Yield blocks of at most `_BLOCK_BYTES` and `_BLOCK_MACS`, given what one place of the output takes."""
     return blocks(geometry, min(_BLOCK_BYTES // (numbers * dtype.itemsize), _BLOCK_MACS[dtype.kind] // macs))
 
 
 def _each_tap(
-    geometry: Conv2DGeometry, dtype: np.dtype
+    geometry: ConvGeometry, dtype: np.dtype
 ) -> Iterator[tuple[Block, tuple[int, ...], tuple, tuple]]:
     """Yield each block and tap, with the inputs of the block that it reads and the outputs that it feeds."""
     channels = geometry.in_channels + geometry.out_channels
-    for block in _blocks(geometry, dtype, channels, prod(geometry.filters_shape[2:])):
-        for tap in np.ndindex(geometry.filters_shape[:2]):
-            out_rows, in_rows = overlap(block.geometry.rows, tap[0])
-            out_cols, in_cols = overlap(block.geometry.cols, tap[1])
-            yield block, tap, (slice(None), in_rows, in_cols), (slice(None), out_rows, out_cols)
+    for block in _blocks(geometry, dtype, channels, prod(geometry.filters_shape[-2:])):
+        for tap in np.ndindex(geometry.filters_shape[:-2]):
+            slices = (overlap(axis, index) for axis, index in zip(block.geometry.axes, tap, strict=True))
+            outputs, inputs = zip(*slices, strict=True)
+            yield block, tap, (slice(None), *inputs), (slice(None), *outputs)
 
 
 def _add(target: np.ndarray, where: tuple, product: np.ndarray) -> None:
@@ -239,13 +248,13 @@ def _add(target: np.ndarray, where: tuple, product: np.ndarray) -> None:
     target[where] += _from_groups(product, target[where].shape)
 
 
-def _mostly_padding(geometry: Conv2DGeometry) -> bool:
+def _mostly_padding(geometry: ConvGeometry) -> bool:
     """Whether a large dilation or padding makes the padded image many times as large as the image."""
-    rows, cols = geometry.rows, geometry.cols
-    return window(rows).size * window(cols).size > 16 * max(rows.in_size * cols.in_size, 1 << 16)
+    padded, image = prod(window(axis).size for axis in geometry.axes), geometry.input_shape[1:-1]
+    return padded > 16 * max(prod(image), 1 << 16)
 
 
-def _choose(algorithm: str | None, factor: np.ndarray, geometry: Conv2DGeometry) -> str:
+def _choose(algorithm: str | None, factor: np.ndarray, geometry: ConvGeometry) -> str:
     """Return im2col; taps if it would multiply padding zeros by infinity or NaN, or little but padding."""
     with record.stage("choose algorithm") as stage:
         chosen = algorithm or ("taps" if _mostly_padding(geometry) else "im2col")

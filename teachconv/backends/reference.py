@@ -23,10 +23,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .. import progress, record, taps
+from .. import progress, record
 from ..dtypes import float_format, is_integer, to_dtype, wrap
-from ..geometry import Conv2DGeometry
+from ..geometry import ConvGeometry
 from ..memory import check_bytes
+from ..taps import Reach, by_taps, gather, overlap, scatter
 from . import QUIET, Algorithm, finish
 
 ALGORITHMS = (
@@ -45,96 +46,99 @@ ALGORITHMS = (
     ),
 )
 
+RANKS = (1, 2, 3)
 Shape: TypeAlias = tuple[int, ...]
 Terms: TypeAlias = list[Any]  # Python numbers
 
 
-def conv2d_loops(x: np.ndarray, w: np.ndarray, g: Conv2DGeometry, bias: Sequence[Terms]) -> np.ndarray:
-    """Gather: y[n, out_row, out_col, o] is the sum of x[n, in_row, in_col, i] * w[tap_row, tap_col, i, o].
+def conv2d_loops(x: np.ndarray, w: np.ndarray, g: ConvGeometry, bias: Sequence[Terms]) -> np.ndarray:
+    """Gather: y[n, *out_indices, o] is the sum of x[n, *in_indices, i] * w[*taps, i, o].
+
+    There is one index for each axis: (row, column), or one more or fewer for another rank.
 
     Args:
-        x: [batch, in_rows, in_cols, in_channels].
-        w: [filter_rows, filter_cols, in_channels / groups, out_channels].
+        x: [batch, *in_sizes, in_channels].
+        w: [*filter_sizes, in_channels / groups, out_channels].
         g: the geometry of the convolution.
         bias: for each out channel a list of one number or none, which are terms of its sums.
 
     Returns:
-        y, [batch, out_rows, out_cols, out_channels].
+        y, [batch, *out_sizes, out_channels].
     """
-    rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
+    depth, outs = g.filters_shape[-2], g.out_channels // g.groups
     y, x, w = np.empty(g.output_shape, x.dtype), _exact_numbers(x), _exact_numbers(w)
-    for n, out_row, out_col, o in _every_cell(g.output_shape):
-        terms = list(bias[o])  # mark: kernel of loops/y
-        for tap_row, tap_col, i in _every_cell(g.filters_shape[:3]):
-            # mark: stride dilation of loops/y
-            in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
-            in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
-            # mark: padding of loops/y
-            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing
+    for n, *out_indices, o in _every_cell(g.output_shape):
+        terms = list(bias[o])
+        for *taps, i in _every_cell(g.filters_shape[:-1]):
+            in_indices = [
+                out_index * axis.stride - axis.pad_before + tap * axis.dilation
+                for axis, out_index, tap in zip(g.axes, out_indices, taps, strict=True)
+            ]
+            # a tap in the padding contributes nothing
+            if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):
                 in_channel = o // outs * depth + i  # o // outs: the group
-                # mark: multiply-add of loops/y
-                terms.append(x[n, in_row, in_col, in_channel] * w[tap_row, tap_col, i, o])
-        y[n, out_row, out_col, o] = round_sum(terms, y.dtype)
+                terms.append(x[n, *in_indices, in_channel] * w[*taps, i, o])
+        y[n, *out_indices, o] = round_sum(terms, y.dtype)
     return y
 
 
 def conv2d_backprop_input_loops(
-    dy: np.ndarray, w: np.ndarray, g: Conv2DGeometry, bias: Sequence[Terms]
+    dy: np.ndarray, w: np.ndarray, g: ConvGeometry, bias: Sequence[Terms]
 ) -> np.ndarray:
-    """Scatter along the same taps: each dy[n, out_row, out_col, o] * w[..., i, o] goes to one cell of dx.
+    """Scatter along the same taps: each dy[n, *out_indices, o] * w[..., i, o] goes to one cell of dx.
 
     This is conv2d_transpose. The terms of each cell are listed first, so that their sum is rounded once.
 
     Args:
-        dy: [batch, out_rows, out_cols, out_channels].
-        w: [filter_rows, filter_cols, in_channels / groups, out_channels].
+        dy: [batch, *out_sizes, out_channels].
+        w: [*filter_sizes, in_channels / groups, out_channels].
         g: the geometry of the forward convolution.
         bias: for each in channel a list of one number or none, which are terms of its sums.
 
     Returns:
-        dx, [batch, in_rows, in_cols, in_channels].
+        dx, [batch, *in_sizes, in_channels].
     """
-    rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
+    depth, outs = g.filters_shape[-2], g.out_channels // g.groups
     dx, dy, w = np.empty(g.input_shape, dy.dtype), _exact_numbers(dy), _exact_numbers(w)
-    terms = {index: list(bias[index[3]]) for index in _every_cell(g.input_shape)}
-    for n, out_row, out_col, o in _every_cell(g.output_shape):
-        for tap_row, tap_col, i in _every_cell(g.filters_shape[:3]):
-            # mark: stride dilation of loops/dx
-            in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
-            in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
-            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # mark: padding of loops/dx
-                cell = n, in_row, in_col, o // outs * depth + i
-                # mark: multiply-add of loops/dx
-                terms[cell].append(dy[n, out_row, out_col, o] * w[tap_row, tap_col, i, o])
-    for index in terms:  # mark: kernel of loops/dx
-        dx[index] = round_sum(terms[index], dx.dtype)
+    terms = {cell: list(bias[cell[-1]]) for cell in _every_cell(g.input_shape)}
+    for n, *out_indices, o in _every_cell(g.output_shape):
+        for *taps, i in _every_cell(g.filters_shape[:-1]):
+            in_indices = [
+                out_index * axis.stride - axis.pad_before + tap * axis.dilation
+                for axis, out_index, tap in zip(g.axes, out_indices, taps, strict=True)
+            ]
+            if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):
+                in_channel = o // outs * depth + i
+                terms[n, *in_indices, in_channel].append(dy[n, *out_indices, o] * w[*taps, i, o])
+    for cell in terms:
+        dx[cell] = round_sum(terms[cell], dx.dtype)
     return dx
 
 
-def conv2d_backprop_filter_loops(x: np.ndarray, dy: np.ndarray, g: Conv2DGeometry) -> np.ndarray:
-    """Sum over the same taps: dw[tap_row, tap_col, i, o] is the sum of x[n, in_row, in_col, i] * dy[..., o].
+def conv2d_backprop_filter_loops(x: np.ndarray, dy: np.ndarray, g: ConvGeometry) -> np.ndarray:
+    """Sum over the same taps: dw[*taps, i, o] is the sum of x[n, *in_indices, i] * dy[n, *out_indices, o].
 
     Args:
-        x: [batch, in_rows, in_cols, in_channels].
-        dy: [batch, out_rows, out_cols, out_channels].
+        x: [batch, *in_sizes, in_channels].
+        dy: [batch, *out_sizes, out_channels].
         g: the geometry of the forward convolution.
 
     Returns:
-        dw, [filter_rows, filter_cols, in_channels / groups, out_channels].
+        dw, [*filter_sizes, in_channels / groups, out_channels].
     """
-    rows, cols, depth, outs = g.rows, g.cols, g.filters_shape[2], g.out_channels // g.groups
+    depth, outs = g.filters_shape[-2], g.out_channels // g.groups
     dw, x, dy = np.empty(g.filters_shape, x.dtype), _exact_numbers(x), _exact_numbers(dy)
-    for tap_row, tap_col, i, o in _every_cell(g.filters_shape):
-        terms = []  # mark: kernel of loops/dw
-        for n, out_row, out_col in _every_cell(g.output_shape[:3]):
-            # mark: stride dilation of loops/dw
-            in_row = out_row * rows.stride - rows.pad_before + tap_row * rows.dilation
-            in_col = out_col * cols.stride - cols.pad_before + tap_col * cols.dilation
-            if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # mark: padding of loops/dw
+    for *taps, i, o in _every_cell(g.filters_shape):
+        terms = []
+        for n, *out_indices in _every_cell(g.output_shape[:-1]):
+            in_indices = [
+                out_index * axis.stride - axis.pad_before + tap * axis.dilation
+                for axis, out_index, tap in zip(g.axes, out_indices, taps, strict=True)
+            ]
+            if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):
                 in_channel = o // outs * depth + i
-                # mark: multiply-add of loops/dw
-                terms.append(x[n, in_row, in_col, in_channel] * dy[n, out_row, out_col, o])
-        dw[tap_row, tap_col, i, o] = round_sum(terms, dw.dtype)
+                terms.append(x[n, *in_indices, in_channel] * dy[n, *out_indices, o])
+        dw[*taps, i, o] = round_sum(terms, dw.dtype)
     return dw
 
 
@@ -143,10 +147,47 @@ def _every_cell(shape: Sequence[int]) -> Iterator[Shape]:
     return product(*map(range, shape))
 
 
+# What lines of this file do, in the words of inspection/marks.py: {line: {function: mark}}
+MARKS = {
+    "terms = list(bias[o])": {"conv2d_loops": "kernel of loops/y"},
+    "for cell in terms:": {"conv2d_backprop_input_loops": "kernel of loops/dx"},
+    "terms = []": {"conv2d_backprop_filter_loops": "kernel of loops/dw"},
+    "out_index * axis.stride - axis.pad_before + tap * axis.dilation": {
+        "conv2d_loops": "stride dilation of loops/y",
+        "conv2d_backprop_input_loops": "stride dilation of loops/dx",
+        "conv2d_backprop_filter_loops": "stride dilation of loops/dw",
+    },
+    "if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):": {
+        "conv2d_loops": "padding of loops/y",
+        "conv2d_backprop_input_loops": "padding of loops/dx",
+        "conv2d_backprop_filter_loops": "padding of loops/dw",
+    },
+    "terms.append(x[n, *in_indices, in_channel] * w[*taps, i, o])": {
+        "conv2d_loops": "multiply-add of loops/y",
+    },
+    "terms[n, *in_indices, in_channel].append(dy[n, *out_indices, o] * w[*taps, i, o])": {
+        "conv2d_backprop_input_loops": "multiply-add of loops/dx",
+    },
+    "terms.append(x[n, *in_indices, in_channel] * dy[n, *out_indices, o])": {
+        "conv2d_backprop_filter_loops": "multiply-add of loops/dw",
+    },
+    'if algorithm == "loops":': {
+        "conv2d": "choice of loops/y direct/y",
+        "conv2d_backprop_input": "choice of loops/dx direct/dx",
+        "conv2d_backprop_filter": "choice of loops/dw direct/dw",
+    },
+    "patches = np.moveaxis(images[:, :, *where], 0, 1 + rank)": {"_patches": "kernel of direct/y direct/dx"},
+    "slices = (overlap(axis, tap) for axis, tap in zip(g.axes, taps, strict=True))": {
+        "_overlaps": "kernel of direct/dw",
+    },
+    "products = starmap(partial(map, mul), product(lefts, rights))": {"_sums": "multiply-add of direct"},
+}
+
+
 def conv2d(
     x: np.ndarray,
     w: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -160,10 +201,10 @@ def conv2d(
     with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", x.dtype)
-        if algorithm == "loops":  # mark: choice of loops/y direct/y
+        if algorithm == "loops":
             y = conv2d_loops(x, w, geometry, extra)
         else:
-            patches = partial(_patches, rows=taps.gather(geometry.rows), cols=taps.gather(geometry.cols))
+            patches = partial(_patches, tables=[gather(axis) for axis in geometry.axes])
             y = _exact_sums(patches, x, _by_group(w, geometry), geometry.output_shape, extra)
     return finish(y, y.dtype, None, activation, out)
 
@@ -171,7 +212,7 @@ def conv2d(
 def conv2d_backprop_input(
     dy: np.ndarray,
     w: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -185,10 +226,10 @@ def conv2d_backprop_input(
     with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", dy.dtype)
-        if algorithm == "loops":  # mark: choice of loops/dx direct/dx
+        if algorithm == "loops":
             dx = conv2d_backprop_input_loops(dy, w, geometry, extra)
         else:
-            patches = partial(_patches, rows=taps.scatter(geometry.rows), cols=taps.scatter(geometry.cols))
+            patches = partial(_patches, tables=[scatter(axis) for axis in geometry.axes])
             filters = _by_group(w, geometry).swapaxes(-1, -2)  # sums run over out channels
             dx = _exact_sums(patches, dy, filters, geometry.input_shape, extra)
     return finish(dx, dx.dtype, None, activation, out)
@@ -197,7 +238,7 @@ def conv2d_backprop_input(
 def conv2d_backprop_filter(
     x: np.ndarray,
     dy: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -208,7 +249,7 @@ def conv2d_backprop_filter(
     with _shown(geometry), record.stage("taps") as stage:
         stage.know(algorithm=algorithm or "direct")
         stage.say("every filter cell: images x out_backprop, rounded once to {}", x.dtype)
-        if algorithm == "loops":  # mark: choice of loops/dw direct/dw
+        if algorithm == "loops":
             dw = conv2d_backprop_filter_loops(x, dy, geometry)
         else:
             no_bias = _bias_terms(None, geometry.out_channels)
@@ -225,7 +266,7 @@ def _check_room(first: np.ndarray, second: np.ndarray, shape: Shape, terms: int 
     check_bytes(nbytes, f"the reference, which computes in Python's numbers, for a result of {list(shape)}")
 
 
-def _shown(geometry: Conv2DGeometry) -> AbstractContextManager[None]:
+def _shown(geometry: ConvGeometry) -> AbstractContextManager[None]:
     """Show how far a call is that takes long; a small one pays nothing for it."""
     return progress.during("the reference") if geometry.macs > _LONG else nullcontext()
 
@@ -256,48 +297,52 @@ _STEP = 4 << 20  # terms that are summed in one go, a fifth of a second; in betw
 _LONG = 16 << 20  # multiply-adds of a call that says how far it is: about a second
 
 
-def _by_group(w: np.ndarray, g: Conv2DGeometry) -> np.ndarray:
-    """Return filters as [groups, filter_rows, filter_cols, in_channels / groups, out_channels / groups]."""
+def _by_group(w: np.ndarray, g: ConvGeometry) -> np.ndarray:
+    """Return filters as [groups, *filter_sizes, in_channels / groups, out_channels / groups]."""
     return np.stack(np.split(w, g.groups, axis=-1))
 
 
 def _patches(
-    images: np.ndarray, filters: np.ndarray, *, rows: Sequence[taps.Reach], cols: Sequence[taps.Reach]
+    images: np.ndarray, filters: np.ndarray, *, tables: Sequence[Sequence[Reach]]
 ) -> Iterator[Block]:
     """Yield the cells that meet the same taps together: patches of the images, and the filters' taps.
 
-    ``images`` is [parts, batch, rows, cols, channels], ``filters`` [parts, groups, filter_rows, filter_cols,
-    summed channels, channels of the result]; parts is 1 or 4, see `_halves`.
+    ``images`` is [parts, batch, *sizes, channels], ``filters`` [parts, groups, *filter_sizes, summed
+    channels, channels of the result]; parts is 1 or 4, see `_halves`. ``tables`` has the taps of each axis.
     """
-    _, groups, filter_rows, filter_cols, depth, outs = filters.shape
-    one_place = images[:, :, 0, 0].size * filter_rows * filter_cols
-    most_cols = max(1, LARGEST_BLOCK // one_place)
-    most_rows = max(1, most_cols // len(cols))
-    for row, col in product(taps.by_taps(rows, most_rows), taps.by_taps(cols, most_cols)):
-        # mark: kernel of direct/y direct/dx
-        patches = images[:, :, row.indices[:, None, :, None], col.indices[:, None, :]]
-        patches = np.moveaxis(patches, 0, 3)  # [batch, rows, cols, parts, tap rows, tap cols, channels]
+    rank, (groups, *filter_sizes, depth, outs) = len(tables), filters.shape[1:]
+    one_place = prod(images.shape[:2]) * images.shape[-1] * prod(filter_sizes)
+    room, found = LARGEST_BLOCK // one_place, []
+    for table in reversed(tables):
+        found.append(by_taps(table, max(1, room)))
+        room //= len(table)
+    for same in product(*reversed(found)):  # for each axis some indices that have the same taps
+        where: list[Any] = [  # [*cells, *taps]
+            np.expand_dims(one.indices, [n for n in range(2 * rank) if n % rank != axis])
+            for axis, one in enumerate(same)
+        ]
+        patches = np.moveaxis(images[:, :, *where], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]
         for k in range(groups):
             left = patches[..., k * depth : (k + 1) * depth]
-            right = np.moveaxis(filters[:, k, row.taps[:, None], col.taps], -1, 0)
-            cells = np.s_[:, row.cells[:, None], col.cells, k * outs : (k + 1) * outs]
-            yield Block(cells, left.reshape(*left.shape[:3], -1), right.reshape(outs, -1))
+            right = np.moveaxis(filters[:, k, *np.ix_(*(one.taps for one in same))], -1, 0)
+            cells = slice(None), *np.ix_(*(one.cells for one in same)), slice(k * outs, (k + 1) * outs)
+            yield Block(cells, left.reshape(*left.shape[: 1 + rank], -1), right.reshape(outs, -1))
 
 
-def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: Conv2DGeometry) -> Iterator[Block]:
+def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: ConvGeometry) -> Iterator[Block]:
     """Yield the cells of the filter, tap by tap: the inputs that the tap meets, and the outputs it feeds.
 
-    ``x`` and ``dy`` are [parts, batch, rows, cols, channels].
+    ``x`` and ``dy`` are [parts, batch, *sizes, channels].
     """
-    depth, outs = g.filters_shape[2], g.out_channels // g.groups
-    for tap_row, tap_col in _every_cell(g.filters_shape[:2]):
-        out_rows, in_rows = taps.overlap(g.rows, tap_row)  # mark: kernel of direct/dw
-        out_cols, in_cols = taps.overlap(g.cols, tap_col)
+    depth, outs = g.filters_shape[-2], g.out_channels // g.groups
+    for taps in _every_cell(g.filters_shape[:-2]):
+        slices = (overlap(axis, tap) for axis, tap in zip(g.axes, taps, strict=True))
+        fed, met = zip(*slices, strict=True)
         for k in range(g.groups):
             ins, channels = slice(k * depth, (k + 1) * depth), slice(k * outs, (k + 1) * outs)
-            left = np.moveaxis(x[:, :, in_rows, in_cols, ins], -1, 0).reshape(depth, -1)
-            right = np.moveaxis(dy[:, :, out_rows, out_cols, channels], -1, 0).reshape(outs, -1)
-            yield Block(np.s_[tap_row, tap_col, :, channels], left, right)
+            left = np.moveaxis(x[:, :, *met, ins], -1, 0).reshape(depth, -1)
+            right = np.moveaxis(dy[:, :, *fed, channels], -1, 0).reshape(outs, -1)
+            yield Block((*taps, slice(None), channels), left, right)
 
 
 def _exact_sums(
@@ -344,7 +389,7 @@ def _sums(
 ) -> np.ndarray:
     """Return the sums of a block, of shape ``result[block.cells]``, and tell how many more there are."""
     lefts, rights = _factors(block, bias)
-    products = starmap(partial(map, mul), product(lefts, rights))  # mark: multiply-add of direct
+    products = starmap(partial(map, mul), product(lefts, rights))
     sums = np.empty(len(lefts) * len(rights), object if add is sum else np.float64)
     step = max(1, _STEP // max(1, len(rights[0])))
     for part in (sums[first : first + step] for first in range(0, len(sums), step)):

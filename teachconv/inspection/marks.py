@@ -1,4 +1,4 @@
-"""Reads the marks in the sources: comments that say which line applies the stride, the padding and so on.
+"""Reads the marks of the sources, which say what line applies the stride, the padding and so on.
 
 A mark is a comment at the end of a line, or on a line of its own before it::
 
@@ -10,19 +10,24 @@ dw) where the lines differ. In a file that backends share, the backend's name st
 and ``by`` the library, or the other algorithm, that does the work from there. Besides "stride", "dilation",
 "padding" and "multiply-add" a line can be in the "kernel" that the backend enters, be the "choice" of the
 algorithm or the "fallback" to another one, or be an algorithm's "own", which no other runs.
-tests/inspection/test_marks.py and test_compiled_marks.py run every marked line.
+
+A Python file may have a table instead, so that its code is free of them: ``MARKS``, which gives for the text
+of a line, without a comment behind it, the functions that have it, each with what would stand after "mark:".
+tests/inspection/test_find_source.py and test_compiled_marks.py run every marked line.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from ..backends import TABLE
+from ..errors import brief
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 
 __all__ = ["APPLIED", "Mark", "find", "function_at", "place", "read"]
@@ -115,13 +120,7 @@ def read() -> tuple[Mark, ...]:
 
 def _marks_of(backend: str, path: Path) -> Iterator[Mark]:
     lines = _lines(str(path))
-    for number, line in enumerate(lines, 1):
-        tag = _TAG.search(line)
-        if tag is None:
-            continue
-        code = number
-        while not _code(lines[code - 1]):  # the mark has a line of its own: it is for the next one
-            code += 1
+    for number, tag in sorted([*_comments(lines), *_table(path, lines)], key=lambda found: found[0]):
         for owner in tag["owners"].split():
             name, _, result = owner.partition("/")
             home, _, algorithm = name.rpartition(".")
@@ -134,9 +133,40 @@ def _marks_of(backend: str, path: Path) -> Iterator[Mark]:
                     frozenset((tag["paths"] or "").split()),
                     tag["by"] or "",
                     os.path.relpath(path, _PACKAGE.parent).replace(os.sep, "/"),
-                    code,
-                    _code(lines[code - 1]),
+                    number,
+                    _code(lines[number - 1]),
                 )
+
+
+def _comments(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield the marks that stand at their lines, with the lines' numbers."""
+    for number, line in enumerate(lines, 1):
+        tag = _TAG.search(line)
+        while tag and not _code(lines[number - 1]):  # the mark has a line of its own: it is for the next one
+            number += 1
+        if tag:
+            yield number, tag
+
+
+def _table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield the marks of a file's table with the numbers of their lines, each of which must be there once."""
+    if not any(line.startswith("MARKS =") for line in lines):
+        return
+    body = ast.parse("\n".join(lines)).body
+    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    (table,) = (
+        node for node in body if isinstance(node, ast.Assign) and "MARKS" in ast.dump(node.targets[0])
+    )
+    for text, marked in ast.literal_eval(table.value).items():
+        for name, mark in marked.items():
+            span = range(functions[name].lineno, (functions[name].end_lineno or 0) + 1)
+            found = [number for number in span if lines[number - 1].partition("  #")[0].strip() == text]
+            tag = _TAG.fullmatch(f"# mark: {mark}")
+            if len(found) != 1 or tag is None:
+                raise LookupError(
+                    f"{path}: MARKS: {name} has {len(found)} lines {brief(text)} for {brief(mark)}"
+                )
+            yield found[0], tag
 
 
 def _code(line: str) -> str:

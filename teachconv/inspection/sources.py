@@ -354,7 +354,7 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     >>> [step.name for step in chain.steps]
     ['conv2d', 'forward_geometry', 'prepare', 'conv2d', 'conv2d', 'conv2d_loops', 'conv2d_loops']
     >>> {line.mark: line.text for line in chain.lines}["padding"]
-    'if 0 <= in_row < rows.in_size and 0 <= in_col < cols.in_size:  # padding contributes nothing'
+    'if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):'
     """
     if isinstance(op, str):  # the runtime, which imports this module, knows the names of both
         meant = import_module(f"{__name__.partition('.')[0]}.graph.find_source").meant(op)

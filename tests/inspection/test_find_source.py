@@ -159,6 +159,23 @@ def test_every_mark_is_read():
     assert {mark.name for mark in marks.read()} == names
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("        terms = []\n", "        terms: list = []\n", "filter_loops has 0 lines 'terms = "),
+        ("        terms = []\n", "        terms = []\n" * 2, "filter_loops has 2 lines 'terms = "),
+        ("multiply-add of direct", "Multiplies.", "_sums has 1 lines .* for 'Multiplies.'"),
+        ("def _overlaps", "def _moved", "_overlaps"),
+    ],
+)
+def test_a_table_of_marks_that_does_not_fit_its_code_is_an_error(tmp_path, old, new, message):
+    text = (ROOT / "teachconv/backends/reference.py").read_text(encoding="utf-8")
+    copy = tmp_path / "reference.py"
+    copy.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(LookupError, match=message):
+        list(marks._marks_of("reference", copy))
+
+
 def test_the_sample_of_the_design():
     x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
     chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="reference", algorithm="loops")
@@ -169,10 +186,10 @@ def test_the_sample_of_the_design():
     )
     assert chain.steps[1].note == "SAME at stride 2: pad_before 0, pad_after 1"
     assert re.search(r"\ndilation +1 here: the taps are neighbours\n", text)
-    assert re.search(r"> +terms.append\(x\[n, in_row", text)
+    assert re.search(r"> +terms.append\(x\[n, \*in_indices, in_channel\]", text)
     html = chain._repr_html_()
     assert html.count("<mark>") == sum(bool(line.file) for line in chain.lines)
-    assert re.search(r"<mark> *\d+ +in_row = out_row \* rows.stride", html)
+    assert re.search(r"<mark> *\d+ +out_index \* axis.stride - axis.pad_before", html)
     assert re.search(
         r"<summary>1 public function <b>conv2d</b>.*?</summary><pre[^>]*> *\d+ def conv2d\(", html
     )
