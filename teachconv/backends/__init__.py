@@ -293,11 +293,6 @@ def is_own(module: ModuleType) -> bool:
     return module in _ready.values()
 
 
-def ranks_of(module: ModuleType) -> tuple[int, ...]:
-    """Return the numbers of spatial axes that a backend's functions take."""
-    return getattr(module, "RANKS", (2,))
-
-
 def load(module: str) -> Any:
     """Import a module that a backend needs for some calls only; the first time is a stage of its own.
 
