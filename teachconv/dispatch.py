@@ -28,7 +28,6 @@ from .memory import check_memory
 from .tables import count
 
 __all__ = [
-    "Call",
     "Kernel",
     "PreparedCall",
     "candidates",

@@ -19,8 +19,9 @@ from . import backends, dispatch, nn_ops, record, settings
 from .argument_types import ArrayLike, Backend, Precision, ShapeLike
 from .arguments import as_array, check_elements, normalize_shape
 from .backends import TABLE
+from .calls import Call
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
-from .dispatch import Call, Kernel, PreparedCall
+from .dispatch import Kernel, PreparedCall
 from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from .tables import size
 

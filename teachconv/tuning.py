@@ -16,8 +16,8 @@ from . import dispatch, nn_ops, record, tables, tuning_file
 from .argument_types import Backend, File
 from .arguments import integer, real
 from .backends import TABLE, Algorithm
+from .calls import Call
 from .devices import call_on_host, is_on_device, seconds_on_device
-from .dispatch import Call
 from .errors import ArgumentError, brief, is_one_of
 from .geometry import AxisGeometry, Conv2DGeometry
 from .kinds import LAYOUTS

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from . import backends, settings
-from .dispatch import Call
+from .calls import Call
 from .errors import ArgumentError, brief, plain
 from .files import path_of, replacing
 

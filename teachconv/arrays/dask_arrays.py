@@ -18,9 +18,9 @@ import numpy as np
 
 from .. import dispatch, nn_ops, planning, record, settings, tables
 from ..arguments import as_array, shape_only
+from ..calls import Call
 from ..devices import Adapter
 from ..dialects.calls import FUNCTIONS
-from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError
 from ..kinds import OPS
 from . import dialect_calls

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import dispatch
 from ..arguments import Pair, Shape
-from ..dispatch import Call
+from ..calls import Call
 from ..dtypes import accumulator, is_integer
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab, slab

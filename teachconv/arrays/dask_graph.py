@@ -27,7 +27,7 @@ from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph
 
 from ..arguments import Pair, Shape
-from ..dispatch import Call
+from ..calls import Call
 from .dask_chunks import (
     AxisChunk,
     Job,

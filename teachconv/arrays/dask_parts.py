@@ -14,8 +14,8 @@ import dask.array as da
 import numpy as np
 
 from ..arguments import Shape
+from ..calls import Call
 from ..dialects.calls import caller_layout
-from ..dispatch import Call
 from ..geometry import slab
 from ..kinds import LAYOUTS, CellNames
 from ..memory import check_memory

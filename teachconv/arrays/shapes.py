@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import nn_ops
 from ..arguments import shape_only
-from ..dispatch import Call
+from ..calls import Call
 
 __all__ = ["arguments_of", "call_of_shapes"]
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from .. import nn_ops
 from ..arguments import shape_only
+from ..calls import Call
 from ..devices import Adapter, adapter_of, lazy_call, to_array
 from ..dialects.calls import FUNCTIONS, ConvCall
-from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..geometry import AxisGeometry
 from ..planning import Plan

@@ -18,8 +18,8 @@ import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
 from ..arguments import Pair, Shape, as_array, check_alike, check_steps, integer
+from ..calls import Call
 from ..devices import array_module, contiguous, override_of
-from ..dispatch import Call
 from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, refuse_unknown
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..kinds import Kind, Op

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import taps
-from ..dispatch import Call
+from ..calls import Call
 from ..geometry import AxisGeometry, slab
 from ..kinds import Kind
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
+from ..calls import Call
 from ..dialects.calls import ConvCall
-from ..dispatch import Call
 from ..dtypes import float_format, is_integer
 from ..geometry import AxisGeometry
 from ..inspection.explaining import explain

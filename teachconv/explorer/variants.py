@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import dispatch, nn_ops
 from ..arguments import Shape, as_array, to_nhwc
-from ..dispatch import Call
+from ..calls import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of, same_place
 from .calls import calls_of, page_call

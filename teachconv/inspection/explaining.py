@@ -18,8 +18,8 @@ from typing import Any, overload
 from .. import nn_ops, tables
 from ..arguments import integer
 from ..backends.reference import exact_product, round_sum
+from ..calls import Call
 from ..devices import call_on_host, lazy_call
-from ..dispatch import Call
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..taps import Triple, triples_of

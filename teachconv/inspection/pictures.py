@@ -16,7 +16,7 @@ from ..kinds import LAYOUTS, ROLES
 from .panels import Panel, largest_of, panels_to_svg, short
 
 if TYPE_CHECKING:
-    from ..dispatch import Call
+    from ..calls import Call
     from .explaining import Explanation, Tap
 
 __all__ = ["cell_picture", "equals_sign", "in_plane", "padding_picture", "plane_of", "png", "second_cell"]

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import dispatch, palette
-from ..dispatch import Call
+from ..calls import Call
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry
 from ..taps import scatter_all

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..backends import numpy_backend
-from ..dispatch import Call
+from ..calls import Call
 from ..dtypes import float_format, is_integer
 
 __all__ = ["abs_sum", "float64_result", "signed_sums"]

@@ -18,7 +18,7 @@ import numpy as np
 from .. import backends, dispatch, nn_ops
 from ..argument_types import Backend, DTypeLike
 from ..backends import Algorithm
-from ..dispatch import Call
+from ..calls import Call
 from ..dtypes import is_integer, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from .cases import CASES

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import tables
 from ..arguments import axis_order
-from ..dispatch import Call
+from ..calls import Call
 from ..dtypes import FORMATS, FloatFormat, is_integer
 from ..progress import say
 from ..truth import bounds

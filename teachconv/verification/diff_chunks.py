@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dispatch
-from ..dispatch import Call
+from ..calls import Call
 from ..dtypes import is_integer
 from ..errors import ArgumentError, brief
 from ..tables import verdict

@@ -19,8 +19,8 @@ from .. import dispatch, nn_ops, record, tables
 from ..argument_types import ArrayLike, Backend
 from ..arguments import first_of, real, refuse_masked
 from ..backends import Algorithm
+from ..calls import Call
 from ..devices import call_on_host, lazy_call, to_host
-from ..dispatch import Call
 from ..dtypes import accumulator, float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, plain
 from ..inspection.explaining import Explanation, explain

@@ -21,9 +21,9 @@ import numpy as np
 
 from .. import dispatch, nn_ops, tables
 from ..arguments import integer
+from ..calls import Call
 from ..data.seeded import make_array
 from ..devices import call_on_host
-from ..dispatch import Call
 from ..dtypes import FORMATS, is_integer, wrap
 from ..errors import ArgumentError
 from ..kinds import KINDS, LAYOUTS, OPS

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch import Call
+from ..calls import Call
 from ..dtypes import FloatFormat
 from ..geometry import AxisGeometry, Conv2DGeometry, forward_axis, split_padding
 from ..kinds import DepthwiseCells

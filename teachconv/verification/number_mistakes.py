@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import axis_order
-from ..dispatch import Call
+from ..calls import Call
 from ..dtypes import FORMATS, FloatFormat, is_integer
 from ..geometry import AxisGeometry
 from .mistakes import Mistake, View, in_own_axes

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import backends, dispatch
 from ...backends import to_accumulator
-from ...dispatch import Call
+from ...calls import Call
 from ...dtypes import is_integer
 from ...geometry import conv2d_geometry
 from ...kinds import OPS
