@@ -21,7 +21,7 @@ from .arguments import as_array, check_elements, normalize_shape
 from .backends import TABLE
 from .calls import Call
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
-from .dispatch import Kernel, PreparedCall
+from .dispatch import Kernel
 from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from .tables import size
 
@@ -30,7 +30,7 @@ __all__ = ["Plan", "plan"]
 _PLANNED = [function for op, function in nn_ops.FUNCTIONS.items() if op.kind.second == "filters"]
 
 
-class Plan(PreparedCall):
+class Plan:
     """A convolution with a fixed filter, created by `plan`; call it with the input any number of times.
 
     It is a prepared call that has its filters.
@@ -47,20 +47,18 @@ class Plan(PreparedCall):
     def __init__(
         self, call: Call, backend: Any, algorithm: str | None, precision: str | None, labels: Any = None
     ) -> None:
-        name, module = dispatch.find_backend(backend, call.second)
-        dispatch.find_algorithm(name, module, call, algorithm, precision)
-        packed, self._asked = None, algorithm
+        self._prepared = ready = dispatch.prepare(call, backend, algorithm, precision)
+        self.geometry, self.labels, self._asked = call.geometry, labels, algorithm
         self.nbytes = 0
-        packer = getattr(module, "pack", None)
+        packer = getattr(ready.module, "pack", None)
         if packer is not None and call.second.size and 0 not in call.backend_shape:
             with record.stage("pack filter"):
-                packed = packer(
+                ready.packed = packer(
                     call.second, call.geometry, kind=call.kind, algorithm=algorithm, precision=precision
                 )
-            algorithm = packed.algorithm
-            self.nbytes = 0 if packed.numbers is None else packed.numbers.nbytes
-        super().__init__(call, name, module, algorithm, precision, packed)
-        self.geometry, self.labels = call.geometry, labels
+            ready.algorithm = ready.packed.algorithm
+            self.nbytes = 0 if ready.packed.numbers is None else ready.packed.numbers.nbytes
+        self.algorithm = ready.algorithm
         self._ready: tuple[Any, Kernel | None] = None, None  # the last kind of input, and its kernel
 
     def __call__(self, input: Any, out: np.ndarray | None = None) -> np.ndarray:
@@ -68,26 +66,27 @@ class Plan(PreparedCall):
         if out is None and type(input) is np.ndarray and (kernel := self._kernel_for(input)) is not None:
             if record.is_on():
                 dispatch.tell_of_kernel()
-            elif (result := kernel(input, self.packed.w)) is not None:
+            elif (result := kernel(input, self._prepared.packed.w)) is not None:
                 return result
         if (override := override_of(input)) is not None:
             return override(self, {"input": input, "out": out})
         x = as_array(input, "input")
-        check_same_place(x, "input", self.call.second, "filters")
-        return self.run(self.planned_call(x), out)
+        check_same_place(x, "input", self._prepared.call.second, "filters")
+        return self._prepared.run(self.call_of(x), out)
 
     def _kernel_for(self, x: np.ndarray) -> Kernel | None:
         """Return the kernel for inputs like this one; None if it, or the plan, needs all steps of a call."""
         like, kernel = self._ready
         this = x.shape, x.dtype, settings.in_force()
         if this != like:
-            kernel, expected = None, self.call.first
-            if self.packed is not None and x.shape[1:] == expected.shape[1:] and x.dtype == expected.dtype:
-                kernel = self.kernel_of(self.planned_call(x))
+            kernel, ready = None, self._prepared
+            planned = ready.call.first
+            if ready.packed is not None and (x.shape[1:], x.dtype) == (planned.shape[1:], planned.dtype):
+                kernel = ready.kernel_of(self.call_of(x))
             self._ready = this, kernel
         return kernel
 
-    def planned_call(self, x: np.ndarray) -> Call:
+    def call_of(self, x: np.ndarray) -> Call:
         """Return the call of an input, with the filters as they are and not packed.
 
         Args:
@@ -99,15 +98,15 @@ class Plan(PreparedCall):
         Raises:
             ArgumentError: if shape or dtype are not the planned ones.
         """
-        expected, shape = self.call.first, x.shape
-        x = x.transpose(0, 2, 3, 1) if self.call.layout == "NCHW" else x
+        expected, shape = self._prepared.call.first, x.shape
+        x = x.transpose(0, 2, 3, 1) if self._prepared.call.layout == "NCHW" else x
         if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
             raise ArgumentError(
                 f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
                 f"{expected.dtype}; got {list(shape)} {x.dtype}"
             )
         batch = len(x)
-        call = replace(self.call, first=x)
+        call = replace(self._prepared.call, first=x)
         if batch == self.geometry.batch:
             return call
         geometry = replace(self.geometry, batch=batch)
@@ -116,34 +115,45 @@ class Plan(PreparedCall):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of filters, inputs and results."""
-        return self.call.first.dtype
+        return self._prepared.call.first.dtype
 
     @property
     def options(self) -> dict[str, Any]:
         """Backend, algorithm and precision of every call, as an op takes them."""
-        return {"backend": self._backend, "algorithm": self.algorithm, "precision": self.precision}
+        return {"backend": self._backend, "algorithm": self.algorithm, "precision": self._prepared.precision}
 
     def _their_shape(self) -> Sequence[int]:
-        batch, rows, cols, channels = self.call.first.shape
-        return (batch, channels, rows, cols) if self.call.layout == "NCHW" else (batch, rows, cols, channels)
+        batch, rows, cols, channels = self._prepared.call.first.shape
+        return (
+            (batch, channels, rows, cols)
+            if self._prepared.call.layout == "NCHW"
+            else (batch, rows, cols, channels)
+        )
 
     @property
     def _backend(self) -> Any:
         """The backend's name if the table has it; one's own class may have the same name."""
-        known = self.name in TABLE and backends.get(self.name) is self.module
-        return self.name if known else self.module
+        known = self._prepared.name in TABLE and backends.get(self._prepared.name) is self._prepared.module
+        return self._prepared.name if known else self._prepared.module
 
     def _asked_of(self, backend: Any) -> tuple[Any, ...]:
         """Return what was asked for, with which a copy arranges the filter anew."""
-        call, x = self.call, self.call.first
-        return replace(call, first=x[:0]), x.shape, backend, self._asked, self.precision, self.labels
+        call, x = self._prepared.call, self._prepared.call.first
+        return (
+            replace(call, first=x[:0]),
+            x.shape,
+            backend,
+            self._asked,
+            self._prepared.precision,
+            self.labels,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was asked for: a backend of the table and a module by name, others as pickle can."""
         backend = self._backend
         if isinstance(backend, ModuleType):
             backend = backend.__name__
-            if sys.modules.get(backend) is not self.module:
+            if sys.modules.get(backend) is not self._prepared.module:
                 raise TypeError(
                     f"a plan is pickled with its backend's name, and module {brief(backend)} cannot be "
                     "imported"
@@ -154,12 +164,13 @@ class Plan(PreparedCall):
         return _planned_again(*self._asked_of(self._backend))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
-        memo[id(self.module)] = self.module  # the copy runs on the same backend
+        memo[id(self._prepared.module)] = self._prepared.module  # the copy runs on the same backend
         return _planned_again(*deepcopy(self._asked_of(self._backend), memo))
 
     def __repr__(self) -> str:
+        ready, algorithm = self._prepared, self.algorithm or "auto"
         return (
-            f"<plan of {self.call.op} on {self.name}, algorithm {self.algorithm or 'auto'}, "
+            f"<plan of {ready.call.op} on {ready.name}, algorithm {algorithm}, "
             f"input {list(self._their_shape())}, {size(self.nbytes)} of arranged filter>"
         )
 

@@ -98,7 +98,7 @@ def _call_of(op: Callable[..., Any], given: dict[str, Any]) -> tuple[Call, dict[
             _check_chunks(array, name)
             known[name] = shape_only(array.shape, array.dtype)
     if isinstance(op, planning.Plan):
-        return op.planned_call(known["input"]), op.options
+        return op.call_of(known["input"]), op.options
     names = [name for name in inspect.signature(op).parameters if name in given and name != "unknown"]
     return nn_ops.call_of(op, (), {name: known[name] for name in names})
 

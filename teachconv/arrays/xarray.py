@@ -85,7 +85,7 @@ class Xarray(Adapter):
         result = plan(value.data, out)
         if out is not None:
             return result
-        call = plan.planned_call(shape_only(value.shape, plan.dtype))
+        call = plan.call_of(shape_only(value.shape, plan.dtype))
         labelled = {call.op.words[call.kind.first]: value, "filters": plan.labels}
         labelled = {name: array for name, array in labelled.items() if array is not None}
         return _Labels(call, plan, labelled, call.layout).label(result)
