@@ -146,6 +146,7 @@ class AxisGeometry:
         [-1, 0, 1]
         """
         # mark: stride dilation of reference.direct/y reference.direct/dx scipy.sparse
+        # mark: stride dilation of reference.slices/y reference.slices/dx
         return out_index * self.stride - self.pad_before + tap * self.dilation
 
     @property
