@@ -43,7 +43,7 @@ from .arguments import (
     normalize_shape,
     to_nhwc,
 )
-from .errors import ArgumentError, hide_unknown, refuse_unknown
+from .errors import ArgumentError, brief, hide_unknown, refuse_unknown
 from .kinds import AXES, layout_of
 from .tables import Table, count, pre
 
@@ -546,9 +546,10 @@ class ConvGeometry(_Shared):
     data_format: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axes", tuple(self.axes))
-        if not 1 <= self.rank <= 3:
-            raise ArgumentError(f"axes must be 1, 2 or 3 AxisGeometry; got {self.rank}")
+        axes = tuple(self.axes) if isinstance(self.axes, (list, tuple)) else ()
+        if not (1 <= len(axes) <= 3 and all(isinstance(axis, AxisGeometry) for axis in axes)):
+            raise ArgumentError(f"axes must be a tuple of 1, 2 or 3 AxisGeometry; got {brief(self.axes)}")
+        object.__setattr__(self, "axes", axes)
         if self.data_format:
             check_data_format(self.data_format, self.rank)
         else:
@@ -769,8 +770,8 @@ def conv_geometry(
     is called cols for rank 1; rows, cols for rank 2; depth, rows, cols for rank 3.
 
     Args:
-        input_shape: [batch, *in_sizes, in_channels], or that in ``data_format`` order.
-        filters_shape: [*filter_sizes, in_channels / groups, out_channels].
+        input_shape: ``[batch, *in_sizes, in_channels]``, or that in ``data_format`` order.
+        filters_shape: ``[*filter_sizes, in_channels / groups, out_channels]``.
         strides: an int, one int for each axis, or one for each letter of ``data_format``.
         padding: "SAME", "VALID", "SAME_LOWER", an int, one int for each axis, a pair (before, after) for each
             axis, or a pair for each letter of ``data_format``. Negative numbers crop. (left, right) alone is
@@ -822,8 +823,8 @@ def conv_transpose_geometry(
     """Return the geometry of a transposed convolution of rank 1, 2 or 3 from shapes alone; no data is needed.
 
     Args:
-        input_shape: [batch, *in_sizes, in_channels], or that in ``data_format`` order.
-        filters_shape: [*filter_sizes, out_channels / groups, in_channels].
+        input_shape: ``[batch, *in_sizes, in_channels]``, or that in ``data_format`` order.
+        filters_shape: ``[*filter_sizes, out_channels / groups, in_channels]``.
         output_shape: one of the shapes whose forward convolution gives the input's size, or None for a
             default, as in `conv2d_transpose_geometry`.
         strides: as in `conv_geometry`.

@@ -18,7 +18,7 @@ groups = in_channels. A module with ``TAKES_DEVICE_ARRAYS = True`` is also given
 
 A module may have ``RANKS``, the numbers of spatial axes that its functions take, such as (1, 2, 3); without
 it they take 2. For rank 1 the axes are (cols,), for rank 3 (depth, rows, cols): ``geometry.axes`` has them,
-and x is [batch, *in_sizes, in_channels], w and dy likewise.
+and x is ``[batch, *in_sizes, in_channels]``, w and dy likewise.
 
 A new backend is one file and one line in ``TABLE``; `teachconv.check_backend` runs the common cases on
 it before it has that line.

@@ -184,7 +184,7 @@ MARKS = {
         "conv2d_backprop_input": "choice of loops/dx direct/dx slices/dx",
         "conv2d_backprop_filter": "choice of loops/dw direct/dw slices/dw",
     },
-    "patches = np.moveaxis(images[:, :, *where], 0, 1 + rank)": {
+    "patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)": {
         "_patches": "kernel of direct/y direct/dx slices/y slices/dx",
     },
     "slices = (overlap(axis, tap) for axis, tap in zip(g.axes, taps, strict=True))": {
@@ -336,20 +336,30 @@ def _patches(
     rank, (groups, *filter_sizes, depth, outs) = len(tables), filters.shape[1:]
     one_place = prod(images.shape[:2]) * images.shape[-1] * prod(filter_sizes)
     room, found = LARGEST_BLOCK // one_place, []
-    for table in reversed(tables):
-        found.append(by_taps(table, max(1, room)))
+    for axis, table in reversed(list(enumerate(tables))):
+        others, behind = (1,) * (rank - 1), (1,) * (rank - 1 - axis)  # so that the axes' indices broadcast
+        found.append(
+            [
+                (
+                    one.indices.reshape(len(one.cells), *others, len(one.taps), *behind),
+                    one.taps.reshape(-1, *behind),
+                    one.cells.reshape(-1, *behind),
+                )
+                for one in by_taps(table, max(1, room))
+            ]
+        )
         room //= len(table)
     for same in product(*reversed(found)):  # for each axis some indices that have the same taps
-        where: list[Any] = [  # [*cells, *taps]
-            np.expand_dims(one.indices, [n for n in range(2 * rank) if n % rank != axis])
-            for axis, one in enumerate(same)
-        ]
-        patches = np.moveaxis(images[:, :, *where], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]
+        indices, taps, cells = zip(*same, strict=True)
+        patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]
         for k in range(groups):
             left = patches[..., k * depth : (k + 1) * depth]
-            right = filters[:, k, *np.ix_(*(one.taps for one in same))]
-            cells = slice(None), *np.ix_(*(one.cells for one in same)), slice(k * outs, (k + 1) * outs)
-            yield Block(cells, left.reshape(*left.shape[: 1 + rank], -1), right.reshape(-1, outs))
+            right = filters[:, k, *taps]
+            yield Block(
+                (slice(None), *cells, slice(k * outs, (k + 1) * outs)),
+                left.reshape(*left.shape[: 1 + rank], -1),
+                right.reshape(-1, outs),
+            )
 
 
 def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: ConvGeometry) -> Iterator[Block]:
