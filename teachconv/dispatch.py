@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
@@ -197,7 +198,8 @@ class PreparedCall:
         """
         call, self._data_format = replace(self.call, bias=None), data_format
         if as_given and (data_format is None or data_format[-1] == "C"):
-            self.kernel = self.kernel_of(call)
+            with suppress(MemoryError):  # too large for a kernel: `run` says so, unless it is given ``out``
+                self.kernel = self.kernel_of(call)
         self.call = call.with_each(lambda one: shape_only(one.shape, one.dtype))
         return self
 
@@ -248,7 +250,7 @@ class PreparedCall:
     def run_canonical(
         self, call: Call, out: np.ndarray | None = None, activation: str | None = None
     ) -> np.ndarray:
-        """Run a call like the prepared one; return the backend's own result, with channels last.
+        """Run a call like the prepared one and return the backend's own result, with channels last.
 
         ``activation`` is None or "relu", applied by the backend after the bias; not for a filter gradient.
         """
