@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..arguments import Shape, as_array, shape_only, to_nhwc
+from ..arguments import Shape, as_array, channels_first, channels_last, shape_only
 from ..calls import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of, same_place
@@ -245,7 +245,7 @@ class Variants:
         more = more or (0, 0)
         shape = (g.batch, rows + more[0], cols + more[1], g.in_channels)
         if self.layout == "NCHW":
-            shape = (shape[0], shape[3], shape[1], shape[2])
+            shape = channels_first(shape)
         return {"output_shape": shape, "output_padding": None}
 
     def _default_size(self, arguments: dict[str, Any]) -> tuple[int, int]:
@@ -265,7 +265,7 @@ class Variants:
         call = nn_ops.RESOLVERS[forward](input=x, filters=w, **same)
         axes = (1, 2) if self.layout == "NHWC" else (2, 3)
         self._check_size(call.backend_shape)
-        return _resized(dy, axes, to_nhwc(tuple(call.result_shape), self.layout)[1:3])
+        return _resized(dy, axes, channels_last(tuple(call.result_shape), self.layout)[1:3])
 
     def _check_size(self, shape: Shape) -> None:
         """Refuse a variant far larger than the call: a dilation's padding makes one where it is removed."""
