@@ -242,8 +242,6 @@ def receptive_field(
         where = f"geometries[{number}]"
         if isinstance(layer, (Conv2DGeometry, Conv2DTransposeGeometry)):
             g, name = layer, layer._name
-            if g.rank != 2:
-                raise ArgumentError(f"{where} must have rows and columns; got one of rank {g.rank}")
         else:
             g = _from_words(layer, where, size)
             name = "pool" if layer[0] == "pool" else g._name

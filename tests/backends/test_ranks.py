@@ -10,7 +10,6 @@ from helpers import assert_same_bits, backend_algorithms, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import teachconv as tc
 from teachconv.backends import Algorithm, blocks, get, numpy_backend, pad, ranks_of, reference
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv_geometry
@@ -243,12 +242,3 @@ def test_an_algorithm_may_refuse_by_rank():
     flat_only = Algorithm("mine", "", refuses=lambda kind, g: "" if g.rank == 2 else "two axes")
     assert not flat_only.fits(FORWARD, "float32", conv_geometry((1, 4, 1), (3, 1, 1)))
     assert flat_only.fits(FORWARD, "float32", conv_geometry((1, 4, 4, 1), (3, 3, 1, 1)))
-
-
-@pytest.mark.parametrize("shape", [(1, 4, 1), (1, 4, 4, 4, 1)])
-def test_what_is_for_rows_and_columns_refuses_other_ranks(shape):
-    geometry = conv_geometry(shape, (*[3] * (len(shape) - 2), 1, 1))
-    with pytest.raises(TypeError, match="geometry must come from conv2d_geometry or .*; got ConvGeometry"):
-        tc.conv_matrix(np.ones((3, 3, 1, 1)), geometry)
-    with pytest.raises(ValueError, match=r"geometries\[0\] must have rows and columns; got one of rank [13]"):
-        tc.receptive_field([geometry])
