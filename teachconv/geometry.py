@@ -281,12 +281,12 @@ def forward_axis(
 
 
 def _transposed_axis(
+    mode: str,
     axis: str,
     i: int,
     k: int,
     s: int,
     d: int,
-    mode: str,
     pads: Pair,
     wanted: int | None,
     output_padding: int | None,
@@ -460,17 +460,17 @@ class _Shared:
 
     @cached_property
     def strides(self) -> Shape:
-        """The strides, one for each axis: (rows, cols)."""
+        """The strides, one for each axis, such as (rows, cols)."""
         return tuple(axis.stride for axis in self.axes)
 
     @cached_property
     def dilations(self) -> Shape:
-        """The dilations, one for each axis: (rows, cols); 1 means none."""
+        """The dilations, one for each axis, such as (rows, cols); 1 means none."""
         return tuple(axis.dilation for axis in self.axes)
 
     @property
     def padding(self) -> Pads:
-        """Zeros around the forward input: ((top, bottom), (left, right)) for rank 2; negative ones crop."""
+        """Zeros around the forward input, a pair for each axis; negative numbers crop."""
         return tuple((axis.pad_before, axis.pad_after) for axis in self.axes)
 
     def _layout(self, sizes: Iterable[int], channels: int) -> Shape:
@@ -1018,9 +1018,10 @@ def forward_geometry(
     _check_filter_sizes(filter_sizes, filters_name)
     groups = _groups(in_channels, filters_shape, filters_name)
     mode, pads = padding
-    rank = len(in_sizes)
-    facts = AXES[-rank:], in_sizes, filter_sizes, strides, dilations, (mode,) * rank, pads
-    axes = tuple(forward_axis(*each) for each in zip(*facts, strict=True))
+    facts = AXES[-len(in_sizes) :], in_sizes, filter_sizes, strides, dilations, pads
+    axes = tuple(
+        forward_axis(name, n, k, s, d, mode, pair) for name, n, k, s, d, pair in zip(*facts, strict=True)
+    )
     return ConvGeometry(batch, axes, in_channels, out_channels, groups)
 
 
@@ -1054,9 +1055,8 @@ def transposed_geometry(
     mode, pads = padding
     none: tuple[int | None, ...] = (None,) * rank
     wanted = none if output_shape is None else output_shape[1:-1]
-    modes, extra = (mode,) * rank, output_padding or none
-    facts = AXES[-rank:], in_sizes, filter_sizes, strides, dilations, modes, pads, wanted, extra
-    axes = tuple(_transposed_axis(*each) for each in zip(*facts, strict=True))
+    facts = AXES[-rank:], in_sizes, filter_sizes, strides, dilations, pads, wanted, output_padding or none
+    axes = tuple(_transposed_axis(mode, *each) for each in zip(*facts, strict=True))
     return ConvGeometry(batch, axes, out_channels, in_channels, groups)
 
 

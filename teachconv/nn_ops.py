@@ -649,7 +649,7 @@ def conv_matrix(filters: ArrayLike, geometry: Conv2DGeometry | Conv2DTransposeGe
     array([[1., 2., 0.],
            [0., 1., 2.]], dtype=float32)
     """
-    if not isinstance(geometry, (Conv2DGeometry, Conv2DTransposeGeometry)) or geometry.rank != 2:
+    if not isinstance(geometry, (Conv2DGeometry, Conv2DTransposeGeometry)):
         raise ArgumentTypeError(
             f"geometry must come from conv2d_geometry or conv2d_transpose_geometry; got {brief(geometry)}"
         )
