@@ -776,6 +776,7 @@ def _resolver_of(op: Op) -> Callable[..., Call]:
 FUNCTIONS: dict[Op, Callable[..., Any]] = {
     op: globals()[op.name] for op in sorted(OPS.values(), key=lambda op: op.is_gradient)
 }
+# each function, and what resolves its arguments to a call: they are given by name; dialects enter theirs
 RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
     function: _resolver_of(op) for op, function in FUNCTIONS.items()
 }
