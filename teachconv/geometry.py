@@ -35,13 +35,13 @@ from .arguments import (
     Pads,
     Pair,
     Shape,
+    channels_last,
     check_data_format,
     listed,
     normalize_output_padding,
     normalize_padding,
-    normalize_pair,
     normalize_shape,
-    to_nhwc,
+    normalize_steps,
 )
 from .errors import ArgumentError, brief, hide_unknown, refuse_unknown
 from .kinds import AXES, layout_of
@@ -311,8 +311,8 @@ def _transposed_axis(
     if i and (high < 1 or (wanted is None and default < 1)):
         raise ArgumentError(
             f"{_NAMES[mode]} {pads} crops all {full} {'planes' if axis == 'depth' else axis} of the full "
-            f"result (input {axis} {i}, "
-            f"filter {k}, stride {s}, dilation {d}); pad_before + pad_after may be at most {full - 1 + extra}"
+            f"result (input {axis} {i}, filter {k}, stride {s}, dilation {d}); pad_before + pad_after may be "
+            f"at most {full - 1 + extra}"
         )
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
     o = default if wanted is None else wanted
@@ -461,17 +461,17 @@ class _Shared:
 
     @cached_property
     def strides(self) -> Shape:
-        """The strides, (rows, cols)."""
+        """The strides, one for each axis, such as (rows, cols)."""
         return tuple(axis.stride for axis in self.axes)
 
     @cached_property
     def dilations(self) -> Shape:
-        """The dilations, (rows, cols); 1 means none."""
+        """The dilations, one for each axis, such as (rows, cols); 1 means none."""
         return tuple(axis.dilation for axis in self.axes)
 
     @property
     def padding(self) -> Pads:
-        """Zeros around the forward input, ((top, bottom), (left, right)); negative numbers crop."""
+        """Zeros around the forward input, a pair for each axis; negative numbers crop."""
         return tuple((axis.pad_before, axis.pad_after) for axis in self.axes)
 
     def _layout(self, sizes: Iterable[int], channels: int) -> Shape:
@@ -567,7 +567,7 @@ class ConvGeometry(_Shared):
 
     @cached_property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [filter_rows, filter_cols, in_channels / groups, out_channels]."""
+        """Shape of the filters, [*filter_sizes, in_channels / groups, out_channels]."""
         taps = (axis.filter_size for axis in self.axes)
         return (*taps, self.in_channels // self.groups, self.out_channels)
 
@@ -720,7 +720,7 @@ class ConvTransposeGeometry(_Shared):
 
     @property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [filter_rows, filter_cols, out_channels / groups, in_channels]."""
+        """Shape of the filters, [*filter_sizes, out_channels / groups, in_channels]."""
         return self.forward.filters_shape
 
     @property
@@ -732,7 +732,7 @@ class ConvTransposeGeometry(_Shared):
     def legal_output_shapes(self) -> tuple[Shape, ...]:
         """Every ``output_shape`` that a call with this input, these filters and this padding may ask for.
 
-        All have this geometry's channels, which set the groups. At stride s there are up to s·s.
+        All have this geometry's channels, which set the groups. At stride s there are up to s for each axis.
 
         >>> conv2d_transpose_geometry((1, 8, 8, 3), (3, 3, 2, 3), strides=(2, 1)).legal_output_shapes
         ((1, 15, 8, 2), (1, 16, 8, 2))
@@ -966,11 +966,11 @@ def _forward(
 ) -> ConvGeometry:
     """Return what `conv_geometry` returns; the input's shape and the layout are legal."""
     geometry = forward_geometry(
-        to_nhwc(shape, layout),
+        channels_last(shape, layout),
         normalize_shape(filters_shape, "filters", rank=len(shape) - 2),
-        normalize_pair(strides, "strides", layout),
+        normalize_steps(strides, "strides", layout),
         normalize_padding(padding, layout),
-        normalize_pair(dilations, "dilations", layout),
+        normalize_steps(dilations, "dilations", layout),
     )
     return geometry if geometry.data_format == layout else replace(geometry, data_format=layout)
 
@@ -989,12 +989,12 @@ def _transposed(
     rank = len(given) - 2
     wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", given[0], rank)
     forward = transposed_geometry(
-        to_nhwc(given, layout),
+        channels_last(given, layout),
         normalize_shape(filters_shape, "filters", rank=rank),
-        None if wanted is None else to_nhwc(wanted, layout),
-        normalize_pair(strides, "strides", layout),
+        None if wanted is None else channels_last(wanted, layout),
+        normalize_steps(strides, "strides", layout),
         normalize_padding(padding, layout),
-        normalize_pair(dilations, "dilations", layout),
+        normalize_steps(dilations, "dilations", layout),
         None if output_padding is None else normalize_output_padding(output_padding, layout),
     )
     if forward.data_format != layout:
@@ -1016,7 +1016,7 @@ def forward_geometry(
     ``filters_name`` is the argument that an error names: a filter gradient has ``filter_sizes``.
     """
     batch, *in_sizes, in_channels = input_shape
-    *filter_sizes, filter_depth, out_channels = filters_shape
+    *filter_sizes, _, out_channels = filters_shape
     _check_filter_sizes(filter_sizes, filters_name)
     groups = _groups(in_channels, filters_shape, filters_name)
     mode, pads = padding

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import backends, dispatch, nn_ops, record, settings
 from .argument_types import ArrayLike, Backend, Precision, ShapeLike
-from .arguments import as_array, check_elements, normalize_shape
+from .arguments import as_array, channels_first, check_elements, normalize_shape
 from .backends import TABLE
 from .calls import Call
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
@@ -123,12 +123,8 @@ class Plan:
         return {"backend": self._backend, "algorithm": self.algorithm, "precision": self._prepared.precision}
 
     def _their_shape(self) -> Sequence[int]:
-        batch, rows, cols, channels = self._prepared.call.first.shape
-        return (
-            (batch, channels, rows, cols)
-            if self._prepared.call.layout == "NCHW"
-            else (batch, rows, cols, channels)
-        )
+        shape = self._prepared.call.first.shape
+        return channels_first(shape) if self._prepared.call.layout == "NCHW" else shape
 
     @property
     def _backend(self) -> Any:

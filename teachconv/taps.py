@@ -407,7 +407,7 @@ def reached(geometry: ConvGeometry, role: str) -> np.ndarray:
         role: the array's role, "input", "filters" or "output".
 
     Returns:
-        A boolean array that broadcasts to the array: [rows, cols, 1], for the filters [rows, cols, 1, 1].
+        A boolean array that broadcasts to the array: [*sizes, 1], for the filters [*sizes, 1, 1].
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> g = conv2d_geometry((1, 1, 5, 1), (1, 1, 1, 1), 2)  # a filter of 1 at stride 2 skips cells

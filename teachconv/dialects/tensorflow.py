@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import nn_ops
-from ..arguments import Shape, check_data_format, normalize_shape, to_nhwc
+from ..arguments import Shape, channels_last, check_data_format, normalize_shape
 from ..errors import ArgumentError
 from ..geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
 from ..kinds import OPS, Op
@@ -59,7 +59,7 @@ def _grouped(filters: Shape, channels: int) -> Shape:
 
 def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
     """Return the call of depthwise_conv2d: a conv2d with one group for each input channel."""
-    grouped = _grouped(filters, to_nhwc(input, check_data_format(data_format))[3])
+    grouped = _grouped(filters, channels_last(input, check_data_format(data_format))[3])
     return _conv2d(
         input, grouped, data_format=data_format, op=OPS["depthwise_conv2d"], letters="HWIM", **arguments
     )
@@ -124,7 +124,7 @@ def _depthwise_backprop_input(
 ) -> ConvCall:
     """Resolve a call of depthwise_conv2d_backprop_input."""
     sizes = normalize_shape(input_sizes, "input_sizes", out_backprop[0])
-    grouped = _grouped(filters, to_nhwc(sizes, check_data_format(data_format))[3])
+    grouped = _grouped(filters, channels_last(sizes, check_data_format(data_format))[3])
     facts = {"data_format": data_format, "letters": "HWIM", **arguments}
     return _gradient("depthwise_conv2d_backprop_input", sizes, grouped, out_backprop, **facts)
 
@@ -134,7 +134,7 @@ def _depthwise_backprop_filter(
 ) -> ConvCall:
     """Resolve a call of depthwise_conv2d_backprop_filter."""
     filters = normalize_shape(filter_sizes, "filter_sizes")
-    grouped = _grouped(filters, to_nhwc(input, check_data_format(data_format))[3])
+    grouped = _grouped(filters, channels_last(input, check_data_format(data_format))[3])
     facts = {"data_format": data_format, "letters": "HWIM", **arguments}
     return _gradient("depthwise_conv2d_backprop_filter", input, grouped, **facts)
 
