@@ -272,6 +272,17 @@ def test_bad_transposed_arguments(arguments, message):
         conv2d_transpose_geometry(**call)
 
 
+@pytest.mark.parametrize("rank", [1, 3])
+@pytest.mark.parametrize("make", [tc.conv_geometry, tc.conv_transpose_geometry])
+def test_what_draws_or_multiplies_two_axes_refuses_others(make, rank):
+    g = make((1, *[8] * rank, 2), (*[3] * rank, 2, 2))
+    with pytest.raises(ValueError, match=rf"geometries\[0\] must have 2 axes.*got {rank}, of a conv{rank}d"):
+        tc.receptive_field([g])
+    for filters in (np.ones(g.filters_shape), np.ones((3, 3, 2, 2))):
+        with pytest.raises(ValueError, match=rf"geometry must have 2 axes.*got {rank}, of a conv{rank}d"):
+            tc.conv_matrix(filters, g)
+
+
 def test_numpy_integers_are_integers():
     g = conv2d_geometry(np.array([1, 8, 8, 1]), (3, 3, 1, 1), np.int64(2), np.array([[1, 1], [0, 2]]))
     assert g.padding == ((1, 1), (0, 2))
