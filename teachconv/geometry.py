@@ -282,6 +282,7 @@ def forward_axis(
 
 def _transposed_axis(
     mode: str,
+    rank: int,
     axis: str,
     i: int,
     k: int,
@@ -320,9 +321,8 @@ def _transposed_axis(
             f"output_shape {axis} must be {_one_of(low, high)} for {_NAMES[mode]}, stride {s}, "
             f"input {axis} {i}; got {o}"
         )
-        error.add_note(
-            "conv2d_transpose_geometry(..., output_shape=None).legal_output_shapes lists what is legal"
-        )
+        function = "conv2d_transpose_geometry" if rank == 2 else "conv_transpose_geometry"
+        error.add_note(f"{function}(..., output_shape=None).legal_output_shapes lists what is legal")
         raise error
     if mode in _SAME:
         total = max(0, full - o) if i else 0
@@ -1056,7 +1056,7 @@ def transposed_geometry(
     none: tuple[int | None, ...] = (None,) * rank
     wanted = none if output_shape is None else output_shape[1:-1]
     facts = AXES[-rank:], in_sizes, filter_sizes, strides, dilations, pads, wanted, output_padding or none
-    axes = tuple(_transposed_axis(mode, *each) for each in zip(*facts, strict=True))
+    axes = tuple(_transposed_axis(mode, rank, *each) for each in zip(*facts, strict=True))
     return ConvGeometry(batch, axes, out_channels, in_channels, groups)
 
 

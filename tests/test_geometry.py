@@ -272,6 +272,16 @@ def test_bad_transposed_arguments(arguments, message):
         conv2d_transpose_geometry(**call)
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_the_note_on_an_illegal_size_names_a_function_that_takes_the_rank(rank):
+    shapes = (1, *[8] * rank, 1), (*[3] * rank, 1, 1)
+    with pytest.raises(ValueError, match="output_shape cols must be 15 or 16") as caught:
+        tc.conv_transpose_geometry(*shapes, (1, *[16] * (rank - 1), 17, 1), 2)
+    [note] = caught.value.__notes__
+    function = getattr(tc, note.partition("(")[0])
+    assert function(*shapes, None, 2).legal_output_shapes[-1] == (1, *[16] * rank, 1)
+
+
 @pytest.mark.parametrize("rank", [1, 3])
 @pytest.mark.parametrize("make", [tc.conv_geometry, tc.conv_transpose_geometry])
 def test_what_draws_or_multiplies_two_axes_refuses_others(make, rank):
