@@ -43,7 +43,7 @@ from .arguments import (
     normalize_shape,
     to_nhwc,
 )
-from .errors import ArgumentError, hide_unknown, refuse_unknown
+from .errors import ArgumentError, brief, hide_unknown, refuse_unknown
 from .kinds import AXES, layout_of
 from .tables import Table, count, pre
 
@@ -460,17 +460,17 @@ class _Shared:
 
     @cached_property
     def strides(self) -> Shape:
-        """The strides, (rows, cols)."""
+        """The strides, one for each axis, such as (rows, cols)."""
         return tuple(axis.stride for axis in self.axes)
 
     @cached_property
     def dilations(self) -> Shape:
-        """The dilations, (rows, cols); 1 means none."""
+        """The dilations, one for each axis, such as (rows, cols); 1 means none."""
         return tuple(axis.dilation for axis in self.axes)
 
     @property
     def padding(self) -> Pads:
-        """Zeros around the forward input, ((top, bottom), (left, right)); negative numbers crop."""
+        """Zeros around the forward input, a pair for each axis; negative numbers crop."""
         return tuple((axis.pad_before, axis.pad_after) for axis in self.axes)
 
     def _layout(self, sizes: Iterable[int], channels: int) -> Shape:
@@ -486,16 +486,15 @@ class _Shared:
             f"filters {list(self.filters_shape)} -> output {list(self.output_shape)}"
         )
 
-    def _facts(self) -> str:
-        """Return the second line of the text: strides, padding and multiply-adds."""
+    def _facts(self) -> tuple[str, ...]:
+        """Return what follows the first line: strides, padding and multiply-adds; for three axes two lines."""
         pads = (
             f"{before} {axis.pad_before} {after} {axis.pad_after}"
             for (before, after), axis in zip(SIDES[-self.rank :], self.axes, strict=True)
         )
-        return (
-            f"strides {self.strides}, dilations {self.dilations}, groups {self.groups}, padding "
-            f"{' '.join(pads)}, {count(self.macs, 'multiply-add')}"
-        )
+        steps = f"strides {self.strides}, dilations {self.dilations}, groups {self.groups},"
+        edges = f"padding {' '.join(pads)}, {count(self.macs, 'multiply-add')}"
+        return (f"{steps} {edges}",) if self.rank < 3 else (steps, edges)
 
     def _derivations(self) -> dict[str, tuple[str, ...]]:
         """Return the formulas of the axes by their names; equal axes are named together."""
@@ -505,7 +504,7 @@ class _Shared:
         return {listed(same, "and"): axis.formulas for axis, same in names.items()}
 
     def __str__(self) -> str:
-        lines = [self._headline(), "  " + self._facts()]
+        lines = [self._headline(), *("  " + line for line in self._facts())]
         for title, formulas in self._derivations().items():
             lines += [f"{title}:", *("  " + step for step in formulas)]
         return Table((), [], lines=lines).text()
@@ -515,8 +514,8 @@ class _Shared:
             f"<b>{title}</b>{pre(html.escape(chr(10).join(formulas)), 'margin:0 0 .6em')}"
             for title, formulas in self._derivations().items()
         )
-        head = html.escape(self._headline())
-        return f"<div><b>{head}</b><br>{html.escape(self._facts())}<br><br>{body}</div>"
+        head, facts = html.escape(self._headline()), "<br>".join(map(html.escape, self._facts()))
+        return f"<div><b>{head}</b><br>{facts}<br><br>{body}</div>"
 
 
 @dataclass(frozen=True)
@@ -545,9 +544,10 @@ class ConvGeometry(_Shared):
     data_format: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axes", tuple(self.axes))
-        if not 1 <= self.rank <= 3:
-            raise ArgumentError(f"axes must be 1, 2 or 3 AxisGeometry; got {self.rank}")
+        axes = tuple(self.axes) if isinstance(self.axes, Iterable) else ()
+        if not 1 <= len(axes) <= 3 or not all(isinstance(axis, AxisGeometry) for axis in axes):
+            raise ArgumentError(f"axes must be a sequence of 1, 2 or 3 AxisGeometry; got {brief(self.axes)}")
+        object.__setattr__(self, "axes", axes)
         if self.data_format:
             check_data_format(self.data_format, self.rank)
         else:
@@ -565,7 +565,7 @@ class ConvGeometry(_Shared):
 
     @cached_property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [filter_rows, filter_cols, in_channels / groups, out_channels]."""
+        """Shape of the filters, [*filter_sizes, in_channels / groups, out_channels]."""
         taps = (axis.filter_size for axis in self.axes)
         return (*taps, self.in_channels // self.groups, self.out_channels)
 
@@ -718,7 +718,7 @@ class ConvTransposeGeometry(_Shared):
 
     @property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [filter_rows, filter_cols, out_channels / groups, in_channels]."""
+        """Shape of the filters, [*filter_sizes, out_channels / groups, in_channels]."""
         return self.forward.filters_shape
 
     @property
@@ -730,7 +730,7 @@ class ConvTransposeGeometry(_Shared):
     def legal_output_shapes(self) -> tuple[Shape, ...]:
         """Every ``output_shape`` that a call with this input, these filters and this padding may ask for.
 
-        All have this geometry's channels, which set the groups. At stride s there are up to s·s.
+        All have this geometry's channels, which set the groups. At stride s there are up to s for each axis.
 
         >>> conv2d_transpose_geometry((1, 8, 8, 3), (3, 3, 2, 3), strides=(2, 1)).legal_output_shapes
         ((1, 15, 8, 2), (1, 16, 8, 2))

@@ -272,6 +272,22 @@ def test_bad_transposed_arguments(arguments, message):
         conv2d_transpose_geometry(**call)
 
 
+def test_three_axes_keep_a_padding_with_its_side():
+    """Strides and padding together are more than a line has room for, and it was folded after "left"."""
+    g = tc.conv_geometry((1, 8, 8, 8, 4), (3, 3, 3, 2, 6), 2, "SAME")
+    edges = "padding front 0 back 1 top 0 bottom 1 left 0 right 1, 20,736 multiply-adds"
+    assert str(g).splitlines()[1:3] == ["  strides (2, 2, 2), dilations (1, 1, 1), groups 2,", f"  {edges}"]
+    assert f"groups 2,<br>{edges}<br>" in g._repr_html_()
+
+
+@pytest.mark.parametrize("count", [0, 4])
+def test_a_geometry_has_one_to_three_axes(count):
+    axis = tc.conv_geometry((1, 8, 4), (3, 4, 6)).cols
+    for axes in ([axis] * count, axis, [3], None, "axes"):  # one axis alone is what rows were, and cols
+        with pytest.raises(ValueError, match="axes must be a sequence of 1, 2 or 3 AxisGeometry; got"):
+            tc.ConvGeometry(1, axes, 4, 6, 1)
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_the_note_on_an_illegal_size_names_a_function_that_takes_the_rank(rank):
     shapes = (1, *[8] * rank, 1), (*[3] * rank, 1, 1)
