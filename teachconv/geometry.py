@@ -487,7 +487,7 @@ class _Shared:
         )
 
     def _facts(self) -> tuple[str, ...]:
-        """Return what follows the first line: strides, padding and multiply-adds; for three axes two lines."""
+        """Return what follows the first line: strides, padding, multiply-adds; two lines for rank 3."""
         pads = (
             f"{before} {axis.pad_before} {after} {axis.pad_after}"
             for (before, after), axis in zip(SIDES[-self.rank :], self.axes, strict=True)
