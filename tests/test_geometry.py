@@ -226,6 +226,8 @@ def test_the_text_has_every_formula_with_its_numbers():
         ({"data_format": "NWHC"}, ValueError, 'data_format must be "NHWC" or "NCHW"; got \'NWHC\''),
         ({"data_format": None}, ValueError, "data_format must be"),
         ({"input_shape": (1, 4, 4)}, ValueError, "input shape must have 4 sizes"),
+        ({"input_shape": 4}, TypeError, "input shape must be a sequence of 4 ints; got 4"),
+        ({"filters_shape": None}, TypeError, "filters shape must be a sequence of 4 ints; got None"),
         ({"input_shape": (1, 4, -4, 1)}, ValueError, "no negative size"),
         ({"input_shape": (1, 4.0, 4, 1)}, TypeError, "input shape must be integers; got 4.0"),
         (
