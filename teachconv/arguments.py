@@ -169,14 +169,14 @@ def truth(value: Any, name: str) -> bool:
         raise ArgumentTypeError(f"{name} must be True or False; got {brief(value)}") from None
 
 
-def _items(value: Any, name: str) -> list[Any]:
+def _items(value: Any, name: str, legal: str = "an int or a sequence of ints") -> list[Any]:
     """Return the items of a sequence of ints; of one that is too long, or has no end, more than are legal."""
     if (
         isinstance(value, (str, bytes, bytearray, dict, set))
         or not isinstance(value, Iterable)
         or _is_scalar(value)
     ):
-        raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {brief(value)}")
+        raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
     return list(islice(value, 16))
 
 
@@ -204,10 +204,11 @@ def normalize_shape(shape: Any, name: str, batch: int | None = None, rank: int |
     (2, 8, 8, 3)
     """
     label = f"{name} shape" if name in ("input", "filters") else name
-    sizes = tuple(integer(item, label) for item in _items(shape, label))
-    if len(sizes) - 2 not in (_RANKS if rank is None else (rank,)):
-        legal = (3, 4, 5) if rank is None else (rank + 2,)
-        raise ArgumentError(f"{label} must have {listed(legal, 'or')} sizes; got {brief(list(sizes))}")
+    legal = (3, 4, 5) if rank is None else (rank + 2,)
+    numbers = listed(legal, "or")
+    sizes = tuple(integer(item, label) for item in _items(shape, label, f"a sequence of {numbers} ints"))
+    if len(sizes) not in legal:
+        raise ArgumentError(f"{label} must have {numbers} sizes; got {brief(list(sizes))}")
     if batch is not None and sizes[0] == -1:
         sizes = (batch, *sizes[1:])
     if min(sizes) < 0:

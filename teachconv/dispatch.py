@@ -489,7 +489,9 @@ def _best_backend() -> str:
     """cython; numpy where it is not compiled, which is said once."""
     problem = backends.why_not("cython")
     if problem:
-        warnings.warn(f"teachconv runs on the numpy backend: {problem}", RuntimeWarning, stacklevel=6)
+        warnings.warn(
+            f"teachconv runs on the numpy backend: {problem}", RuntimeWarning, stacklevel=7
+        )  # the caller of an op
     return "numpy" if problem else "cython"
 
 

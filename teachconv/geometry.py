@@ -283,6 +283,7 @@ def forward_axis(
 
 def _transposed_axis(
     mode: str,
+    rank: int,
     axis: str,
     i: int,
     k: int,
@@ -321,9 +322,8 @@ def _transposed_axis(
             f"output_shape {axis} must be {_one_of(low, high)} for {_NAMES[mode]}, stride {s}, "
             f"input {axis} {i}; got {o}"
         )
-        error.add_note(
-            "conv2d_transpose_geometry(..., output_shape=None).legal_output_shapes lists what is legal"
-        )
+        function = "conv2d_transpose_geometry" if rank == 2 else "conv_transpose_geometry"
+        error.add_note(f"{function}(..., output_shape=None).legal_output_shapes lists what is legal")
         raise error
     if mode in _SAME:
         total = max(0, full - o) if i else 0
@@ -487,16 +487,15 @@ class _Shared:
             f"filters {list(self.filters_shape)} -> output {list(self.output_shape)}"
         )
 
-    def _facts(self) -> str:
-        """Return the second line of the text: strides, padding and multiply-adds."""
+    def _facts(self) -> tuple[str, ...]:
+        """Return what follows the first line: strides, padding, multiply-adds; two lines for rank 3."""
         pads = (
             f"{before} {axis.pad_before} {after} {axis.pad_after}"
             for (before, after), axis in zip(SIDES[-self.rank :], self.axes, strict=True)
         )
-        return (
-            f"strides {self.strides}, dilations {self.dilations}, groups {self.groups}, padding "
-            f"{' '.join(pads)}, {count(self.macs, 'multiply-add')}"
-        )
+        steps = f"strides {self.strides}, dilations {self.dilations}, groups {self.groups},"
+        edges = f"padding {' '.join(pads)}, {count(self.macs, 'multiply-add')}"
+        return (f"{steps} {edges}",) if self.rank < 3 else (steps, edges)
 
     def _derivations(self) -> dict[str, tuple[str, ...]]:
         """Return the formulas of the axes by their names; equal axes are named together."""
@@ -506,7 +505,7 @@ class _Shared:
         return {listed(same, "and"): axis.formulas for axis, same in names.items()}
 
     def __str__(self) -> str:
-        lines = [self._headline(), "  " + self._facts()]
+        lines = [self._headline(), *("  " + line for line in self._facts())]
         for title, formulas in self._derivations().items():
             lines += [f"{title}:", *("  " + step for step in formulas)]
         return Table((), [], lines=lines).text()
@@ -516,8 +515,8 @@ class _Shared:
             f"<b>{title}</b>{pre(html.escape(chr(10).join(formulas)), 'margin:0 0 .6em')}"
             for title, formulas in self._derivations().items()
         )
-        head = html.escape(self._headline())
-        return f"<div><b>{head}</b><br>{html.escape(self._facts())}<br><br>{body}</div>"
+        head, facts = html.escape(self._headline()), "<br>".join(map(html.escape, self._facts()))
+        return f"<div><b>{head}</b><br>{facts}<br><br>{body}</div>"
 
 
 @dataclass(frozen=True)
@@ -1058,7 +1057,7 @@ def transposed_geometry(
     none: tuple[int | None, ...] = (None,) * rank
     wanted = none if output_shape is None else output_shape[1:-1]
     facts = AXES[-rank:], in_sizes, filter_sizes, strides, dilations, pads, wanted, output_padding or none
-    axes = tuple(_transposed_axis(mode, *each) for each in zip(*facts, strict=True))
+    axes = tuple(_transposed_axis(mode, rank, *each) for each in zip(*facts, strict=True))
     return ConvGeometry(batch, axes, out_channels, in_channels, groups)
 
 

@@ -653,6 +653,10 @@ def conv_matrix(filters: ArrayLike, geometry: Conv2DGeometry | Conv2DTransposeGe
         raise ArgumentTypeError(
             f"geometry must come from conv2d_geometry or conv2d_transpose_geometry; got {brief(geometry)}"
         )
+    if geometry.rank != 2:
+        raise ArgumentError(
+            f"geometry must have 2 axes, rows and cols; got {geometry.rank}, of a {geometry._name}"
+        )
     w = as_array(filters, "filters")
     if w.shape != geometry.filters_shape:
         raise ArgumentError(f"filters must have shape {list(geometry.filters_shape)}; got {list(w.shape)}")

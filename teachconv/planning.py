@@ -53,9 +53,8 @@ class Plan:
         packer = getattr(ready.module, "pack", None)
         if packer is not None and call.second.size and 0 not in call.backend_shape:
             with record.stage("pack filter"):
-                ready.packed = packer(
-                    call.second, call.geometry, kind=call.kind, algorithm=algorithm, precision=precision
-                )
+                options = {"algorithm": ready.algorithm, "precision": precision}  # "auto" is None by now
+                ready.packed = packer(call.second, call.geometry, kind=call.kind, **options)
             ready.algorithm = ready.packed.algorithm
             self.nbytes = 0 if ready.packed.numbers is None else ready.packed.numbers.nbytes
         self.algorithm = ready.algorithm

@@ -232,6 +232,8 @@ def test_the_text_has_every_formula_with_its_numbers():
         ({"data_format": "NWHC"}, ValueError, 'data_format must be "NHWC" or "NCHW"; got \'NWHC\''),
         ({"data_format": None}, ValueError, "data_format must be"),
         ({"input_shape": (1, 4, 4)}, ValueError, "input shape must have 4 sizes"),
+        ({"input_shape": 4}, TypeError, "input shape must be a sequence of 4 ints; got 4"),
+        ({"filters_shape": None}, TypeError, "filters shape must be a sequence of 4 ints; got None"),
         ({"input_shape": (1, 4, -4, 1)}, ValueError, "no negative size"),
         ({"input_shape": (1, 4.0, 4, 1)}, TypeError, "input shape must be integers; got 4.0"),
         (
@@ -276,6 +278,43 @@ def test_bad_transposed_arguments(arguments, message):
     call = {"input_shape": (1, 8, 8, 1), "filters_shape": (3, 3, 1, 1)} | arguments
     with pytest.raises(ValueError, match=message):
         conv2d_transpose_geometry(**call)
+
+
+def test_three_axes_keep_a_padding_with_its_side():
+    """Strides and padding together are more than a line has room for, and it was folded after "left"."""
+    g = tc.conv_geometry((1, 8, 8, 8, 4), (3, 3, 3, 2, 6), 2, "SAME")
+    edges = "padding front 0 back 1 top 0 bottom 1 left 0 right 1, 20,736 multiply-adds"
+    assert str(g).splitlines()[1:3] == ["  strides (2, 2, 2), dilations (1, 1, 1), groups 2,", f"  {edges}"]
+    assert f"groups 2,<br>{edges}<br>" in g._repr_html_()
+
+
+@pytest.mark.parametrize("count", [0, 4])
+def test_a_geometry_has_one_to_three_axes(count):
+    axis = tc.conv_geometry((1, 8, 4), (3, 4, 6)).cols
+    for axes in ([axis] * count, axis, [3], None, "axes"):  # one axis alone is what rows were, and cols
+        with pytest.raises(ValueError, match="axes must be a sequence of 1, 2 or 3 AxisGeometry; got"):
+            tc.ConvGeometry(1, axes, 4, 6, 1)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_the_note_on_an_illegal_size_names_a_function_that_takes_the_rank(rank):
+    shapes = (1, *[8] * rank, 1), (*[3] * rank, 1, 1)
+    with pytest.raises(ValueError, match="output_shape cols must be 15 or 16") as caught:
+        tc.conv_transpose_geometry(*shapes, (1, *[16] * (rank - 1), 17, 1), 2)
+    [note] = caught.value.__notes__
+    function = getattr(tc, note.partition("(")[0])
+    assert function(*shapes, None, 2).legal_output_shapes[-1] == (1, *[16] * rank, 1)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+@pytest.mark.parametrize("make", [tc.conv_geometry, tc.conv_transpose_geometry])
+def test_what_draws_or_multiplies_two_axes_refuses_others(make, rank):
+    g = make((1, *[8] * rank, 2), (*[3] * rank, 2, 2))
+    with pytest.raises(ValueError, match=rf"geometries\[0\] must have 2 axes.*got {rank}, of a conv{rank}d"):
+        tc.receptive_field([g])
+    for filters in (np.ones(g.filters_shape), np.ones((3, 3, 2, 2))):
+        with pytest.raises(ValueError, match=rf"geometry must have 2 axes.*got {rank}, of a conv{rank}d"):
+            tc.conv_matrix(filters, g)
 
 
 def test_numpy_integers_are_integers():

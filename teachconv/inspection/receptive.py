@@ -242,6 +242,8 @@ def receptive_field(
         where = f"geometries[{number}]"
         if isinstance(layer, (Conv2DGeometry, Conv2DTransposeGeometry)):
             g, name = layer, layer._name
+            if g.rank != 2:
+                raise ArgumentError(f"{where} must have 2 axes, rows and cols; got {g.rank}, of a {name}")
         else:
             g = _from_words(layer, where, size)
             name = "pool" if layer[0] == "pool" else g._name
