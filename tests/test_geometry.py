@@ -288,14 +288,6 @@ def test_three_axes_keep_a_padding_with_its_side():
     assert f"groups 2,<br>{edges}<br>" in g._repr_html_()
 
 
-@pytest.mark.parametrize("count", [0, 4])
-def test_a_geometry_has_one_to_three_axes(count):
-    axis = tc.conv_geometry((1, 8, 4), (3, 4, 6)).cols
-    for axes in ([axis] * count, axis, [3], None, "axes"):  # one axis alone is what rows were, and cols
-        with pytest.raises(ValueError, match="axes must be a sequence of 1, 2 or 3 AxisGeometry; got"):
-            tc.ConvGeometry(1, axes, 4, 6, 1)
-
-
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_the_note_on_an_illegal_size_names_a_function_that_takes_the_rank(rank):
     shapes = (1, *[8] * rank, 1), (*[3] * rank, 1, 1)
