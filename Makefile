@@ -76,7 +76,7 @@ test-slow: $(VENV)/.test $(VENV)/.system
 test-peers: $(VENV)/.peers
 	$(PYTEST) --dist loadfile tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
 	  tests/arrays/test_arrays.py tests/hostile/test_onnx_files.py tests/test_documents.py \
-	  -k "not test_documents or torch_and_jax"
+	  -k "not test_documents or torch_and_jax" -m "not release"
 
 lint: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/ruff format --check .
@@ -112,6 +112,7 @@ wheels: $(VENV)/.release
 release-check: $(VENV)/.release
 	$(BIN)/python tests/release.py
 	$(MAKE) check wheels test-minimum
+	$(MAKE) $(VENV)/.peers
 	$(PYTEST) -m release
 
 # The same, and then the changelog and the citation get version and date; the commands that publish are printed.

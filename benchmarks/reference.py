@@ -1,12 +1,14 @@
 """Compares the speed of the reference backend with a bare exact sum in Python: ``fsum(map(mul, a, b))``.
 
     python benchmarks/reference.py [--cells 4000] [--rounds 9]
+    python benchmarks/reference.py --layers [--rounds 9]
 
 Validates first, then times: some cells of each result are compared with the exact rational sum, rounded
 once. Whole calls of conv2d and of its two gradients, with sums of 9, 27 and 288 terms, alternate in one
 process with the same number of bare sums of the same length over existing lists. The table shows the terms
-per second of the bare sums and the ratios to them, from medians of processor time. It times the default
-algorithm, not ``loops``.
+per second of the bare sums and the ratios to them, from medians of processor time. It times the algorithm
+``direct``. With ``--layers`` it times ``slices`` beside ``direct`` on two layers of real size, whose bits it
+compares first.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import fsum
 from operator import mul
 from typing import Any
@@ -56,13 +59,15 @@ def calls(terms: int, count: int, dtype: str) -> dict[str, tuple[Callable[[], np
     back = w.transpose(0, 1, 3, 2)  # [filter_rows, filter_cols, out_channels, in_channels]
     sums = tc.conv2d_geometry(x.shape, w.shape).macs
     return {
-        "conv2d": (lambda: tc.conv2d(x, w, backend="reference"), sums),
+        "conv2d": (lambda: tc.conv2d(x, w, backend="reference", algorithm="direct"), sums),
         "conv2d_transpose": (
-            lambda: tc.conv2d_transpose(image, back, padding="VALID", backend="reference"),
+            lambda: tc.conv2d_transpose(
+                image, back, padding="VALID", backend="reference", algorithm="direct"
+            ),
             sums,
         ),
         "filter gradient": (
-            lambda: tc.conv2d_backprop_filter(x, w.shape, dy, backend="reference"),
+            lambda: tc.conv2d_backprop_filter(x, w.shape, dy, backend="reference", algorithm="direct"),
             sums,
         ),
     }
@@ -73,7 +78,7 @@ def validate(terms: int, dtype: str) -> None:
     rows, cols, depth = FILTERS[terms]
     x = make_array((1, rows + 2, cols + 2, depth), dtype, "normal", "small x")
     w = make_array((rows, cols, depth, 2), dtype, "normal", "small w")
-    y = tc.conv2d(x, w, backend="reference")
+    y = tc.conv2d(x, w, backend="reference", algorithm="direct")
     for row, col, channel in np.ndindex(3, 3, 2):
         patch, column = x[0, row : row + rows, col : col + cols].ravel(), w[..., channel].ravel()
         exact = sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(patch, column, strict=True))
@@ -94,6 +99,23 @@ def race(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     return {name: statistics.median(times) for name, times in seconds.items()}
 
 
+def layers(rounds: int) -> None:
+    """Print how many times as fast as ``direct`` the slices are on layers of real size."""
+    for size, channels in ((56, 64), (14, 512)):
+        x = make_array((1, size, size, channels), "float32")
+        w = make_array((3, 3, channels, channels), "float32")
+        layer = partial(tc.conv2d, x, w, 1, "SAME", backend="reference")
+        runs = {name: partial(layer, algorithm=name) for name in ("direct", "slices")}
+        if runs["direct"]().tobytes() != runs["slices"]().tobytes():
+            raise SystemExit(f"{size} x {size}, {channels} channels: the bits differ")
+        seconds = race(runs, rounds)
+        times = seconds["direct"] / seconds["slices"]
+        print(
+            f"3x3, {channels} channels on {size} x {size}: direct {seconds['direct']:.2f} s, "
+            f"slices {seconds['slices']:.2f} s, {times:.0f} times as fast"
+        )
+
+
 def main(argv: list[str] | None = None) -> int:
     """Print the table; return the exit status, 1 if an aim is missed."""
     parser = argparse.ArgumentParser(
@@ -101,8 +123,12 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--cells", type=int, default=4000, help="sums in a call (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default: %(default)s)")
+    parser.add_argument("--layers", action="store_true", help="time slices beside direct on two layers")
     arguments = parser.parse_args(argv)
     print(f"{machine.describe()['processor']}; Python {platform.python_version()}, NumPy {np.__version__}")
+    if arguments.layers:
+        layers(arguments.rounds)
+        return 0
     print("\ndtype    terms  bare Mterms/s  conv2d  conv2d_transpose  filter gradient")
     missed = []
     for dtype in AIMS:

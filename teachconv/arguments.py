@@ -27,12 +27,13 @@ from .memory import TRIFLE, check_memory
 
 __all__ = [
     "as_array",
+    "channels_first",
+    "channels_last",
     "check_alike",
     "check_data_format",
     "check_steps",
     "grouped_shape",
     "refuse_masked",
-    "to_nhwc",
 ]
 
 Pair: TypeAlias = tuple[int, int]
@@ -71,22 +72,27 @@ def check_data_format(data_format: Any, rank: int = 2) -> str:
     raise ArgumentError(f'data_format must be "{last}" or "{first}"; got {brief(data_format)}{near}')
 
 
-def to_nhwc(shape: tuple[T, ...], data_format: str) -> tuple[T, ...]:
-    """Return a shape, or what else there is one of for each axis, in NHWC order: channels last.
+def channels_last(shape: tuple[T, ...], data_format: str) -> tuple[T, ...]:
+    """Return a shape, or what else there is one of for each axis, with channels last: NHWC for rank 2.
 
     Args:
         shape: the sizes in ``data_format`` order.
         data_format: "NHWC", "NCHW", or that of another rank.
 
-    Returns:
-        (batch, rows, cols, channels).
+    >>> channels_last((1, 3, 8, 6), "NCHW"), channels_first((1, 8, 6, 3))
+    ((1, 8, 6, 3), (1, 3, 8, 6))
     """
     return shape if data_format[-1] == "C" else (shape[0], *shape[2:], shape[1])
 
 
+def channels_first(shape: tuple[T, ...]) -> tuple[T, ...]:
+    """Return a shape with channels last in the order of "NCHW": the inverse of `channels_last`."""
+    return (shape[0], shape[-1], *shape[1:-1])
+
+
 @lru_cache(maxsize=64)
 def axis_order(layout: str) -> tuple[int, ...]:
-    """Return the permutation from NHWC, or HWIO for a filter, to another layout of the same spatial axes.
+    """Return the permutation from a backend's layout, NHWC or HWIO for rank 2, to another one.
 
     Args:
         layout: the letters of the wanted layout; one with an "O" is a filter's.
@@ -164,14 +170,14 @@ def truth(value: Any, name: str) -> bool:
         raise ArgumentTypeError(f"{name} must be True or False; got {brief(value)}") from None
 
 
-def _items(value: Any, name: str) -> list[Any]:
+def _items(value: Any, name: str, legal: str = "an int or a sequence of ints") -> list[Any]:
     """Return the items of a sequence of ints; of one that is too long, or has no end, more than are legal."""
     if (
         isinstance(value, (str, bytes, bytearray, dict, set))
         or not isinstance(value, Iterable)
         or _is_scalar(value)
     ):
-        raise ArgumentTypeError(f"{name} must be an int or a sequence of ints; got {brief(value)}")
+        raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
     return list(islice(value, 16))
 
 
@@ -199,10 +205,11 @@ def normalize_shape(shape: Any, name: str, batch: int | None = None, rank: int |
     (2, 8, 8, 3)
     """
     label = f"{name} shape" if name in ("input", "filters") else name
-    sizes = tuple(integer(item, label) for item in _items(shape, label))
-    if len(sizes) - 2 not in (_RANKS if rank is None else (rank,)):
-        legal = (3, 4, 5) if rank is None else (rank + 2,)
-        raise ArgumentError(f"{label} must have {listed(legal, 'or')} sizes; got {brief(list(sizes))}")
+    legal = (3, 4, 5) if rank is None else (rank + 2,)
+    numbers = listed(legal, "or")
+    sizes = tuple(integer(item, label) for item in _items(shape, label, f"a sequence of {numbers} ints"))
+    if len(sizes) not in legal:
+        raise ArgumentError(f"{label} must have {numbers} sizes; got {brief(list(sizes))}")
     if batch is not None and sizes[0] == -1:
         sizes = (batch, *sizes[1:])
     if min(sizes) < 0:
@@ -254,7 +261,7 @@ def _axes(rank: int) -> str:
     return str(AXES[-rank:]).replace("'", "")
 
 
-def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Shape:
+def normalize_steps(value: Any, name: str, data_format: str = "NHWC") -> Shape:
     """Return strides or dilations as positive ints, one for each axis: (rows, cols); None means 1.
 
     Args:
@@ -268,7 +275,7 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Shape:
     Raises:
         ArgumentError, ArgumentTypeError: if ``value`` is none of these, or steps over images or channels.
 
-    >>> normalize_pair([1, 2, 3, 1], "strides", "NHWC"), normalize_pair(2, "strides", "NDHWC")
+    >>> normalize_steps([1, 2, 3, 1], "strides", "NHWC"), normalize_steps(2, "strides", "NDHWC")
     ((2, 3), (2, 2, 2))
     """
     rank = len(data_format) - 2
@@ -281,7 +288,7 @@ def normalize_pair(value: Any, name: str, data_format: str = "NHWC") -> Shape:
     else:
         steps = [integer(item, name) for item in _items(value, name)]
         if len(steps) == rank + 2:
-            batch, *steps, channels = to_nhwc(tuple(steps), data_format)
+            batch, *steps, channels = channels_last(tuple(steps), data_format)
             if batch != 1 or channels != 1:
                 raise ArgumentError(
                     f"{name} must be 1 at N and C in {data_format} order: no window spans several "
@@ -389,7 +396,7 @@ def _explicit_padding(value: Any, data_format: str) -> Pads:
             raise ArgumentError(f"padding must be {_padding_help(rank)}; got {brief(value)}{near}")
         pairs.append((sides[0], sides[1]))
     if len(pairs) == rank + 2:
-        batch, *pairs, channels = to_nhwc(tuple(pairs), data_format)
+        batch, *pairs, channels = channels_last(tuple(pairs), data_format)
         if batch != (0, 0) or channels != (0, 0):
             raise ArgumentError(
                 f"padding must be (0, 0) at N and C in {data_format} order: images and channels are "

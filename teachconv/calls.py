@@ -17,18 +17,19 @@ from .arguments import (
     Shape,
     as_array,
     axis_order,
+    channels_first,
+    channels_last,
     check_alike,
     check_data_format,
     grouped_shape,
     normalize_output_padding,
     normalize_padding,
-    normalize_pair,
     normalize_shape,
-    to_nhwc,
+    normalize_steps,
 )
 from .devices import contiguous
 from .errors import ArgumentError
-from .geometry import Conv2DGeometry, Conv2DTransposeGeometry, forward_geometry, transposed_geometry
+from .geometry import ConvGeometry, ConvTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import CellNames, DepthwiseCells, Kind, Op, layout_of
 
 __all__ = ["Call", "arranged", "checked_bias", "resolve"]
@@ -40,8 +41,8 @@ class Call:
 
     Attributes:
         op: the op, and with it the kind of call: which role each array has.
-        first: the backend function's first array, NHWC.
-        second: its second array, HWIO for filters, NHWC for a gradient.
+        first: the backend function's first array: NHWC, or what `layout_of` says for another rank.
+        second: its second array, likewise; HWIO for filters.
         geometry: the convolution as integers.
         result_shape: the shape of the result as the caller has it.
         layout: the letters of the result's axes as the caller has them; "HWIO" for a filter gradient. A
@@ -54,7 +55,7 @@ class Call:
     op: Op
     first: np.ndarray = field(repr=False)
     second: np.ndarray = field(repr=False)
-    geometry: Conv2DGeometry
+    geometry: ConvGeometry
     result_shape: Shape
     layout: str
     bias: np.ndarray | None = field(default=None, repr=False)
@@ -68,7 +69,7 @@ class Call:
 
     @property
     def backend_shape(self) -> Shape:
-        """Shape of the result as a backend returns it: NHWC, or HWIO for a filter gradient."""
+        """Shape of the result as a backend returns it, with channels last."""
         return self.geometry.shape_of(self.op.kind.result)
 
     @property
@@ -147,44 +148,44 @@ def resolve(
         if sizes is not None or (op.sizes and not op.transposed):
             batch = None if kind.sums_images else len(first)
             given = normalize_shape(sizes, op.sizes, batch, len(layout) - 2)
-            shapes[kind.result] = given if kind.sums_images else to_nhwc(given, layout)
+            shapes[kind.result] = given if kind.sums_images else channels_last(given, layout)
         if op.depthwise:
             shapes["filters"] = grouped_shape(shapes["filters"], shapes["input"][-1], filters_name)
             if kind.second == "filters":
                 second = second.reshape(shapes["filters"])
         extra = None if output_padding is None else normalize_output_padding(output_padding, layout)
-        steps = normalize_pair(strides, "strides", layout)
+        steps = normalize_steps(strides, "strides", layout)
         pads = normalize_padding(padding, layout)
-        spread = normalize_pair(dilations, "dilations", layout)
+        spread = normalize_steps(dilations, "dilations", layout)
         stage.arrays(**{op.words[kind.first]: first, op.words[kind.second]: second})
     with record.stage("resolve geometry") as stage:
         if op.transposed:
             sides = shapes["output"], shapes["filters"], shapes.get("input")
             geometry = transposed_geometry(*sides, steps, pads, spread, extra)
-            stage.say("{}", Conv2DTransposeGeometry(geometry))
+            stage.say("{}", ConvTransposeGeometry(geometry))
         else:
             geometry = forward_geometry(shapes["input"], shapes["filters"], steps, pads, spread, filters_name)
             stage.say("{}", geometry)
-    shape, letters = geometry.shape_of(kind.result), layout
-    if kind.sums_images:
-        shape, letters = given, layout_of("filters", geometry.rank)
-    elif layout[-1] != "C":
-        shape = _channels_first(shape)
     if op.is_gradient and shapes["output"] != geometry.output_shape:
         want, got = geometry.output_shape, shapes["output"]
         if layout[-1] != "C":
-            want, got = _channels_first(want), _channels_first(got)
+            want, got = channels_first(want), channels_first(got)
         of = "conv2d" if op.rank == 2 else "convolution"
         raise ArgumentError(
             f"out_backprop must have shape {list(want)}, that of {of}'s output; got {list(got)}"
         )
+    shape, letters = geometry.shape_of(kind.result), layout
+    if kind.sums_images:
+        shape, letters = given, layout_of("filters", geometry.rank)
+    elif layout[-1] != "C":
+        shape = channels_first(shape)
     names = DepthwiseCells.of(geometry) if op.depthwise else None
     call = Call(op, first, second, geometry, shape, letters, names=names)
     return call if bias is None else replace(call, bias=checked_bias(bias, call))
 
 
 def arranged(op: Op, data_format: Any, first: Any, second: Any) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return layout and arrays of a call, checked; activations as NHWC, filters as the caller has them."""
+    """Return layout and arrays of a call, checked; activations with channels last, filters as they are."""
     kind, rank = op.kind, op.rank
     named = [(op.words[kind.first], first), (op.words[kind.second], second)]
     if op.is_gradient and kind.scatters:
@@ -197,12 +198,10 @@ def arranged(op: Op, data_format: Any, first: Any, second: Any) -> tuple[str, np
     check_alike(arrays)
     first, second = arrays[op.words[kind.first]], arrays[op.words[kind.second]]
     if data_format[-1] != "C":
-        first = first.transpose(_TO_LAST[rank])
-        second = second if kind.second == "filters" else second.transpose(_TO_LAST[rank])
+        order = channels_last(tuple(range(rank + 2)), data_format)
+        first = first.transpose(order)
+        second = second if kind.second == "filters" else second.transpose(order)
     return data_format, first, second
-
-
-_TO_LAST = {1: (0, 2, 1), 2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}  # from NCHW to NHWC
 
 
 def checked_bias(bias: Any, call: Call) -> np.ndarray:
@@ -215,8 +214,3 @@ def checked_bias(bias: Any, call: Call) -> np.ndarray:
             f"bias must have {channels} elements, one for each output channel; got {len(array)}"
         )
     return array
-
-
-def _channels_first(shape: Shape) -> Shape:
-    """Return an NHWC shape in NCHW order."""
-    return (shape[0], shape[-1], *shape[1:-1])

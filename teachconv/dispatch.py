@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
@@ -22,7 +23,7 @@ from .backends import Algorithm, ranks_of
 from .calls import Call, arranged, checked_bias, resolve
 from .devices import array_module, check_same_place, is_on_device, on_device_of
 from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, suggestion
-from .geometry import Conv2DGeometry
+from .geometry import ConvGeometry
 from .kinds import KINDS, Kind, Op
 from .memory import check_memory
 from .tables import count
@@ -78,7 +79,7 @@ def compute(
         ready = prepare(call, *options)
         if place is not None:
             as_given = first.dtype == second.dtype == call.first.dtype
-            place.ready = ready.keep(call, arguments[2], as_given)
+            place.ready = ready.keep(data_format=arguments[2], as_given=as_given)
     if ready.kernel is not None and bias is None and out is None:
         if traced:
             tell_of_kernel()
@@ -140,9 +141,8 @@ def prepare(
     call: Call, backend: Any = None, algorithm: str | None = None, precision: str | None = None
 ) -> PreparedCall:
     """Find the backend and the algorithm for a call, and return it ready to run."""
-    name, module = find_backend(
-        backend, call.first, call.geometry.rank
-    )  # may load the backend, in a stage of its own
+    # may load the backend, in a stage of its own
+    name, module = find_backend(backend, call.first, call.geometry.rank)
     with record.stage("dispatch") as stage:
         algorithm = find_algorithm(name, module, call, algorithm, precision)
         stage.know(
@@ -181,26 +181,26 @@ class PreparedCall:
         module: ModuleType,
         algorithm: str | None,
         precision: str | None,
-        packed: Any = None,
     ) -> None:
         self.call, self.name, self.module = call, name, module
-        self.algorithm, self.precision, self.packed = algorithm, precision, packed
+        self.algorithm, self.precision = algorithm, precision
         self.function = getattr(module, call.op.kind.name)
+        self.packed: Any = None
         self.kernel: Kernel | None = None
         self._data_format: str | None = None
 
-    def keep(self, call: Call, data_format: str | None, as_given: bool) -> PreparedCall:
+    def keep(self, *, data_format: str | None, as_given: bool) -> PreparedCall:
         """Return the prepared call as it is kept: without arrays, and with a kernel if there is one for them.
 
         Args:
-            call: the call with its arrays.
             data_format: the layout of the caller's activations, as the caller gave it.
             as_given: whether the call's arrays are the caller's, but for their layout.
         """
-        self._data_format = data_format
+        call, self._data_format = replace(self.call, bias=None), data_format
         if as_given and (data_format is None or data_format[-1] == "C"):
-            self.kernel = self.kernel_of(replace(call, bias=None))
-        self.call = replace(call.with_each(lambda one: shape_only(one.shape, one.dtype)), bias=None)
+            with suppress(MemoryError):  # too large for a kernel: `run` says so, unless it is given ``out``
+                self.kernel = self.kernel_of(call)
+        self.call = call.with_each(lambda one: shape_only(one.shape, one.dtype))
         return self
 
     def call_of(self, first: np.ndarray, second: np.ndarray, bias: Any) -> Call:
@@ -223,13 +223,12 @@ class PreparedCall:
             return None
         if self.function.__module__ != self.module.__name__:  # somebody put another there to see it called
             return None
-        check_memory(call.backend_shape, call.first.dtype, "the result")
         kernel: Kernel | None = make(
             call.kind,
             call.geometry,
             call.first.dtype,
             call.result_shape,
-            algorithm=None if self.packed is not None else self.algorithm,
+            algorithm=self.algorithm,
             precision=self.precision,
             packed=self.packed,
             bias=call.bias,
@@ -251,7 +250,7 @@ class PreparedCall:
     def run_canonical(
         self, call: Call, out: np.ndarray | None = None, activation: str | None = None
     ) -> np.ndarray:
-        """Run a call like the prepared one; return the backend's own result: NHWC, or HWIO for filters.
+        """Run a call like the prepared one and return the backend's own result, with channels last.
 
         ``activation`` is None or "relu", applied by the backend after the bias; not for a filter gradient.
         """
@@ -315,7 +314,7 @@ def run_canonical(
     out: np.ndarray | None = None,
     activation: str | None = None,
 ) -> np.ndarray:
-    """Run a resolved call and return the backend's own result: NHWC, or HWIO for a filter gradient."""
+    """Run a resolved call and return the backend's own result, with channels last."""
     return prepare(call, backend, algorithm, precision).run_canonical(call, out, activation)
 
 
@@ -362,7 +361,7 @@ def _checked(
     dtype: np.dtype[Any],
     algorithm: Any,
     precision: Any,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
 ) -> str | None:
     """Return the algorithm's name, or None for "auto"; raise where the backend has none for this call."""
     found = check_algorithm(name, module, kind, dtype, algorithm, precision)
@@ -491,7 +490,9 @@ def _best_backend() -> str:
     """cython; numpy where it is not compiled, which is said once."""
     problem = backends.why_not("cython")
     if problem:
-        warnings.warn(f"teachconv runs on the numpy backend: {problem}", RuntimeWarning, stacklevel=6)
+        warnings.warn(
+            f"teachconv runs on the numpy backend: {problem}", RuntimeWarning, stacklevel=7
+        )  # the caller of an op
     return "numpy" if problem else "cython"
 
 

@@ -35,15 +35,15 @@ from .arguments import (
     Pads,
     Pair,
     Shape,
+    channels_last,
     check_data_format,
     listed,
     normalize_output_padding,
     normalize_padding,
-    normalize_pair,
     normalize_shape,
-    to_nhwc,
+    normalize_steps,
 )
-from .errors import ArgumentError, hide_unknown, refuse_unknown
+from .errors import ArgumentError, brief, hide_unknown, refuse_unknown
 from .kinds import AXES, layout_of
 from .tables import Table, count, pre
 
@@ -146,6 +146,7 @@ class AxisGeometry:
         [-1, 0, 1]
         """
         # mark: stride dilation of reference.direct/y reference.direct/dx scipy.sparse
+        # mark: stride dilation of reference.slices/y reference.slices/dx
         return out_index * self.stride - self.pad_before + tap * self.dilation
 
     @property
@@ -282,6 +283,7 @@ def forward_axis(
 
 def _transposed_axis(
     mode: str,
+    rank: int,
     axis: str,
     i: int,
     k: int,
@@ -310,8 +312,8 @@ def _transposed_axis(
     if i and (high < 1 or (wanted is None and default < 1)):
         raise ArgumentError(
             f"{_mode_name(mode)} {before, after} crops all {full} {'planes' if axis == 'depth' else axis} of "
-            f"the full result (input {axis} {i}, "
-            f"filter {k}, stride {s}, dilation {d}); pad_before + pad_after may be at most {full - 1 + extra}"
+            f"the full result (input {axis} {i}, filter {k}, stride {s}, dilation {d}); pad_before + "
+            f"pad_after may be at most {full - 1 + extra}"
         )
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
     o = default if wanted is None else wanted
@@ -320,9 +322,8 @@ def _transposed_axis(
             f"output_shape {axis} must be {_one_of(low, high)} for {_mode_name(mode)}, stride {s}, "
             f"input {axis} {i}; got {o}"
         )
-        error.add_note(
-            "conv2d_transpose_geometry(..., output_shape=None).legal_output_shapes lists what is legal"
-        )
+        function = "conv2d_transpose_geometry" if rank == 2 else "conv_transpose_geometry"
+        error.add_note(f"{function}(..., output_shape=None).legal_output_shapes lists what is legal")
         raise error
     if mode in _SAME:
         total = max(0, full - o) if i else 0
@@ -464,17 +465,17 @@ class _Shared:
 
     @cached_property
     def strides(self) -> Shape:
-        """The strides, (rows, cols)."""
+        """The strides, one for each axis, such as (rows, cols)."""
         return tuple(axis.stride for axis in self.axes)
 
     @cached_property
     def dilations(self) -> Shape:
-        """The dilations, (rows, cols); 1 means none."""
+        """The dilations, one for each axis, such as (rows, cols); 1 means none."""
         return tuple(axis.dilation for axis in self.axes)
 
     @property
     def padding(self) -> Pads:
-        """Zeros around the forward input, ((top, bottom), (left, right)); negative numbers crop."""
+        """Zeros around the forward input, a pair for each axis; negative numbers crop."""
         return tuple((axis.pad_before, axis.pad_after) for axis in self.axes)
 
     def _layout(self, sizes: Iterable[int], channels: int) -> Shape:
@@ -490,16 +491,15 @@ class _Shared:
             f"filters {list(self.filters_shape)} -> output {list(self.output_shape)}"
         )
 
-    def _facts(self) -> str:
-        """Return the second line of the text: strides, padding and multiply-adds."""
+    def _facts(self) -> tuple[str, ...]:
+        """Return what follows the first line: strides, padding, multiply-adds; two lines for rank 3."""
         pads = (
             f"{before} {axis.pad_before} {after} {axis.pad_after}"
             for (before, after), axis in zip(SIDES[-self.rank :], self.axes, strict=True)
         )
-        return (
-            f"strides {self.strides}, dilations {self.dilations}, groups {self.groups}, padding "
-            f"{' '.join(pads)}, {count(self.macs, 'multiply-add')}"
-        )
+        steps = f"strides {self.strides}, dilations {self.dilations}, groups {self.groups},"
+        edges = f"padding {' '.join(pads)}, {count(self.macs, 'multiply-add')}"
+        return (f"{steps} {edges}",) if self.rank < 3 else (steps, edges)
 
     def _derivations(self) -> dict[str, tuple[str, ...]]:
         """Return the formulas of the axes by their names; equal axes are named together."""
@@ -509,7 +509,7 @@ class _Shared:
         return {listed(same, "and"): axis.formulas for axis, same in names.items()}
 
     def __str__(self) -> str:
-        lines = [self._headline(), "  " + self._facts()]
+        lines = [self._headline(), *("  " + line for line in self._facts())]
         for title, formulas in self._derivations().items():
             lines += [f"{title}:", *("  " + step for step in formulas)]
         return Table((), [], lines=lines).text()
@@ -519,8 +519,8 @@ class _Shared:
             f"<b>{title}</b>{pre(html.escape(chr(10).join(formulas)), 'margin:0 0 .6em')}"
             for title, formulas in self._derivations().items()
         )
-        head = html.escape(self._headline())
-        return f"<div><b>{head}</b><br>{html.escape(self._facts())}<br><br>{body}</div>"
+        head, facts = html.escape(self._headline()), "<br>".join(map(html.escape, self._facts()))
+        return f"<div><b>{head}</b><br>{facts}<br><br>{body}</div>"
 
 
 @dataclass(frozen=True)
@@ -549,9 +549,10 @@ class ConvGeometry(_Shared):
     data_format: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axes", tuple(self.axes))
-        if not 1 <= self.rank <= 3:
-            raise ArgumentError(f"axes must be 1, 2 or 3 AxisGeometry; got {self.rank}")
+        axes = tuple(self.axes) if isinstance(self.axes, (list, tuple)) else ()
+        if not (1 <= len(axes) <= 3 and all(isinstance(axis, AxisGeometry) for axis in axes)):
+            raise ArgumentError(f"axes must be a tuple of 1, 2 or 3 AxisGeometry; got {brief(self.axes)}")
+        object.__setattr__(self, "axes", axes)
         if self.data_format:
             check_data_format(self.data_format, self.rank)
         else:
@@ -569,7 +570,7 @@ class ConvGeometry(_Shared):
 
     @cached_property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [filter_rows, filter_cols, in_channels / groups, out_channels]."""
+        """Shape of the filters, [*filter_sizes, in_channels / groups, out_channels]."""
         taps = (axis.filter_size for axis in self.axes)
         return (*taps, self.in_channels // self.groups, self.out_channels)
 
@@ -722,7 +723,7 @@ class ConvTransposeGeometry(_Shared):
 
     @property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [filter_rows, filter_cols, out_channels / groups, in_channels]."""
+        """Shape of the filters, [*filter_sizes, out_channels / groups, in_channels]."""
         return self.forward.filters_shape
 
     @property
@@ -734,7 +735,7 @@ class ConvTransposeGeometry(_Shared):
     def legal_output_shapes(self) -> tuple[Shape, ...]:
         """Every ``output_shape`` that a call with this input, these filters and this padding may ask for.
 
-        All have this geometry's channels, which set the groups. At stride s there are up to s·s.
+        All have this geometry's channels, which set the groups. At stride s there are up to s for each axis.
 
         >>> conv2d_transpose_geometry((1, 8, 8, 3), (3, 3, 2, 3), strides=(2, 1)).legal_output_shapes
         ((1, 15, 8, 2), (1, 16, 8, 2))
@@ -772,8 +773,8 @@ def conv_geometry(
     is called cols for rank 1; rows, cols for rank 2; depth, rows, cols for rank 3.
 
     Args:
-        input_shape: [batch, *in_sizes, in_channels], or that in ``data_format`` order.
-        filters_shape: [*filter_sizes, in_channels / groups, out_channels].
+        input_shape: ``[batch, *in_sizes, in_channels]``, or that in ``data_format`` order.
+        filters_shape: ``[*filter_sizes, in_channels / groups, out_channels]``.
         strides: an int, one int for each axis, or one for each letter of ``data_format``.
         padding: "SAME", "VALID", "SAME_LOWER", an int, one int for each axis, a pair (before, after) for each
             axis, or a pair for each letter of ``data_format``. Negative numbers crop. (left, right) alone is
@@ -825,8 +826,8 @@ def conv_transpose_geometry(
     """Return the geometry of a transposed convolution of rank 1, 2 or 3 from shapes alone; no data is needed.
 
     Args:
-        input_shape: [batch, *in_sizes, in_channels], or that in ``data_format`` order.
-        filters_shape: [*filter_sizes, out_channels / groups, in_channels].
+        input_shape: ``[batch, *in_sizes, in_channels]``, or that in ``data_format`` order.
+        filters_shape: ``[*filter_sizes, out_channels / groups, in_channels]``.
         output_shape: one of the shapes whose forward convolution gives the input's size, or None for a
             default, as in `conv2d_transpose_geometry`.
         strides: as in `conv_geometry`.
@@ -968,11 +969,11 @@ def _forward(
 ) -> ConvGeometry:
     """Return what `conv_geometry` returns; the input's shape and the layout are legal."""
     geometry = forward_geometry(
-        to_nhwc(shape, layout),
+        channels_last(shape, layout),
         normalize_shape(filters_shape, "filters", rank=len(shape) - 2),
-        normalize_pair(strides, "strides", layout),
+        normalize_steps(strides, "strides", layout),
         normalize_padding(padding, layout),
-        normalize_pair(dilations, "dilations", layout),
+        normalize_steps(dilations, "dilations", layout),
     )
     return geometry if geometry.data_format == layout else replace(geometry, data_format=layout)
 
@@ -991,12 +992,12 @@ def _transposed(
     rank = len(given) - 2
     wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", given[0], rank)
     forward = transposed_geometry(
-        to_nhwc(given, layout),
+        channels_last(given, layout),
         normalize_shape(filters_shape, "filters", rank=rank),
-        None if wanted is None else to_nhwc(wanted, layout),
-        normalize_pair(strides, "strides", layout),
+        None if wanted is None else channels_last(wanted, layout),
+        normalize_steps(strides, "strides", layout),
         normalize_padding(padding, layout),
-        normalize_pair(dilations, "dilations", layout),
+        normalize_steps(dilations, "dilations", layout),
         None if output_padding is None else normalize_output_padding(output_padding, layout),
     )
     if forward.data_format != layout:
@@ -1018,7 +1019,7 @@ def forward_geometry(
     ``filters_name`` is the argument that an error names: a filter gradient has ``filter_sizes``.
     """
     batch, *in_sizes, in_channels = input_shape
-    *filter_sizes, filter_depth, out_channels = filters_shape
+    *filter_sizes, _, out_channels = filters_shape
     _check_filter_sizes(filter_sizes, filters_name)
     groups = _groups(in_channels, filters_shape, filters_name)
     mode, pads = padding
@@ -1060,7 +1061,7 @@ def transposed_geometry(
     none: tuple[int | None, ...] = (None,) * rank
     wanted = none if output_shape is None else output_shape[1:-1]
     facts = AXES[-rank:], in_sizes, filter_sizes, strides, dilations, pads, wanted, output_padding or none
-    axes = tuple(_transposed_axis(mode, *each) for each in zip(*facts, strict=True))
+    axes = tuple(_transposed_axis(mode, rank, *each) for each in zip(*facts, strict=True))
     return ConvGeometry(batch, axes, out_channels, in_channels, groups)
 
 

@@ -142,10 +142,10 @@ class Op:
         kind: what it computes.
         words: what the op calls the array of each role.
         sizes: the argument that says how large the result is, "" where nothing has to say it.
-        transposed: whether it reads the law backwards as a convolution of its own, not as a gradient.
+        transposed: True for conv2d_transpose: an input gradient offered as a forward op.
         is_gradient: whether it takes the gradient in the forward op's output, out_backprop.
-        rank: over how many axes its windows move; None for 1 to 3, as the arrays have them.
         depthwise: whether its filters are [..., in_channels, channel_multiplier], and groups = in_channels.
+        rank: over how many axes its windows move; None for 1 to 3, as the arrays have them.
     """
 
     name: str
@@ -193,9 +193,8 @@ def _words(input: str, filters: str, output: str) -> Mapping[str, str]:
     return MappingProxyType({"input": input, "filters": filters, "output": output})
 
 
-_CONV2D = Op("conv2d", FORWARD, _words("input", "filters", "output"))
 _OPS = (
-    _CONV2D,
+    Op("conv2d", FORWARD, _words("input", "filters", "output")),
     Op("conv2d_transpose", INPUT_GRADIENT, _words("output", "filters", "input"), "output_shape", True),
     Op(
         "conv2d_backprop_input",
@@ -213,19 +212,13 @@ _OPS = (
     ),
 )
 OPS: dict[str, Op] = {op.name: op for op in _OPS}
-OPS |= {
-    name: replace(op, name=name, depthwise=True)
-    for name, op in ((f"depthwise_{op.name}", op) for op in _OPS)
-    if not op.transposed
-}
-# the same four over any number of axes
+for _op in _OPS:
+    if not _op.transposed:
+        OPS[f"depthwise_{_op.name}"] = replace(_op, name=f"depthwise_{_op.name}", depthwise=True)
+_NAMES = ("convolution", "conv_transpose", "convolution_backprop_input", "convolution_backprop_filter")
+# the first four over any number of axes; the tools, which go through `OPS`, do not take them
 ANY_RANK: dict[str, Op] = {
-    name: replace(op, name=name, rank=None)
-    for name, op in zip(
-        ("convolution", "conv_transpose", "convolution_backprop_input", "convolution_backprop_filter"),
-        _OPS,
-        strict=True,
-    )
+    name: replace(op, name=name, rank=None) for name, op in zip(_NAMES, _OPS, strict=True)
 }
 
 

@@ -115,7 +115,8 @@ def conv2d(
     if (override := override_of(input, filters, bias)) is not None:
         return override(conv2d, locals())
     arguments = strides, padding, data_format, dilations
-    return compute(OPS["conv2d"], input, filters, arguments, (backend, algorithm, precision), bias, out)
+    options = backend, algorithm, precision
+    return compute(OPS["conv2d"], input, filters, arguments, options, bias, out)
 
 
 @hide_unknown
@@ -163,9 +164,8 @@ def depthwise_conv2d(
     if (override := override_of(input, filters, bias)) is not None:
         return override(depthwise_conv2d, locals())
     arguments = strides, padding, data_format, dilations
-    return compute(
-        OPS["depthwise_conv2d"], input, filters, arguments, (backend, algorithm, precision), bias, out
-    )
+    options = backend, algorithm, precision
+    return compute(OPS["depthwise_conv2d"], input, filters, arguments, options, bias, out)
 
 
 @hide_unknown
@@ -225,9 +225,8 @@ def conv2d_transpose(
     if (override := override_of(input, filters, bias, output_shape)) is not None:
         return override(conv2d_transpose, locals())
     arguments = strides, padding, data_format, dilations, output_shape, output_padding
-    return compute(
-        OPS["conv2d_transpose"], input, filters, arguments, (backend, algorithm, precision), bias, out
-    )
+    options = backend, algorithm, precision
+    return compute(OPS["conv2d_transpose"], input, filters, arguments, options, bias, out)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -277,15 +276,8 @@ def conv2d_backprop_input(
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(conv2d_backprop_input, locals())
     arguments = strides, padding, data_format, dilations, input_sizes
-    return compute(
-        OPS["conv2d_backprop_input"],
-        out_backprop,
-        filters,
-        arguments,
-        (backend, algorithm, precision),
-        None,
-        out,
-    )
+    options = backend, algorithm, precision
+    return compute(OPS["conv2d_backprop_input"], out_backprop, filters, arguments, options, None, out)
 
 
 @hide_unknown
@@ -331,14 +323,9 @@ def depthwise_conv2d_backprop_input(
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(depthwise_conv2d_backprop_input, locals())
     arguments = strides, padding, data_format, dilations, input_sizes
+    options = backend, algorithm, precision
     return compute(
-        OPS["depthwise_conv2d_backprop_input"],
-        out_backprop,
-        filters,
-        arguments,
-        (backend, algorithm, precision),
-        None,
-        out,
+        OPS["depthwise_conv2d_backprop_input"], out_backprop, filters, arguments, options, None, out
     )
 
 
@@ -384,15 +371,8 @@ def conv2d_backprop_filter(
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(conv2d_backprop_filter, locals())
     arguments = strides, padding, data_format, dilations, filter_sizes
-    return compute(
-        OPS["conv2d_backprop_filter"],
-        input,
-        out_backprop,
-        arguments,
-        (backend, algorithm, precision),
-        None,
-        out,
-    )
+    options = backend, algorithm, precision
+    return compute(OPS["conv2d_backprop_filter"], input, out_backprop, arguments, options, None, out)
 
 
 @hide_unknown
@@ -437,14 +417,9 @@ def depthwise_conv2d_backprop_filter(
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(depthwise_conv2d_backprop_filter, locals())
     arguments = strides, padding, data_format, dilations, filter_sizes
+    options = backend, algorithm, precision
     return compute(
-        OPS["depthwise_conv2d_backprop_filter"],
-        input,
-        out_backprop,
-        arguments,
-        (backend, algorithm, precision),
-        None,
-        out,
+        OPS["depthwise_conv2d_backprop_filter"], input, out_backprop, arguments, options, None, out
     )
 
 
@@ -678,6 +653,10 @@ def conv_matrix(filters: ArrayLike, geometry: Conv2DGeometry | Conv2DTransposeGe
         raise ArgumentTypeError(
             f"geometry must come from conv2d_geometry or conv2d_transpose_geometry; got {brief(geometry)}"
         )
+    if geometry.rank != 2:
+        raise ArgumentError(
+            f"geometry must have 2 axes, rows and cols; got {geometry.rank}, of a {geometry._name}"
+        )
     w = as_array(filters, "filters")
     if w.shape != geometry.filters_shape:
         raise ArgumentError(f"filters must have shape {list(geometry.filters_shape)}; got {list(w.shape)}")
@@ -801,6 +780,7 @@ def _resolver_of(op: Op) -> Callable[..., Call]:
 FUNCTIONS: dict[Op, Callable[..., Any]] = {
     op: globals()[op.name] for op in sorted(OPS.values(), key=lambda op: op.is_gradient)
 }
+# each function, and what resolves its arguments to a call: they are given by name; dialects enter theirs
 RESOLVERS: dict[Callable[..., Any], Callable[..., Call]] = {
     function: _resolver_of(op) for op, function in FUNCTIONS.items()
 }

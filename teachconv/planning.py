@@ -17,7 +17,7 @@ import numpy as np
 
 from . import backends, dispatch, nn_ops, record, settings
 from .argument_types import ArrayLike, Backend, Precision, ShapeLike
-from .arguments import as_array, check_elements, normalize_shape
+from .arguments import as_array, channels_first, check_elements, normalize_shape
 from .backends import TABLE
 from .calls import Call
 from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
@@ -53,9 +53,8 @@ class Plan:
         packer = getattr(ready.module, "pack", None)
         if packer is not None and call.second.size and 0 not in call.backend_shape:
             with record.stage("pack filter"):
-                ready.packed = packer(
-                    call.second, call.geometry, kind=call.kind, algorithm=algorithm, precision=precision
-                )
+                options = {"algorithm": ready.algorithm, "precision": precision}  # "auto" is None by now
+                ready.packed = packer(call.second, call.geometry, kind=call.kind, **options)
             ready.algorithm = ready.packed.algorithm
             self.nbytes = 0 if ready.packed.numbers is None else ready.packed.numbers.nbytes
         self.algorithm = ready.algorithm
@@ -123,12 +122,8 @@ class Plan:
         return {"backend": self._backend, "algorithm": self.algorithm, "precision": self._prepared.precision}
 
     def _their_shape(self) -> Sequence[int]:
-        batch, rows, cols, channels = self._prepared.call.first.shape
-        return (
-            (batch, channels, rows, cols)
-            if self._prepared.call.layout == "NCHW"
-            else (batch, rows, cols, channels)
-        )
+        shape = self._prepared.call.first.shape
+        return channels_first(shape) if self._prepared.call.layout == "NCHW" else shape
 
     @property
     def _backend(self) -> Any:

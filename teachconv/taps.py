@@ -249,6 +249,7 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
         start = max(0, -(first // axis.dilation))
         stop = min(axis.filter_size, (axis.in_size - 1 - first) // axis.dilation + 1)
         # mark: padding of reference.direct/y reference.direct/dx scipy.sparse
+        # mark: padding of reference.slices/y reference.slices/dx
         inside = range(start, max(start, stop))
         table.append(Reach(tuple(inside), tuple(axis.in_index(out_index, tap) for tap in inside)))
     return tuple(table)
@@ -387,14 +388,14 @@ def overlap(axis: AxisGeometry, tap: int) -> tuple[slice, slice]:
     >>> overlap(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows, 0)
     (slice(1, 3, None), slice(1, 4, 2))
     """
-    at_zero = axis.in_index(0, tap)  # mark: dilation of reference.direct/dw numpy.taps
-    # mark: padding of reference.direct/dw numpy.taps
+    at_zero = axis.in_index(0, tap)  # mark: dilation of reference.direct/dw reference.slices/dw numpy.taps
+    # mark: padding of reference.direct/dw reference.slices/dw numpy.taps
     first = max(0, -(at_zero // axis.stride))  # the first output with in_index >= 0
     stop = min(axis.out_size, (axis.in_size - 1 - at_zero) // axis.stride + 1)
     if stop <= first:
         return slice(0, 0), slice(0, 0)
     last = axis.in_index(stop - 1, tap)
-    # mark: stride of reference.direct/dw numpy.taps
+    # mark: stride of reference.direct/dw reference.slices/dw numpy.taps
     return slice(first, stop), slice(axis.in_index(first, tap), last + 1, axis.stride)
 
 
@@ -406,7 +407,7 @@ def reached(geometry: ConvGeometry, role: str) -> np.ndarray:
         role: the array's role, "input", "filters" or "output".
 
     Returns:
-        A boolean array that broadcasts to the array: [rows, cols, 1], for the filters [rows, cols, 1, 1].
+        A boolean array that broadcasts to the array: [*sizes, 1], for the filters [*sizes, 1, 1].
 
     >>> from teachconv.geometry import conv2d_geometry
     >>> g = conv2d_geometry((1, 1, 5, 1), (1, 1, 1, 1), 2)  # a filter of 1 at stride 2 skips cells

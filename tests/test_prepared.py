@@ -338,6 +338,28 @@ def test_many_threads_and_a_fork(short):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tc.conv2d(X, W),
+        lambda: tc.convolution(X[0], W[0]),
+        lambda: tc.plan(tc.conv2d, W, input_shape=X.shape),
+    ],
+)
+def test_the_warning_that_cython_is_missing_points_at_the_caller(short, monkeypatch, call):
+    monkeypatch.setattr(dispatch.backends, "why_not", lambda name: "no compiler" if name == "cython" else "")
+    monkeypatch.setattr(dispatch, "_best_backend", dispatch._best_backend.__wrapped__)
+    with pytest.warns(RuntimeWarning, match="numpy backend: no compiler") as caught:
+        call()
+    assert caught[0].filename == __file__
+
+
+def test_a_plan_on_auto_is_one_without_an_algorithm():
+    plans = [tc.plan(tc.conv2d, W, input_shape=X.shape, algorithm=name) for name in ("auto", None)]
+    assert plans[0].algorithm == plans[1].algorithm
+    assert same(plans[0](X), tc.conv2d(X, W, algorithm="auto"))
+
+
 @pytest.mark.parametrize("bias", [None, np.arange(6, dtype="float32")])
 def test_a_plan_runs_its_prepared_kernel(short, bias):
     planned = tc.plan(tc.conv2d, W, input_shape=X.shape, strides=2, padding="SAME", bias=bias)

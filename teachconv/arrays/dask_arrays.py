@@ -134,7 +134,7 @@ def own_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dialect_ca
         return None
     if op not in FUNCTIONS:
         raise ArgumentTypeError(
-            f"{nn_ops.name_of(op)} takes no dask arrays; teachconv's ops and the dialects' convolutions do"
+            f"{nn_ops.name_of(op)} takes no dask arrays; {', '.join(OPS)} and the dialects' convolutions do"
         )
     return dialect_calls.own_call(op, arguments, _as_lazy, _permute, _flip)
 

@@ -15,7 +15,7 @@ from operator import add
 from typing import Any
 
 from .. import nn_ops
-from ..arguments import normalize_pair
+from ..arguments import normalize_steps
 from ..errors import ArgumentTypeError
 from ..geometry import conv2d_transpose_geometry
 from ..kinds import OPS, Op, gradient_of, sibling
@@ -112,7 +112,7 @@ def _read_part(a: Arguments, g: Any) -> Any:
         tuple(a["input"].shape), tuple(a["filters"].shape), None, a["strides"], a["padding"], layout,
         a["dilations"], output_padding=a["output_padding"],
     )  # fmt: skip
-    extra = normalize_pair(a["output_padding"], "output_padding", layout)
+    extra = normalize_steps(a["output_padding"], "output_padding", layout)
     rows, cols = (
         size - max(0, more - (stride - 1))
         for size, more, stride in zip(

@@ -18,7 +18,7 @@ groups = in_channels. A module with ``TAKES_DEVICE_ARRAYS = True`` is also given
 
 A module may have ``RANKS``, the numbers of spatial axes that its functions take, such as (1, 2, 3); without
 it they take 2. For rank 1 the axes are (cols,), for rank 3 (depth, rows, cols): ``geometry.axes`` has them,
-and x is [batch, *in_sizes, in_channels], w and dy likewise.
+and x is ``[batch, *in_sizes, in_channels]``, w and dy likewise.
 
 A new backend is one file and one line in ``TABLE``; `teachconv.check_backend` runs the common cases on
 it before it has that line.
@@ -286,14 +286,13 @@ def get(name: Any) -> ModuleType:
 def ranks_of(module: Any) -> tuple[int, ...]:
     """Return over how many axes a backend can convolve: its ``RANKS``; two where it says nothing.
 
-    Raises ``ArgumentError`` for ``RANKS`` that are not some of 1, 2 and 3.
+    Raises ``ArgumentError`` for anything but a tuple of 1, 2 and 3.
     """
     ranks = getattr(module, "RANKS", (2,))
-    if not isinstance(ranks, Sequence) or not ranks or any(rank not in (1, 2, 3) for rank in ranks):
+    if not isinstance(ranks, (tuple, list)) or not ranks or any(rank not in (1, 2, 3) for rank in ranks):
         name = getattr(module, "__name__", type(module).__name__)
-        raise ArgumentError(
-            f"RANKS of backend {brief(name)} must be some of 1, 2 and 3, such as (1, 2); got {brief(ranks)}"
-        )
+        legal = "a tuple of 1, 2 or 3, such as (1, 2, 3)"
+        raise ArgumentError(f"RANKS of backend {brief(name)} must be {legal}; got {brief(ranks)}")
     return tuple(ranks)
 
 

@@ -161,9 +161,8 @@ _LINE = 64  # bytes of a cache line
 _PAGE = 4096  # bytes; two addresses whose difference is a multiple of this compete, see _aligned
 _APART = 448  # bytes from the input's place in a page to the result's, at most
 _WORTH_ALIGNING = 256 << 10  # bytes of an array; below that it takes longer than it gains
-_BLAS_BYTES = (
-    64 << 20
-)  # of each thread: OpenBLAS maps 32 MB; without them it loops for ever, or ends the process
+# bytes of each thread: OpenBLAS maps 32 MB; without them it loops for ever, or ends the process
+_BLAS_BYTES = 64 << 20
 # The most multiply-adds of a thread in one call of a kernel: Python answers Ctrl-C in between
 _LOOP_MACS = 128 << 20  # of the loops of direct
 _RUNG_MACS = 4 << 30  # of a rung, which is cut by images

@@ -5,9 +5,9 @@ Eigen, oneDNN or cuDNN); the three functions that follow are all there is, and e
 checked against them. The sum of the products is exact and is rounded once, in `round_sum`, so that a
 backend's distance from this one is its error.
 
-Two algorithms give the same bits, but for the sign and payload of a NaN. ``loops`` is for reading: plain
-loops over cells and taps (a tap is one position in the filter). ``direct``, the default, takes the same sums
-for many cells at a time.
+Three algorithms give the same bits, but for the sign and payload of a NaN. ``loops`` is for reading: plain
+loops over cells and taps (a tap is one position in the filter). ``direct`` takes the same sums for many cells
+at a time, and ``slices`` computes them by matrix products that have no error (slices.py).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from ..geometry import ConvGeometry
 from ..memory import check_bytes
 from ..taps import Reach, by_taps, gather, overlap, scatter
 from . import QUIET, Algorithm, finish
+from .slices import Slices, bits_for, cut, exact_sums
 
 ALGORITHMS = (
     Algorithm(
@@ -39,10 +40,17 @@ ALGORITHMS = (
     ),
     Algorithm(
         "direct",
-        "the same sums for many cells at a time: the default",
+        "the same sums for many cells at a time",
         independent_of_extent=True,
-        why="the default",
+        why="few multiply-adds, or few channels",
         times="once for some cells at a time; map and fsum are C of CPython",
+    ),
+    Algorithm(
+        "slices",
+        "the same sums by matrix products of slices of the numbers, which have no error",
+        independent_of_extent=True,
+        why="many multiply-adds: matrix products are 10 to 100 times as fast",
+        gives_way_to="direct",
     ),
 )
 
@@ -172,13 +180,15 @@ MARKS = {
         "conv2d_backprop_filter_loops": "multiply-add of loops/dw",
     },
     'if algorithm == "loops":': {
-        "conv2d": "choice of loops/y direct/y",
-        "conv2d_backprop_input": "choice of loops/dx direct/dx",
-        "conv2d_backprop_filter": "choice of loops/dw direct/dw",
+        "conv2d": "choice of loops/y direct/y slices/y",
+        "conv2d_backprop_input": "choice of loops/dx direct/dx slices/dx",
+        "conv2d_backprop_filter": "choice of loops/dw direct/dw slices/dw",
     },
-    "patches = np.moveaxis(images[:, :, *where], 0, 1 + rank)": {"_patches": "kernel of direct/y direct/dx"},
+    "patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)": {
+        "_patches": "kernel of direct/y direct/dx slices/y slices/dx",
+    },
     "slices = (overlap(axis, tap) for axis, tap in zip(g.axes, taps, strict=True))": {
-        "_overlaps": "kernel of direct/dw",
+        "_overlaps": "kernel of direct/dw slices/dw",
     },
     "products = starmap(partial(map, mul), product(lefts, rights))": {"_sums": "multiply-add of direct"},
 }
@@ -199,13 +209,14 @@ def conv2d(
     extra = _bias_terms(bias, geometry.out_channels)
     _check_room(x, w, geometry.output_shape)
     with _shown(geometry), record.stage("taps") as stage:
-        stage.know(algorithm=algorithm or "direct")
+        algorithm = _choose(stage, algorithm, geometry, geometry.out_channels)
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", x.dtype)
         if algorithm == "loops":
             y = conv2d_loops(x, w, geometry, extra)
         else:
             patches = partial(_patches, tables=[gather(axis) for axis in geometry.axes])
-            y = _exact_sums(patches, x, _by_group(w, geometry), geometry.output_shape, extra)
+            terms, shape = geometry.terms_of("output"), geometry.output_shape
+            y = _exact_sums(algorithm, patches, x, _by_group(w, geometry), shape, extra, terms)
     return finish(y, y.dtype, None, activation, out)
 
 
@@ -224,14 +235,15 @@ def conv2d_backprop_input(
     extra = _bias_terms(bias, geometry.in_channels)
     _check_room(dy, w, geometry.input_shape, geometry.macs if algorithm == "loops" else 0)
     with _shown(geometry), record.stage("taps") as stage:
-        stage.know(algorithm=algorithm or "direct")
+        algorithm = _choose(stage, algorithm, geometry, geometry.in_channels)
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", dy.dtype)
         if algorithm == "loops":
             dx = conv2d_backprop_input_loops(dy, w, geometry, extra)
         else:
             patches = partial(_patches, tables=[scatter(axis) for axis in geometry.axes])
             filters = _by_group(w, geometry).swapaxes(-1, -2)  # sums run over out channels
-            dx = _exact_sums(patches, dy, filters, geometry.input_shape, extra)
+            terms, shape = geometry.terms_of("input"), geometry.input_shape
+            dx = _exact_sums(algorithm, patches, dy, filters, shape, extra, terms)
     return finish(dx, dx.dtype, None, activation, out)
 
 
@@ -247,14 +259,24 @@ def conv2d_backprop_filter(
     """Compute the filter gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
     _check_room(x, dy, geometry.filters_shape)
     with _shown(geometry), record.stage("taps") as stage:
-        stage.know(algorithm=algorithm or "direct")
+        algorithm = _choose(stage, algorithm, geometry, geometry.out_channels)
         stage.say("every filter cell: images x out_backprop, rounded once to {}", x.dtype)
         if algorithm == "loops":
             dw = conv2d_backprop_filter_loops(x, dy, geometry)
         else:
             no_bias = _bias_terms(None, geometry.out_channels)
-            dw = _exact_sums(partial(_overlaps, g=geometry), x, dy, geometry.filters_shape, no_bias)
+            overlaps = partial(_overlaps, g=geometry)
+            terms, shape = geometry.terms_of("filters"), geometry.filters_shape
+            dw = _exact_sums(algorithm, overlaps, x, dy, shape, no_bias, terms)
     return finish(dw, dw.dtype, None, None, out)
+
+
+def _choose(stage: Any, algorithm: str | None, geometry: ConvGeometry, channels: int) -> str:
+    """Return the algorithm: slices where there is enough to multiply for several channels of the result."""
+    worth_it = geometry.macs >= _WORTH_SLICING and channels >= 3 * geometry.groups
+    chosen = algorithm or ("slices" if worth_it else "direct")
+    stage.know(algorithm=chosen)
+    return chosen
 
 
 def _check_room(first: np.ndarray, second: np.ndarray, shape: Shape, terms: int = 0) -> None:
@@ -284,16 +306,17 @@ def _bias_terms(bias: np.ndarray | None, channels: int) -> list[Terms]:
 
 
 class Block(NamedTuple):
-    """Some cells of the result: ``result[cells]`` are the sums of left[..., term] * right[channel, term]."""
+    """Some cells of the result: ``result[cells]`` are the sums of left[..., term] * right[term, channel]."""
 
     cells: Any  # an index into the result; its last axis is the channel
     left: np.ndarray  # [..., terms]
-    right: np.ndarray  # [channels, terms]
+    right: np.ndarray  # [terms, channels]
 
 
 Blocks: TypeAlias = Callable[[np.ndarray, np.ndarray], Iterable[Block]]
 LARGEST_BLOCK = 1 << 20  # numbers in `Block.left`, roughly: what is in memory at one time
 _STEP = 4 << 20  # terms that are summed in one go, a fifth of a second; in between Python answers Ctrl-C
+_WORTH_SLICING = 1 << 18  # multiply-adds of a call; of fewer the sums one by one take as long
 _LONG = 16 << 20  # multiply-adds of a call that says how far it is: about a second
 
 
@@ -313,20 +336,30 @@ def _patches(
     rank, (groups, *filter_sizes, depth, outs) = len(tables), filters.shape[1:]
     one_place = prod(images.shape[:2]) * images.shape[-1] * prod(filter_sizes)
     room, found = LARGEST_BLOCK // one_place, []
-    for table in reversed(tables):
-        found.append(by_taps(table, max(1, room)))
+    for axis, table in reversed(list(enumerate(tables))):
+        others, behind = (1,) * (rank - 1), (1,) * (rank - 1 - axis)  # so that the axes' indices broadcast
+        found.append(
+            [
+                (
+                    one.indices.reshape(len(one.cells), *others, len(one.taps), *behind),
+                    one.taps.reshape(-1, *behind),
+                    one.cells.reshape(-1, *behind),
+                )
+                for one in by_taps(table, max(1, room))
+            ]
+        )
         room //= len(table)
     for same in product(*reversed(found)):  # for each axis some indices that have the same taps
-        where: list[Any] = [  # [*cells, *taps]
-            np.expand_dims(one.indices, [n for n in range(2 * rank) if n % rank != axis])
-            for axis, one in enumerate(same)
-        ]
-        patches = np.moveaxis(images[:, :, *where], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]
+        indices, taps, cells = zip(*same, strict=True)
+        patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]
         for k in range(groups):
             left = patches[..., k * depth : (k + 1) * depth]
-            right = np.moveaxis(filters[:, k, *np.ix_(*(one.taps for one in same))], -1, 0)
-            cells = slice(None), *np.ix_(*(one.cells for one in same)), slice(k * outs, (k + 1) * outs)
-            yield Block(cells, left.reshape(*left.shape[: 1 + rank], -1), right.reshape(outs, -1))
+            right = filters[:, k, *taps]
+            yield Block(
+                (slice(None), *cells, slice(k * outs, (k + 1) * outs)),
+                left.reshape(*left.shape[: 1 + rank], -1),
+                right.reshape(-1, outs),
+            )
 
 
 def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: ConvGeometry) -> Iterator[Block]:
@@ -341,14 +374,20 @@ def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: ConvGeometry) -> Iterator[Blo
         for k in range(g.groups):
             ins, channels = slice(k * depth, (k + 1) * depth), slice(k * outs, (k + 1) * outs)
             left = np.moveaxis(x[:, :, *met, ins], -1, 0).reshape(depth, -1)
-            right = np.moveaxis(dy[:, :, *fed, channels], -1, 0).reshape(outs, -1)
+            right = dy[:, :, *fed, channels].reshape(-1, outs)
             yield Block((*taps, slice(None), channels), left, right)
 
 
 def _exact_sums(
-    blocks: Blocks, first: np.ndarray, second: np.ndarray, shape: Shape, bias: Sequence[Terms]
+    algorithm: str,
+    blocks: Blocks,
+    first: np.ndarray,
+    second: np.ndarray,
+    shape: Shape,
+    bias: Sequence[Terms],
+    terms: int,
 ) -> np.ndarray:
-    """Return the sums of all cells, each exact and rounded once.
+    """Return the sums of all cells, each exact and rounded once; the longest has so many terms.
 
     The correctly rounded doubles of all sums are rounded on to the dtype as one array. Only where a
     double is a midpoint of the dtype, or not finite, are the terms looked at again.
@@ -358,30 +397,76 @@ def _exact_sums(
         return blocks(_exact_numbers(first)[np.newaxis], _exact_numbers(second)[np.newaxis])
 
     dtype, done = first.dtype, 0
+    totals = np.empty(shape, object if is_integer(dtype) else np.float64)
+    may_underflow = False
+
+    def enter(block: Block, sums: np.ndarray) -> None:
+        totals[block.cells] = sums
 
     def tell(cells: int) -> None:
         nonlocal done
         done += cells
         progress.say(f"{min(99, 100 * done // prod(shape))} %")
 
+    if not (algorithm == "slices" and _sliced_sums(blocks, first, second, bias, terms, enter, tell)):
+        if is_integer(dtype):
+            for block in exact_blocks():
+                enter(block, _sums(sum, block, bias, tell))
+        else:
+            for block in blocks(*_halves(first, second)) if dtype.name == "float64" else exact_blocks():
+                try:
+                    enter(block, _sums(fsum, block, bias, tell))
+                except (OverflowError, ValueError):
+                    enter(block, _sums(_fsum_or_nan, block, bias, tell))
+            may_underflow = dtype.name == "float64" and _may_underflow(first, second)
     if is_integer(dtype):
-        sums = np.empty(shape, object)
-        for block in exact_blocks():
-            sums[block.cells] = _sums(sum, block, bias, tell)
-        return wrap(sums, dtype).astype(dtype)
-    totals = np.empty(shape)
-    for block in blocks(*_halves(first, second)) if dtype.name == "float64" else exact_blocks():
-        try:
-            totals[block.cells] = _sums(fsum, block, bias, tell)
-        except (OverflowError, ValueError):
-            totals[block.cells] = _sums(_fsum_or_nan, block, bias, tell)
+        return wrap(totals, dtype).astype(dtype)
     rounded, doubtful = float_format(dtype).round(totals)
-    doubtful |= ~np.isfinite(totals)
-    doubtful |= dtype.name == "float64" and _may_underflow(first, second)
+    doubtful |= ~np.isfinite(totals) | may_underflow
     if doubtful.any():
         for block in exact_blocks():
             rounded[block.cells] = _settle(rounded[block.cells], doubtful[block.cells], block, bias, dtype)
     return rounded.astype(dtype)
+
+
+def _sliced_sums(
+    blocks: Blocks,
+    first: np.ndarray,
+    second: np.ndarray,
+    bias: Sequence[Terms],
+    terms: int,
+    enter: Callable[[Block, np.ndarray], None],
+    tell: Callable[[int], None],
+) -> bool:
+    """Enter the sums of all cells: doubles that are rounded once, or integers; False if slices cannot."""
+    integers = is_integer(first.dtype)
+    extra = np.array([term for of_one in bias for term in of_one], object if integers else np.float64)
+    numbers = [array.astype(np.float64) for array in (first, second)]
+    if integers:
+        small = terms * prod(int(np.abs(one).max(initial=0)) for one in numbers) < 1 << 53
+        cuts = [Slices(one[np.newaxis], 0) for one in numbers if small]
+    else:
+        finite = all(np.isfinite(one).all() for one in (*numbers, extra))
+        found = (cut(one, bits_for(terms)) for one in numbers if finite)
+        cuts = [one for one in found if one is not None]
+    if len(cuts) < 2:
+        with record.stage("choose algorithm again") as stage:
+            stage.know(algorithm="direct")
+            stage.say("slices gives way: numbers are not finite, too large, or too different in size")
+        return False
+    exponent = sum(one.exponent for one in cuts)
+    for block in blocks(*(one.parts for one in cuts)):
+        (*cells, _), channels = block.left.shape, block.right.shape[1]
+        count, other = (len(one.parts) for one in cuts)
+        left = block.left.reshape(prod(cells), count, -1).swapaxes(0, 1)  # [slices, cells, terms]
+        right = block.right.reshape(other, -1, channels)  # [slices, terms, channels]
+        added = extra[block.cells[-1]] if extra.size else None
+        sums = exact_sums(left, right, exponent, None if integers else added)
+        if integers:
+            sums = sums.astype(np.int64) + (0 if added is None else added)
+        enter(block, sums.reshape(*cells, channels))
+        tell(sums.size)
+    return True
 
 
 def _sums(
@@ -420,7 +505,7 @@ def _settle(
 def _factors(block: Block, bias: Sequence[Terms]) -> tuple[list[Terms], list[Terms]]:
     """Return a block's numbers as lists; the bias is one more number on the right, with 1 on the left."""
     lefts = block.left.reshape(prod(block.left.shape[:-1]), -1).tolist()
-    rights = block.right.tolist()
+    rights = block.right.T.tolist()
     for right, extra in zip(rights, bias[block.cells[-1]], strict=True):
         right += extra
     if len(rights[0]) > len(lefts[0]):

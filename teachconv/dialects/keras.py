@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Ints
-from ..arguments import Pair, Shape, to_nhwc
+from ..arguments import Pair, Shape, channels_last
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
@@ -50,7 +50,7 @@ def _conv(
 ) -> ConvCall:
     """Resolve a call of conv."""
     mode, layout = _words(padding, data_format)
-    shape = to_nhwc(inputs, layout)
+    shape = channels_last(inputs, layout)
     *_, depth, outs = kernel
     if not depth or shape[3] % depth:
         channels = tables.count(shape[3], "channel")
@@ -86,7 +86,7 @@ def _conv_transpose(
 ) -> ConvCall:
     """Resolve a call of conv_transpose."""
     mode, layout = _words(padding, data_format)
-    n, *in_sizes, channels = to_nhwc(inputs, layout)
+    n, *in_sizes, channels = channels_last(inputs, layout)
     *sizes, outs, depth = kernel
     if depth != channels:
         raise ArgumentError(

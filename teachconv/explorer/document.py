@@ -243,7 +243,7 @@ def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note
         "arrays": arrays,
         "terms": call.terms,
         "note": note,
-        "facts": g._facts(),
+        "facts": " ".join(g._facts()),
         "shapes": {"in": list(g.input_shape), "filter": list(g.filters_shape), "out": list(g.output_shape)},
     }
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..arguments import PADDING_WORDS, Shape, as_array, to_nhwc
+from ..arguments import PADDING_WORDS, Shape, as_array, channels_first, channels_last, shape_only
 from ..calls import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of, same_place
@@ -245,7 +245,7 @@ class Variants:
         more = more or (0, 0)
         shape = (g.batch, rows + more[0], cols + more[1], g.in_channels)
         if self.layout == "NCHW":
-            shape = (shape[0], shape[3], shape[1], shape[2])
+            shape = channels_first(shape)
         return {"output_shape": shape, "output_padding": None}
 
     def _default_size(self, arguments: dict[str, Any]) -> tuple[int, int]:
@@ -260,12 +260,12 @@ class Variants:
         dy = as_array(arguments["out_backprop"], "out_backprop")
         x_shape = arguments["input_sizes"] if "input_sizes" in arguments else np.shape(arguments["input"])
         w_shape = arguments["filter_sizes"] if "filter_sizes" in arguments else np.shape(arguments["filters"])
-        blank = [np.broadcast_to(np.float32(0), tuple(shape)) for shape in (x_shape, w_shape)]
-        keys = ("strides", "padding", "data_format", "dilations")
-        call = nn_ops.RESOLVERS[forward](*blank, **{k: arguments[k] for k in keys}, bias=None)
+        x, w = (shape_only(shape, np.float32) for shape in (x_shape, w_shape))
+        same = {key: arguments[key] for key in ("strides", "padding", "data_format", "dilations")}
+        call = nn_ops.RESOLVERS[forward](input=x, filters=w, **same)
         axes = (1, 2) if self.layout == "NHWC" else (2, 3)
         self._check_size(call.backend_shape)
-        return _resized(dy, axes, to_nhwc(tuple(call.result_shape), self.layout)[1:3])
+        return _resized(dy, axes, channels_last(tuple(call.result_shape), self.layout)[1:3])
 
     def _check_size(self, shape: Shape) -> None:
         """Refuse a variant far larger than the call: a dilation's padding makes one where it is removed."""

@@ -38,6 +38,7 @@ _PACKAGE = Path(__file__).parents[1]
 _RESULTS = {FORWARD: "y", INPUT_GRADIENT: "dx", FILTER_GRADIENT: "dw"}
 _SHARED = ("geometry.py", "taps.py", "backends/__init__.py")
 _MORE = {
+    "reference": ("backends/slices.py",),
     "cython": ("_kernels.pyx", "kernels/*.h"),
     "cupy": ("backends/cuda/*.cu*", "backends/cuda/*.py"),
 }

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from .. import tables, taps
 from ..argument_types import Ints
-from ..arguments import normalize_pair
+from ..arguments import normalize_steps
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import (
     AxisGeometry,
@@ -237,11 +237,13 @@ def receptive_field(
         raise ArgumentTypeError(f"geometries must be a list of geometries; got {brief(geometries)}")
     layers: list[Geometry] = []
     names = []
-    size = normalize_pair(input_size, "input_size")
+    size = normalize_steps(input_size, "input_size")
     for number, layer in enumerate(geometries):
         where = f"geometries[{number}]"
         if isinstance(layer, (Conv2DGeometry, Conv2DTransposeGeometry)):
             g, name = layer, layer._name
+            if g.rank != 2:
+                raise ArgumentError(f"{where} must have 2 axes, rows and cols; got {g.rank}, of a {name}")
         else:
             g = _from_words(layer, where, size)
             name = "pool" if layer[0] == "pool" else g._name
@@ -270,7 +272,7 @@ def _from_words(layer: Any, where: str, size: tuple[int, ...]) -> Geometry:
     if name not in list(_LAYERS):  # a name may be anything, also what cannot be hashed
         near = suggestion(name, _LAYERS)
         raise ArgumentError(f"{where}[0] must be {', '.join(map(repr, _LAYERS))}; got {brief(name)}{near}")
-    rows, cols = normalize_pair(filter_size, f"{where}[1]")
+    rows, cols = normalize_steps(filter_size, f"{where}[1]")
     defaults = [filter_size if name == "pool" else 1, "VALID", 1]
     stride, padding, dilation = rest + defaults[len(rest) :]
     try:

@@ -401,9 +401,7 @@ def names_of_ops() -> dict[str, Callable[..., Any]]:
     """Return the ops of teachconv and the functions of the dialects by their names."""
     names = {name: getattr(nn_ops, name) for name in OPS}
     for module in dialects.__all__:
-        import_module(
-            f"..{module}", dialects.__name__ + ".x"
-        )  # enters the dialect's functions into the table
+        import_module(f"{dialects.__name__}.{module}")  # enters the dialect's functions into the table
     return names | {entry.name: function for function, entry in FUNCTIONS.items()}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import check_data_format, normalize_pair
+from ..arguments import check_data_format, normalize_steps
 from ..errors import ArgumentError, brief
 from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
@@ -169,8 +169,8 @@ def convolution(
     TensorShape([1, 2, 2, 2])
     """
     layout = check_data_format("NHWC" if data_format is None else data_format)
-    steps = normalize_pair(strides, "strides", layout)
-    if max(steps) > 1 and max(normalize_pair(dilations, "dilations", layout)) > 1:
+    steps = normalize_steps(strides, "strides", layout)
+    if max(steps) > 1 and max(normalize_steps(dilations, "dilations", layout)) > 1:
         raise ArgumentError(
             f"strides and dilations must not both be above 1; got {brief(strides)} and {brief(dilations)}: "
             "conv2d has both"

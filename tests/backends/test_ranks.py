@@ -10,6 +10,7 @@ from helpers import assert_same_bits, backend_algorithms, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import teachconv as tc
 from teachconv.backends import Algorithm, blocks, get, numpy_backend, pad, ranks_of, reference
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv_geometry
@@ -51,6 +52,17 @@ def run(module, kind, arrays, g, algorithm=None):
 def test_a_backend_without_ranks_has_two_dimensions():
     assert ranks_of(ModuleType("mine")) == (2,)
     assert ranks_of(get("numpy")) == ranks_of(get("reference")) == (1, 2, 3)
+
+
+@pytest.mark.parametrize("ranks", [2, None, "123", (), (1, "two"), (0, 2), {2: 2}])
+def test_ranks_of_ones_own_backend_that_are_none_are_named(ranks):
+    own = ModuleType("own")
+    vars(own).update({kind.name: getattr(numpy_backend, kind.name) for kind in KINDS})
+    own.ALGORITHMS, own.RANKS = numpy_backend.ALGORITHMS, ranks
+    for sizes in ((4,), (4, 4)):
+        taps = np.ones((*[3] * len(sizes), 1, 1))
+        with pytest.raises(ValueError, match=r"RANKS of backend 'own' must be a tuple of 1, 2 or 3.*; got "):
+            tc.convolution(np.ones((1, *sizes, 1)), taps, backend=own)
 
 
 @pytest.mark.parametrize(("module", "algorithm"), of_ranks(loops=True))

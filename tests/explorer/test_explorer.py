@@ -195,6 +195,23 @@ def test_variants_are_the_ops_own_geometries(op):
 
 
 @pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        (tc.conv2d_backprop_input, (X.shape, W)),
+        (tc.conv2d_backprop_filter, (X, W.shape)),
+        (tc.depthwise_conv2d_backprop_input, (X.shape, W)),
+        (tc.depthwise_conv2d_backprop_filter, (X, W.shape)),
+    ],
+)
+def test_variants_of_gradients_have_an_out_backprop_that_fits(op, args):
+    forward = tc.depthwise_conv2d if "depthwise" in op.__name__ else tc.conv2d
+    data = tc.explore(op, *args, forward(X, W, 2, "SAME"), 2, "SAME").data()
+    held = [variant for variant in data["variants"]["table"].values() if "error" not in variant]
+    assert len(held) >= 20
+    assert any(variant["note"].startswith("out_backprop is cropped") for variant in held)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"budget": -1}, "budget must be at least 1 byte; got -1"),

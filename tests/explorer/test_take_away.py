@@ -195,6 +195,7 @@ def test_a_film_of_a_photo(tmp_path):
     assert warm > 0.1
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX's, if a test before has loaded it
 def test_a_film_as_mp4(tmp_path):
     ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="an .mp4 needs imageio-ffmpeg")
     path = tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path / "film.mp4")

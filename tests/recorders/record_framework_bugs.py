@@ -49,6 +49,10 @@ BUGS = (
     ("tensorflow", "An image without a batch ends the whole process.",
      "tf.nn.conv2d(ones(5, 5, 2), ones(3, 3, 2, 3), 1, 'SAME')",
      "tc.conv2d(ones(5, 5, 2), ones(3, 3, 2, 3), 1, 'SAME')"),
+    ("tensorflow", "SAME padding of a volume in float64, or in float32 without oneDNN: with a stride longer than the filter, "
+     "padding that comes out negative crops the input. Its gradient is that of the right result.",
+     "tf.nn.conv3d(np.arange(3.0).reshape(1, 3, 1, 1, 1), np.ones((1, 1, 1, 1, 1)), [1, 3, 1, 1, 1], 'SAME')",
+     "tc.convolution(np.arange(3.0).reshape(1, 3, 1, 1, 1), np.ones((1, 1, 1, 1, 1)), (3, 1, 1), 'SAME')"),
     ("jax", "Padding on one side, cropping on the other: it reads past the row. Every product is 1, and 6 cells are seen.",
      "lax.conv_general_dilated(ones(1, 3, 4, 2), ones(2, 3, 2, 2), (1, 1), [(0, 0), (-1, 1)], "
      "dimension_numbers=('NCHW', 'OIHW', 'NCHW'))",

@@ -349,7 +349,7 @@ function checkOutputPadding(outputPadding, outputShape, strides, padding, dilati
 // ---------------------------------------------------------------------------------------------
 
 /** Strides or dilations as [rows, cols]; null means 1. */
-export function normalizePair(value, name) {
+function normalizeSteps(value, name) {
   if (value === null || value === undefined) return [1, 1];
   const pair = typeof value === "number" ? [value, value] : [...value];
   if (pair.length === 1) pair.push(pair[0]);
@@ -373,17 +373,17 @@ export function normalizePadding(value) {
   return ["EXPLICIT", sides];
 }
 
-const toNhwc = (shape, format) => (format === "NCHW" ? [shape[0], shape[2], shape[3], shape[1]] : shape);
+const channelsLast = (shape, format) => (format === "NCHW" ? [shape[0], shape[2], shape[3], shape[1]] : shape);
 
 /** The geometry of a call of conv2d, in NHWC. */
 export const conv2dGeometry = (input, filters, strides, padding, format, dilations) =>
-  forwardGeometry(toNhwc(input, format), filters, normalizePair(strides, "strides"), normalizePadding(padding),
-    normalizePair(dilations, "dilations"));
+  forwardGeometry(channelsLast(input, format), filters, normalizeSteps(strides, "strides"), normalizePadding(padding),
+    normalizeSteps(dilations, "dilations"));
 
 /** The geometry of a call of conv2d_transpose, in NHWC. */
 export function conv2dTransposeGeometry(input, filters, output_shape, strides, padding, format, dilations, output_padding) {
   const extra = typeof output_padding === "number" ? [output_padding, output_padding] : output_padding;
-  const wanted = output_shape && toNhwc(output_shape, format);
-  return { forward: transposedGeometry(toNhwc(input, format), filters, wanted, normalizePair(strides, "strides"),
-    normalizePadding(padding), normalizePair(dilations, "dilations"), extra) };
+  const wanted = output_shape && channelsLast(output_shape, format);
+  return { forward: transposedGeometry(channelsLast(input, format), filters, wanted, normalizeSteps(strides, "strides"),
+    normalizePadding(padding), normalizeSteps(dilations, "dilations"), extra) };
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import normalize_padding, normalize_pair, to_nhwc
+from ...arguments import channels_last, normalize_padding, normalize_steps
 from ...errors import ArgumentError, brief
 from ...geometry import conv2d_geometry
 from ..framework.shape_inference import InferenceContext
@@ -157,7 +157,7 @@ def conv2d_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:
 def pool_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the number of windows along rows and columns; batch and channels are unchanged."""
     shape = c.with_rank(0, 4, "input")
-    rows, cols = normalize_pair(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
+    rows, cols = normalize_steps(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
     mode, pads = normalize_padding(padding_argument(c.attrs), c.attrs["data_format"])
     for sides, window, pair in (("Top", "Bottom"), rows, pads[0]), (("Left", "Right"), cols, pads[1]):
         for side, pad in zip(sides, pair, strict=True):
@@ -170,7 +170,7 @@ def pool_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 def _nhwc(c: InferenceContext, shape: Any) -> tuple[int | None, ...]:
-    return to_nhwc(shape, c.attrs["data_format"])
+    return channels_last(shape, c.attrs["data_format"])
 
 
 def _windowed(
@@ -178,7 +178,7 @@ def _windowed(
 ) -> StaticShape:
     """Compute the shape with a legal value for every unknown size, then drop the sizes that depend on one."""
     data_format = c.attrs["data_format"]
-    batch, in_rows, in_cols, in_channels = to_nhwc(shape, data_format)
+    batch, in_rows, in_cols, in_channels = channels_last(shape, data_format)
     filter_rows, filter_cols, depth, outs = filters
     some_depth = 1 if depth is None else depth
     channels = some_depth if in_channels is None else in_channels
@@ -196,9 +196,9 @@ def _windowed(
             channels,
         ),
         (filter_rows or 1, filter_cols or 1, some_depth, channels if outs is None else outs),
-        normalize_pair(list(c.attrs["strides"]), "strides", data_format),
+        normalize_steps(list(c.attrs["strides"]), "strides", data_format),
         padding,
-        dilations=normalize_pair(list(c.attrs.get("dilations", (1, 1))), "dilations", data_format),
+        dilations=normalize_steps(list(c.attrs.get("dilations", (1, 1))), "dilations", data_format),
     )
     rows = geometry.rows.out_size if rows_known else None
     cols = geometry.cols.out_size if cols_known else None

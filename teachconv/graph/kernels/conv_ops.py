@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import backends, dispatch, nn_ops
-from ...arguments import normalize_padding, normalize_pair
+from ...arguments import normalize_padding, normalize_steps
 from ..core_ops.common_shape_fns import all_input_sizes, padding_argument
 from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
@@ -35,10 +35,10 @@ class _WindowKernel(OpKernel):
         attrs = node.attrs
         self.data_format = attrs["data_format"]
         self.windows = (
-            normalize_pair(list(attrs["strides"]), "strides", self.data_format),
+            normalize_steps(list(attrs["strides"]), "strides", self.data_format),
             _pads(attrs, self.data_format),
             self.data_format,
-            normalize_pair(list(attrs["dilations"]), "dilations", self.data_format),
+            normalize_steps(list(attrs["dilations"]), "dilations", self.data_format),
         )
         self.resolve = nn_ops.RESOLVERS[type(self).public_op]
 

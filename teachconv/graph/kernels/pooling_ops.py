@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import normalize_padding, normalize_pair
+from ...arguments import normalize_padding, normalize_steps
 from ...backends import to_accumulator
 from ...dtypes import is_integer
 from ...geometry import Conv2DGeometry, conv2d_geometry
@@ -37,8 +37,8 @@ class _Pool(InferringKernel):
         super().__init__(node, label)
         attrs = node.attrs
         self.nchw = attrs["data_format"] == "NCHW"
-        self.ksize = normalize_pair(list(attrs["ksize"]), "ksize", attrs["data_format"])
-        self.strides = normalize_pair(list(attrs["strides"]), "strides", attrs["data_format"])
+        self.ksize = normalize_steps(list(attrs["ksize"]), "ksize", attrs["data_format"])
+        self.strides = normalize_steps(list(attrs["strides"]), "strides", attrs["data_format"])
         mode, pads = normalize_padding(padding_argument(attrs), attrs["data_format"])
         self.padding: Any = pads if mode == "EXPLICIT" else mode
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import check_data_format, integer, normalize_padding, normalize_pair
+from ...arguments import check_data_format, integer, normalize_padding, normalize_steps
 from ...errors import ArgumentError, ArgumentTypeError, brief
 from ...geometry import conv2d_transpose_geometry
 from ..framework.default_graph import name_scope
@@ -433,7 +433,7 @@ def windows_of(
     layout = _layout(data_format)
     mode, (rows, cols) = normalize_padding(padding, layout)
     attrs: dict[str, Any] = {
-        "strides": _list_of_4(normalize_pair(strides, "strides", layout), layout),
+        "strides": _list_of_4(normalize_steps(strides, "strides", layout), layout),
         "padding": mode,
         "explicit_paddings": _list_of_8(rows, cols, layout) if mode == "EXPLICIT" else [],
         "data_format": layout,
@@ -441,9 +441,9 @@ def windows_of(
     if ksize is None:
         raise ArgumentTypeError("ksize must be an int, (rows, cols) or 4 ints; got None")
     if ksize is _NO_POOLING:
-        attrs["dilations"] = _list_of_4(normalize_pair(dilations, "dilations", layout), layout)
+        attrs["dilations"] = _list_of_4(normalize_steps(dilations, "dilations", layout), layout)
     else:
-        attrs["ksize"] = _list_of_4(normalize_pair(ksize, "ksize", layout), layout)
+        attrs["ksize"] = _list_of_4(normalize_steps(ksize, "ksize", layout), layout)
     return attrs
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import Pair, normalize_pair, truth
+from ...arguments import Pair, normalize_steps, truth
 from ...dialects.calls import pair
 from ...dialects.keras import conv_transpose
 from ...errors import ArgumentError, brief
@@ -41,7 +41,7 @@ class _Convolution(Windowed):
         bias_initializer: Any,
         more: dict[str, Any],
     ):
-        self.dilation_rate = normalize_pair(dilation_rate, "dilation_rate")
+        self.dilation_rate = normalize_steps(dilation_rate, "dilation_rate")
         self.activation = activations.get(activation)
         self.use_bias = truth(use_bias, "use_bias")
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
@@ -291,7 +291,7 @@ class Conv2DTranspose(_Convolution):
     ):
         self.filters, self.output_padding = positive(filters, "filters"), None
         if output_padding is not None:
-            self.output_padding = _below_strides(output_padding, normalize_pair(strides, "strides"))
+            self.output_padding = _below_strides(output_padding, normalize_steps(strides, "strides"))
         super().__init__(
             kernel_size,
             strides,

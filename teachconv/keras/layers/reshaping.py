@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...arguments import normalize_pair
+from ...arguments import normalize_steps
 from ...errors import ArgumentError, brief, is_one_of, suggestion
 from ...geometry import conv2d_transpose_geometry
 from ...graph import reshape, transpose
@@ -109,7 +109,7 @@ class UpSampling2D(Layer):
     def __init__(
         self, size: Any = (2, 2), data_format: str | None = None, interpolation: str = "nearest", **more: Any
     ):
-        self.size = normalize_pair(size, "size")
+        self.size = normalize_steps(size, "size")
         self.data_format = check_data_format(data_format)
         if not is_one_of(interpolation, ("nearest",)):
             near = suggestion(interpolation, ("nearest",))

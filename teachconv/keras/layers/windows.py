@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import normalize_pair, to_nhwc
+from ...arguments import channels_last, normalize_steps
 from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from .layer import Layer, Shape
@@ -28,8 +28,8 @@ class Windowed(Layer):
     def __init__(
         self, window: Any, name_of_window: str, strides: Any, padding: Any, data_format: Any, **more: Any
     ):
-        self.window = normalize_pair(window, name_of_window)
-        self.strides = normalize_pair(strides, "strides")
+        self.window = normalize_steps(window, name_of_window)
+        self.strides = normalize_steps(strides, "strides")
         self.padding: Any = check_padding(padding)  # a text
         self.data_format = check_data_format(data_format)
         self.layout = "NHWC" if self.data_format == "channels_last" else "NCHW"
@@ -73,7 +73,7 @@ class Windowed(Layer):
         if len(shape) != 4:
             axes = "batch, rows, cols, channels" if self.layout == "NHWC" else "batch, channels, rows, cols"
             raise ArgumentError(f"it needs 4 axes ({axes}), not {len(shape)}")
-        return to_nhwc(shape, self.layout)
+        return channels_last(shape, self.layout)
 
 
 def check_padding(padding: Any) -> str:

@@ -1,0 +1,153 @@
+"""The reference's slices: the bits of its loops, and the conditions under which their products have no error."""
+
+from fractions import Fraction
+from math import fsum
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import teachconv as tc
+from teachconv.backends.slices import bits_for, cut, exact_sums
+from teachconv.data.seeded import make_array
+
+FLOATS = ("float16", "float32", "float64")
+
+
+def sums_of(left, right, bias=None):
+    """Cut two matrices, [cells, terms] and [terms, channels], and add; None if one cannot be cut."""
+    one, other = (cut(numbers, bits_for(left.shape[1])) for numbers in (left, right))
+    if one is None or other is None:
+        return None
+    return exact_sums(one.parts, other.parts, one.exponent + other.exponent, bias)
+
+
+def exact(left, right, bias):
+    """The same in fractions, rounded once by Python."""
+    rows, columns = ([[*map(Fraction, numbers)] for numbers in one.tolist()] for one in (left, right.T))
+    return [
+        [
+            float(sum((a * b for a, b in zip(row, column, strict=True)), Fraction(extra)))
+            for column, extra in pairs
+        ]
+        for row in rows
+        for pairs in [zip(columns, bias.tolist(), strict=True)]
+    ]
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**32),
+    terms=st.integers(1, 60),
+    spread=st.sampled_from([0, 3, 20, 60]),
+    cancel=st.booleans(),
+    dtype=st.sampled_from(FLOATS),
+)
+def test_a_sum_is_exact_and_rounded_once(seed, terms, spread, cancel, dtype):
+    rng = np.random.default_rng(seed)
+
+    def numbers(*shape):
+        found = rng.standard_normal(shape) * 2.0 ** rng.integers(-spread, spread + 1, shape)
+        return found.clip(-60000, 60000).astype(dtype).astype(float)
+
+    left, right, bias = numbers(3, terms), numbers(terms, 4), numbers(4)
+    if cancel:  # nearly all bits of the sums
+        left, right = np.concatenate([left, -left], 1), np.concatenate([right, np.nextafter(right, 0)])
+    found = sums_of(left, right, bias)
+    if found is None:
+        assert spread >= 20 or cancel
+    else:
+        assert found.tolist() == exact(left, right, bias)
+
+
+def test_every_partial_sum_is_at_most_2_to_53_units():
+    """8 products of each term have the same weight; each has at most 2^bits units times 2^bits."""
+    for terms in (1, 2, 9, 576, 4608, 10**6):
+        bits = bits_for(terms)
+        assert 8 * terms * 2 ** (2 * bits) <= 2**53 < 8 * terms * 2 ** (2 * bits + 3)
+        parts, _ = cut(np.random.default_rng(terms).standard_normal(100) * 3, bits)
+        units = [part * 2.0 ** (bits * (i + 1)) for i, part in enumerate(parts)]
+        assert all((one == np.rint(one)).all() and np.abs(one).max() <= 2**bits for one in units)
+
+
+def test_zeros_have_no_sign():
+    assert np.signbit(sums_of(-np.zeros((1, 3)), np.ones((3, 1)))).tolist() == [[False]]
+
+
+@pytest.mark.parametrize("numbers", [[1.0, 2.0**-300], [2.0**900], [2.0**-900], [2.0**300, 5e-324]], ids=str)
+def test_what_cannot_be_cut(numbers):
+    assert cut(np.array(numbers), 20) is None
+
+
+def test_what_two_passes_leave_in_doubt_is_added_by_fsum(monkeypatch):
+    """1 + 2^-53 is halfway between two doubles: what is 2^-110 of it decides."""
+    seen = []
+    monkeypatch.setattr("teachconv.backends.slices.fsum", lambda parts: seen.append(1) or fsum(parts))
+    terms = np.array([[1.0, 2.0**-53, 2.0**-110, 2.0**-112]])
+    assert sums_of(terms, np.ones((4, 1)))[0, 0] == 1 + 2.0**-52
+    terms[0, 2:] *= -1
+    assert sums_of(terms, np.ones((4, 1)))[0, 0] == 1.0
+    assert seen
+
+
+CASES = {
+    "forward": lambda x, w, dy, how: tc.conv2d(x, w, **how),
+    "input gradient": lambda x, w, dy, how: tc.conv2d_backprop_input(x.shape, w, dy, **how),
+    "filter gradient": lambda x, w, dy, how: tc.conv2d_backprop_filter(x, w.shape, dy, **how),
+}
+
+
+@pytest.mark.parametrize("data", ["normal", "integers", "scaled", "tiny", "huge"])
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "int64"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_bits_of_loops(name, dtype, data):
+    x, w = make_array((2, 6, 5, 4), dtype, data), make_array((3, 2, 2, 6), dtype, data)
+    how = {"strides": (2, 1), "padding": ((1, 0), (2, 1)), "dilations": (1, 2), "backend": "reference"}
+    dy = make_array(tc.conv2d(x, w, **how).shape, dtype, data, "dy")
+    loops, slices = (CASES[name](x, w, dy, how | {"algorithm": one}) for one in ("loops", "slices"))
+    assert np.array_equal(np.isnan(loops), np.isnan(slices)) if dtype in FLOATS else True
+    finite = ~np.isnan(loops)
+    assert loops[finite].tobytes() == slices[finite].tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_with_a_bias_wrap_around(dtype):
+    x, w = np.full((1, 2, 2, 3), 7, dtype), np.full((1, 1, 3, 3), 5, dtype)
+    bias = np.array([0, np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
+    y = tc.conv2d(x, w, bias=bias, backend="reference", algorithm="slices")
+    assert (
+        y[0, 0, 0].tolist()
+        == tc.conv2d(x, w, bias=bias, backend="reference", algorithm="loops")[0, 0, 0].tolist()
+    )
+    assert y[0, 0, 0, 1] == np.iinfo(dtype).min + 104
+
+
+def test_midpoints_of_the_type_are_settled():
+    """Sums halfway between two numbers of float16, but for a term far below: 2049 and a bit, less a bit, none."""
+    x = np.float16([[2048, 1, 2.0**-14], [2048, 1, -(2.0**-14)], [2048, 1, 0]]).reshape(1, 3, 1, 3)
+    w = np.ones((1, 1, 3, 4), "float16")
+    y = tc.conv2d(x, w, backend="reference", algorithm="slices")
+    assert y[0, :, 0, 0].tolist() == [2050, 2048, 2048]
+
+
+def test_it_is_chosen_for_large_calls_and_gives_way_to_infinity():
+    x, w = make_array((1, 24, 24, 8), "float32"), make_array((3, 3, 8, 16), "float32")
+    how = {"padding": "SAME", "backend": "reference"}
+    assert tc.trace(tc.conv2d, x, w, **how).algorithm == "slices"
+    assert tc.trace(tc.conv2d, x[:, :4, :4], w, **how).algorithm == "direct"
+    many, each = np.tile(x, 8), np.ones((3, 3, 64, 1), "float32")
+    assert tc.trace(tc.depthwise_conv2d, many, each, **how).algorithm == "direct"
+    x[0, 3, 3, 1] = np.inf
+    trace = tc.trace(tc.conv2d, x, w, **how)
+    assert trace.algorithm == "direct"
+    assert "slices gives way" in str(trace)
+    assert trace.result.tobytes() == tc.conv2d(x, w, **how, algorithm="direct").tobytes()
+
+
+@pytest.mark.slow
+def test_a_million_cells_have_the_bits_of_direct():
+    x, w = make_array((9, 58, 58, 8), "float32", "scaled"), make_array((3, 3, 8, 40), "float32")
+    slices, direct = (tc.conv2d(x, w, backend="reference", algorithm=one) for one in ("slices", "direct"))
+    assert slices.size > 1_000_000
+    assert slices.tobytes() == direct.tobytes()
