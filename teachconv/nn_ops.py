@@ -447,6 +447,8 @@ def convolution(
 ) -> np.ndarray:
     """Convolve over one, two or three axes, as many as the arrays have, as tf.nn.convolution.
 
+    `trace`, `explain`, `diff` and the other tools, and gradients in PyTorch and JAX, are for `conv2d` so far.
+
     Args:
         input: [batch, *sizes, in_channels]: the sizes are (cols,), (rows, cols) or (depth, rows, cols).
         filters: [*taps, in_channels / groups, out_channels], same dtype.
