@@ -566,7 +566,7 @@ class ConvGeometry(_Shared):
 
     @cached_property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [*filter_sizes, in_channels / groups, out_channels]."""
+        """Shape of the filters, ``[*filter_sizes, in_channels / groups, out_channels]``."""
         taps = (axis.filter_size for axis in self.axes)
         return (*taps, self.in_channels // self.groups, self.out_channels)
 
@@ -719,7 +719,7 @@ class ConvTransposeGeometry(_Shared):
 
     @property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [*filter_sizes, out_channels / groups, in_channels]."""
+        """Shape of the filters, ``[*filter_sizes, out_channels / groups, in_channels]``."""
         return self.forward.filters_shape
 
     @property
