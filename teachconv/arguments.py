@@ -14,10 +14,11 @@ from functools import lru_cache
 from itertools import islice
 from math import prod
 from numbers import Number
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
+from .argument_types import PaddingWord
 from .devices import Adapter, adapter_of, check_same_place, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
@@ -328,16 +329,14 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Shape:
     return extra
 
 
-_SPELLED = ("SAME", "VALID", "SAME_LOWER")
+PADDING_WORDS: tuple[str, ...] = get_args(PaddingWord)
 
 
 def _padding_help(rank: int) -> str:
     """Return what a message calls a legal padding."""
     sides = str(SIDES[-rank:]).replace("'", "")
-    return (
-        f'"SAME", "VALID", "SAME_LOWER", an int, {_axes(rank)}, {sides} '
-        f"or {rank + 2} pairs in data_format order"
-    )
+    words = ", ".join(f'"{word}"' for word in PADDING_WORDS)
+    return f"{words}, an int, {_axes(rank)}, {sides} or {rank + 2} pairs in data_format order"
 
 
 def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
@@ -365,9 +364,9 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
     """
     rank = len(data_format) - 2
     if isinstance(value, str):
-        if value in _SPELLED:
+        if value in PADDING_WORDS:
             return value, ((0, 0),) * rank
-        near = suggestion(value, _SPELLED)
+        near = suggestion(value, PADDING_WORDS)
         raise ArgumentError(f"padding must be {_padding_help(rank)}; got {brief(value)}{near}")
     if value is None:
         raise ArgumentTypeError(f"padding must be {_padding_help(rank)}; got None")

@@ -268,12 +268,12 @@ def forward_axis(
         if o < 1 and n and not may_be_empty:
             padded = f", padding {before} and {after}" if mode == "EXPLICIT" else ""
             raise ArgumentError(
-                f"{_NAMES[mode]} needs in_{axis} >= {max(1, ek - before - after)} "
+                f"{_mode_name(mode)} needs in_{axis} >= {max(1, ek - before - after)} "
                 f"(filter {k}, dilation {d}{padded}); got {n}"
             )
         o = max(0, o)  # an empty input gives an empty output; any other gives at least one cell
         steps += [
-            f"padding           pad_before = {before}, pad_after = {after} ({_NAMES[mode]})",
+            f"padding           pad_before = {before}, pad_after = {after} ({_mode_name(mode)})",
             f"output            o  = ⌊(n + pad_before + pad_after - ek) / s⌋ + 1"
             f" = ⌊({n} + {before} + {after} - {ek}) / {s}⌋ + 1 = {o}",
         ]
@@ -311,15 +311,15 @@ def _transposed_axis(
     smallest = 1 if i else 0  # an empty input may give an empty result; any other gives at least one cell
     if i and (high < 1 or (wanted is None and default < 1)):
         raise ArgumentError(
-            f"{_NAMES[mode]} {pads} crops all {full} {'planes' if axis == 'depth' else axis} of the full "
-            f"result (input {axis} {i}, filter {k}, stride {s}, dilation {d}); pad_before + pad_after may be "
-            f"at most {full - 1 + extra}"
+            f"{_mode_name(mode)} {before, after} crops all {full} {'planes' if axis == 'depth' else axis} of "
+            f"the full result (input {axis} {i}, filter {k}, stride {s}, dilation {d}); "
+            f"pad_before + pad_after may be at most {full - 1 + extra}"
         )
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
     o = default if wanted is None else wanted
     if not low <= o <= high and wanted is not None:
         error = ArgumentError(
-            f"output_shape {axis} must be {_one_of(low, high)} for {_NAMES[mode]}, stride {s}, "
+            f"output_shape {axis} must be {_one_of(low, high)} for {_mode_name(mode)}, stride {s}, "
             f"input {axis} {i}; got {o}"
         )
         function = "conv2d_transpose_geometry" if rank == 2 else "conv_transpose_geometry"
@@ -375,7 +375,11 @@ def cropped_axis(
 
 
 _SAME = ("SAME", "SAME_LOWER")
-_NAMES = {word: word for word in ("SAME", "SAME_LOWER", "VALID")} | {"EXPLICIT": "explicit padding"}
+
+
+def _mode_name(mode: str) -> str:
+    """Return what a sentence calls a mode."""
+    return "explicit padding" if mode == "EXPLICIT" else mode
 
 
 def _effective_filter(k: int, d: int, ek: int) -> str:

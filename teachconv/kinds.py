@@ -167,6 +167,13 @@ class Op:
         """The role of the activations that the op calls its output."""
         return "input" if self.transposed else "output"
 
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arguments that are arrays, in the order of the signature."""
+        reads = self.words[self.kind.first], self.words[self.kind.second]
+        in_order = *(name for name in ("input", "filters", "out_backprop") if name in reads), "bias"
+        return in_order[:2] if self.is_gradient else in_order
+
     def __repr__(self) -> str:
         return f"Op({self.name!r})"
 
@@ -345,4 +352,8 @@ def sibling(op: Op, kind: Kind) -> Op:
     >>> sibling(OPS["depthwise_conv2d"], FILTER_GRADIENT), sibling(OPS["conv2d_transpose"], FORWARD)
     (Op('depthwise_conv2d_backprop_filter'), Op('conv2d'))
     """
-    return OPS[op.name.partition("conv2d")[0] + kind.name]
+    return next(
+        other
+        for other in OPS.values()
+        if other.kind is kind and other.depthwise == op.depthwise and not other.transposed
+    )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from teachconv import memory
+from teachconv.arguments import PADDING_WORDS
 from teachconv.backends import TABLE, get, numpy_backend, why_not
 from teachconv.kinds import KINDS
 
@@ -85,7 +86,7 @@ def problems(draw, max_size=7, max_filter=4, max_channels=3, algorithm=None, ran
     if name == "depthwise":
         depth = 1
     pads = tuple(tuple(draw(st.integers(-2, 4)) for _ in range(2)) for _ in range(rank))
-    padding = draw(st.sampled_from(["SAME", "VALID", "SAME_LOWER", pads]))
+    padding = draw(st.sampled_from([*PADDING_WORDS, pads]))
     sizes = []
     for axis in range(rank):
         effective = (filter_size[axis] - 1) * dilations[axis] + 1

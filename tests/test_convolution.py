@@ -1,12 +1,17 @@
 """convolution, conv_transpose and their gradients over one, two and three axes."""
 
+from types import ModuleType
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
+from teachconv.arguments import PADDING_WORDS
+from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
+from teachconv.kinds import KINDS
 
 BACKENDS = ("reference", "numpy")
 
@@ -46,7 +51,7 @@ SIZES = st.tuples(st.integers(1, 3), st.lists(st.integers(1, 6), min_size=1, max
     taps=st.lists(st.integers(1, 3), min_size=3, max_size=3),
     strides=st.lists(st.integers(1, 3), min_size=3, max_size=3),
     dilations=st.lists(st.integers(1, 2), min_size=3, max_size=3),
-    padding=st.sampled_from(["SAME", "SAME_LOWER", "VALID", 1, [(2, 0), (0, 1), (1, 1)]]),
+    padding=st.sampled_from([*PADDING_WORDS, 1, [(2, 0), (0, 1), (1, 1)]]),
     channels=st.sampled_from([(1, 1, 1), (2, 3, 1), (4, 6, 2)]),
     first=st.booleans(),
 )
@@ -109,7 +114,45 @@ def test_without_a_backend_numpy_computes_what_cython_has_no_kernels_for(rank):
         tc.convolution(x, w)
 
 
+def own(ranks):
+    """A module that is numpy's backend by another name, for some ranks."""
+    module = ModuleType("own")
+    vars(module).update(vars(numpy_backend), __name__="own", RANKS=ranks)
+    return module
+
+
 X, W = np.ones((1, 4, 2), "float32"), np.ones((3, 2, 5), "float32")
+
+
+def test_a_module_says_which_ranks_it_takes():
+    assert tc.convolution(X, W, backend=own((1,))).shape == (1, 2, 5)
+    with pytest.raises(
+        ValueError, match="backend 'own' has kernels for 1 axis; got a convolution over 2 axes"
+    ):
+        tc.conv2d(X[None], W[None], backend=own((1,)))
+    with pytest.raises(ValueError, match="backend 'own' has kernels for 1 or 3 axes"):
+        tc.conv2d(X[None], W[None], backend=own([1, 3]))
+
+
+@pytest.mark.parametrize("ranks", [2, (), (1, 4), ("2",), [[1]]])
+def test_ranks_that_there_are_not_are_refused(ranks):
+    for call in (lambda: tc.convolution(X, W, backend=own(ranks)), lambda: tc.check_backend(own(ranks))):
+        with pytest.raises(ValueError, match="RANKS of backend 'own' must be some of 1, 2 and 3, such as"):
+            call()
+
+
+@pytest.mark.parametrize(("rank", "axes"), [(1, "1 axis"), (3, "3 axes")])
+def test_check_backend_tries_the_ranks_that_a_module_says_it_has(rank, axes):
+    module = own((rank,))
+    found = tc.check_backend(module, ["float32", "int32"])
+    assert found.passed
+    assert {row.name.split(", ")[0] for row in found.rows if row.passed} == {
+        f"own: {kind} over {axes}" for kind in KINDS
+    }
+    module.conv2d_backprop_input = lambda dy, w, geometry, **how: np.zeros(geometry.input_shape, dy.dtype)
+    failed = [row.name for row in tc.check_backend(module, ["float32"]).rows if row.passed is False]
+    assert failed
+    assert all(f"conv2d_backprop_input over {axes}" in name for name in failed)
 
 
 @pytest.mark.parametrize(

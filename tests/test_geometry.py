@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
+from teachconv.arguments import PADDING_WORDS
 from teachconv.geometry import (
     conv2d_geometry,
     conv2d_transpose_geometry,
@@ -93,7 +94,7 @@ def test_the_transpose_goes_back_to_the_size_it_came_from(problem):
 
 @given(st.integers(1, 9), st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))
 def test_every_legal_transposed_size_and_no_other(i, k, s, d):
-    for padding in ("SAME", "VALID", "SAME_LOWER", ((1, 0), (0, 0))):
+    for padding in (*PADDING_WORDS, ((1, 0), (0, 0))):
         legal = set()
         for size in range(0, i * s + (k - 1) * d + s + 4):
             try:

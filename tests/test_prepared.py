@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv import dispatch
+from teachconv.arguments import PADDING_WORDS
 from teachconv.backends import cython_backend, why_not
 from teachconv.data.seeded import make_array
 
@@ -286,7 +287,7 @@ def test_at_most_256_and_the_least_recently_used_goes(short):
     op=st.sampled_from(["conv2d", "conv2d_transpose", "depthwise_conv2d"]),
     sizes=st.tuples(*[st.integers(0, 7)] * 3, *[st.integers(1, 4)] * 4),
     strides=st.sampled_from([1, 2, (2, 1), [1, 2, 3, 1], None, 1.0, True]),
-    padding=st.sampled_from(["SAME", "VALID", "SAME_LOWER", 1, (0, -1), [[1, 2], (0, 1)], None]),
+    padding=st.sampled_from([*PADDING_WORDS, 1, (0, -1), [[1, 2], (0, 1)], None]),
     dtype=st.sampled_from(["float32", "float64", "float16", "int64", ">f4"]),
 )
 def test_any_call(op, sizes, strides, padding, dtype):

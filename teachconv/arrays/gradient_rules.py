@@ -25,16 +25,9 @@ __all__ = ["ARRAYS", "check", "gradients", "tangent"]
 Arguments = Mapping[str, Any]
 
 _OPS: dict[Callable[..., Any], Op] = {getattr(nn_ops, name): op for name, op in OPS.items()}
-_IN_ORDER = ("input", "filters", "out_backprop")  # of the signatures
-
-
-def _arrays(op: Op) -> tuple[str, ...]:
-    reads = op.words[op.kind.first], op.words[op.kind.second]
-    return (*(name for name in _IN_ORDER if name in reads), *(() if op.is_gradient else ("bias",)))
-
 
 # the arguments of each op that are arrays, in the order of its signature
-ARRAYS = {function: _arrays(op) for function, op in _OPS.items()}
+ARRAYS = {function: op.arrays for function, op in _OPS.items()}
 
 
 def gradients(

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import normalize_shape, shape_only
+from ..arguments import PADDING_WORDS, normalize_shape, shape_only
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
 from ..dtypes import to_dtype
@@ -57,7 +57,9 @@ def add_call_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strides", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
     parser.add_argument("--dilations", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
     parser.add_argument(
-        "--padding", type=padding, help="SAME, VALID, SAME_LOWER, an int, rows,cols or top,bottom,left,right"
+        "--padding",
+        type=padding,
+        help=f"{', '.join(PADDING_WORDS)}, an int, rows,cols or top,bottom,left,right",
     )
     parser.add_argument("--data-format", default="NHWC", help="NHWC or NCHW")
     parser.add_argument("--dtype", help="dtype of arrays given as shapes (default: float32)")

@@ -5,22 +5,19 @@ The functions themselves are `teachconv.conv2d` and its relatives, which take Te
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .. import nn_ops
-from ..arguments import Shape, channels_last, check_data_format, normalize_shape
-from ..errors import ArgumentError
+from ..arguments import Shape, check_data_format, check_elements, shape_only
 from ..geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
 from ..kinds import OPS, Op
 from .calls import ConvCall, Operand, check_bias, dialect_function
 
 __all__: list[str] = []
-
-_INPUT = Operand("input", "input")
-_FILTERS = Operand("filters", "filters")
-_DY = Operand("out_backprop", "out_backprop")
-_BIAS = Operand("bias", "bias")
 
 
 def _plain(geometry: Conv2DGeometry) -> Conv2DGeometry:
@@ -36,32 +33,14 @@ def _conv2d(
     padding: Any,
     data_format: Any,
     dilations: Any,
-    op: Op = OPS["conv2d"],
-    letters: str = "HWIO",
     **_: Any,
 ) -> ConvCall:
-    """Resolve a call of conv2d, or of an op with the same geometry."""
+    """Resolve a call of conv2d."""
     layout = check_data_format(data_format)
     geometry = _plain(conv2d_geometry(input, filters, strides, padding, data_format, dilations))
     check_bias(bias, geometry.out_channels)
-    return ConvCall(f"tensorflow.{op.name}", op, geometry, layout, letters, layout, bias=bias is not None)
-
-
-def _grouped(filters: Shape, channels: int) -> Shape:
-    """Return the shape of a depthwise filter as that of a conv2d with one group for each input channel."""
-    if len(filters) != 4 or filters[2] != channels:
-        raise ArgumentError(
-            f"filters must be [filter_rows, filter_cols, {channels}, channel_multiplier]; got {list(filters)}"
-        )
-    rows, cols, _, multiplier = filters
-    return rows, cols, min(1, channels), channels * multiplier
-
-
-def _depthwise(input: Shape, filters: Shape, data_format: Any, **arguments: Any) -> ConvCall:
-    """Return the call of depthwise_conv2d: a conv2d with one group for each input channel."""
-    grouped = _grouped(filters, channels_last(input, check_data_format(data_format))[3])
-    return _conv2d(
-        input, grouped, data_format=data_format, op=OPS["depthwise_conv2d"], letters="HWIM", **arguments
+    return ConvCall(
+        "tensorflow.conv2d", OPS["conv2d"], geometry, layout, "HWIO", layout, bias=bias is not None
     )
 
 
@@ -94,72 +73,31 @@ def _transpose(
     )
 
 
-def _gradient(
-    op: str, input: Any, filters: Any, out_backprop: Shape, data_format: Any, **facts: Any
-) -> ConvCall:
-    """Return the call of a gradient, whose geometry is that of the forward convolution."""
-    conv = _conv2d(input, filters, None, data_format=data_format, op=OPS[op], **facts)
-    if conv.output_shape != tuple(out_backprop):
-        raise ArgumentError(
-            f"out_backprop must have shape {list(conv.output_shape)}, that of conv2d's output; "
-            f"got {list(out_backprop)}"
+def _resolver_of(op: Op, function: Callable[..., Any]) -> Callable[..., ConvCall]:
+    """Return the resolver of an op: its call with arrays that have shapes and no values."""
+
+    def resolved(**arguments: Any) -> ConvCall:
+        given = nn_ops.without_options(arguments)
+        for name in op.arrays:
+            if (shape := given.get(name)) is not None:
+                check_elements(shape, name)
+                given[name] = shape_only(shape, np.float32)
+        call, _ = nn_ops.call_of(function, (), given)
+        layout = given["data_format"]
+        letters = "HWIM" if op.depthwise else "HWOI" if op.transposed else "HWIO"
+        bias = given.get("bias") is not None
+        return ConvCall(
+            f"tensorflow.{op.name}", op, _plain(call.geometry), layout, letters, layout, bias=bias
         )
-    return conv
+
+    return resolved
 
 
-def _backprop_input(input_sizes: Any, out_backprop: Shape, **arguments: Any) -> ConvCall:
-    """Resolve a call of conv2d_backprop_input."""
-    sizes = normalize_shape(input_sizes, "input_sizes", out_backprop[0])
-    return _gradient("conv2d_backprop_input", sizes, out_backprop=out_backprop, **arguments)
+# the pages have these as JavaScript
+_WRITTEN: dict[str, Callable[..., ConvCall]] = {"conv2d": _conv2d, "conv2d_transpose": _transpose}
 
-
-def _backprop_filter(filter_sizes: Any, **arguments: Any) -> ConvCall:
-    """Resolve a call of conv2d_backprop_filter."""
-    filters = normalize_shape(filter_sizes, "filter_sizes")
-    return _gradient("conv2d_backprop_filter", filters=filters, **arguments)
-
-
-def _depthwise_backprop_input(
-    input_sizes: Any, filters: Shape, out_backprop: Shape, data_format: Any, **arguments: Any
-) -> ConvCall:
-    """Resolve a call of depthwise_conv2d_backprop_input."""
-    sizes = normalize_shape(input_sizes, "input_sizes", out_backprop[0])
-    grouped = _grouped(filters, channels_last(sizes, check_data_format(data_format))[3])
-    facts = {"data_format": data_format, "letters": "HWIM", **arguments}
-    return _gradient("depthwise_conv2d_backprop_input", sizes, grouped, out_backprop, **facts)
-
-
-def _depthwise_backprop_filter(
-    input: Shape, filter_sizes: Any, data_format: Any, **arguments: Any
-) -> ConvCall:
-    """Resolve a call of depthwise_conv2d_backprop_filter."""
-    filters = normalize_shape(filter_sizes, "filter_sizes")
-    grouped = _grouped(filters, channels_last(input, check_data_format(data_format))[3])
-    facts = {"data_format": data_format, "letters": "HWIM", **arguments}
-    return _gradient("depthwise_conv2d_backprop_filter", input, grouped, **facts)
-
-
-def _enter(name: str, resolver: Any, function: Any, *operands: Operand) -> None:
-    """Register one of teachconv's ops as a function of the dialect "tensorflow"."""
-    dialect_function(f"tensorflow.{name}", resolver, *operands, is_op=False)(function)
-
-
-_enter("conv2d", _conv2d, nn_ops.conv2d, _INPUT, _FILTERS, _BIAS)
-_enter("depthwise_conv2d", _depthwise, nn_ops.depthwise_conv2d, _INPUT, _FILTERS, _BIAS)
-_enter("conv2d_transpose", _transpose, nn_ops.conv2d_transpose, _INPUT, _FILTERS, _BIAS)
-_enter("conv2d_backprop_input", _backprop_input, nn_ops.conv2d_backprop_input, _FILTERS, _DY)
-_enter("conv2d_backprop_filter", _backprop_filter, nn_ops.conv2d_backprop_filter, _INPUT, _DY)
-_enter(
-    "depthwise_conv2d_backprop_input",
-    _depthwise_backprop_input,
-    nn_ops.depthwise_conv2d_backprop_input,
-    _FILTERS,
-    _DY,
-)
-_enter(
-    "depthwise_conv2d_backprop_filter",
-    _depthwise_backprop_filter,
-    nn_ops.depthwise_conv2d_backprop_filter,
-    _INPUT,
-    _DY,
-)
+for _op in OPS.values():
+    _function = getattr(nn_ops, _op.name)
+    _operands = (Operand(_name, _name) for _name in _op.arrays)
+    _resolver = _WRITTEN.get(_op.name) or _resolver_of(_op, _function)
+    dialect_function(f"tensorflow.{_op.name}", _resolver, *_operands, is_op=False)(_function)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import nn_ops
+from ..arguments import PADDING_WORDS
 from ..data.seeded import make_array
 from ..errors import ArgumentError, brief, suggestion
 from .explorer import Explorer, explore
@@ -29,11 +30,7 @@ _SCRIPTS, _TEXT = "html and not epub", "text or man"
 _IMAGES = "not (html or text or man) or epub"
 _DPI = 200  # of the image, for print
 
-_OPS: dict[str, Any] = {
-    "conv2d": nn_ops.conv2d,
-    "conv2d_transpose": nn_ops.conv2d_transpose,
-    "depthwise_conv2d": nn_ops.depthwise_conv2d,
-}
+_OPS = {op.name: function for op, function in nn_ops.FUNCTIONS.items() if not op.is_gradient}
 
 
 def _numbers(text: str) -> Any:
@@ -44,7 +41,7 @@ def _numbers(text: str) -> Any:
 
 def _padding(text: str) -> Any:
     """Return the padding as a word, or as numbers: one, two, or top, bottom, left, right."""
-    if text.strip().upper() in ("SAME", "VALID", "SAME_LOWER"):
+    if text.strip().upper() in PADDING_WORDS:
         return text.strip().upper()
     found = _numbers(text)
     return (found[:2], found[2:]) if isinstance(found, tuple) and len(found) == 4 else found

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..arguments import Shape, as_array, channels_first, channels_last, shape_only
+from ..arguments import PADDING_WORDS, Shape, as_array, channels_first, channels_last, shape_only
 from ..calls import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of, same_place
@@ -67,7 +67,7 @@ class Words:
     paddings: tuple[Any, ...]
 
 
-_OWN = Words("strides", "dilations", "padding", "filters", ("SAME", "VALID", "SAME_LOWER", 1))
+_OWN = Words("strides", "dilations", "padding", "filters", (*PADDING_WORDS, 1))
 _ONNX = tuple({"auto_pad": word, "pads": None} for word in ("SAME_UPPER", "SAME_LOWER", "VALID")) + (
     {"auto_pad": "NOTSET", "pads": [1, 1, 1, 1]},
 )

@@ -180,7 +180,12 @@ def _key(op: Any) -> str:
     if is_dialects(op):
         return FUNCTIONS[op].name
     name = op.name if isinstance(op, OpDef) else op.__name__
-    return name if isinstance(op, OpDef | ModuleType) else _resolve(name)[1]
+    if isinstance(op, OpDef | ModuleType):
+        return name
+    try:
+        return _resolve(name)[1]
+    except ArgumentError:  # an op of teachconv that the runtime has under another name, or not at all
+        return name
 
 
 def _generated(op_name: str) -> Callable[..., Any] | None:

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import grouped_shape
 from ..data.seeded import make_array
-from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry, conv2d_geometry, conv2d_transpose_geometry
 from ..kinds import OPS
 
 __all__ = ["CASES", "Case", "Problem"]
@@ -33,10 +31,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A convolution by its shapes. ``op`` is "conv2d", "depthwise_conv2d" or "conv2d_transpose".
+    """A convolution by its shapes. ``op`` is the name of an op that is no gradient, such as "conv2d".
 
-    The first two stand for three problems each: the op and its two gradients. Shapes are NHWC and the
-    op's own filter layout; with ``data_format="NCHW"`` the arrays are transposed.
+    It stands for one problem, and one more for each of its gradient ops: conv2d has two, conv2d_transpose
+    none. Shapes are NHWC and the op's own filter layout; with ``data_format="NCHW"`` the arrays are
+    transposed.
     """
 
     name: str
@@ -61,27 +60,21 @@ class Case:
         x, w = array(self.input, "input"), array(self.filters, "filters")
         common = {"strides": self.strides, "padding": self.padding, "data_format": self.data_format}
         common["dilations"] = self.dilations
-        windows: tuple[Any, ...] = self.strides, self.padding, "NHWC", self.dilations
-        geometry: Conv2DGeometry | Conv2DTransposeGeometry
+        function = getattr(nn_ops, self.op)
+        arrays: tuple[Any, ...] = x, w
+        extra: dict[str, Any] = {}
         if OPS[self.op].transposed:
-            extra = {"output_padding": self.output_padding}
-            geometry = conv2d_transpose_geometry(
-                self.input, self.filters, self.output_shape, *windows, **extra
-            )
-            bias = self._bias(geometry.out_channels, dtype, data)
-            arrays = x, w, self.output_shape
-            yield Problem(self._name(""), nn_ops.conv2d_transpose, arrays, common | extra | bias)
-            return
-        forward = getattr(nn_ops, self.op)
-        input_gradient, filter_gradient = (op for op, of in nn_ops.FORWARD_OF.items() if of is forward)
-        depthwise = OPS[self.op].depthwise
-        filters = grouped_shape(self.filters, self.input[3], "filters") if depthwise else self.filters
-        geometry = conv2d_geometry(self.input, filters, *windows)
-        dy = array(geometry.output_shape, "out_backprop")
-        bias = self._bias(geometry.out_channels, dtype, data)
-        yield Problem(self._name(""), forward, (x, w), common | bias)
-        yield Problem(self._name(" input gradient"), input_gradient, (x.shape, w, dy), common)
-        yield Problem(self._name(" filter gradient"), filter_gradient, (x, w.shape, dy), common)
+            arrays, extra = (x, w, self.output_shape), {"output_padding": self.output_padding}
+        call, _ = nn_ops.call_of(function, arrays, common | extra)
+        bias = self._bias(call.backend_shape[3], dtype, data)
+        yield Problem(self._name(""), function, arrays, common | extra | bias)
+        gradients = [gradient for gradient, of in nn_ops.FORWARD_OF.items() if of is function]
+        dy = array(call.geometry.output_shape, "out_backprop") if gradients else None
+        for gradient in gradients:
+            if OPS[gradient.__name__].kind.sums_images:
+                yield Problem(self._name(" filter gradient"), gradient, (x, w.shape, dy), common)
+            else:
+                yield Problem(self._name(" input gradient"), gradient, (x.shape, w, dy), common)
 
     def _name(self, what: str) -> str:
         return f"{self.op}{what}: {self.name}"

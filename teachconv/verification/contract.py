@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import backends, dispatch, nn_ops
+from .. import backends, dispatch, nn_ops, tables
 from ..argument_types import Backend, DTypeLike
 from ..backends import Algorithm
-from ..calls import Call
+from ..calls import Call, resolve
+from ..data.seeded import make_array
 from ..dtypes import is_integer, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError
+from ..kinds import ANY_RANK, layout_of
 from .cases import CASES
 from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, what_went_wrong
 
@@ -30,7 +32,8 @@ __all__ = ["check_backend"]
 def check_backend(module: Backend, dtypes: Iterable[DTypeLike] | DTypeLike | None = None) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
-    Every named case and every algorithm is run on normal data and small integers. A few cases are run again
+    Every named case and every algorithm is run on normal data and small integers. Where ``RANKS`` has 1 or 3,
+    convolutions over one axis or three are run, too. A few cases are run again
     with ``out=``, with bias and relu, on strided, read-only arrays, with NaN and without an algorithm, so
     that a backend that ignores one of these fails; and so does one that writes to its input, or that returns
     the same memory twice.
@@ -74,6 +77,7 @@ def check_backend(module: Backend, dtypes: Iterable[DTypeLike] | DTypeLike | Non
         for data in ("normal", "integers"):
             rows += check_cases([module], dtype, data)
         rows += _contract_rows(name, module, dtype)
+        rows += _rank_rows(name, module, dtype)
     return DiffReport(f"case table and contract on {name}", tuple(rows))
 
 
@@ -121,7 +125,7 @@ class _Check:
         if self.bias is False:
             call = replace(call, bias=None)
         elif self.bias and call.bias is None and not call.kind.sums_images:
-            channels = call.backend_shape[3]
+            channels = call.backend_shape[-1]
             call = replace(call, bias=(np.arange(channels) % 5 - 2).astype(call.first.dtype))
         call = locked(call if self.change is None else self.change(call))
         want = dispatch.run_canonical(call, "reference", activation=activation)
@@ -157,12 +161,41 @@ def _contract_rows(name: str, module: ModuleType, dtype: str) -> Iterator[DiffRo
     for case in (case for case in CASES if case.name in _NAMES):
         for problem in case.problems(dtype, "integers"):
             call, _ = nn_ops.call_of(problem.op, problem.args, problem.kwargs)
-            fitting = [one for one in module.ALGORITHMS if one.fits(call.kind, dtype, call.geometry)]
+            fitting = _fitting(module, call)
             for check in _CHECKS:
                 if check.concerns(case.name, call):
                     yield from check.rows(
                         f"{name}: {problem.name}, {dtype}, {check.name}", module, fitting, call
                     )
+
+
+def _fitting(module: ModuleType, call: Call) -> list[Algorithm]:
+    if call.geometry.rank not in backends.ranks_of(module):
+        return []
+    return [one for one in module.ALGORITHMS if one.fits(call.kind, call.first.dtype.name, call.geometry)]
+
+
+def _rank_rows(name: str, module: ModuleType, dtype: str) -> Iterator[DiffRow]:
+    """The three functions on convolutions over one axis or three, where the module says that it has them."""
+    for rank in backends.ranks_of(module):
+        for call in _calls_over(rank, dtype) if rank != 2 else ():
+            for check in _OF_ANY_RANK:
+                label = (
+                    f"{name}: {call.kind} over {tables.count(rank, 'axis', 'axes')}, {dtype}, {check.name}"
+                )
+                yield from check.rows(label, module, _fitting(module, call), call)
+
+
+def _calls_over(rank: int, dtype: str) -> Iterator[Call]:
+    """One call of each kind: with SAME padding of two sizes, a stride, a dilation and groups."""
+    x = make_array((2, *(6, 8, 7)[-rank:], 4), dtype, "integers", "ranks input")
+    w = make_array((*(2, 3, 3)[-rank:], 2, 6), dtype, "integers", "ranks filters")
+    how = None, (1, 1, 2)[-rank:], "SAME", layout_of("input", rank), (1, 2, 1)[-rank:]
+    forward = resolve(ANY_RANK["convolution"], x, w, *how)
+    dy = make_array(forward.backend_shape, dtype, "integers", "ranks out_backprop")
+    yield forward
+    yield resolve(ANY_RANK["convolution_backprop_input"], dy, w, *how, sizes=x.shape)
+    yield resolve(ANY_RANK["convolution_backprop_filter"], x, dy, *how, sizes=w.shape)
 
 
 def _plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
@@ -171,7 +204,7 @@ def _plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
 
 def _with_out(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Fill ``out`` twice, from two sentinels: a cell that is never written differs, or is a sentinel."""
-    return _filled(call, module, call.backend_shape, (0, 1, 2, 3), options)
+    return _filled(call, module, call.backend_shape, tuple(range(len(call.backend_shape))), options)
 
 
 def _with_strided_out(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
@@ -248,9 +281,12 @@ def _with_nan(call: Call) -> Call:
     return replace(call, first=first)
 
 
-_CHECKS: tuple[_Check, ...] = (
+_OF_ANY_RANK = (
     _Check("out=", _with_out, cases=_NAMES),
     _Check("bias and relu", _plain, "relu", True, cases=_NAMES),
+)
+_CHECKS: tuple[_Check, ...] = (
+    *_OF_ANY_RANK,
     _Check("strided, read-only", _strided, cases=_NAMES),
     _Check("relu without bias", _plain, "relu", False),
     _Check("out= not contiguous, bias and relu", _with_strided_out, "relu", True),

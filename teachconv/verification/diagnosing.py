@@ -121,8 +121,10 @@ class _Guess:
 def diagnose(case: Failure) -> tuple[Diagnosis | None, str]:
     """Return the mistake that explains a failed result, or None and a remark on which comes nearest.
 
-    For a result of another shape see `diagnose_shape`.
+    For a result of another shape see `diagnose_shape`. The mistakes are those of rows and columns.
     """
+    if case.call.geometry.rank != 2:
+        return None, "mistakes are only looked for in convolutions over two axes"
     bad = ~case.allows(case.got, case.want, case.bound)
     whole, n = case, None
     if not case.call.kind.sums_images and case.call.geometry.batch > 1:  # one image is enough to tell
@@ -396,7 +398,7 @@ def diagnose_shape(case: Failure) -> Diagnosis:
             if turned.shape == got.shape and case.allows(got, turned, limits.transpose(order)).all():
                 return Diagnosis("layout", f"equal when transposed: got {list(got.shape)} for {shape}")
     sizes = f"the shape is {list(got.shape)}, and the reference's is {shape}"
-    for mistake in geometry_mistakes(call):
+    for mistake in geometry_mistakes(call) if call.geometry.rank == 2 else ():
         found = _in_layout(got, mistake.call)
         if found is None or not found.size:
             continue

@@ -12,6 +12,7 @@ import pytest
 from lazy_arrays import Source, algorithm_of, chunked, numbers, same_bits
 
 import teachconv as tc
+from teachconv.arguments import PADDING_WORDS
 from teachconv.backends import why_not
 from teachconv.devices import adapter_of
 from teachconv.truth import bounds
@@ -37,7 +38,7 @@ def random_call(rng):
         pads = tuple((rng.randint(-2, 4), rng.randint(-2, 4)) for _ in range(2))
         how = {
             "strides": (rng.randint(1, 3), rng.randint(1, 3)),
-            "padding": rng.choice(["SAME", "VALID", "SAME_LOWER", pads, pads]),
+            "padding": rng.choice([*PADDING_WORDS, pads, pads]),
             "dilations": (rng.randint(1, 2), rng.randint(1, 2)),
         }
         try:

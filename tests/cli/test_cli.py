@@ -68,6 +68,8 @@ def test_find_source(capsys):
     assert [line["file"] for line in answer["lines"] if line["mark"] == "dilation"] == [""]
     status, out, _ = run(capsys, "find-source", "conv2d", *CALL, "--backend", "numpy")
     assert "SAME at stride 2: pad_before 0, pad_after 1" in " ".join(out.split())
+    status, out, _ = run(capsys, "find-source", "depthwise_conv2d_backprop_input")
+    assert (status, out.split("\n")[0]) == (0, "where is depthwise_conv2d_backprop_input executed?")
     status, out, _ = run(capsys, "find-source", "torch.conv_transpose2d")
     assert status == 0
     assert "register_tile.h:" in out

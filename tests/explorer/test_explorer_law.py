@@ -16,7 +16,7 @@ from browser import needs_browser
 from helpers import mostly_release, mostly_slow
 
 import teachconv as tc
-from teachconv.arguments import _SPELLED
+from teachconv.arguments import PADDING_WORDS
 from teachconv.dialects.onnx import _AUTO_PAD
 from teachconv.explorer import document
 from teachconv.explorer.packing import dumps, packed
@@ -159,7 +159,7 @@ def _channels(rng, groups, depth, outs):
 
 def _tensorflow(rng, transposed, x, k, s, d, groups, depth, outs):
     n, rows, cols = x
-    words = {"strides": _pair(rng, s), "padding": rng.choice(["SAME", "VALID", "SAME_LOWER", None])}
+    words = {"strides": _pair(rng, s), "padding": rng.choice([*PADDING_WORDS, None])}
     if words["padding"] is None:
         sides = [rng.randint(-2, 3) for _ in range(4)]
         words["padding"] = rng.choice([sides[0], sides[:2], [sides[:2], sides[2:]]])
@@ -204,7 +204,7 @@ def _torch(rng, transposed, x, k, s, d, groups, depth, outs):
 def _jax(rng, transposed, x, k, s, d, groups, depth, outs):
     n, rows, cols = x
     words = {"window_strides" if not transposed else "strides": s}
-    words["padding"] = rng.choice(["SAME", "VALID", "SAME_LOWER", None])
+    words["padding"] = rng.choice([*PADDING_WORDS, None])
     if words["padding"] is None:
         words["padding"] = [[rng.randint(-2, 4), rng.randint(-2, 4)] for _ in range(2)]
     if d != [1, 1]:
@@ -349,7 +349,8 @@ def test_the_page_knows_the_functions_and_arguments_that_python_leaves_to_it(law
 
 
 # a word for padding that is legal in one function may be unknown in another
-LEGAL_WORDS = {*_SPELLED, *_AUTO_PAD, *map(str.lower, _SPELLED), *map(str.title, _SPELLED)}
+IN_ANY_CASE = ("SAME", "VALID", "SAME_LOWER")  # in Keras and JAX
+LEGAL_WORDS = {*PADDING_WORDS, *_AUTO_PAD, *map(str.lower, IN_ANY_CASE), *map(str.title, IN_ANY_CASE)}
 UNKNOWN_WORDS = {
     "",
     "EXPLICIT",

@@ -11,6 +11,7 @@ import numpy as np
 from ml_dtypes import bfloat16, finfo
 
 import teachconv as tc
+from teachconv.arguments import PADDING_WORDS
 from teachconv.backends import cython_backend
 from teachconv.kinds import OPS
 from teachconv.truth import bounds
@@ -102,7 +103,7 @@ def make_call(source):
     strides = source.choose([1, 1, source.step(), (source.step(), source.step())])
     dilations = source.choose([None, None, source.step(), (source.step(), source.step())])
     pads = ((source.pad(), source.pad()), (source.pad(), source.pad()))
-    padding = source.choose(["SAME", "VALID", "SAME_LOWER", pads, source.pad()])
+    padding = source.choose([*PADDING_WORDS, pads, source.pad()])
     x_shape = (source.size(3), source.size(9), source.size(12), groups * depth)
     if depthwise:
         filter_shape = (*filter_shape[:2], groups, outs)

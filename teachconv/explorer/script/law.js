@@ -61,12 +61,12 @@ export function forwardAxis(axis, n, k, s, d, mode, pads, mayBeEmpty = false) {
     if (o < 1 && n && !mayBeEmpty) {
       const padded = mode === "EXPLICIT" ? `, padding ${before} and ${after}` : "";
       throw new Refusal(
-        `${NAMES[mode]} needs in_${axis} >= ${Math.max(1, ek - before - after)} (filter ${k}, dilation ${d}${padded}); got ${n}`,
+        `${modeName(mode)} needs in_${axis} >= ${Math.max(1, ek - before - after)} (filter ${k}, dilation ${d}${padded}); got ${n}`,
       );
     }
     o = Math.max(0, o); // an empty input gives an empty output; any other gives at least one cell
     steps.push(
-      `padding           pad_before = ${before}, pad_after = ${after} (${NAMES[mode]})`,
+      `padding           pad_before = ${before}, pad_after = ${after} (${modeName(mode)})`,
       `output            o  = ⌊(n + pad_before + pad_after - ek) / s⌋ + 1 = ⌊(${n} + ${before} + ${after} - ${ek}) / ${s}⌋ + 1 = ${o}`,
     );
   }
@@ -95,14 +95,14 @@ function transposedAxis(axis, i, k, s, d, mode, pads, wanted, outputPadding) {
   const smallest = i ? 1 : 0; // an empty input may give an empty result; any other gives at least one cell
   if (i && (high < 1 || (wanted === null && usual < 1))) {
     throw new Refusal(
-      `${NAMES[mode]} ${tupleText(pads)} crops all ${full} ${axis} of the full result (input ${axis} ${i}, ` +
+      `${modeName(mode)} ${tupleText([before, after])} crops all ${full} ${axis} of the full result (input ${axis} ${i}, ` +
         `filter ${k}, stride ${s}, dilation ${d}); pad_before + pad_after may be at most ${full - 1 + extra}`,
     );
   }
   [low, high, usual] = [Math.max(smallest, low), Math.max(smallest, high), Math.max(smallest, usual)];
   const o = wanted ?? usual;
   if (wanted !== null && !(low <= o && o <= high)) {
-    throw new Refusal(`output_shape ${axis} must be ${oneOf(low, high)} for ${NAMES[mode]}, stride ${s}, input ${axis} ${i}; got ${o}`);
+    throw new Refusal(`output_shape ${axis} must be ${oneOf(low, high)} for ${modeName(mode)}, stride ${s}, input ${axis} ${i}; got ${o}`);
   }
   const chosen = [
     wanted === null ? `output            o  = ${formula} = ${o}` : `output            o  = ${o}, requested; legal: ${oneOf(low, high)}`,
@@ -130,7 +130,9 @@ export function croppedAxis(i, k, s, d, before, after, o, chosen) {
 }
 
 const SAME = ["SAME", "SAME_LOWER"];
-const NAMES = { SAME: "SAME", SAME_LOWER: "SAME_LOWER", VALID: "VALID", EXPLICIT: "explicit padding" };
+
+/** What a sentence calls a mode. */
+const modeName = (mode) => (mode === "EXPLICIT" ? "explicit padding" : mode);
 
 const effectiveFilterStep = (k, d, ek) => `effective filter  ek = (k - 1)·d + 1 = (${k} - 1)·${d} + 1 = ${ek}`;
 
@@ -356,13 +358,14 @@ function normalizeSteps(value, name) {
   return pair;
 }
 
-const PADDING_HELP =
-  '"SAME", "VALID", "SAME_LOWER", an int, (rows, cols), ((top, bottom), (left, right)) or 4 pairs in data_format order';
+const PADDING_WORDS = ["SAME", "VALID", "SAME_LOWER"];
+const PADDING_HELP = PADDING_WORDS.map((word) => `"${word}"`).join(", ") +
+  ", an int, (rows, cols), ((top, bottom), (left, right)) or 4 pairs in data_format order";
 
 /** Padding as its mode and its pads, [[top, bottom], [left, right]]. */
 export function normalizePadding(value) {
   if (typeof value === "string") {
-    if (![...SAME, "VALID"].includes(value)) throw new Refusal(`padding must be ${PADDING_HELP}; got ${repr(value)}`);
+    if (!PADDING_WORDS.includes(value)) throw new Refusal(`padding must be ${PADDING_HELP}; got ${repr(value)}`);
     return [value, [[0, 0], [0, 0]]];
   }
   if (typeof value === "number") return ["EXPLICIT", [[value, value], [value, value]]];
