@@ -101,8 +101,8 @@ class Algorithm:
         gives_way_to: the algorithm that its backend runs instead for data that it cannot take, such as
             infinity and NaN where it would multiply them by zeros of the padding; "" if it takes any data.
         times: how often the line of its source that multiplies and adds runs; "" if a library has that line.
-        usual: whether `find_source` shows it first, as the default for most shapes.
-        path: the way through its kernel, of those in kernels/paths.h, that `find_source` shows first.
+        usual: whether ``find_source`` shows it first, as the default for most shapes.
+        path: the way through its kernel, of those in kernels/paths.h, that ``find_source`` shows first.
     """
 
     name: str
