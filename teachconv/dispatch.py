@@ -369,10 +369,11 @@ def _checked(
     if geometry.rank not in ranks:
         others = [other for other in backends.TABLE if not backends.why_not(other)]
         have = ", ".join(other for other in others if geometry.rank in ranks_of(backends.get(other)))
-        axes = "axis" if ranks == (1,) else "axes"
+        who = f"algorithm {brief(algorithm)}" if found and found.ranks else f"backend {brief(name)}"
+        axes = "axis" if tuple(ranks) == (1,) else "axes"
         raise ArgumentError(
-            f"backend {brief(name)} has kernels for {listed(ranks, 'or')} {axes}; got a convolution "
-            f"over {count(geometry.rank, 'axis', 'axes')}, which {have} can compute"
+            f"{who} has kernels for {listed(ranks, 'or')} {axes}; got a convolution over "
+            f"{count(geometry.rank, 'axis', 'axes')}, which {have} can compute"
         )
     if found is not None and (reason := found.refuses(kind, geometry)):
         raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}")

@@ -312,8 +312,8 @@ def _transposed_axis(
     if i and (high < 1 or (wanted is None and default < 1)):
         raise ArgumentError(
             f"{_mode_name(mode)} {before, after} crops all {full} {'planes' if axis == 'depth' else axis} of "
-            f"the full result (input {axis} {i}, filter {k}, stride {s}, dilation {d}); pad_before + "
-            f"pad_after may be at most {full - 1 + extra}"
+            f"the full result (input {axis} {i}, filter {k}, stride {s}, dilation {d}); "
+            f"pad_before + pad_after may be at most {full - 1 + extra}"
         )
     low, high, default = max(smallest, low), max(smallest, high), max(smallest, default)
     o = default if wanted is None else wanted
@@ -570,7 +570,7 @@ class ConvGeometry(_Shared):
 
     @cached_property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [*filter_sizes, in_channels / groups, out_channels]."""
+        """Shape of the filters, ``[*filter_sizes, in_channels / groups, out_channels]``."""
         taps = (axis.filter_size for axis in self.axes)
         return (*taps, self.in_channels // self.groups, self.out_channels)
 
@@ -723,7 +723,7 @@ class ConvTransposeGeometry(_Shared):
 
     @property
     def filters_shape(self) -> Shape:
-        """Shape of the filters, [*filter_sizes, out_channels / groups, in_channels]."""
+        """Shape of the filters, ``[*filter_sizes, out_channels / groups, in_channels]``."""
         return self.forward.filters_shape
 
     @property

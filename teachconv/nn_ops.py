@@ -447,9 +447,11 @@ def convolution(
 ) -> np.ndarray:
     """Convolve over one, two or three axes, as many as the arrays have, as tf.nn.convolution.
 
+    `trace`, `explain`, `diff` and the other tools, and gradients in PyTorch and JAX, are for `conv2d` so far.
+
     Args:
-        input: [batch, *sizes, in_channels]: the sizes are (cols,), (rows, cols) or (depth, rows, cols).
-        filters: [*taps, in_channels / groups, out_channels], same dtype.
+        input: ``[batch, *sizes, in_channels]``: the sizes are (cols,), (rows, cols) or (depth, rows, cols).
+        filters: ``[*taps, in_channels / groups, out_channels]``, same dtype.
         strides: an int, one for each axis, or one for each letter of ``data_format``.
         padding: "SAME", "VALID", "SAME_LOWER", an int, one for each axis, or a pair (before, after) for each.
         data_format: "NWC", "NHWC" or "NDHWC", which None stands for, or "NCW", "NCHW" or "NCDHW".
@@ -458,7 +460,7 @@ def convolution(
             are computed by numpy, since cython has kernels for two.
 
     Returns:
-        [batch, *out_sizes, out_channels] in ``data_format`` order.
+        ``[batch, *out_sizes, out_channels]`` in ``data_format`` order.
 
     Raises:
         ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
@@ -501,8 +503,8 @@ def conv_transpose(
     """Apply the transpose of a convolution over one, two or three axes, as tf.nn.conv_transpose.
 
     Args:
-        input: [batch, *sizes, in_channels] in ``data_format`` order.
-        filters: [*taps, out_channels / groups, in_channels]: the filters of the forward convolution.
+        input: ``[batch, *sizes, in_channels]`` in ``data_format`` order.
+        filters: ``[*taps, out_channels / groups, in_channels]``: the filters of the forward convolution.
         output_shape, output_padding: as in `conv2d_transpose`, with one size for each axis.
         strides, padding, data_format, dilations, name, bias, backend, algorithm, precision, out: as in
             `convolution`.
@@ -598,7 +600,7 @@ def convolution_backprop_filter(
 
     Args:
         input: as in `convolution`.
-        filter_sizes: the shape of the filters, [*taps, in_channels / groups, out_channels].
+        filter_sizes: the shape of the filters, ``[*taps, in_channels / groups, out_channels]``.
         out_backprop: the gradient with respect to the output, of the output's shape.
         strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in
             `convolution`.

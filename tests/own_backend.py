@@ -5,7 +5,7 @@ import numpy as np
 from teachconv.backends import QUIET, Algorithm, finish, to_accumulator
 from teachconv.taps import overlap
 
-ALGORITHMS = (Algorithm("products", "one matrix product for each tap of the filter"),)
+ALGORITHMS = (Algorithm("products", "one matrix product for each tap of the filter", why="the only one"),)
 
 
 @QUIET

@@ -134,6 +134,13 @@ def test_a_module_says_which_ranks_it_takes():
         tc.conv2d(X[None], W[None], backend=own([1, 3]))
 
 
+@pytest.mark.parametrize("ranks", [2, (), (1, 4), ("2",), [[1]]])
+def test_ranks_that_there_are_not_are_refused(ranks):
+    for call in (lambda: tc.convolution(X, W, backend=own(ranks)), lambda: tc.check_backend(own(ranks))):
+        with pytest.raises(ValueError, match="RANKS of backend 'own' must be some of 1, 2 and 3, such as"):
+            call()
+
+
 @pytest.mark.parametrize(("rank", "axes"), [(1, "1 axis"), (3, "3 axes")])
 def test_check_backend_tries_the_ranks_that_a_module_says_it_has(rank, axes):
     module = own((rank,))

@@ -65,7 +65,8 @@ def test_one_line_says_how_far_what_is_inside_is(monkeypatch):
     assert texts == ["outer …", "outer: inner …", "outer: inner: 7 % …", "outer: the rest …", ""]
 
 
-LONG = (np.ones((1, 60, 60, 8), "float32"), np.ones((3, 3, 8, 80), "float32"), 1, "SAME")  # 20 million terms
+# 20 million terms, and two channels: one sum after the other
+LONG = (np.ones((1, 120, 120, 80), "float32"), np.ones((3, 3, 80, 2), "float32"), 1, "SAME")
 
 
 @pytest.mark.parametrize(

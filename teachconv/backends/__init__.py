@@ -101,8 +101,8 @@ class Algorithm:
         gives_way_to: the algorithm that its backend runs instead for data that it cannot take, such as
             infinity and NaN where it would multiply them by zeros of the padding; "" if it takes any data.
         times: how often the line of its source that multiplies and adds runs; "" if a library has that line.
-        usual: whether `find_source` shows it first, as the default for most shapes.
-        path: the way through its kernel, of those in kernels/paths.h, that `find_source` shows first.
+        usual: whether ``find_source`` shows it first, as the default for most shapes.
+        path: the way through its kernel, of those in kernels/paths.h, that ``find_source`` shows first.
     """
 
     name: str
@@ -286,13 +286,14 @@ def get(name: Any) -> ModuleType:
 def ranks_of(module: Any) -> tuple[int, ...]:
     """Return over how many axes a backend can convolve: its ``RANKS``; two where it says nothing.
 
-    Raises ``ArgumentError`` for anything but a tuple of 1, 2 and 3.
+    Raises ``ArgumentError`` for ``RANKS`` that are not some of 1, 2 and 3.
     """
     ranks = getattr(module, "RANKS", (2,))
-    if not isinstance(ranks, (tuple, list)) or not ranks or any(rank not in (1, 2, 3) for rank in ranks):
+    if not isinstance(ranks, Sequence) or not ranks or any(rank not in (1, 2, 3) for rank in ranks):
         name = getattr(module, "__name__", type(module).__name__)
-        legal = "a tuple of 1, 2 or 3, such as (1, 2, 3)"
-        raise ArgumentError(f"RANKS of backend {brief(name)} must be {legal}; got {brief(ranks)}")
+        raise ArgumentError(
+            f"RANKS of backend {brief(name)} must be some of 1, 2 and 3, such as (1, 2); got {brief(ranks)}"
+        )
     return tuple(ranks)
 
 

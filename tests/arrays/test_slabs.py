@@ -161,7 +161,7 @@ def test_what_the_backends_declare():
         "phases",
         "depthwise",
     ]
-    assert declared == {"reference": ["loops", "direct"], "numpy": [], "scipy": []}
+    assert declared == {"reference": ["loops", "direct", "slices"], "numpy": [], "scipy": []}
 
 
 @pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")

@@ -127,7 +127,7 @@ def test_offsets_of_64_bits_spill_nothing_either(kind, arch, nvrtc):
     large = tc.conv2d_geometry((64, 512, 512, 128), (3, 3, 128, 128), 1, "SAME")
     for dtype, more in (("float32", ()), ("float32", ("TF32",)), ("float16", ()), ("bfloat16", ())):
         job = Job(KINDS[kind], large, dtype, None, 0)
-        gemm.pipelined_gemm(job, *more)
+        gemm.pipelined_gemm(job, more)
         kernel = job.finish("", "").steps[0].kernel
         assert "WIDE" in kernel.defines
         (taken,) = machine.resources(binary(nvrtc, "pipelined_gemm.cu", dtype, kernel.defines, arch)).values()

@@ -61,7 +61,7 @@ def test_ranks_of_ones_own_backend_that_are_none_are_named(ranks):
     own.ALGORITHMS, own.RANKS = numpy_backend.ALGORITHMS, ranks
     for sizes in ((4,), (4, 4)):
         taps = np.ones((*[3] * len(sizes), 1, 1))
-        with pytest.raises(ValueError, match=r"RANKS of backend 'own' must be a tuple of 1, 2 or 3.*; got "):
+        with pytest.raises(ValueError, match=r"RANKS of backend 'own' must be some of 1, 2 and 3.*; got "):
             tc.convolution(np.ones((1, *sizes, 1)), taps, backend=own)
 
 

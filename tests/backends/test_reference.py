@@ -239,10 +239,10 @@ def test_loops_and_direct_wrap_integers_alike(problem, dtype):
     assert_loops_are_direct(tc.nn_ops.call_of(tc.conv2d, (x, w), common)[0])
 
 
-def test_direct_is_the_default():
+def test_direct_is_the_default_of_small_calls():
     x, w = np.ones((1, 3, 3, 1), np.float32), np.ones((2, 2, 1, 1), np.float32)
     dy = np.ones((1, 2, 2, 1), np.float32)
-    assert [algorithm.name for algorithm in reference.ALGORITHMS] == ["loops", "direct"]
+    assert [algorithm.name for algorithm in reference.ALGORITHMS] == ["loops", "direct", "slices"]
     for op, args in (
         (tc.conv2d, (x, w)),
         (tc.conv2d_backprop_input, (x.shape, w, dy)),

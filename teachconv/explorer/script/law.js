@@ -359,8 +359,10 @@ function normalizeSteps(value, name) {
 }
 
 const PADDING_WORDS = ["SAME", "VALID", "SAME_LOWER"];
-const PADDING_HELP = PADDING_WORDS.map((word) => `"${word}"`).join(", ") +
-  ", an int, (rows, cols), ((top, bottom), (left, right)) or 4 pairs in data_format order";
+const PADDING_HELP = [
+  ...PADDING_WORDS.map((word) => `"${word}"`),
+  "an int", "(rows, cols)", "((top, bottom), (left, right)) or 4 pairs in data_format order",
+].join(", ");
 
 /** Padding as its mode and its pads, [[top, bottom], [left, right]]. */
 export function normalizePadding(value) {

@@ -114,10 +114,10 @@ def rsqrt(x: Any, name: str | None = None) -> Any:
     """Return 1 / sqrt(x) element-wise.
 
     Args:
-        x, name: as in `sqrt`.
+        x, name: as in ``sqrt``.
 
     Returns:
-        As `sqrt`.
+        As ``sqrt``.
     """
     return gen_nn_ops.rsqrt(x, name=name)
 
@@ -126,10 +126,10 @@ def exp(x: Any, name: str | None = None) -> Any:
     """Return e to the power of x element-wise.
 
     Args:
-        x, name: as in `sqrt`.
+        x, name: as in ``sqrt``.
 
     Returns:
-        As `sqrt`.
+        As ``sqrt``.
     """
     return gen_nn_ops.exp(x, name=name)
 
@@ -138,10 +138,10 @@ def log(x: Any, name: str | None = None) -> Any:
     """Return the natural logarithm element-wise.
 
     Args:
-        x, name: as in `sqrt`.
+        x, name: as in ``sqrt``.
 
     Returns:
-        As `sqrt`.
+        As ``sqrt``.
     """
     return gen_nn_ops.log(x, name=name)
 
@@ -150,10 +150,10 @@ def tanh(x: Any, name: str | None = None) -> Any:
     """Return the hyperbolic tangent element-wise.
 
     Args:
-        x, name: as in `sqrt`.
+        x, name: as in ``sqrt``.
 
     Returns:
-        As `sqrt`.
+        As ``sqrt``.
     """
     return gen_nn_ops.tanh(x, name=name)
 
@@ -162,10 +162,10 @@ def sigmoid(x: Any, name: str | None = None) -> Any:
     """Return 1 / (1 + exp(-x)) element-wise.
 
     Args:
-        x, name: as in `sqrt`.
+        x, name: as in ``sqrt``.
 
     Returns:
-        As `sqrt`.
+        As ``sqrt``.
     """
     return gen_nn_ops.sigmoid(x, name=name)
 
