@@ -21,7 +21,7 @@ it they take 2. For rank 1 the axes are (cols,), for rank 3 (depth, rows, cols):
 and x is ``[batch, *in_sizes, in_channels]``, w and dy likewise.
 
 A new backend is one file and one line in ``TABLE``; `teachconv.check_backend` runs the common cases on
-it before it has that line.
+it, over each number of axes in ``RANKS``, before it has that line.
 """
 
 from __future__ import annotations
