@@ -455,8 +455,10 @@ def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
 
 def _named_backend(backend: Any, rank: int = 2) -> tuple[str, ModuleType]:
     if backend is None:
-        backend = settings.default_backend() or _best_backend()
-        if rank != 2 and settings.default_backend() is None and rank not in ranks_of(backends.get(backend)):
+        backend = settings.default_backend()
+    if backend is None:
+        backend = _best_backend()
+        if rank != 2 and rank not in ranks_of(backends.get(backend)):
             backend = "numpy"
     if isinstance(backend, str):
         return backend, backends.get(backend)

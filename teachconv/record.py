@@ -162,16 +162,6 @@ def is_on() -> bool:
     return _listener.get() is not None
 
 
-@contextmanager
-def silent() -> Iterator[None]:
-    """Record no stage inside the ``with`` block, which does nothing that belongs to the call."""
-    token = _listener.set(None)
-    try:
-        yield
-    finally:
-        _listener.reset(token)
-
-
 def loading(name: str) -> Stage:
     """Return the stage of an import at first use, for a ``with`` statement: `clock` stands still in it.
 

@@ -121,7 +121,7 @@ def own_call(
     own = _own_arguments(conv, operands, permute)
     if conv.flip:
         own["filters"] = flip(own["filters"], (0, 1))
-    return OwnCall(getattr(nn_ops, conv.op.name), own | {"backend": backend}, conv, permute)
+    return OwnCall(nn_ops.FUNCTIONS[conv.op], own | {"backend": backend}, conv, permute)
 
 
 def _blank(array: Any, operand: Operand) -> np.ndarray:

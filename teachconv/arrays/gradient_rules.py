@@ -18,13 +18,13 @@ from .. import nn_ops
 from ..arguments import normalize_steps
 from ..errors import ArgumentTypeError
 from ..geometry import conv2d_transpose_geometry
-from ..kinds import OPS, Op, gradient_of, sibling
+from ..kinds import Op, gradient_of, sibling
 
 __all__ = ["ARRAYS", "check", "gradients", "tangent"]
 
 Arguments = Mapping[str, Any]
 
-_OPS: dict[Callable[..., Any], Op] = {getattr(nn_ops, name): op for name, op in OPS.items()}
+_OPS = {function: op for op, function in nn_ops.FUNCTIONS.items()}
 
 # the arguments of each op that are arrays, in the order of its signature
 ARRAYS = {function: op.arrays for function, op in _OPS.items()}
@@ -96,7 +96,7 @@ def _gradient(op: Op, name: str, a: Arguments, g: Any) -> Any:
     if other.sizes:
         arguments[other.sizes] = tuple(a[name].shape)
     same = ("strides", "padding", "data_format", "dilations", "backend", "precision")
-    return getattr(nn_ops, other.name)(**arguments, **{each: a[each] for each in same})
+    return nn_ops.FUNCTIONS[other](**arguments, **{each: a[each] for each in same})
 
 
 def _read_part(a: Arguments, g: Any) -> Any:

@@ -400,25 +400,26 @@ def _exact_sums(
     totals = np.empty(shape, object if is_integer(dtype) else np.float64)
     may_underflow = False
 
-    def enter(block: Block, sums: np.ndarray) -> None:
-        totals[block.cells] = sums
-
     def tell(cells: int) -> None:
         nonlocal done
         done += cells
         progress.say(f"{min(99, 100 * done // prod(shape))} %")
 
-    if not (algorithm == "slices" and _sliced_sums(blocks, first, second, bias, terms, enter, tell)):
-        if is_integer(dtype):
-            for block in exact_blocks():
-                enter(block, _sums(sum, block, bias, tell))
-        else:
-            for block in blocks(*_halves(first, second)) if dtype.name == "float64" else exact_blocks():
-                try:
-                    enter(block, _sums(fsum, block, bias, tell))
-                except (OverflowError, ValueError):
-                    enter(block, _sums(_fsum_or_nan, block, bias, tell))
-            may_underflow = dtype.name == "float64" and _may_underflow(first, second)
+    cuts = _cut(first, second, bias, terms) if algorithm == "slices" else None
+    if cuts is not None:
+        for block in blocks(*(one.parts for one in cuts)):
+            totals[block.cells] = sums = _sliced_sums(block, cuts, bias, is_integer(dtype))
+            tell(sums.size)
+    elif is_integer(dtype):
+        for block in exact_blocks():
+            totals[block.cells] = _sums(sum, block, bias, tell)
+    else:
+        for block in blocks(*_halves(first, second)) if dtype.name == "float64" else exact_blocks():
+            try:
+                totals[block.cells] = _sums(fsum, block, bias, tell)
+            except (OverflowError, ValueError):
+                totals[block.cells] = _sums(_fsum_or_nan, block, bias, tell)
+        may_underflow = dtype.name == "float64" and _may_underflow(first, second)
     if is_integer(dtype):
         return wrap(totals, dtype).astype(dtype)
     rounded, doubtful = float_format(dtype).round(totals)
@@ -429,44 +430,45 @@ def _exact_sums(
     return rounded.astype(dtype)
 
 
+def _cut(
+    first: np.ndarray, second: np.ndarray, bias: Sequence[Terms], terms: int
+) -> tuple[Slices, Slices] | None:
+    """Return the slices of both arrays for sums of so many terms, integers as one; None if there are none."""
+    one, other = (array.astype(np.float64) for array in (first, second))
+    if is_integer(first.dtype):
+        largest = [int(np.abs(numbers).max(initial=0)) for numbers in (one, other)]
+        if terms * prod(largest) < 1 << 53:
+            return Slices(one[np.newaxis], 0), Slices(other[np.newaxis], 0)
+    elif all(np.isfinite(numbers).all() for numbers in (one, other, _joined(bias))):
+        bits = bits_for(terms)
+        left, right = cut(one, bits), cut(other, bits)
+        if left is not None and right is not None:
+            return left, right
+    with record.stage("choose algorithm again") as stage:
+        stage.know(algorithm="direct")
+        stage.say("slices gives way: numbers are not finite, too large, or too different in size")
+    return None
+
+
 def _sliced_sums(
-    blocks: Blocks,
-    first: np.ndarray,
-    second: np.ndarray,
-    bias: Sequence[Terms],
-    terms: int,
-    enter: Callable[[Block, np.ndarray], None],
-    tell: Callable[[int], None],
-) -> bool:
-    """Enter the sums of all cells: doubles that are rounded once, or integers; False if slices cannot."""
-    integers = is_integer(first.dtype)
-    extra = np.array([term for of_one in bias for term in of_one], object if integers else np.float64)
-    numbers = [array.astype(np.float64) for array in (first, second)]
+    block: Block, cuts: tuple[Slices, Slices], bias: Sequence[Terms], integers: bool
+) -> np.ndarray:
+    """Return the sums of a block of slices: doubles, each rounded once, or integers."""
+    (*cells, _), channels = block.left.shape, block.right.shape[1]
+    one, other = cuts
+    left = block.left.reshape(prod(cells), len(one.parts), -1).swapaxes(0, 1)  # [slices, cells, terms]
+    right = block.right.reshape(len(other.parts), -1, channels)  # [slices, terms, channels]
+    added = _joined(bias[block.cells[-1]])
     if integers:
-        small = terms * prod(int(np.abs(one).max(initial=0)) for one in numbers) < 1 << 53
-        cuts = [Slices(one[np.newaxis], 0) for one in numbers if small]
+        sums = exact_sums(left, right).astype(np.int64).astype(object) + np.array(added or 0, object)
     else:
-        finite = all(np.isfinite(one).all() for one in (*numbers, extra))
-        found = (cut(one, bits_for(terms)) for one in numbers if finite)
-        cuts = [one for one in found if one is not None]
-    if len(cuts) < 2:
-        with record.stage("choose algorithm again") as stage:
-            stage.know(algorithm="direct")
-            stage.say("slices gives way: numbers are not finite, too large, or too different in size")
-        return False
-    exponent = sum(one.exponent for one in cuts)
-    for block in blocks(*(one.parts for one in cuts)):
-        (*cells, _), channels = block.left.shape, block.right.shape[1]
-        count, other = (len(one.parts) for one in cuts)
-        left = block.left.reshape(prod(cells), count, -1).swapaxes(0, 1)  # [slices, cells, terms]
-        right = block.right.reshape(other, -1, channels)  # [slices, terms, channels]
-        added = extra[block.cells[-1]] if extra.size else None
-        sums = exact_sums(left, right, exponent, None if integers else added)
-        if integers:
-            sums = sums.astype(np.int64) + (0 if added is None else added)
-        enter(block, sums.reshape(*cells, channels))
-        tell(sums.size)
-    return True
+        sums = exact_sums(left, right, one.exponent + other.exponent, np.array(added) if added else None)
+    return sums.reshape(*cells, channels)
+
+
+def _joined(bias: Sequence[Terms]) -> Terms:
+    """Return the terms of all channels in one list."""
+    return [term for of_one in bias for term in of_one]
 
 
 def _sums(

@@ -97,7 +97,7 @@ def _resolver_of(op: Op, function: Callable[..., Any]) -> Callable[..., ConvCall
 _WRITTEN: dict[str, Callable[..., ConvCall]] = {"conv2d": _conv2d, "conv2d_transpose": _transpose}
 
 for _op in OPS.values():
-    _function = getattr(nn_ops, _op.name)
+    _function = nn_ops.FUNCTIONS[_op]
     _operands = (Operand(_name, _name) for _name in _op.arrays)
     _resolver = _WRITTEN.get(_op.name) or _resolver_of(_op, _function)
     dialect_function(f"tensorflow.{_op.name}", _resolver, *_operands, is_op=False)(_function)

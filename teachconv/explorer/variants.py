@@ -319,9 +319,8 @@ def _padding_text(value: Any) -> str:
 def _own_words(call: Call) -> tuple[Callable[..., Any], BoundArguments]:
     """Return a dialect's call as one of `nn_ops`, on its canonical arrays and with explicit padding."""
     g = call.geometry
-    pads = tuple((axis.pad_before, axis.pad_after) for axis in (g.rows, g.cols))
-    words: dict[str, Any] = {"strides": g.strides, "padding": pads, "dilations": g.dilations}
-    op: Callable[..., Any] = getattr(nn_ops, call.op.name)
+    words: dict[str, Any] = {"strides": g.strides, "padding": g.padding, "dilations": g.dilations}
+    op = nn_ops.FUNCTIONS[call.op]
     kind, names = call.kind, call.op.words
     words |= {names[kind.first]: call.first, names[kind.second]: call.second}
     if call.op.sizes:

@@ -399,7 +399,7 @@ def source_of(owner: Any, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def names_of_ops() -> dict[str, Callable[..., Any]]:
     """Return the ops of teachconv and the functions of the dialects by their names."""
-    names = {name: getattr(nn_ops, name) for name in OPS}
+    names = {name: nn_ops.FUNCTIONS[op] for name, op in OPS.items()}
     for module in dialects.__all__:
         import_module(f"{dialects.__name__}.{module}")  # enters the dialect's functions into the table
     return names | {entry.name: function for function, entry in FUNCTIONS.items()}

@@ -60,7 +60,7 @@ class Case:
         x, w = array(self.input, "input"), array(self.filters, "filters")
         common = {"strides": self.strides, "padding": self.padding, "data_format": self.data_format}
         common["dilations"] = self.dilations
-        function = getattr(nn_ops, self.op)
+        function = nn_ops.FUNCTIONS[OPS[self.op]]
         arrays: tuple[Any, ...] = x, w
         extra: dict[str, Any] = {}
         if OPS[self.op].transposed:

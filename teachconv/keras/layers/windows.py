@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import channels_last, normalize_steps
+from ...arguments import channels_first, channels_last, normalize_steps
 from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from .layer import Layer, Shape
@@ -50,7 +50,7 @@ class Windowed(Layer):
         known = self._known(input_shape)
         _, out_rows, out_cols, _ = self.geometry(known).output_shape
         shape = batch, rows and out_rows, cols and out_cols, self.out_channels(known[3])
-        return shape if self.layout == "NHWC" else (shape[0], shape[3], shape[1], shape[2])
+        return shape if self.layout == "NHWC" else channels_first(shape)
 
     def out_channels(self, channels: int) -> int:
         """Return the number of channels of the output."""
