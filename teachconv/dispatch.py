@@ -142,7 +142,7 @@ def prepare(
 ) -> PreparedCall:
     """Find the backend and the algorithm for a call, and return it ready to run."""
     # may load the backend, in a stage of its own
-    name, module = find_backend(backend, call.first, call.geometry.rank)
+    name, module = find_backend(backend, call.first)
     with record.stage("dispatch") as stage:
         algorithm = find_algorithm(name, module, call, algorithm, precision)
         stage.know(
@@ -380,16 +380,13 @@ def _checked(
     return None if found is None else found.name
 
 
-def find_backend(
-    backend: Any = None, array: np.ndarray | None = None, rank: int = 2
-) -> tuple[str, ModuleType]:
+def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[str, ModuleType]:
     """Return name and module: of the backend asked for, else the default that was set, else the library's.
 
-    The library's is cython, and numpy for a rank that cython has no kernels for. An ``array`` on a GPU
-    selects cupy by itself; with a backend that works on the host it is refused.
+    An ``array`` on a GPU selects cupy by itself; with a backend that works on the host it is refused.
     """
     if array is None or not is_on_device(array):
-        return _named_backend(backend, rank)
+        return _named_backend(backend)
     name, module = _named_backend("cupy" if backend is None else backend)
     if not getattr(module, "TAKES_DEVICE_ARRAYS", False):
         raise ArgumentError(
@@ -453,13 +450,11 @@ def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
     return lacks(algorithm.name, call.first.dtype.name, call.first) if lacks else ""
 
 
-def _named_backend(backend: Any, rank: int = 2) -> tuple[str, ModuleType]:
+def _named_backend(backend: Any) -> tuple[str, ModuleType]:
     if backend is None:
         backend = settings.default_backend()
     if backend is None:
         backend = _best_backend()
-        if rank != 2 and rank not in ranks_of(backends.get(backend)):
-            backend = "numpy"
     if isinstance(backend, str):
         return backend, backends.get(backend)
     missing = [part for part in (*map(str, KINDS), "ALGORITHMS") if not hasattr(backend, part)]
