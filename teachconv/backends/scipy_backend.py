@@ -304,9 +304,8 @@ def _planes(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     if image.ndim == 1:
         return _planes(image[None], kernel[None])[0]
     if image.ndim == 2:
-        return load("scipy.signal").correlate2d(
-            image, kernel, "valid"
-        )  # mark: multiply-add of direct by scipy.signal
+        # mark: multiply-add of direct by scipy.signal
+        return load("scipy.signal").correlate2d(image, kernel, "valid")
     places, taps = range(len(image) - len(kernel) + 1), range(len(kernel))
     return np.array([sum(_planes(image[place + tap], kernel[tap]) for tap in taps) for place in places])
 
