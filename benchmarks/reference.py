@@ -102,7 +102,7 @@ def race(runs: dict[Any, Callable[[], Any]], rounds: int) -> dict[Any, float]:
 
 
 def layers(rounds: int) -> list[str]:
-    """Print how many times as fast as ``direct`` the slices are on layers of real size; return the missed aims.
+    """Print how many times as fast as ``direct`` the slices are on two real layers; return the missed aims.
 
     Calls of the reference are timed, and whole diffs that judge an array, or the cython backend.
     """
