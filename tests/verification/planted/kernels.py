@@ -5,6 +5,7 @@ in the wrapper below, where a binding to C makes its own mistakes.
 """
 
 import ctypes
+import os
 import subprocess
 from functools import lru_cache
 from pathlib import Path
@@ -36,15 +37,15 @@ class Conv(ctypes.Structure):
     )
 
 
-def compile_c(source, *flags, name=None):
+def compile_c(source, *flags, folder=None):
     """Compile a C file to a shared library, unless that was done before; returns its path."""
     text = b"".join(path.read_bytes() for path in (source, HERE / "kernel.h"))
     key = crc32(text + repr(flags).encode())
-    folder = Path(gettempdir()) / f"teachconv-planted-{ctypes.CDLL(None).getuid()}"
+    folder = folder or Path(gettempdir()) / f"teachconv-planted-{os.getuid()}"
     folder.mkdir(exist_ok=True)
-    path = folder / f"{name or source.stem}-{key:08x}.so"
+    path = folder / f"{source.stem}-{key:08x}.so"
     if not path.exists():
-        made = path.with_suffix(f".{id(flags):x}.part")
+        made = path.with_suffix(f".{os.getpid()}")
         command = ["gcc", "-O2", "-w", "-pthread", "-fPIC", "-shared", *flags, f"-I{HERE}"]
         subprocess.run([*command, str(source), "-o", str(made)], check=True)
         made.rename(path)
@@ -100,18 +101,22 @@ class Wrapper:
             setattr(call, field, (SIZE * 4)(*(step // array.itemsize for step in array.strides)))
         call.has_bias, call.relu = bias is not None, activation == "relu"
         call.bias_step = 0 if bias is None else bias.strides[0] // bias.itemsize
-        lib = library(self.kernel, dtype.name)
-        lib.set_bug(bug)
         pointers = (
             ctypes.c_void_p(None if array is None else array.ctypes.data)
             for array in (first, second, bias, result)
         )
-        getattr(lib, self.name)(*pointers, ctypes.byref(call))
+        self.entry(dtype.name)(*pointers, ctypes.byref(call))
         if out is None or bug == 171:
             return result
         if out is not result:
             out[...] = result
         return out
+
+    def entry(self, dtype):
+        """The C function, with the bug switched on."""
+        compiled = library(self.kernel, dtype)
+        compiled.set_bug(self.bug)
+        return getattr(compiled, self.name)
 
     def contiguous(self, array, which):
         """The array as the tiled kernel needs it."""
