@@ -22,7 +22,7 @@ from .arguments import listed, shape_only
 from .backends import Algorithm, ranks_of
 from .calls import Call, arranged, checked_bias, resolve
 from .devices import array_module, check_same_place, is_on_device, on_device_of
-from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, suggestion
+from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word, is_one_of, suggestion
 from .geometry import ConvGeometry
 from .kinds import KINDS, Kind, Op
 from .memory import check_memory
@@ -421,11 +421,7 @@ def candidates(
     named = None if is_one_of(algorithm, ("auto",)) else algorithm
     if not found:
         return []
-    if named is not None and not is_one_of(named, names):
-        near = suggestion(named, names)
-        raise ArgumentError(
-            f"algorithm must be one of auto, {', '.join(names)}; got {brief(algorithm)}{near}"
-        )
+    check_word("auto" if named is None else named, "algorithm", ["auto", *names])
     _check_precision([one for _, module in found for one in module.ALGORITHMS], precision)
     fitting = [
         (name, module, one)
@@ -506,13 +502,8 @@ def check_algorithm(
             have = ", ".join(backends.dtypes_of(algorithms))
             raise ArgumentTypeError(f"backend {brief(name)} has no {kind} for {dtype.name}; it has {have}")
         return None
-    found = next((a for a in algorithms if is_one_of(algorithm, (a.name,))), None)
-    if found is None:
-        have = ", ".join(a.name for a in algorithms)
-        near = suggestion(algorithm, [a.name for a in algorithms])
-        raise ArgumentError(
-            f"algorithm of backend {brief(name)} must be one of auto, {have}; got {brief(algorithm)}{near}"
-        )
+    check_word(algorithm, f"algorithm of backend {brief(name)}", ["auto", *(a.name for a in algorithms)])
+    found = next(a for a in algorithms if a.name == algorithm)
     if kind not in found.kinds:
         have = ", ".join(a.name for a in algorithms if kind in a.kinds)
         raise ArgumentError(
