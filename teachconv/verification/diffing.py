@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -35,6 +35,7 @@ from . import diff_chunks
 from .cases import Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose, diagnose_shape
 from .places import held_words, where
+from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
 __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
 
@@ -148,6 +149,8 @@ class DiffReport(tables.Report):
         verdict = "nothing was compared" if self.passed is None else "all pass"
         verdict = f"{failed} of {len(self.rows)} FAIL" if failed else verdict
         verdict += f", {missing} not run" if missing and self.passed is not None else ""
+        suspicious = sum("suspicious:" in row.note for row in self.rows)
+        verdict += f", {suspicious} suspicious" if suspicious else ""
         base = (
             ""
             if self.reference_seconds is None
@@ -440,6 +443,9 @@ class Truth:
             elif not held_before:
                 found = diagnose(self._failure(got, bound, held))
                 notes.append(found.remark)
+        elif error == "direct" and sizes.ndim and self.parts is None and self.tolerance == Tolerance():
+            signs = odd_signs(got, self.want, independent(self.call, sizes))
+            notes.append(signs or odd_size(verdict, self._plain))
         return DiffRow(
             name,
             algorithm,
@@ -459,6 +465,16 @@ class Truth:
             self._explain,
             got[worst if verdict.passed else first_bad].item(),
         )
+
+    @cached_property
+    def _plain(self) -> float:
+        """The largest error of our own plain loops, as a fraction of its bound; 0 if there is none."""
+        got = plain_loops(self.call, self.activation)
+        if got is None:
+            return 0.0
+        bound, terms = self.bound("direct"), self.call.terms
+        verdict = bounds.judge(got, self.want, bound, self.abs_sum, terms, self.signed, self.exact)
+        return largest_of_many(verdict)
 
     def _failure(self, got: np.ndarray, bound: np.ndarray, held: float | None = None) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu", held)
