@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain, islice, permutations, product
+from itertools import chain, islice, product
 from math import prod
 from typing import Any
 
@@ -26,7 +26,7 @@ from ..truth.exact import abs_sum, float64_result
 from .mistakes import Mistake, View, geometry_mistakes, order_mistakes, pair_mistakes
 from .number_mistakes import channel_mistakes, layout_mistakes, order_words, relu, value_mistakes
 
-__all__ = ["Diagnosis", "Tolerance", "diagnose", "diagnose_shape"]
+__all__ = ["Diagnosis", "Failure", "Tolerance", "diagnose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class _Guess:
 def diagnose(case: Failure) -> tuple[Diagnosis | None, str]:
     """Return the mistake that explains a failed result, or None and a remark on which comes nearest.
 
-    For a result of another shape see `diagnose_shape`. The mistakes are those of rows and columns.
+    For a result of another shape see `sizes`. The mistakes are those of rows and columns.
     """
     if case.call.geometry.rank != 2:
         return None, "mistakes are only looked for in convolutions over two axes"
@@ -380,40 +380,3 @@ def _shifted(case: Failure) -> Iterator[_Guess]:
         near = limits[tuple(there)]
         sentence = f"after a shift by {' and '.join(plural)}"
         yield _Guess(f"shift({dr},{dc})", sentence, expected, lambda near=near: (near, 0.0), tuple(here))  # type: ignore[misc]
-
-
-# ---------------------------------------------------------------------------------------------
-# Results of another shape
-# ---------------------------------------------------------------------------------------------
-
-
-def diagnose_shape(case: Failure) -> Diagnosis:
-    """Say what is wrong with a result, in the caller's layout, that has not even the right shape."""
-    call, got, shape = case.call, case.got, list(case.call.result_shape)
-    if got.ndim == 4 == len(call.result_shape):
-        theirs = call.to_caller(case.want)
-        limits = call.to_caller(np.broadcast_to(case.bound, case.want.shape))
-        for order in permutations(range(4)):
-            turned = theirs.transpose(order)
-            if turned.shape == got.shape and case.allows(got, turned, limits.transpose(order)).all():
-                return Diagnosis("layout", f"equal when transposed: got {list(got.shape)} for {shape}")
-    sizes = f"the shape is {list(got.shape)}, and the reference's is {shape}"
-    for mistake in geometry_mistakes(call) if call.geometry.rank == 2 else ():
-        found = _in_layout(got, mistake.call)
-        if found is None or not found.size:
-            continue
-        other = replace(case, call=mistake.call, got=found, bound=np.max(case.bound))
-        guess = _made(other, mistake)
-        if guess is not None and other.allows(found, guess.values, *guess.limits()).all():
-            return Diagnosis(mistake.code, f"{sizes}: equal {mistake.sentence}")
-    return Diagnosis("output_shape", sizes)
-
-
-def _in_layout(got: np.ndarray, call: Call) -> np.ndarray | None:
-    """A result in the caller's layout as a backend has it, or None if it has not the call's shape."""
-    order = axis_order(call.layout)
-    theirs = tuple(call.backend_shape[axis] for axis in order)
-    batched = theirs if got.ndim == 4 else theirs[1:]  # a dialect's result without a batch
-    if got.shape != batched:
-        return None
-    return got.reshape(theirs).transpose(np.argsort(order))

@@ -31,7 +31,8 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums
 from . import diff_chunks
 from .cases import CASES, Case
-from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
+from .diagnosing import Diagnosis, Failure, Tolerance, diagnose
+from .sizes import diagnose_shape
 
 __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
 
@@ -355,7 +356,7 @@ class Truth:
         """Judge one result, given in the caller's layout."""
         shape = tuple(self.call.result_shape)
         if got.shape != shape:
-            wrong = diagnose_shape(self._failure(got, self.bound(error)))
+            wrong = diagnose_shape(self._failure(got, self.bound(error)), self._explain)
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
         say(f"the bound of {name} {algorithm}")
         got, bound = self.call.from_caller(got), self.bound(error)
