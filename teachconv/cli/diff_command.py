@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from ..backends import BOUNDS
 from ..tables import Table, duration, left, number, right
-from ..verification.cases import CASES
+from ..verification.cases import find_cases
 from ..verification.diffing import DiffReport, check_cases, diff
 from .call_arguments import add_backends, add_call, add_json, read_call, read_npy, refuse_call
 from .output import progress, show, show_json
@@ -18,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_call(parser, optional=True)
     add_backends(parser)
     parser.add_argument("--against", metavar="FILE", help="an .npy file with the output of another framework")
+    parser.add_argument(
+        "--error", choices=BOUNDS, help="how the output was computed, which says its bound (default: direct)"
+    )
     for name, kind in (("rtol", "relative"), ("atol", "absolute")):
         parser.add_argument(
             f"--{name}", type=float, help=f"{kind} error to allow beside the bound (of one call)"
@@ -37,14 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.op is None:
         if arguments.rtol is not None or arguments.atol is not None:
             raise ValueError("--rtol and --atol go with one call: name an op")
-        if arguments.against is not None:
-            raise ValueError("--against goes with one call: name an op")
+        if arguments.against is not None or arguments.error is not None:
+            raise ValueError("--against and --error go with one call: name an op")
         refuse_call(arguments, "name an op", used=("dtype", "data"))
         return _all_cases(arguments)
     op, args, kwargs = read_call(arguments)
     against = {arguments.against: read_npy(arguments.against)} if arguments.against else None
-    tolerance = {"rtol": arguments.rtol, "atol": arguments.atol}
-    report = diff(op, *args, backends=arguments.backends, against=against, **tolerance, **kwargs)
+    judged = {"error": arguments.error, "rtol": arguments.rtol, "atol": arguments.atol}
+    report = diff(op, *args, backends=arguments.backends, against=against, **judged, **kwargs)
     if arguments.json:
         show_json(report)
     else:
@@ -64,12 +68,13 @@ def _all_cases(arguments: argparse.Namespace) -> int:
     rows = []
     kinds = [arguments.data] if arguments.data else ["normal", "integers"]
     dtypes = [arguments.dtype] if arguments.dtype else ["float32", "int32"]
-    runs = [(case, dtype, data) for dtype in dtypes for data in kinds for case in CASES]
+    cases = find_cases()
+    runs = [(case, dtype, data) for dtype in dtypes for data in kinds for case in cases]
     with progress("cases") as tell:
         for done, (case, dtype, data) in enumerate(runs):
             tell(done, len(runs), f"{case.op} {case.name}")
             rows += check_cases(arguments.backends, dtype, data, [case])
-    report = DiffReport(f"{len(CASES)} cases, {len(rows)} results", tuple(rows))
+    report = DiffReport(f"{len(cases)} cases, {len(rows)} results", tuple(rows))
     if arguments.json:
         show_json(report)
         return 0 if report.passed else 1

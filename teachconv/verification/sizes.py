@@ -27,8 +27,8 @@ from ..errors import brief
 from ..progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
-from .diagnosing import Diagnosis, Failure, diagnose
-from .number_mistakes import relu
+from .diagnosing import Diagnosis, diagnose
+from .failures import Failure, relu
 
 __all__ = ["diagnose_shape"]
 
@@ -61,7 +61,7 @@ def diagnose_shape(case: Failure, asked: Callable[..., Any] | None = None) -> Di
         return Diagnosis(code, f"{sizes}{list(call.result_shape)}: {words}")
     if not fits:
         return Diagnosis("output_shape", f"{sizes}{list(call.result_shape)}")
-    rest = diagnose(fits[0][2])[0] or "the rest of the mistake is elsewhere"
+    rest = diagnose(fits[0][2]).diagnosis or "the rest of the mistake is elsewhere"
     return Diagnosis(fits[0][0], f"{fits[0][1]}, but the numbers differ: {rest}")
 
 
