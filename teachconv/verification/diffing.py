@@ -33,8 +33,9 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums, unrounded
 from . import diff_chunks
 from .cases import Case, find_cases
-from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose, diagnose_shape
+from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .places import held_words, where
+from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
 __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
@@ -421,7 +422,7 @@ class Truth:
         """
         shape = tuple(self.call.result_shape)
         if got.shape != shape:
-            wrong = diagnose_shape(self._failure(got, self.bound(error)))
+            wrong = diagnose_shape(self._failure(got, self.bound(error)), self._explain)
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
         say(f"the bound of {name} {algorithm}")
         got, bound = self.call.from_caller(got), self.bound(error)
