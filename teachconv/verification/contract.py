@@ -354,6 +354,7 @@ _CHECKS: tuple[_Check, ...] = (
     _Check("misaligned, read-only", partial(amid_guards, packed), cases=_NAMES),
     _Check("strided, read-only", partial(amid_guards, every_second_channel), cases=_NAMES),
     _Check("relu without bias", plain, "relu", False),
+    _Check("relu of fractions", plain, "relu", False, partial(_times, factor=2.0**-6)),
     _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
     _Check("negative strides", partial(amid_guards, _backwards)),
     _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),

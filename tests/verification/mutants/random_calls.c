@@ -1,4 +1,4 @@
-/* Compares two kernels on random calls of small integers, which sum exactly in any order, amid guard cells. */
+/* Compares two kernels on random calls of small multiples of a quarter, which sum exactly in any order, amid guard cells. */
 #include "kernel.h"
 #include <math.h>
 
@@ -31,9 +31,9 @@ static int axis(ptrdiff_t *in, ptrdiff_t *out, ptrdiff_t *filter, ptrdiff_t *str
 
 static int channels(void) { return 1 + below(below(3) ? 10 : below(3) ? 36 : 140); }
 
-static void numbers(T *array, ptrdiff_t size) {
+static void numbers(T *array, ptrdiff_t size, T unit) {
     for (ptrdiff_t at = 0; at < size + 2 * GUARD; at++) array[at] = NAN;
-    for (ptrdiff_t at = 0; at < size; at++) array[GUARD + at] = (T)(below(9) - 4);
+    for (ptrdiff_t at = 0; at < size; at++) array[GUARD + at] = unit * (T)(below(9) - 4);
 }
 
 /* Fill c with call number `seed`; 0 if there is no such call. */
@@ -65,9 +65,9 @@ ptrdiff_t compare(Kernel *right, Kernel *other, int transposed, ptrdiff_t count,
         ptrdiff_t out = c->batch * c->out_rows * c->out_cols * c->out_channels;
         ptrdiff_t filters = c->filter_rows * c->filter_cols * (c->in_channels / c->groups) * c->out_channels;
         if (in > ROOM - 2 * GUARD || out > ROOM - 2 * GUARD || filters > ROOM - 2 * GUARD) continue;
-        numbers(first, transposed ? out : in);
-        numbers(second, filters);
-        numbers(bias, c->in_channels + c->out_channels);
+        numbers(first, transposed ? out : in, 0.25f);
+        numbers(second, filters, 1);
+        numbers(bias, c->in_channels + c->out_channels, 1);
         ptrdiff_t cells = (transposed ? in : out) + 2 * GUARD;
         memset(results[0], 0x55, cells * sizeof(T)), memset(results[1], 0x55, cells * sizeof(T));
         const T *given = c->has_bias ? bias + GUARD : NULL;

@@ -134,7 +134,7 @@ void conv2d_backprop_input(const T *dy, const T *w, const T *bias, T *dx, const 
     ptrdiff_t effective = (c->filter_rows - 1) * c->dilation_rows + 1;
     ptrdiff_t formula = (c->in_rows + c->pad_top + c->pad_bottom - effective) / c->stride_rows + 1;
     ptrdiff_t full = (c->out_rows - 1) * c->stride_rows + effective - c->pad_top;
-    ptrdiff_t out_rows = BUG(43, formula < c->out_rows ? formula : c->out_rows, c->out_rows);
+    ptrdiff_t out_rows = BUG(43, formula, c->out_rows);
     for (ptrdiff_t n = 0; n < c->batch; n++)
         for (ptrdiff_t row = 0; row < c->in_rows; row++)
             for (ptrdiff_t col = 0; col < c->in_cols; col++)
