@@ -417,9 +417,8 @@ class Truth:
         got = plain_loops(self.call, self.activation)
         if got is None:
             return 0.0
-        bound, terms = self.bound("direct"), self.call.terms
-        verdict = bounds.judge(got, self.want, bound, self.abs_sum, terms, self.signed, self.exact)
-        return largest_of_many(verdict)
+        sizes = self.abs_sum
+        return largest_of_many(bounds.judge(got, self.want, self.bound("direct"), sizes, self.call.terms))
 
     def _failure(self, got: np.ndarray, bound: np.ndarray) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu")
@@ -444,15 +443,14 @@ def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
         raise ArgumentError(
             f"error must be one of {', '.join(BOUNDS)}; got {brief(error)}{suggestion(error, BOUNDS)}"
         )
-    dtype = call.first.dtype
-    needs = ""
+    dtype, needs = call.first.dtype, ""
     if in_chunks and error not in _BY_SIZE:
         needs = f"arrays in memory, not in chunks, for which it may be one of {', '.join(_BY_SIZE)}"
     elif is_integer(dtype):
         return
     elif error.startswith("winograd"):
-        needs = winograd_needs(call.kind, call.geometry)
-        needs = "the forward op or the input gradient" if call.kind.sums_images else needs
+        other = call.kind.sums_images
+        needs = "the forward op or the input gradient" if other else winograd_needs(call.kind, call.geometry)
     elif error in HALF_SUMS and dtype.name != HALF_SUMS[error]:
         needs = f"data of {HALF_SUMS[error]}; got {dtype.name}"
     if needs:
