@@ -9,52 +9,68 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
+from math import log2
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import backends, dispatch, nn_ops, tables
+from .. import backends, dispatch, tables
 from ..argument_types import Backend, DTypeLike
 from ..backends import Algorithm
-from ..calls import Call, resolve
-from ..data.seeded import make_array
-from ..dtypes import is_integer, to_dtype
-from ..errors import ArgumentError, ArgumentTypeError
-from ..kinds import ANY_RANK, layout_of
-from .cases import CASES
+from ..calls import Call
+from ..data.seeded import DATA
+from ..dtypes import float_format, is_integer, to_dtype
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
+from ..kinds import KINDS, Kind, kind_of
+from .cases import Case, find_cases
 from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, what_went_wrong
 
-__all__ = ["check_backend"]
+__all__ = ["amid_guards", "check_backend", "every_second_channel", "into_out", "packed", "plain"]
 
 
-def check_backend(module: Backend, dtypes: Iterable[DTypeLike] | DTypeLike | None = None) -> DiffReport:
+def check_backend(
+    module: Backend,
+    dtypes: Iterable[DTypeLike] | DTypeLike | None = None,
+    *,
+    tags: Iterable[str] | str | None = None,
+    kinds: Iterable[str] | str | None = None,
+    data: Iterable[str] | str | None = None,
+    slow: bool = False,
+) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
-    Every named case and every algorithm is run on normal data and small integers. Where ``RANKS`` has 1 or 3,
-    convolutions over one axis or three are run, too. A few cases are run again
-    with ``out=``, with bias and relu, on strided, read-only arrays, with NaN and without an algorithm, so
-    that a backend that ignores one of these fails; and so does one that writes to its input, or that returns
-    the same memory twice.
+    Every named case is run on every algorithm, twice: a backend that gives other bits the second time fails.
+    Among them are sizes of real layers, and convolutions over one axis or three where ``RANKS`` has 1 or 3. A
+    few cases are run again with ``out=``, with bias and relu, on arrays of any memory strides that lie amid
+    cells of NaN, with new weights at an old address, with subnormal and huge numbers, with NaN, and without
+    an algorithm, so that a backend that ignores one of these fails; and so does one that writes to its input
+    or outside ``out``, or that returns the same memory twice.
 
     Args:
         module: the backend: the three functions and ``ALGORITHMS``; or the name of one in the table.
         dtypes: which dtypes to check, or one of them; None for all that its algorithms list, bfloat16 only
             where the package ml_dtypes is installed. One that no algorithm lists is left out.
+        tags: only cases that have one of these tags, such as "groups", "transposed" or "small"; None for all.
+        kinds: the functions to check, such as "conv2d_backprop_filter", or one of them; None for all three.
+        data: the kinds of data of the cases, such as "scaled", or one of them; None for "normal" and
+            "integers". Large cases are run on these two alone, and in integer dtypes on "integers".
+        slow: whether to run the cases that take long as well: layers at full size, indices beyond 20 bits.
 
     Returns:
         A `DiffReport` with a row for each check, each judged by the bound of its algorithm.
 
     Raises:
-        ValueError: if a part of the contract is missing, no backend of the table has the name, or no
-            algorithm lists any of ``dtypes``.
+        ValueError: if a part of the contract is missing, no backend of the table has the name, no
+            algorithm lists any of ``dtypes``, or there is no such tag, kind or data.
         TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is no tuple of
             `teachconv.backends.Algorithm`, or there is no such dtype.
 
     >>> import teachconv as tc
     >>> from teachconv.backends import numpy_backend
-    >>> tc.check_backend(numpy_backend, ["float32"]).passed
+    >>> tc.check_backend(numpy_backend, "float32", tags="small").passed
     True
     """
     if module is None:
@@ -72,17 +88,40 @@ def check_backend(module: Backend, dtypes: Iterable[DTypeLike] | DTypeLike | Non
         wanted = [dtype for dtype in asked if dtype in known]
         if not wanted:
             raise ArgumentError(f"dtypes {asked}: the algorithms of {name} list {', '.join(known)}")
-    rows: list[DiffRow] = []
+    cases = find_cases(tags, slow)
+    chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
+    repeated, rows = _Repeated(name, module), []
     for dtype in wanted:
-        for data in ("normal", "integers"):
-            rows += check_cases([module], dtype, data)
-        rows += _contract_rows(name, module, dtype)
-        rows += _rank_rows(name, module, dtype)
+        for each in words_of(("normal", "integers") if data is None else data, "data", DATA):
+            rows += check_cases([repeated], dtype, each, cases, chosen)
+        rows += _contract_rows(name, module, dtype, cases, chosen)
     return DiffReport(f"case table and contract on {name}", tuple(rows))
 
 
+class _Repeated:
+    """A backend whose every call is run twice, and raises if the results have not the same bits."""
+
+    def __init__(self, name: str, module: ModuleType) -> None:
+        self.__name__, self._module = name, module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        return partial(_run_twice, found) if name in map(str, KINDS) else found
+
+
+def _run_twice(function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
+    before, result = np.array(function(*args, **options)), function(*args, **options)
+    if before.tobytes() != np.asarray(result).tobytes():
+        differ = tables.count(int((before != result).sum()), "cell")
+        raise ContractError(f"gives other bits when run again: {differ} differ", result)
+    return result
+
+
 # small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call
-_NAMES = ("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1")
+_NAMES = (
+    *("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1"),
+    *("one axis", "three axes"),
+)
 _FEW = ("same", "depthwise multiplier")
 
 
@@ -115,9 +154,9 @@ class _Check:
 
     def concerns(self, case: str, call: Call) -> bool:
         """Whether the check says anything of a call of a case."""
-        if call.kind.sums_images and self.run is _plain and self.activation and self.change is None:
+        if call.kind.sums_images and self.run is plain and self.activation and self.change is None:
             return False  # a filter gradient has neither bias nor activation
-        return case in self.cases and not (self.change is _with_nan and is_integer(call.first.dtype))
+        return case in self.cases and not (self.change and is_integer(call.first.dtype))
 
     def truth(self, call: Call) -> Truth:
         """The reference's result of what is asked."""
@@ -157,97 +196,99 @@ class _Check:
         return truth.row(label, shown, truth.call.to_caller(result), error)
 
 
-def _contract_rows(name: str, module: ModuleType, dtype: str) -> Iterator[DiffRow]:
-    for case in (case for case in CASES if case.name in _NAMES):
+def _contract_rows(
+    name: str, module: ModuleType, dtype: str, cases: Iterable[Case], kinds: Iterable[Kind]
+) -> Iterator[DiffRow]:
+    for case in (case for case in cases if case.name in _NAMES):
         for problem in case.problems(dtype, "integers"):
-            call, _ = nn_ops.call_of(problem.op, problem.args, problem.kwargs)
-            fitting = _fitting(module, call)
+            call = problem.call
+            if call.kind not in kinds or call.geometry.rank not in backends.ranks_of(module):
+                continue
+            fitting = [
+                one for one in module.ALGORITHMS if one.fits(call.kind, call.first.dtype.name, call.geometry)
+            ]
             for check in _CHECKS:
                 if check.concerns(case.name, call):
-                    yield from check.rows(
-                        f"{name}: {problem.name}, {dtype}, {check.name}", module, fitting, call
-                    )
+                    label = f"{name}: {problem.name}, {dtype}, {check.name}"
+                    yield from check.rows(label, module, fitting, call)
 
 
-def _fitting(module: ModuleType, call: Call) -> list[Algorithm]:
-    if call.geometry.rank not in backends.ranks_of(module):
-        return []
-    return [one for one in module.ALGORITHMS if one.fits(call.kind, call.first.dtype.name, call.geometry)]
+# ---------------------------------------------------------------------------------------------
+# Where arrays lie
+# ---------------------------------------------------------------------------------------------
+
+_Laid: TypeAlias = tuple[np.ndarray, np.ndarray]  # a block of memory, and an array in it
+_Layout: TypeAlias = Callable[[np.ndarray, Any], _Laid]
+_GUARD = 1024  # cells before and behind a contiguous array
 
 
-def _rank_rows(name: str, module: ModuleType, dtype: str) -> Iterator[DiffRow]:
-    """The three functions on convolutions over one axis or three, where the module says that it has them."""
-    for rank in backends.ranks_of(module):
-        for call in _calls_over(rank, dtype) if rank != 2 else ():
-            for check in _OF_ANY_RANK:
-                label = (
-                    f"{name}: {call.kind} over {tables.count(rank, 'axis', 'axes')}, {dtype}, {check.name}"
-                )
-                yield from check.rows(label, module, _fitting(module, call), call)
+def packed(array: np.ndarray, guard: Any) -> _Laid:
+    """Contiguous, one element beyond an address that 64 divides."""
+    block = np.full(array.size + 2 * _GUARD + 64, guard, array.dtype)
+    start = _GUARD + (1 - block.ctypes.data // array.itemsize - _GUARD) % (64 // array.itemsize)
+    part = block[start : start + array.size].reshape(array.shape)
+    part[...] = array
+    return block, part
 
 
-def _calls_over(rank: int, dtype: str) -> Iterator[Call]:
-    """One call of each kind: with SAME padding of two sizes, a stride, a dilation and groups."""
-    x = make_array((2, *(6, 8, 7)[-rank:], 4), dtype, "integers", "ranks input")
-    w = make_array((*(2, 3, 3)[-rank:], 2, 6), dtype, "integers", "ranks filters")
-    how = None, (1, 1, 2)[-rank:], "SAME", layout_of("input", rank), (1, 2, 1)[-rank:]
-    forward = resolve(ANY_RANK["convolution"], x, w, *how)
-    dy = make_array(forward.backend_shape, dtype, "integers", "ranks out_backprop")
-    yield forward
-    yield resolve(ANY_RANK["convolution_backprop_input"], dy, w, *how, sizes=x.shape)
-    yield resolve(ANY_RANK["convolution_backprop_filter"], x, dy, *how, sizes=w.shape)
+def _among(where: Any, order: Any, array: np.ndarray, guard: Any) -> _Laid:
+    """Some cells of a block that has twice as many along each axis; the bias has no rows and columns."""
+    block = np.full([2 * size + 2 for size in array.shape], guard, array.dtype, order)
+    part = block[where if array.ndim > 1 else slice(None, None, -2)]
+    part = part[tuple(slice(1, size + 1) for size in array.shape)]
+    part[...] = array
+    return block, part
 
 
-def _plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def _channels_first(array: np.ndarray, guard: Any) -> _Laid:
+    """Contiguous with the channels first, as a caller of NCHW has it."""
+    block, part = packed(np.moveaxis(array, -1, 1), guard)
+    return block, np.moveaxis(part, 1, -1)
+
+
+every_second_channel = partial(_among, (..., slice(None, None, -1), slice(None, None, 2)), "C")
+_backwards = partial(_among, (slice(None, None, -2), slice(None, None, -2)), "C")
+_first_axis_innermost = partial(_among, ..., "F")
+
+
+# ---------------------------------------------------------------------------------------------
+# Ways to run a call
+# ---------------------------------------------------------------------------------------------
+
+
+def plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call as it is."""
     return dispatch.run_canonical(call, module, **options)
 
 
-def _with_out(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Fill ``out`` twice, from two sentinels: a cell that is never written differs, or is a sentinel."""
-    return _filled(call, module, call.backend_shape, tuple(range(len(call.backend_shape))), options)
-
-
-def _with_strided_out(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """The same with an ``out`` whose channels are not the last axis in memory, as a caller of NCHW has it."""
-    batch, rows, cols, channels = call.backend_shape
-    return _filled(call, module, (batch, channels, rows, cols), (0, 2, 3, 1), options)
-
-
-def _filled(
-    call: Call, module: ModuleType, shape: tuple[int, ...], order: tuple[int, ...], options: dict[str, Any]
-) -> np.ndarray:
     found = []
     for sentinel in (-77, 99):
-        out = np.full(shape, sentinel, call.first.dtype).transpose(order)
+        block, out = layout(np.full(call.backend_shape, sentinel, call.first.dtype), sentinel)
         dispatch.run_canonical(call, module, out=out, **options)
-        found.append(out)
+        found.append(out.copy())
+        out[...] = sentinel
+        if outside := int((block != sentinel).sum()):
+            cells = tables.count(outside, "cell")
+            raise _Broken(f"wrote outside out: {cells} around it, or between its rows, changed")
     unwritten = found[0] != found[1]
     if is_integer(call.first.dtype) and unwritten.any():
         raise _Broken(f"{int(unwritten.sum())} cells of out were not written")
     return np.where(unwritten, np.nan, found[0]).astype(call.first.dtype)
 
 
-def _strided(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """The same numbers in every second channel of larger arrays, columns reversed."""
-    return _elsewhere(call, module, (..., slice(None, None, -1), slice(None, None, 2)), options)
-
-
-def _backwards(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """The same numbers in every second row of larger arrays, from the last to the first."""
-    back = slice(None, None, -2)
-    return _elsewhere(call, module, (back, back), options)
-
-
-def _elsewhere(call: Call, module: ModuleType, where: Any, options: dict[str, Any]) -> np.ndarray:
-    """Run a call with its numbers in parts of larger arrays, which may not be written to."""
-
-    def view(array: np.ndarray) -> np.ndarray:
-        wide = np.ones([2 * size for size in array.shape], array.dtype)
-        part = wide[where if array.ndim > 1 else slice(None, None, -2)][tuple(map(slice, array.shape))]
-        part[...] = array
-        return part
-
-    return np.array(dispatch.run_canonical(locked(call.with_each(view)), module, **options))
+def amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call whose arrays may not be written to, and lie amid NaN or the largest integer."""
+    guard = np.iinfo(call.first.dtype).max if is_integer(call.first.dtype) else np.nan
+    moved = locked(call.with_each(lambda array: layout(array, guard)[1]))
+    result = np.array(dispatch.run_canonical(moved, module, **options))
+    if outside := int((result != result).sum()):
+        cells = tables.count(outside, "cell")
+        raise _Broken(
+            f"read outside its arrays: {cells} of the result come from memory around or between them"
+        )
+    return result
 
 
 def _writeable(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
@@ -275,26 +316,54 @@ def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     return result
 
 
+def _new_weights(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call, and again with other numbers in the memory of its second array."""
+    second = 2 * call.second + 1
+    moved = replace(call, second=second)
+    before = dispatch.run_canonical(moved, module, **options).tobytes()
+    second[...] = call.second
+    result = dispatch.run_canonical(moved, module, **options)
+    if before == result.tobytes():
+        raise _Broken(f"the result is that of the {call.kind.words[1]} that was at this address before")
+    return result
+
+
 def _with_nan(call: Call) -> Call:
     first = call.first.copy()
-    first[0, first.shape[1] // 2, 0, 0] = np.nan
+    first[0, first.shape[1] // 2, ..., 0] = np.nan
     return replace(call, first=first)
 
 
-_OF_ANY_RANK = (
-    _Check("out=", _with_out, cases=_NAMES),
-    _Check("bias and relu", _plain, "relu", True, cases=_NAMES),
-)
+def _subnormal(call: Call) -> Call:
+    """The first array's numbers below the smallest normal number; no bits of the result are lost."""
+    return _times(call, 8 * float_format(call.first.dtype).smallest_subnormal)
+
+
+def _huge(call: Call) -> Call:
+    """Numbers as large as they may be if no sum is to overflow, whatever its order."""
+    return _times(call, 2.0 ** (int(log2(float_format(call.first.dtype).largest / call.terms)) - 6))
+
+
+def _times(call: Call, factor: float) -> Call:
+    return replace(call, first=(call.first.astype(np.float64) * factor).astype(call.first.dtype))
+
+
 _CHECKS: tuple[_Check, ...] = (
-    *_OF_ANY_RANK,
-    _Check("strided, read-only", _strided, cases=_NAMES),
-    _Check("relu without bias", _plain, "relu", False),
-    _Check("out= not contiguous, bias and relu", _with_strided_out, "relu", True),
-    _Check("negative strides", _backwards),
+    _Check("out=", partial(into_out, packed), cases=_NAMES),
+    _Check("bias and relu", plain, "relu", True, cases=_NAMES),
+    _Check("misaligned, read-only", partial(amid_guards, packed), cases=_NAMES),
+    _Check("strided, read-only", partial(amid_guards, every_second_channel), cases=_NAMES),
+    _Check("relu without bias", plain, "relu", False),
+    _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
+    _Check("negative strides", partial(amid_guards, _backwards)),
+    _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
     _Check("input unchanged", _writeable),
     _Check("a new array", _twice),
-    _Check("NaN, bias and relu", _plain, "relu", True, _with_nan),
-    _Check("algorithm=None", _plain, precision=None),
-    _Check("algorithm=None, precision='strict'", _plain, precision="strict"),
-    _Check("algorithm=None, precision='fast'", _plain, precision="fast"),
+    _Check("new numbers at an old address", _new_weights),
+    _Check("subnormal numbers", plain, bias=False, change=_subnormal),
+    _Check("huge numbers", plain, bias=False, change=_huge),
+    _Check("NaN, bias and relu", plain, "relu", True, _with_nan),
+    _Check("algorithm=None", plain, precision=None),
+    _Check("algorithm=None, precision='strict'", plain, precision="strict"),
+    _Check("algorithm=None, precision='fast'", plain, precision="fast"),
 )
