@@ -442,8 +442,9 @@ class Truth:
             if self.parts is not None:
                 notes.append("no mistake was looked for in chunks: diff a part that is in memory")
             elif not held_before:
-                found = diagnose(self._failure(got, bound, held))
-                notes.append(found.remark)
+                failure = self._failure(got, bound, held)
+                found = diagnose(failure) if failure.bad.any() else Found()
+                notes.append(found.remark if failure.bad.any() else _LAST_ROUNDING)
         elif error == "direct" and sizes.ndim and self.parts is None and self.tolerance == Tolerance():
             signs = odd_signs(got, self.want, independent(self.call, sizes))
             notes.append(signs or odd_size(verdict, self._plain))
@@ -486,6 +487,10 @@ def check_comparison(call: Call) -> None:
     check_bytes(nbytes, f"comparing a result of {list(call.backend_shape)}")
 
 
+# only the comparison with the unrounded sum tells this
+_LAST_ROUNDING = (
+    "each cell is next to the exact sum, but not always what it rounds to: truncated, or rounded twice"
+)
 # the bounds that need nothing but sum |x||w|
 _BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
 _BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
