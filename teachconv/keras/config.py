@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, check_word
 from .missing import module_getattr
 
 __all__ = ["check_seed", "floatx", "next_seed", "set_floatx", "set_random_seed"]
@@ -42,10 +42,7 @@ def set_floatx(value: str) -> None:
         ValueError: for any other value.
     """
     global _floatx
-    if value not in _FLOATS:
-        raise ArgumentError(
-            f"value must be one of {', '.join(_FLOATS)}; got {brief(value)}{suggestion(value, _FLOATS)}"
-        )
+    check_word(value, "value", _FLOATS)
     _floatx = value
 
 

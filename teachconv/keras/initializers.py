@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import first_of, integer
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, plain
 from ..graph.framework.op_def import as_dtype
 from ..memory import check_memory
 from .checks import check_number
@@ -199,10 +199,7 @@ class VarianceScaling(_Random):
             ("mode", mode, ("fan_in", "fan_out", "fan_avg")),
             ("distribution", distribution, ("uniform", "truncated_normal", "untruncated_normal")),
         ):
-            if not is_one_of(value, legal):
-                raise ArgumentError(
-                    f"{name} must be one of {', '.join(legal)}; got {brief(value)}{suggestion(value, legal)}"
-                )
+            check_word(value, name, legal)
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

@@ -202,11 +202,8 @@ def _contract_rows(
     for case in (case for case in cases if case.name in _NAMES):
         for problem in case.problems(dtype, "integers"):
             call = problem.call
-            if call.kind not in kinds or call.geometry.rank not in backends.ranks_of(module):
-                continue
-            fitting = [
-                one for one in module.ALGORITHMS if one.fits(call.kind, call.first.dtype.name, call.geometry)
-            ]
+            found = [(name, module)] if call.kind in kinds else []
+            fitting = [one for _, _, one in dispatch.candidates(found, call)]
             for check in _CHECKS:
                 if check.concerns(case.name, call):
                     label = f"{name}: {problem.name}, {dtype}, {check.name}"

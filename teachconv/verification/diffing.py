@@ -317,9 +317,7 @@ def check_cases(
     rows: list[DiffRow] = []
     failed: Counter[tuple[Any, ...]] = Counter()
     found = dispatch.find_backends(modules)
-    for case in find_cases() if cases is None else cases:
-        if not case.takes(dtype, data):
-            continue
+    for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
             call = problem.call
