@@ -93,7 +93,7 @@ _WORDS: dict[str, Sequence[Any]] = {
     "auto_pad": ("SAME_UPPER", "SAME_LOWER", "VALID"),
     **dict.fromkeys(_ROLES["groups"], range(1, 129)),
 }
-_BESIDE: dict[str, dict[str, Any]] = {"pads": {"auto_pad": "NOTSET"}, "auto_pad": {"pads": None}}
+_BESIDE: dict[str, dict[str, Any]] = {"pads": {"auto_pad": "NOTSET"}}
 _SIDES = sorted(product(range(13), repeat=2), key=lambda side: (side[0] != side[1], sum(side)))
 _NUMBERS: dict[str, Sequence[Any]] = {  # what one axis may have
     "stride": range(1, 9),
@@ -115,7 +115,7 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
         try:
             return FUNCTIONS[op].resolver(**shapes | change).result_shape
         except (TypeError, ValueError):  # the framework refuses it
-            return ()
+            return (-1,)
 
     changes = chain(_changes(op, shapes, got), _by_axis(conv, shapes, got, shape_with))
     for change in takewhile(lambda _: record.clock() < until, changes):
@@ -139,7 +139,7 @@ def _changes(op: Any, shapes: dict[str, Any], got: np.ndarray) -> Iterator[dict[
     yield dict(zip(steps, (shapes[name] for name in reversed(steps)), strict=True))
     for name in known:
         words = (got.shape, got.shape[2:]) if _ROLE[name] == "size" else _WORDS.get(name, ())
-        yield from ({name: word} | _BESIDE.get(name, {}) for word in words)
+        yield from ({name: word} for word in words if shapes[name] not in (None, "NOTSET"))
 
 
 def _by_axis(
