@@ -135,8 +135,8 @@ def _changes(op: Any, shapes: dict[str, Any], got: np.ndarray) -> Iterator[dict[
     for count in (1, 2, 3):
         yield from map(dict, combinations(optional.items(), count))
     yield {name: shapes[name][::-1] for name in known if isinstance(shapes[name], (list, tuple))}
-    steps = [name for name in known if _ROLE[name] in ("stride", "dilation")]
-    yield dict(zip(steps, (shapes[name] for name in reversed(steps)), strict=True))
+    for one, other in combinations(known, 2):
+        yield {one: shapes[other], other: shapes[one]}
     for name in known:
         words = (got.shape, got.shape[2:]) if _ROLE[name] == "size" else _WORDS.get(name, ())
         yield from ({name: word} for word in words if shapes[name] not in (None, "NOTSET"))
