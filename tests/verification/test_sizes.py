@@ -13,7 +13,7 @@ from teachconv.data.seeded import make_array
 jax, keras, onnx, torch = tc.dialects.jax, tc.dialects.keras, tc.dialects.onnx, tc.dialects.torch
 SIZES = ((2, 11, 8, 2, 3), (1, 14, 17, 4, 4), (3, 9, 12, 3, 5))  # batch, rows, cols, in and out channels
 LAYOUTS = {"torch": "NCHW", "onnx": "NCHW", "jax": "NCHW", "keras": "NHWC", "tf": "NHWC"}
-NUMBERS = "gives this size and these numbers"
+NUMBERS = "this size and these numbers"
 
 
 def said(call, got):
@@ -56,7 +56,7 @@ PLANTED = [
         {"padding": "SAME"},
         {},
         "padding_mode",
-        "padding='SAME' was forgotten: padding='VALID', the default,",
+        "padding='SAME' was forgotten: the default, padding='VALID',",
     ),
     ("tf", {}, {"padding": "SAME"}, "padding_mode", "padding='SAME' instead of padding='VALID'"),
     ("tf", {"padding": 1}, {"padding": 2}, "padding", "padding=2 instead of padding=1"),
@@ -67,7 +67,7 @@ PLANTED = [
         "padding",
         "padding=((0, 2), (0, 1)) instead",
     ),
-    ("tf", {"strides": 2}, {}, "stride", "strides=2 was forgotten: strides=1, the default,"),
+    ("tf", {"strides": 2}, {}, "stride", "strides=2 was forgotten: the default, strides=1,"),
     (
         "tf",
         {"strides": [1, 1, 2, 1]},
@@ -76,7 +76,7 @@ PLANTED = [
         "strides=[1, 2, 1, 1] instead of strides=[1, 1, 2, 1]",
     ),
     ("tf", {"dilations": 2}, {"dilations": 3}, "dilation", "dilations=3 instead of dilations=2"),
-    ("torch", {"padding": 1}, {}, "padding", "padding=1 was forgotten: padding=0, the default,"),
+    ("torch", {"padding": 1}, {}, "padding", "padding=1 was forgotten: the default, padding=0,"),
     (
         "torch",
         {"padding": (0, 1)},
@@ -86,13 +86,13 @@ PLANTED = [
     ),
     ("torch", {"stride": (2, 1)}, {"stride": (1, 2)}, "stride", "stride=(1, 2) instead of stride=(2, 1)"),
     ("torch", {"stride": 3}, {"stride": 2}, "stride", "stride=2 instead of stride=3"),
-    ("torch", {"dilation": 3}, {}, "dilation", "dilation=3 was forgotten: dilation=1, the default,"),
+    ("torch", {"dilation": 3}, {}, "dilation", "dilation=3 was forgotten: the default, dilation=1,"),
     (
         "torch",
         {"stride": 2, "padding": 2},
         {},
         "padding_and_stride",
-        "padding=2 and stride=2 was forgotten: padding=0 and stride=1, the default,",
+        "padding=2 and stride=2 were forgotten: the defaults, padding=0 and stride=1,",
     ),
     (
         "torch",
@@ -113,7 +113,7 @@ PLANTED = [
         {"pads": [1, 1, 1, 1]},
         {},
         "padding",
-        "pads=[1, 1, 1, 1] was forgotten: pads=None, the default,",
+        "pads=[1, 1, 1, 1] was forgotten: the default, pads=None,",
     ),
     ("onnx", {"pads": [0, 0, 1, 1]}, {"pads": [0, 1, 0, 1]}, "padding", "pads=[0, 1, 0, 1] instead"),
     (
@@ -121,7 +121,7 @@ PLANTED = [
         {"auto_pad": "SAME_UPPER"},
         {"auto_pad": "VALID"},
         "padding_mode",
-        "auto_pad='SAME_UPPER' was forgotten: auto_pad='NOTSET',",
+        "auto_pad='SAME_UPPER' was forgotten: the default, auto_pad='NOTSET',",
     ),
     ("onnx", {"strides": [2, 2]}, {"strides": [3, 2]}, "stride", "strides=[3, 2] instead of strides=[2, 2]"),
     (
@@ -143,7 +143,7 @@ PLANTED = [
         {"padding": "same"},
         {},
         "padding_mode",
-        "padding='same' was forgotten: padding='valid', the default,",
+        "padding='same' was forgotten: the default, padding='valid',",
     ),
     ("keras", {"strides": 2}, {"strides": 3}, "stride", "strides=3 instead of strides=2"),
     (
@@ -151,7 +151,7 @@ PLANTED = [
         {"dilation_rate": 2},
         {},
         "dilation",
-        "dilation_rate=2 was forgotten: dilation_rate=1, the default,",
+        "dilation_rate=2 was forgotten: the default, dilation_rate=1,",
     ),
 ]
 PLANTED_TRANSPOSED = [
@@ -160,14 +160,14 @@ PLANTED_TRANSPOSED = [
         {"stride": 2, "padding": 1, "output_padding": 1},
         {"stride": 2, "padding": 1},
         "output_padding",
-        "output_padding=1 was forgotten: output_padding=0, the default,",
+        "output_padding=1 was forgotten: the default, output_padding=0,",
     ),
     (
         "torch",
         {"stride": 2, "padding": 1},
         {"stride": 2},
         "padding",
-        "padding=1 was forgotten: padding=0, the default,",
+        "padding=1 was forgotten: the default, padding=0,",
     ),
     ("torch", {"stride": 2}, {"stride": 3}, "stride", "stride=3 instead of stride=2"),
     (
@@ -175,14 +175,14 @@ PLANTED_TRANSPOSED = [
         {"stride": 2, "dilation": 2},
         {"stride": 2},
         "dilation",
-        "dilation=2 was forgotten: dilation=1,",
+        "dilation=2 was forgotten: the default, dilation=1,",
     ),
     (
         "onnx",
         {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]},
         {"strides": [2, 2], "pads": [1, 1, 1, 1]},
         "output_padding",
-        "output_padding=[1, 1] was forgotten: output_padding=None, the default,",
+        "output_padding=[1, 1] was forgotten: the default, output_padding=None,",
     ),
     (
         "onnx",
@@ -196,7 +196,7 @@ PLANTED_TRANSPOSED = [
         {"strides": 2, "padding": "same"},
         {"strides": 2},
         "padding_mode",
-        "padding='valid', the default,",
+        "the default, padding='valid',",
     ),
     (
         "keras",
@@ -258,7 +258,7 @@ def test_the_size_that_was_asked_for(size):
     asked, wrong = (batch, 2 * rows, 2 * cols, outs), (batch, 2 * rows - 1, 2 * cols, outs)
     call = partial(tc.conv2d_transpose, x, w, asked, 2)
     code, sentence = said(call, tc.conv2d_transpose(x, w, wrong, 2))
-    assert (code, f"output_shape={wrong} instead of output_shape={asked} {NUMBERS}" in sentence) == (
+    assert (code, f"output_shape={wrong} instead of output_shape={asked} gives {NUMBERS}" in sentence) == (
         "size",
         True,
     )
@@ -281,7 +281,7 @@ def test_groups_of_a_transposed_convolution(size):
     w = make_array((4, outs, 3, 3), "float32", "normal", "w")
     code, sentence = said(partial(torch.conv_transpose2d, x, w, groups=2), torch.conv_transpose2d(x, w))
     assert code == "groups"
-    assert "groups=2 was forgotten: groups=1, the default," in sentence
+    assert "groups=2 was forgotten: the default, groups=1," in sentence
 
 
 @pytest.mark.parametrize("framework", FORWARD)
@@ -303,7 +303,7 @@ class TestOfTheReference:
         call = self.call(framework, size)
         order = (0, 2, 3, 1) if LAYOUTS[framework] == "NCHW" else (0, 3, 1, 2)
         code, sentence = said(call, call().transpose(order))
-        assert (code, f"transpose{order} of the reference {NUMBERS}" in sentence) == ("layout", True)
+        assert (code, f"transpose{order} of the reference gives {NUMBERS}" in sentence) == ("layout", True)
 
     def test_no_batch_axis(self, framework, size):
         call = self.call(framework, size)
@@ -388,7 +388,15 @@ def test_words_of_the_caller():
     """No caller of PyTorch reads of SAME, and none of TensorFlow of auto_pad."""
     x, w = arrays("torch", 0)
     _, sentence = said(partial(torch.conv2d, x, w, padding=1), torch.conv2d(x, w))
-    assert "SAME" not in sentence and "VALID" not in sentence
+    assert "SAME" not in sentence
+    assert "VALID" not in sentence
+
+
+def test_steps_as_arrays():
+    x, w = arrays("torch", 0)
+    call = partial(torch.conv2d, x, w, stride=np.array([2, 1]), padding=np.int64(1))
+    code, sentence = said(call, torch.conv2d(x, w, stride=(1, 2), padding=1))
+    assert (code, "stride=[1, 2] instead of stride=[2, 1]" in sentence) == ("stride", True)
 
 
 def test_a_backend_of_another_size_is_explained():
