@@ -84,7 +84,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
             break
         if fits and local is None:
             local = Diagnosis(mistake.code, f"in these cells equal {mistake.sentence}")
-        if explained >= most:
+        if explained >= (max(most, 0.9) if mistake.chosen else most):
             most, nearest = explained, mistake
     remark = "" if local else "none of the usual mistakes"
     if nearest is not None and local is None:
@@ -129,7 +129,7 @@ def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -
     new = bad & ok
     if form is None:
         new &= ~case.allows(want, values, limits, sizes)
-    if not values[bad].any() and np.isfinite(want[bad]).all():  # zeros have many causes
+    if (values[bad] == values[bad][:1]).all() and np.isfinite(want[bad]).all():  # one number has many causes
         ok &= ok.all() and mistake.view is not None and not mistake.moves  # as a relu, which others confirm
     if mistake.summed_in and _explained(want, got, np.zeros_like(want)) < 0.9:
         return "", 0.0  # the bound of such sums is so wide that other mistakes lie within it
