@@ -76,15 +76,17 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
     for mistake in attempts(case, thorough):
         if time.thread_time() - start > _PATIENCE and not thorough:
             break
+        if local and mistake.chosen:
+            continue  # what was fitted to the result says less
         say(f"looking for the mistake: {mistake.code}")
         tried += 1
         fits, explained = _judged(mistake, case, window)
-        if fits == "everywhere":
-            local = Diagnosis(mistake.code, f"equal {mistake.sentence}")
+        if fits and (local is None or fits == "in every cell"):
+            cells = "in these cells " if fits == "in the bad cells" else ""
+            local = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}")
+        if fits == "in every cell":
             break
-        if fits and local is None:
-            local = Diagnosis(mistake.code, f"in these cells equal {mistake.sentence}")
-        if explained >= (max(most, 0.9) if mistake.chosen else most):
+        if explained >= most and not mistake.chosen:
             most, nearest = explained, mistake
     remark = "" if local else "none of the usual mistakes"
     if nearest is not None and local is None:
@@ -99,7 +101,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
 
 
 def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -> tuple[str, float]:
-    """Where a mistake fits ("everywhere", "in the bad cells", "" for neither), and how much of the error it explains."""
+    """Where a mistake fits, "" for nowhere, and how much of the error it explains."""
     call = mistake.call
     if prod(call.backend_shape) != case.got.size:
         return "", 0.0
@@ -135,7 +137,8 @@ def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -
         return "", 0.0  # the bound of such sums is so wide that other mistakes lie within it
     if not ok[bad].all() or _evidence(mistake, case, got, want, limits, new) < _EVIDENCE:
         return "", _explained(values, got, want)
-    return "everywhere" if ok.all() else "in the bad cells", 1.0
+    fits = "in the bad cells" if not ok.all() else "in every cell" if mistake.part is ... else "in a part"
+    return fits, 1.0
 
 
 def _window(case: Failure) -> tuple[slice, ...] | None:
