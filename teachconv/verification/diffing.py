@@ -177,14 +177,19 @@ class DiffReport(tables.Report):
             *tables.left(""),
         )
         rows = [_cells(row, optional) for row in self.rows]
-        found: dict[str, list[str]] = {}
+        found: dict[str, list[DiffRow]] = {}
         for row in self.rows:
             if row.passed is False and row._found:
-                found.setdefault(row._found, []).append(f"{row.name} {row.algorithm}".strip())
+                found.setdefault(row._found, []).append(row)
         lines = [self._tolerance] if self._tolerance else []
-        for text, names in found.items():
-            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-            lines.append(f"{', '.join(names[:3])}{more}: {text}")
+        for text, alike in found.items():
+            names = ", ".join(f"{row.name} {row.algorithm}".strip() for row in alike[:3])
+            more = f" and {len(alike) - 3:,} more" if len(alike) > 3 else ""
+            tried, looked = sum(row.tried for row in alike), sum(row.looked for row in alike)
+            how = (
+                f" (tried {tables.count(tried, 'explanation')} in {tables.duration(float(f'{looked:.1g}'))})"
+            )
+            lines.append(f"{names}{more}: {text}{how if tried and not alike[0].diagnosis else ''}")
         return tables.Table(columns, rows, self._headline(), lines, marked=failed)
 
 
@@ -196,6 +201,7 @@ def diff(
     error: str | Mapping[str, str] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    thorough: bool = False,
     **kwargs: Any,
 ) -> DiffReport:
     """Compare backends, and arrays from other frameworks, with the reference on one call.
@@ -218,6 +224,8 @@ def diff(
         rtol: a relative error to allow as well, for results of lower precision. A cell passes if its error is
             within its bound or within ``atol + rtol * |value|``. None means 0.
         atol: an absolute error to allow as well. None means 0.
+        thorough: whether every pair of mistakes is tried on a result that fails, however long it takes. If
+            not, the search for an explanation ends after half a second for each result.
         **kwargs: the op's keyword arguments.
 
     Returns:
@@ -272,7 +280,7 @@ def diff(
         start = record.clock()
         want = dispatch.run_canonical(call, "reference")
         seconds = record.clock() - start
-        truth = Truth(call, want, None, explain_cell, tolerance)
+        truth = Truth(call, want, None, explain_cell, tolerance, thorough=thorough)
         rows: list[DiffRow] = []
         for name, module in found:
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
@@ -365,6 +373,7 @@ class Truth:
         explain_cell: explains the cell of the result that ``at`` names, or None where nobody asks.
         tolerance: the error that is allowed beside the bound.
         activation: the activation that ``want`` has, which a `Call` does not say.
+        thorough: whether all pairs of mistakes are tried on what fails.
     """
 
     def __init__(
@@ -375,8 +384,9 @@ class Truth:
         explain_cell: Callable[..., Explanation] | None = None,
         tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
         activation: str | None = None,
+        thorough: bool = False,
     ) -> None:
-        self.call, self.want, self._explain = call, want, explain_cell
+        self.call, self.want, self._explain, self._thorough = call, want, explain_cell, thorough
         self.tolerance, self.activation, self.parts = tolerance, activation, parts
         self.signed = None  # of a sum of parts it is not known
         if parts is not None:
@@ -441,7 +451,7 @@ class Truth:
                 notes.append("no mistake was looked for in chunks: diff a part that is in memory")
             elif not held_before:
                 failure = self._failure(got, bound, held)
-                found = diagnose(failure) if failure.bad.any() else Found()
+                found = diagnose(failure, self._thorough) if failure.bad.any() else Found()
                 notes.append(found.remark if failure.bad.any() else _LAST_ROUNDING)
         elif error == "direct" and sizes.ndim and self.parts is None and self.tolerance == Tolerance():
             signs = odd_signs(got, self.want, independent(self.call, sizes))
@@ -671,5 +681,5 @@ def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
         _WORDS[row.passed],
         *(tables.number(number) if row.compared else "" for number in numbers),
         *(found[name] for name in optional),
-        "" if row.passed is False else row._found,
+        row._found if row.bad is None else f"{int(row.bad.sum()):,} of {row.bad.size:,}: {row.where}",
     )
