@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
     from .verification.gradients import GradientReport, GradientRow, check_gradients
+    from .windows.pooling import avg_pool, avg_pool_grad, max_pool, max_pool_grad
 
 __version__ = "0.1.0"
 
@@ -88,6 +89,8 @@ __all__ = [
     "Translation",
     "arrays",
     "autotune",
+    "avg_pool",
+    "avg_pool_grad",
     "backends",
     "check_backend",
     "check_gradients",
@@ -114,6 +117,8 @@ __all__ = [
     "explore",
     "find_source",
     "get_num_threads",
+    "max_pool",
+    "max_pool_grad",
     "onnx_model",
     "plan",
     "playground",
@@ -148,6 +153,7 @@ _LATER |= dict.fromkeys(("Translation", "resolve", "translate"), "translation.tr
 _LATER |= {"convert_filters": "translation.filters", "to_onnx": "dialects.onnx_export"}
 _LATER |= dict.fromkeys(("GradientReport", "GradientRow", "check_gradients"), "verification.gradients")
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
+_LATER |= dict.fromkeys(("avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad"), "windows.pooling")
 _LATER |= _MODULES
 
 if not TYPE_CHECKING:  # else every name would seem to be there
