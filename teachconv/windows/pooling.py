@@ -56,6 +56,7 @@ class PoolCall:
             "padded" for those and the padding, or a number.
         start: what a maximum begins with: minus infinity, or another number; None for the lowest finite
             number, and then NaN is skipped.
+        places: what one step along each axis adds to the index of a winner, if those are asked for too.
         steps: what the derivation says beside the axes.
     """
 
@@ -65,6 +66,7 @@ class PoolCall:
     layout: str
     divisor: str | int = "inside"
     start: float | None = None
+    places: tuple[int, ...] = ()
     steps: tuple[str, ...] = ()
 
     @property
@@ -99,9 +101,18 @@ class PoolCall:
     def _lettered(self) -> Iterator[tuple[AxisGeometry, str]]:
         return zip(self.axes, self.layout, strict=True)
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return the result for an array in ``layout``: exact, and rounded once."""
-        return forward(self, x) if self.reduce == "max" else exactly(partial(forward, self), self.checked(x))
+    def __call__(self, x: np.ndarray) -> Any:
+        """Return the result for an array in ``layout``, exact and rounded once, and indices if asked for."""
+        if self.reduce != "max":
+            return exactly(partial(forward, self), self.checked(x))
+        return (forward(self, x), self._indices(x)) if self.places else forward(self, x)
+
+    def _indices(self, x: np.ndarray) -> np.ndarray:
+        """Return the index of the winner of each window, -1 for a window without cells."""
+        along = np.ix_(*map(np.arange, x.shape))
+        places = sum(index * step for index, step in zip(along, self.places, strict=True))
+        taps = winners(self, x)
+        return np.where(taps < 0, -1, picked(self, np.broadcast_to(places, x.shape), taps))
 
     def checked(self, x: np.ndarray) -> np.ndarray:
         """Return an array, if its dtype is one that can be averaged."""
@@ -153,6 +164,7 @@ def pool_call(
     dilations: Shape | None = None,
     *,
     ceil: bool = False,
+    may_be_empty: bool = False,
     **facts: Any,
 ) -> PoolCall:
     """Return the call of a pool whose windows are given as integers.
@@ -162,7 +174,7 @@ def pool_call(
         shape: the input's shape, in ``layout``.
         sizes, strides, dilations: of the windows, one for each spatial axis.
         padding: the mode and the pads, as `geometry` has them.
-        ceil: whether a last window that does not fit counts, as in `geometry.forward_axis`.
+        ceil, may_be_empty: as in `geometry.forward_axis`.
         **facts: the other attributes of `PoolCall`.
     """
     mode, pads = padding
@@ -172,7 +184,7 @@ def pool_call(
     for letter, n in zip(layout, shape, strict=True):
         if letter in "DHW":
             name, k, s, d, pair = next(each)
-            axes.append(forward_axis(name, n, k, s, d, mode, pair, ceil=ceil))
+            axes.append(forward_axis(name, n, k, s, d, mode, pair, may_be_empty=may_be_empty, ceil=ceil))
         else:
             axes.append(whole(n))
     return PoolCall(function, reduce, tuple(axes), layout, **facts)

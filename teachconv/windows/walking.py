@@ -96,12 +96,13 @@ def exactly(walk: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarr
     >>> exactly(lambda x: x.sum(keepdims=True) / 3, np.float32([1e30, 1, -1e30])).tolist()
     [0.3333333432674408]
     """
+    special = None
     if is_integer(x.dtype):
-        exact, special = walk(x.astype(object)), None
+        exact = walk(x.astype(object))
     else:
         finite = np.isfinite(x)
-        fraction = np.frompyfunc(Fraction, 1, 1)
-        exact, special = walk(fraction(np.where(finite, x, 0).astype(np.float64)).astype(object)), None
+        numbers = np.where(finite, x, 0).astype(np.float64)
+        exact = walk(np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers), object))
         if not finite.all():
             with np.errstate(invalid="ignore"):
                 special = walk(np.where(finite, 0, x).astype(np.float64))
