@@ -20,8 +20,7 @@ from ..arguments import Pads, Pair, Shape, check_steps, integer, real, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from ..kinds import OPS
-from ..windows.calls import run as run_window
-from ..windows.calls import window_function
+from ..windows.calls import run_window, window_function
 from ..windows.pooling import PoolCall
 from ..windows.walking import whole
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, ints, pair, run
@@ -528,7 +527,7 @@ def _reduce_window(
         forward_axis("rows", *facts[:4], mode, facts[4], may_be_empty=True)
         for facts in zip(operand, sizes, steps, spread, pads, strict=True)
     )
-    pooled = [number for number, axis in enumerate(axes) if axis != whole(axis.in_size)]
+    pooled = [number for number, axis in enumerate(axes) if axis != whole(axis.in_size)] or [rank - 1]
     if len(pooled) > 3:
         raise ArgumentError(f"window_dimensions must be 1 but on 3 axes; got {brief(window_dimensions)}")
     letters, others = iter("DHW"[3 - len(pooled) :]), iter("NCGTUV")

@@ -19,8 +19,7 @@ from ..arguments import Pair, Shape, channels_last
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS, layout_of
-from ..windows.calls import run as run_window
-from ..windows.calls import window_function
+from ..windows.calls import run_window, window_function
 from ..windows.pooling import PoolCall, pool_call
 from .calls import ConvCall, Operand, dialect_function, full_size, ints, pair, run
 

@@ -21,8 +21,7 @@ from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
-from ..windows.calls import run as run_window
-from ..windows.calls import window_function
+from ..windows.calls import run_window, window_function
 from ..windows.pooling import PoolCall, pool_call, refuse_wide_pads
 from .calls import (
     ConvCall,
@@ -416,14 +415,11 @@ def _pool(reduce: str, name: str) -> Callable[..., PoolCall]:
         spread = ones if dilations is None else ints(dilations, "dilations", rank, scalar=False)
         sides = _sides(pads, auto_pad, rank)
         refuse_wide_pads(sides, sizes, "pads")
-        notes = []
-        if auto_pad.startswith("SAME"):
+        if auto_pad.startswith("SAME"):  # the pads of the window without its dilation
             plain = pool_call(name, reduce, X, layout, sizes, steps, (_FORWARD_MODES[auto_pad], sides))
             sides = plain.geometry.padding
-            if spread != ones:
-                notes.append(f"auto_pad {auto_pad}: the pads of the window without its dilation")
         places = tuple(prod(X[axis + 1 :]) for axis in range(len(X)))
-        if _flag(storage_order, "storage_order"):
+        if truth(storage_order, "storage_order"):
             places = (*places[:2], *(prod(X[2:axis]) for axis in range(2, len(X))))
         return pool_call(
             name,
@@ -434,20 +430,12 @@ def _pool(reduce: str, name: str) -> Callable[..., PoolCall]:
             steps,
             ("EXPLICIT", sides),
             spread,
-            ceil=_flag(ceil_mode, "ceil_mode"),
-            divisor="padded" if _flag(count_include_pad, "count_include_pad") else "inside",
+            ceil=truth(ceil_mode, "ceil_mode"),
+            divisor="padded" if truth(count_include_pad, "count_include_pad") else "inside",
             places=places if truth(indices, "indices") else (),
-            steps=tuple(notes),
         )
 
     return resolve
-
-
-def _flag(value: Any, name: str) -> bool:
-    """Return an attribute that is 0 or 1."""
-    if integer(value, name) not in (0, 1):
-        raise ArgumentError(f"{name} must be 0 or 1; got {brief(value)}")
-    return bool(value)
 
 
 _POOLED = "[batch, channels, *sizes]"

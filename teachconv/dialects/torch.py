@@ -22,8 +22,7 @@ from ..dtypes import float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import AXES, OPS
-from ..windows.calls import run as run_window
-from ..windows.calls import window_function
+from ..windows.calls import run_window, window_function
 from ..windows.pooling import PoolCall, pool_call
 from .calls import (
     ConvCall,
@@ -498,6 +497,7 @@ def _pool(reduce: str, rank: int) -> Callable[..., PoolCall]:
         for axis, k, d, p in zip(AXES[-rank:], sizes, spread, pads, strict=True):
             if p > (most := ((k - 1) * d + 1 if rank == 2 else k) // 2):
                 raise ArgumentError(f"padding {axis} must be at most {most}, half of the window; got {p}")
+        places = tuple(prod(input[i + 1 :]) * (letter in "DHW") for i, letter in enumerate(layout))
         divisor: str | int = "padded" if truth(count_include_pad, "count_include_pad") else "inside"
         if divisor_override is not None:
             divisor = integer(divisor_override, "divisor_override")
@@ -516,15 +516,10 @@ def _pool(reduce: str, rank: int) -> Callable[..., PoolCall]:
             ceil=truth(ceil_mode, "ceil_mode"),
             divisor=divisor,
             start=-inf,
-            places=_plane(input, rank) if truth(return_indices, "return_indices") else (),
+            places=places if truth(return_indices, "return_indices") else (),
         )
 
     return resolve
-
-
-def _plane(shape: Shape, rank: int) -> Shape:
-    """Return what a step along each axis adds to an index into the plane of one image and channel."""
-    return tuple(prod(shape[i + 1 :]) if i >= len(shape) - rank else 0 for i in range(len(shape)))
 
 
 def _pool_function(reduce: str, rank: int) -> Callable[[F], F]:

@@ -22,7 +22,7 @@ from ..backends import Algorithm
 from ..calls import Call
 from ..devices import call_on_host, lazy_call, to_host
 from ..dtypes import accumulator, float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, plain
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, plain
 from ..inspection.explaining import Explanation, explain
 from ..memory import check_bytes
 from ..progress import during, say
@@ -36,6 +36,10 @@ from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
 __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
+
+
+# tables of functions that are no ops, such as pools, and what compares their calls
+REPORTS: list[tuple[Iterable[Callable[..., Any]], Callable[..., DiffReport]]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +187,9 @@ def diff(
     """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv. With ``algorithm`` there are rows of that algorithm only, with
-            ``precision="strict"`` only those of algorithms that satisfy it.
+        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. With
+            ``algorithm`` there are rows of that algorithm only, with ``precision="strict"`` only those of
+            algorithms that satisfy it.
         *args: the op's positional arguments.
         backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
             for every backend that can run here. There is one row for each algorithm that fits the call. They
@@ -215,6 +220,9 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
+    for functions, report in REPORTS:
+        if is_one_of(op, functions):
+            return report(op, args, kwargs, against, tolerance)
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         args, kwargs = call_on_host(args, kwargs)

@@ -8,31 +8,22 @@ of the array.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
+from .. import nn_ops
 from ..arguments import as_array
-from ..devices import is_on_device, override_of
+from ..devices import is_on_device, override_of, to_host
 from ..errors import ArgumentTypeError
 
-__all__ = ["FUNCTIONS", "WindowFunction", "host_array", "run", "window_function"]
+__all__ = ["FUNCTIONS", "bound_call", "host_array", "run_window", "window_function"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class WindowFunction:
-    """A function: the name of its array, how many axes that may have and which, and its resolver."""
-
-    array: str
-    ranks: tuple[int, ...]
-    axes: str
-    resolver: Callable[..., Any]
-
-
-FUNCTIONS: dict[Callable[..., Any], WindowFunction] = {}
+# of each function the resolver, the name of its array, how many axes that may have and what they are called
+FUNCTIONS: dict[Callable[..., Any], tuple[Callable[..., Any], str, tuple[int, ...], str]] = {}
 
 
 def window_function(
@@ -48,19 +39,35 @@ def window_function(
     """
 
     def enter(function: F) -> F:
-        FUNCTIONS[function] = WindowFunction(array, ranks, axes, resolver)
+        FUNCTIONS[function] = resolver, array, ranks, axes
         return function
 
     return enter
 
 
-def run(function: Callable[..., Any], **arguments: Any) -> Any:
+def run_window(function: Callable[..., Any], **arguments: Any) -> Any:
     """Run a function of the table on its arguments."""
-    entry = FUNCTIONS[function]
-    if (override := override_of(arguments[entry.array])) is not None:
+    resolver, name, ranks, axes = FUNCTIONS[function]
+    if (override := override_of(arguments[name])) is not None:
         return override(function, arguments)
-    x = host_array(arguments[entry.array], entry.array, entry.ranks, entry.axes)
-    return entry.resolver(**arguments | {entry.array: x.shape})(x)
+    x = host_array(arguments[name], name, ranks, axes)
+    return resolver(**arguments | {name: x.shape})(x)
+
+
+def bound_call(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, shapes: bool = False
+) -> tuple[Any, Any]:
+    """Return the call that a function of the table comes to with these arguments, and its array.
+
+    With ``shapes`` a shape may stand for the array, and is returned in its place.
+    """
+    resolver, name, ranks, axes = FUNCTIONS[function]
+    bound = nn_ops.bind(function, args, kwargs)
+    bound.apply_defaults()
+    x = bound.arguments[name]
+    if not (shapes and isinstance(x, (list, tuple)) and all(isinstance(size, int) for size in x)):
+        x = host_array(to_host(x), name, ranks, axes)
+    return resolver(**bound.arguments | {name: tuple(getattr(x, "shape", x))}), x
 
 
 def host_array(value: Any, name: str, ranks: int | tuple[int, ...] | None, axes: str = "") -> np.ndarray:

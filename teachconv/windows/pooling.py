@@ -10,9 +10,12 @@ gets the gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
+from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -27,7 +30,6 @@ from ..arguments import (
     check_alike,
     check_data_format,
     check_elements,
-    listed,
     normalize_padding,
     normalize_shape,
     normalize_steps,
@@ -36,11 +38,12 @@ from ..dtypes import is_integer, lowest
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, ConvGeometry, forward_axis
 from ..kinds import AXES, layout_of
-from .calls import host_array, run, window_function
+from ..taps import gather_all
+from .calls import host_array, run_window, window_function
 from .walking import counts, each_tap, exactly, fold, whole
 
 __all__ = ["PoolCall", "avg_pool", "avg_pool_grad", "backward", "forward", "max_pool", "max_pool_grad"]
-__all__ += ["picked", "pool_call", "refuse_wide_pads", "winners"]
+__all__ += ["PoolExplanation", "explain_pool", "pool_call", "refuse_wide_pads", "winners"]
 
 
 @dataclass(frozen=True)
@@ -94,25 +97,20 @@ class PoolCall:
         """What the sum of each window is divided by, in a shape that broadcasts to the result."""
         if isinstance(self.divisor, int):
             return np.array(self.divisor)
-        pooled = (axis if letter in "DHW" else whole(1) for axis, letter in self._lettered)
-        return np.maximum(1, counts(tuple(pooled), self.divisor == "padded"))
-
-    @property
-    def _lettered(self) -> Iterator[tuple[AxisGeometry, str]]:
-        return zip(self.axes, self.layout, strict=True)
+        pairs = zip(self.axes, self.layout, strict=True)
+        pooled = [axis if letter in "DHW" else whole(1) for axis, letter in pairs]
+        return np.maximum(1, counts(pooled, self.divisor == "padded"))
 
     def __call__(self, x: np.ndarray) -> Any:
         """Return the result for an array in ``layout``, exact and rounded once, and indices if asked for."""
         if self.reduce != "max":
             return exactly(partial(forward, self), self.checked(x))
-        return (forward(self, x), self._indices(x)) if self.places else forward(self, x)
-
-    def _indices(self, x: np.ndarray) -> np.ndarray:
-        """Return the index of the winner of each window, -1 for a window without cells."""
-        along = np.ix_(*map(np.arange, x.shape))
-        places = sum(index * step for index, step in zip(along, self.places, strict=True))
-        taps = winners(self, x)
-        return np.where(taps < 0, -1, picked(self, np.broadcast_to(places, x.shape), taps))
+        if not self.places:
+            return forward(self, x)
+        cells = winners(self, x)
+        indices = np.unravel_index(np.maximum(cells, 0), x.shape)
+        places = sum(index * step for index, step in zip(indices, self.places, strict=True))
+        return forward(self, x), np.where(cells < 0, -1, places)
 
     def checked(self, x: np.ndarray) -> np.ndarray:
         """Return an array, if its dtype is one that can be averaged."""
@@ -125,26 +123,20 @@ class PoolCall:
 
     def __str__(self) -> str:
         head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
-        derived: dict[tuple[str, ...], list[str]] = {}
-        for axis, name in zip(self.spatial, AXES[-len(self.spatial) :], strict=True):
-            derived.setdefault(axis.formulas, []).append(name)
         lines = [f"  {step}" for step in (*self.steps, self.rule)]
-        for formulas, names in derived.items():
-            lines += [f"{listed(names, 'and')}:", *(f"  {formula}" for formula in formulas)]
+        for title, formulas in self.geometry._derivations().items():
+            lines += [f"{title}:", *(f"  {formula}" for formula in formulas)]
         return tables.Table((), [], head, lines).text()
 
     @property
     def rule(self) -> str:
         """What is made of the cells of a window, and what padding does there, as a sentence."""
-        if self.reduce == "max":
-            if self.start is None:
-                return (
-                    "maximum: padding never wins; NaN is skipped, and the lowest finite number is the least"
-                )
-            return f"maximum, beginning with {self.start:g}: padding never wins, and one NaN makes it NaN"
-        if self.reduce == "sum":
-            return "sum: padding adds nothing"
-        return f"mean: the sum / {_DIVISORS.get(self.divisor, self.divisor)}"
+        least = "the lowest finite number, and NaN is skipped" if self.start is None else self.start
+        return {
+            "max": f"maximum: padding never wins; it begins with {least}",
+            "sum": "sum: padding adds nothing",
+            "average": f"mean: the sum / {_DIVISORS.get(self.divisor, self.divisor)}",
+        }[self.reduce]
 
 
 _DIVISORS: dict[str | int, str] = {
@@ -165,7 +157,7 @@ def pool_call(
     *,
     ceil: bool = False,
     may_be_empty: bool = False,
-    **facts: Any,
+    **more: Any,
 ) -> PoolCall:
     """Return the call of a pool whose windows are given as integers.
 
@@ -175,19 +167,20 @@ def pool_call(
         sizes, strides, dilations: of the windows, one for each spatial axis.
         padding: the mode and the pads, as `geometry` has them.
         ceil, may_be_empty: as in `geometry.forward_axis`.
-        **facts: the other attributes of `PoolCall`.
+        **more: the other attributes of `PoolCall`.
     """
     mode, pads = padding
     rank = len(sizes)
-    each = zip(AXES[-rank:], sizes, strides, dilations or (1,) * rank, pads, strict=True)
-    axes = []
-    for letter, n in zip(layout, shape, strict=True):
-        if letter in "DHW":
-            name, k, s, d, pair = next(each)
-            axes.append(forward_axis(name, n, k, s, d, mode, pair, may_be_empty=may_be_empty, ceil=ceil))
-        else:
-            axes.append(whole(n))
-    return PoolCall(function, reduce, tuple(axes), layout, **facts)
+    options: Any = {"may_be_empty": may_be_empty, "ceil": ceil}
+    given = [n for n, letter in zip(shape, layout, strict=True) if letter in "DHW"]
+    facts = zip(
+        AXES[-rank:], given, sizes, strides, dilations or (1,) * rank, (mode,) * rank, pads, strict=True
+    )
+    pooled = (forward_axis(*each, **options) for each in facts)
+    axes = tuple(
+        next(pooled) if letter in "DHW" else whole(n) for n, letter in zip(shape, layout, strict=True)
+    )
+    return PoolCall(function, reduce, axes, layout, **more)
 
 
 def refuse_wide_pads(pads: Pads, sizes: Shape, name: str = "padding") -> None:
@@ -217,45 +210,42 @@ def forward(call: PoolCall, x: np.ndarray) -> np.ndarray:
     return sums / call.divisors.astype(x.dtype) if call.reduce == "average" else sums
 
 
-def backward(call: PoolCall, grad: np.ndarray, taps: np.ndarray | None = None) -> np.ndarray:
+def backward(call: PoolCall, grad: np.ndarray, cells: np.ndarray | None = None) -> np.ndarray:
     """Return the gradient with respect to the input, computed in the numbers of ``grad``.
 
     Args:
         call: the call.
         grad: the gradient with respect to its result.
-        taps: of a maximum, what `winners` returns.
+        cells: of a maximum, what `winners` returns.
     """
     result = np.zeros(call.input_shape, grad.dtype)
-    share = grad / call.divisors.astype(grad.dtype) if call.reduce == "average" else grad
-    for number, (outputs, inputs) in enumerate(each_tap(call.axes)):
-        result[inputs] += (
-            share[outputs] if taps is None else np.where(taps[outputs] == number, share[outputs], 0)
-        )
+    if cells is not None:
+        np.add.at(result.reshape(-1), cells[cells >= 0], grad[cells >= 0])
+        return result
+    share = grad / call.divisors.astype(grad.dtype)
+    for _, outputs, inputs in each_tap(call.axes):
+        result[inputs] += share[outputs]
     return result
 
 
 def winners(call: PoolCall, x: np.ndarray) -> np.ndarray:
-    """Return which tap holds the largest cell of each window, as its number in `each_tap`; -1 for none.
+    """Return which cell is the largest of each window, as its index in ``x.ravel()``; -1 for none.
 
     The first cell wins until another is larger, or NaN where that is not skipped.
     """
-    best = np.zeros(call.output_shape, x.dtype)
-    taps = np.full(call.output_shape, -1, np.int32)
-    for number, (outputs, inputs) in enumerate(each_tap(call.axes)):
+    best, taps = np.zeros(call.output_shape, x.dtype), np.full(call.output_shape, -1, np.int32)
+    steps = [prod(x.shape[axis + 1 :]) for axis in range(x.ndim)]  # in x.ravel(), along each axis
+    offsets = [0]
+    for tap, outputs, inputs in each_tap(call.axes):
         better = (taps[outputs] < 0) | (x[inputs] > best[outputs])
         if call.start is not None:
             better |= np.isnan(x[inputs])
         np.copyto(best[outputs], x[inputs], where=better)
-        np.maximum(taps[outputs], better * np.int32(number), out=taps[outputs])  # numbers ascend
-    return taps
-
-
-def picked(call: PoolCall, values: np.ndarray, taps: np.ndarray) -> np.ndarray:
-    """Return, for each window, the value of another array of the input's shape at its winner; 0 for none."""
-    result = np.zeros(call.output_shape, values.dtype)
-    for number, (outputs, inputs) in enumerate(each_tap(call.axes)):
-        np.copyto(result[outputs], values[inputs], where=taps[outputs] == number)
-    return result
+        np.maximum(taps[outputs], better * np.int32(len(offsets)), out=taps[outputs])  # numbers ascend
+        offsets.append(sum(map(mul, map(mul, tap, (axis.dilation for axis in call.axes)), steps)))
+    firsts: Any = (axis.in_index(np.arange(axis.out_size), 0) for axis in call.axes)  # type: ignore[arg-type]
+    first = sum(np.ix_(*(first * step for first, step in zip(firsts, steps, strict=True))))
+    return np.where(taps < 0, -1, first + np.take(offsets, taps))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -319,7 +309,7 @@ def max_pool(
     >>> tc.max_pool(x, 2, 2, "SAME").ravel().tolist()             # no zero comes from the padding
     [-1, -3]
     """
-    return run(max_pool, **locals())
+    return run_window(max_pool, **locals())
 
 
 @window_function(_AVG, "input", (3, 4, 5), _AXES)
@@ -352,7 +342,7 @@ def avg_pool(
     >>> tc.avg_pool(x, 2, 2, "SAME").ravel().tolist()             # 6 / 1, where PyTorch divides by 2
     [1.5, 6.0]
     """
-    return run(avg_pool, **locals())
+    return run_window(avg_pool, **locals())
 
 
 def max_pool_grad(
@@ -432,3 +422,53 @@ def _checked_grad(grad: Any, call: PoolCall) -> np.ndarray:
             f"grad must have shape {list(call.output_shape)}, that of the pool's result; got {list(dy.shape)}"
         )
     return dy
+
+
+# ---------------------------------------------------------------------------------------------
+# One cell explained
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolExplanation(tables.Report):
+    """The explanation of one cell of a pool.
+
+    Attributes:
+        call: the resolved call.
+        cell: the explained cell of the result.
+        value: its value.
+        taps: (index in the input, value) of the cells of its window; the value of padding is None.
+        divisor: what the sum is divided by; None for a maximum or a sum.
+    """
+
+    call: PoolCall
+    cell: Shape
+    value: Any
+    taps: tuple[tuple[Shape, Any], ...]
+    divisor: int | None
+
+    def _headline(self) -> str:
+        inside = sum(value is not None for _, value in self.taps)
+        by = f"; divided by {self.divisor}" if self.divisor else ""
+        return (
+            f"{self.call.function}: output[{tables.index(self.cell)}] = {self.value}, the {self.call.reduce} "
+            f"of {tables.count(inside, 'cell')}; {len(self.taps) - inside} of {len(self.taps)} in the padding"
+            f"{by}"
+        )
+
+    def _table(self) -> tables.Table:
+        rows = [(tables.index(i), "padding" if value is None else str(value)) for i, value in self.taps]
+        return tables.Table(tables.right("input", "value"), rows, self._headline(), [self.call.rule])
+
+
+def explain_pool(call: PoolCall, x: np.ndarray, cell: Shape) -> Any:
+    """Return the `PoolExplanation` of a cell of the result of a pool."""
+    taps = []
+    for found in product(*map(gather_all, call.axes, cell)):
+        place = tuple(tap.in_index for tap in found)
+        taps.append((place, None if any(tap.in_padding for tap in found) else x[place].item()))
+    value = replace(call, places=())(x)[cell].item()
+    divisor = (
+        int(np.broadcast_to(call.divisors, call.output_shape)[cell]) if call.reduce == "average" else None
+    )
+    return PoolExplanation(call, cell, value, tuple(taps), divisor)

@@ -23,6 +23,7 @@ __all__ = ["counts", "each_tap", "exactly", "fold", "whole"]
 
 Axes = Sequence[AxisGeometry]
 Part = tuple[slice, ...]
+Taps = tuple[int, ...]
 
 
 def whole(size: int) -> AxisGeometry:
@@ -30,18 +31,18 @@ def whole(size: int) -> AxisGeometry:
     return AxisGeometry(size, 1, size, 1, 1, 0, 0)
 
 
-def each_tap(axes: Axes) -> Iterator[tuple[Part, Part]]:
-    """Yield, for each tap of the window in row-major order, the outputs and the inputs that it connects.
+def each_tap(axes: Axes) -> Iterator[tuple[Taps, Part, Part]]:
+    """Yield each tap of the window in row-major order, and the outputs and the inputs that it connects.
 
     Taps that lie in the padding of every window are left out.
 
     >>> from teachconv.geometry import conv2d_geometry
-    >>> [pair for pair in each_tap([conv2d_geometry((1, 5, 5, 1), (2, 2, 1, 1), 2, "SAME").rows])]
+    >>> [found[1:] for found in each_tap([conv2d_geometry((1, 5, 5, 1), (2, 2, 1, 1), 2, "SAME").rows])]
     [((slice(0, 3, None),), (slice(0, 5, 2),)), ((slice(0, 2, None),), (slice(1, 4, 2),))]
     """
     for tap in product(*map(_taps, axes)):
         outputs, inputs = zip(*map(overlap, axes, tap), strict=True)
-        yield outputs, inputs
+        yield tap, outputs, inputs
 
 
 def _taps(axis: AxisGeometry) -> range:
@@ -66,7 +67,7 @@ def fold(combine: np.ufunc, x: np.ndarray, axes: Axes, start: Any) -> np.ndarray
     [3, 5]
     """
     y = np.full([axis.out_size for axis in axes], start, x.dtype)
-    for outputs, inputs in each_tap(axes):
+    for _, outputs, inputs in each_tap(axes):
         combine(y[outputs], x[inputs], out=y[outputs])
     return y
 
@@ -80,9 +81,9 @@ def counts(axes: Axes, padded: bool = False) -> np.ndarray:
     for axis in axes:
         low, high = (-axis.pad_before, axis.in_size + axis.pad_after) if padded else (0, axis.in_size)
         start = axis.in_index(np.arange(axis.out_size), 0)  # type: ignore[arg-type]
-        first = np.maximum(0, -((start - low) // axis.dilation))
         stop = np.minimum(axis.filter_size, (high - 1 - start) // axis.dilation + 1)
-        total = np.multiply.outer(total, np.maximum(0, stop - first))
+        inside = np.maximum(0, stop - np.maximum(0, -((start - low) // axis.dilation)))
+        total = np.multiply.outer(total, inside)
     return total
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...arguments import normalize_padding, normalize_steps
 from ...backends import to_accumulator
 from ...dtypes import is_integer
-from ...windows.pooling import PoolCall, backward, forward, picked, pool_call, winners
+from ...windows.pooling import PoolCall, backward, forward, pool_call, winners
 from ..core_ops.common_shape_fns import padding_argument
 from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernelContext, register_kernel
@@ -47,6 +47,18 @@ class MaxPoolingOp(_Pool):
         return forward(self.pool(inputs[0].shape), inputs[0])
 
 
+@register_kernel("AvgPool")
+class AvgPoolingOp(_Pool):
+    """Computes the mean of each window over the cells that are not padding."""
+
+    reduce = "average"
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return the sums in the accumulator's type, divided by the number of cells of each window."""
+        means = forward(self.pool(inputs[0].shape), to_accumulator(inputs[0]))
+        return means.astype(inputs[0].dtype, copy=False)
+
+
 @register_kernel("MaxPoolGrad")
 class MaxPoolingGradOp(_Pool):
     """Adds the gradient of each window to the first of its largest cells."""
@@ -68,20 +80,7 @@ class MaxPoolingGradGradOp(_Pool):
         """Return the gradient of MaxPoolGrad with respect to its input grad."""
         self.infer(*inputs)
         x, _, gradient = inputs
-        pool = self.pool(x.shape)
-        return picked(pool, gradient, winners(pool, x))
-
-
-@register_kernel("AvgPool")
-class AvgPoolingOp(_Pool):
-    """Computes the mean of each window over the cells that are not padding."""
-
-    reduce = "average"
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the sums in the accumulator's type, divided by the number of cells of each window."""
-        means = forward(self.pool(inputs[0].shape), to_accumulator(inputs[0]))
-        return means.astype(inputs[0].dtype, copy=False)
+        return gradient.take(winners(self.pool(x.shape), x))
 
 
 @register_kernel("AvgPoolGrad")
