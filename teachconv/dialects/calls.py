@@ -394,13 +394,21 @@ def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, s
 
 
 def ints(
-    value: Any, name: str, rank: int, *, least: int | None = 1, scalar: bool = True, single: bool = False
+    value: Any,
+    name: str,
+    rank: int,
+    *,
+    least: int | None = 1,
+    scalar: bool = True,
+    single: bool = False,
+    axes: str = "",
 ) -> Shape:
     """Return one int for each spatial axis of an argument that a dialect gives as an int or a sequence.
 
-    ``scalar`` allows one int for all, ``single`` a sequence of one; ``least`` is the smallest legal.
+    ``scalar`` allows one int for all, ``single`` a sequence of one; ``least`` is the smallest legal, ``axes``
+    what messages call the axes.
     """
-    each = f"{rank} ints, {str(AXES[-rank:]).replace(chr(39), '')}"
+    each = f"{rank} ints, {axes or str(AXES[-rank:]).replace(chr(39), '')}"
     legal = ("an int or " if scalar else "") + (f"1 or {each}" if single and rank > 1 else each)
     if isinstance(value, (str, bytes, dict, set)) or (value is None):
         raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")

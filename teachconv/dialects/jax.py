@@ -504,7 +504,9 @@ def _reduce_window(
     rank = len(operand)
 
     def each(value: Any, name: str) -> Shape:
-        return (1,) * rank if value is None else ints(value, name, rank, scalar=False)
+        return ints(
+            (1,) * rank if value is None else value, name, rank, scalar=False, axes="as operand has axes"
+        )
 
     reduce = _REDUCTIONS.get(getattr(computation, "__name__", brief(computation).strip("'")))
     if reduce is None:
@@ -521,7 +523,7 @@ def _reduce_window(
         mode, _ = _mode(padding, (1, 1))
     else:
         pads = _pairs(padding, rank)
-    sizes = ints(window_dimensions, "window_dimensions", rank, scalar=False)
+    sizes = ints(window_dimensions, "window_dimensions", rank, scalar=False, axes="as operand has axes")
     steps, spread = each(window_strides, "window_strides"), each(window_dilation, "window_dilation")
     axes = tuple(
         forward_axis("rows", *facts[:4], mode, facts[4], may_be_empty=True)

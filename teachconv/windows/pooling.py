@@ -156,7 +156,6 @@ def pool_call(
     dilations: Shape | None = None,
     *,
     ceil: bool = False,
-    may_be_empty: bool = False,
     **more: Any,
 ) -> PoolCall:
     """Return the call of a pool whose windows are given as integers.
@@ -166,17 +165,16 @@ def pool_call(
         shape: the input's shape, in ``layout``.
         sizes, strides, dilations: of the windows, one for each spatial axis.
         padding: the mode and the pads, as `geometry` has them.
-        ceil, may_be_empty: as in `geometry.forward_axis`.
+        ceil: as in `geometry.forward_axis`.
         **more: the other attributes of `PoolCall`.
     """
     mode, pads = padding
     rank = len(sizes)
-    options: Any = {"may_be_empty": may_be_empty, "ceil": ceil}
     given = [n for n, letter in zip(shape, layout, strict=True) if letter in "DHW"]
     facts = zip(
         AXES[-rank:], given, sizes, strides, dilations or (1,) * rank, (mode,) * rank, pads, strict=True
     )
-    pooled = (forward_axis(*each, **options) for each in facts)
+    pooled = (forward_axis(*each, ceil=ceil) for each in facts)
     axes = tuple(
         next(pooled) if letter in "DHW" else whole(n) for n, letter in zip(shape, layout, strict=True)
     )
@@ -259,9 +257,10 @@ def _resolved(reduce: str, function: str) -> Callable[..., PoolCall]:
     def resolve(input: Shape, ksize: Any, strides: Any, padding: Any, data_format: Any, **_: Any) -> PoolCall:
         rank = len(input) - 2
         layout = layout_of("input", rank) if data_format is None else check_data_format(data_format, rank)
-        if ksize is None:
-            raise ArgumentTypeError("ksize must be an int or one for each axis; got None")
-        sizes, steps = (normalize_steps(*given, layout) for given in ((ksize, "ksize"), (strides, "strides")))
+        for name, value in (("ksize", ksize), ("strides", strides)):
+            if value is None:
+                raise ArgumentTypeError(f"{name} must be an int, or one for each axis; got None")
+        sizes, steps = normalize_steps(ksize, "ksize", layout), normalize_steps(strides, "strides", layout)
         mode, pads = normalize_padding(padding, layout)
         refuse_wide_pads(pads, sizes)
         return pool_call(function, reduce, input, layout, sizes, steps, (mode, pads))
@@ -419,7 +418,8 @@ def _checked_grad(grad: Any, call: PoolCall) -> np.ndarray:
     dy = host_array(grad, "grad", None)
     if dy.shape != call.output_shape:
         raise ArgumentError(
-            f"grad must have shape {list(call.output_shape)}, that of the pool's result; got {list(dy.shape)}"
+            f"grad must have shape {list(call.output_shape)}, by orig_input_shape, ksize, strides, padding "
+            f"and data_format; got {list(dy.shape)}"
         )
     return dy
 
