@@ -22,7 +22,7 @@ from ..calls import Call
 from ..devices import array_module, contiguous, override_of
 from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, refuse_unknown
 from ..geometry import AxisGeometry, Conv2DGeometry
-from ..kinds import AXES, Kind, Op
+from ..kinds import Kind, Op
 
 __all__ = [
     "FUNCTIONS",
@@ -389,7 +389,7 @@ def caller_layout(conv: ConvCall) -> str:
 
 def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, single: bool = False) -> Pair:
     """Return two ints, (rows, cols), as `ints`."""
-    rows, cols = ints(value, name, 2, least=least, scalar=scalar, single=single)
+    rows, cols = ints(value, name, 2, least=least, scalar=scalar, single=single, axes="(rows, cols)")
     return rows, cols
 
 
@@ -401,14 +401,14 @@ def ints(
     least: int | None = 1,
     scalar: bool = True,
     single: bool = False,
-    axes: str = "",
+    axes: str = "one for each axis",
 ) -> Shape:
     """Return one int for each spatial axis of an argument that a dialect gives as an int or a sequence.
 
     ``scalar`` allows one int for all, ``single`` a sequence of one; ``least`` is the smallest legal, ``axes``
     what messages call the axes.
     """
-    each = f"{rank} ints, {axes or str(AXES[-rank:]).replace(chr(39), '')}"
+    each = f"{rank} ints, {axes}"
     legal = ("an int or " if scalar else "") + (f"1 or {each}" if single and rank > 1 else each)
     if isinstance(value, (str, bytes, dict, set)) or (value is None):
         raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
@@ -416,11 +416,11 @@ def ints(
         if not scalar:
             integer(value, name)
             raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
-        numbers = [integer(value, name)] * rank
+        numbers = [integer(value, name) for _ in range(rank)]
     else:
         numbers = [integer(item, name) for item in islice(value, rank + 1)]
         if single and len(numbers) == 1:
-            numbers *= rank
+            numbers = [numbers[0] for _ in range(rank)]
     if len(numbers) != rank:
         raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
     if least is not None and min(numbers) < least:

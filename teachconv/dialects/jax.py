@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Literal, NamedTuple, Never, TypeAlias
 
 import numpy as np
@@ -116,14 +116,16 @@ def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
 
 def _pairs(padding: Any, rank: int = 2) -> Pads:
     """Return JAX's ((low, high), (low, high)) as ints, in JAX's order; negative numbers crop."""
-    legal = f"a string or {tables.count(rank, 'pair')} of ints, ({', '.join(['(low, high)'] * rank)})"
+    legal = (
+        f"a string or {tables.count(rank, 'pair')} of ints, ({', '.join('(low, high)' for _ in range(rank))})"
+    )
     if not hasattr(padding, "__iter__"):
         raise ArgumentTypeError(f"padding must be {legal}; got {brief(padding)}")
     sides = [list(islice(side, 3)) if hasattr(side, "__iter__") else [] for side in islice(padding, rank + 1)]
-    if [len(side) for side in sides] != [2] * rank:
+    if len(sides) != rank or any(len(side) != 2 for side in sides):
         raise ArgumentError(f"padding must be {legal}; got {brief(padding)}")
     pairs = tuple((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
-    check_steps(chain(*pairs), "padding", padding)
+    check_steps([size for pair in pairs for size in pair], "padding", padding)
     return pairs
 
 

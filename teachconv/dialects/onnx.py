@@ -85,7 +85,7 @@ _SIDES = {1: "[left, right]", 2: "[top, left, bottom, right]", 3: "[front, top, 
 def _sides(pads: Any, auto_pad: str, rank: int) -> Pads:
     """Return ONNX's pads, all begins and then all ends, as a pair for each axis."""
     if pads is None:
-        return ((0, 0),) * rank
+        return tuple((0, 0) for _ in range(rank))
     legal = f"{2 * rank} ints, {_SIDES[rank]}"
     if isinstance(pads, str) or not hasattr(pads, "__iter__"):
         raise ArgumentTypeError(f"pads must be {legal}; got {brief(pads)}")
@@ -100,7 +100,7 @@ def _sides(pads: Any, auto_pad: str, rank: int) -> Pads:
             f"pads and auto_pad {auto_pad} both set the padding; give only one of them; got pads "
             f"{brief(pads)}"
         )
-    return tuple(zip(numbers[:rank], numbers[rank:], strict=True))
+    return tuple((numbers[axis], numbers[rank + axis]) for axis in range(rank))
 
 
 def _conv(
@@ -461,7 +461,7 @@ def max_pool(
         kernel_shape: the size of the window, an int for each axis.
         auto_pad: as in `conv`; SAME takes the pads of the window without its dilation, as onnxruntime does.
         ceil_mode: 1 if a last window that does not fit counts too, unless it would begin in the padding at
-            the end; onnxruntime 1.31.1 does so for every opset from 10 to 22.
+            the end; onnxruntime 1.32.0 does so for every opset from 10 to 22.
         dilations: the distance between the cells of a window.
         pads: all begins, then all ends; each smaller than the window.
         storage_order: 1 if indices count columns by columns.

@@ -1,6 +1,6 @@
 """Record what the real frameworks answer for seeded random calls of pools: windows.npz.
 
-    pip install tensorflow-cpu==2.21.0 torch==2.13 jax==0.10.2 onnx==1.23.2 onnxruntime==1.31.1 keras==3.15.1
+    pip install tensorflow-cpu==2.21.0 torch==2.13 jax==0.10.2 onnx==1.23.2 onnxruntime==1.32.0 keras==3.15.1
     python record_windows.py       # writes windows.npz; some minutes
 
 The calls are those of tests/peers/window_sweeps.py, until each function has answered 300. `meta` is a JSON text: the
