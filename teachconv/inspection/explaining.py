@@ -252,6 +252,7 @@ def explain(
       0,0,1,0     0,2,0,0            2           100      200          210
     """
     if is_one_of(op, FUNCTIONS):
+        nn_ops.refuse({"at_input": at_input}, op.__name__, at_input="give at=, a cell of the result")
         pool, x = bound_call(op, args, kwargs)
         inside = _inside(at, "at", pool.output_shape, f"({', '.join(pool.layout)})")
         return explain_pool(pool, x, inside)

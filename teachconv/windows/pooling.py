@@ -34,10 +34,12 @@ from ..arguments import (
     normalize_shape,
     normalize_steps,
 )
+from ..devices import override_of
 from ..dtypes import is_integer, lowest
 from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import AxisGeometry, ConvGeometry, forward_axis
 from ..kinds import AXES, layout_of
+from ..memory import check_memory
 from ..taps import gather_all
 from .calls import host_array, run_window, window_function
 from .walking import counts, each_tap, exactly, fold, whole
@@ -216,6 +218,7 @@ def backward(call: PoolCall, grad: np.ndarray, cells: np.ndarray | None = None) 
         grad: the gradient with respect to its result.
         cells: of a maximum, what `winners` returns.
     """
+    check_memory(call.input_shape, grad.dtype, "a pool's gradient")
     result = np.zeros(call.input_shape, grad.dtype)
     if cells is not None:
         np.add.at(result.reshape(-1), cells[cells >= 0], grad[cells >= 0])
@@ -373,6 +376,8 @@ def max_pool_grad(
     >>> tc.max_pool_grad(x, dy, 2, 1, "VALID").ravel().tolist()
     [10.0, 20.0, 0.0]
     """
+    if (override := override_of(orig_input, grad)) is not None:
+        return override(max_pool_grad, locals())
     x = host_array(orig_input, "orig_input", (3, 4, 5), _AXES)
     call = _MAX(x.shape, ksize, strides, padding, data_format)
     dy = _checked_grad(grad, call)
@@ -407,6 +412,8 @@ def avg_pool_grad(
     >>> tc.avg_pool_grad((1, 3, 1), np.float32([[[4], [4]]]), 2, 2, "SAME").ravel().tolist()
     [2.0, 2.0, 4.0]
     """
+    if (override := override_of(grad)) is not None:
+        return override(avg_pool_grad, locals())
     shape = normalize_shape(orig_input_shape, "orig_input_shape", rank=None)
     check_elements(shape, "orig_input_shape")
     call = _AVG(shape, ksize, strides, padding, data_format)

@@ -17,6 +17,7 @@ import numpy as np
 from ..backends.reference import round_sum
 from ..dtypes import is_integer
 from ..geometry import AxisGeometry
+from ..memory import check_memory
 from ..taps import overlap
 
 __all__ = ["counts", "each_tap", "exactly", "fold", "whole"]
@@ -66,7 +67,9 @@ def fold(combine: np.ufunc, x: np.ndarray, axes: Axes, start: Any) -> np.ndarray
     >>> fold(np.add, np.array([1, 2, 3]), [conv2d_geometry((1, 3, 3, 1), (2, 2, 1, 1)).rows], 0).tolist()
     [3, 5]
     """
-    y = np.full([axis.out_size for axis in axes], start, x.dtype)
+    shape = tuple(axis.out_size for axis in axes)
+    check_memory(shape, x.dtype, "a pool's result")
+    y = np.full(shape, start, x.dtype)
     for _, outputs, inputs in each_tap(axes):
         combine(y[outputs], x[inputs], out=y[outputs])
     return y

@@ -92,6 +92,20 @@ def test_explain():
         tc.explain(torch.max_pool2d, x, 2, at=(0, 1, 0))
 
 
+def test_what_a_pool_has_not_is_refused_and_not_ignored():
+    x = image(1, 1, 6, 6)
+    with pytest.raises(tc.ArgumentTypeError, match="max_pool2d takes no backends"):
+        tc.diff(torch.max_pool2d, x, 2, against=x, backends=["numpy"])
+    with pytest.raises(tc.ArgumentTypeError, match="max_pool2d takes no at_input"):
+        tc.explain(torch.max_pool2d, x, 2, at_input=(0, 0, 0, 0))
+    with pytest.raises(MemoryError, match="a pool's result"):
+        onnx.average_pool(x, [2**31 - 1] * 2, pads=[2**31 - 2] * 4)
+    assert (
+        tc.avg_pool(x, 2**31 - 1, 2**31 - 1, "SAME", "NCHW").item()
+        == tc.avg_pool(x, 6, 1, "VALID", "NCHW").item()
+    )
+
+
 def test_resolve():
     call = tc.resolve(torch.max_pool2d, (1, 2, 7, 7), 3, 2, 1, ceil_mode=True)
     assert (call.output_shape, call.input_shape) == ((1, 2, 4, 4), (1, 2, 7, 7))
