@@ -43,6 +43,10 @@ __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 
+# tables of functions that are no ops, such as pools, and what compares their calls
+REPORTS: list[tuple[Iterable[Callable[..., Any]], Callable[..., DiffReport]]] = []
+
+
 @dataclass(frozen=True, eq=False)
 class DiffRow:
     """The comparison of one result with the reference.
@@ -207,8 +211,9 @@ def diff(
     """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv. With ``algorithm`` there are rows of that algorithm only, with
-            ``precision="strict"`` only those of algorithms that satisfy it.
+        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. With
+            ``algorithm`` there are rows of that algorithm only, with ``precision="strict"`` only those of
+            algorithms that satisfy it.
         *args: the op's positional arguments.
         backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
             for every backend that can run here. There is one row for each algorithm that fits the call. They
@@ -248,6 +253,10 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
+    for functions, report in REPORTS:
+        if is_one_of(op, functions):
+            nn_ops.refuse({"backends": backends}, op.__name__, backends="it has none, give against=")
+            return report(op, args, kwargs, against, tolerance)
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         args, kwargs = call_on_host(args, kwargs)
