@@ -73,6 +73,7 @@ _CALLBACKS = {
     "ReduceLROnPlateau": "LearningRateScheduler",
     "TerminateOnNaN": "fit itself stops where the loss is not finite",
     **dict.fromkeys(("TensorBoard", "CSVLogger", "RemoteMonitor"), "History, which fit returns"),
+    "EarlyStopping": "a Callback whose on_epoch_end sets self.model.stop_training",
     "LambdaCallback": "Callback, whose methods you override",
 }
 _UTILS = {

@@ -32,9 +32,8 @@ from ..graph import (
     cast,
 )
 from ..graph.ops.nn_impl import clip_by_value
-from . import array_ops, config, debugging, dtypes, errors, framework, math, math_ops, nn, random
+from . import array_ops, config, dtypes, errors, framework, math, math_ops, nn, random
 from .array_ops import *
-from .debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank
 from .dtypes import *
 from .framework import *
 from .math_ops import *
@@ -47,7 +46,6 @@ VERSION = "2.21.0"  # TensorFlow's, with Keras 3
 newaxis = None
 
 __all__ = [
-    "Assert",
     "EagerTensor",
     "GradientTape",
     "Graph",
@@ -57,15 +55,10 @@ __all__ = [
     "TensorShape",
     "TensorSpec",
     "VERSION",
-    "assert_equal",
-    "assert_greater",
-    "assert_less",
-    "assert_rank",
     "cast",
     "clip_by_value",
     "compat",
     "config",
-    "debugging",
     "dtypes",
     "errors",
     "keras",

@@ -26,6 +26,9 @@ _INSTEAD = {
     **dict.fromkeys(("split", "reverse", "roll"), "slices, such as x[:, ::-1]"),
     **dict.fromkeys(("eye", "linspace"), "tf.constant of NumPy's array"),
     **dict.fromkeys(("norm", "l2_normalize"), "tf.sqrt(tf.reduce_sum(tf.square(x)))"),
+    **dict.fromkeys(
+        ("print", "debugging", "Assert"), "Python's own, where tensors have values: outside of a tf.function"
+    ),
     "batch_normalization": "tf.keras.layers.BatchNormalization",
     "image": "tf.keras.layers.UpSampling2D, and slices",
     "separable_conv2d": "depthwise_conv2d and conv2d",

@@ -480,7 +480,6 @@ def test_optimizers_run_eagerly_and_in_functions():
         for _ in range(3):
             run()
         assert int(count.numpy()) == 3
-        assert optimizer.get_slot_names() == ["momentum"]
         return v.numpy().tolist(), optimizer.get_slot(v, "momentum").numpy().tolist()
 
     eager = steps(lambda function: function)

@@ -135,10 +135,6 @@ class Session:
         """Return a context manager that makes this the default session; it does not close the session."""
         return set_default_session(self)
 
-    def list_devices(self) -> list[Any]:
-        """Return the devices of this machine, each a ``DeviceSpec`` with a ``name`` and a ``device_type``."""
-        return list(self.config.devices(with_gpus=True))
-
     def close(self) -> None:
         """Release all values; the session can no longer run."""
         self._closed = True

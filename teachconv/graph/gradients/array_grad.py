@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 for _name in (
     *("StopGradient", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
-    *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub", "Assert", "PrintV2"),
+    *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub"),
 ):
     NotDifferentiable(_name)
 

@@ -28,7 +28,6 @@ __all__ = [
     "apply_gradient_descent",
     "apply_momentum",
     "arg_max",
-    "_assert",
     "assign",
     "assign_add",
     "assign_sub",
@@ -90,7 +89,6 @@ __all__ = [
     "partitioned_call",
     "placeholder",
     "pow",
-    "print_v2",
     "prod",
     "random_standard_normal",
     "random_uniform",
@@ -275,28 +273,6 @@ def arg_max(
         output_type: {int32, int64} = 'int64'.
     """
     return run_or_add("ArgMax", name, [input, dimension], {"output_type": output_type, "_kernel": _kernel})
-
-
-def _assert(
-    condition: Any,
-    data: Any,
-    template: Any,
-    placeholder: Any = "{}",
-    summarize: Any = 3,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Fails with the text unless the condition holds.
-
-    Assert(condition: bool, data: T) -> the operation.
-    T: list(type); template: string; placeholder: string = '{}'; summarize: int = 3.
-    """
-    return run_or_add(
-        "Assert",
-        name,
-        [condition, data],
-        {"template": template, "placeholder": placeholder, "summarize": summarize, "_kernel": _kernel},
-    )
 
 
 def assign(ref: Any, value: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1172,37 +1148,6 @@ def pow(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> 
     T: {float16, bfloat16, float32, float64, int32, int64}.
     """
     return run_or_add("Pow", name, [x, y], {"_kernel": _kernel})
-
-
-def print_v2(
-    inputs: Any,
-    template: Any,
-    end: Any,
-    placeholder: Any = "{}",
-    summarize: Any = 3,
-    output_stream: Any = "stderr",
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Writes the text to a stream.
-
-    PrintV2(inputs: T) -> the operation.
-    T: list(type); template: string; placeholder: string = '{}'; summarize: int = 3; output_stream: {stderr,
-        stdout} = 'stderr'; end: string.
-    """
-    return run_or_add(
-        "PrintV2",
-        name,
-        [inputs],
-        {
-            "template": template,
-            "end": end,
-            "placeholder": placeholder,
-            "summarize": summarize,
-            "output_stream": output_stream,
-            "_kernel": _kernel,
-        },
-    )
 
 
 def prod(

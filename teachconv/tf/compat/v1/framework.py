@@ -22,13 +22,11 @@ __all__ = [
     "gradients",
     "name_scope",
     "no_op",
-    "print",
 ]
 
 control_dependencies = in_graph(framework.control_dependencies)
 get_default_graph = in_graph(tg.get_default_graph)
 no_op = in_graph(framework.no_op)
-print = in_graph(framework.print)
 
 
 @in_graph
