@@ -9,12 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentTypeError, brief
-from .missing import module_getattr
 
 __all__ = ["Callback", "History", "LearningRateScheduler", "ProgbarLogger"]
 
@@ -220,7 +219,3 @@ def _order(logs: Logs) -> Sequence[str]:
 
 def _number(value: float) -> str:
     return f"{value:.4f}" if np.isnan(value) or abs(value) > 1e-3 else f"{value:.4e}"
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
 from .layers.layer import KerasTensor, Layer, Shape
-from .missing import module_getattr
 from .summary import Summary
 from .training import Trainer
 
@@ -340,7 +339,3 @@ def _input_of(layer: Layer) -> InputLayer:
     """Return the InputLayer of a first layer that knows the shape of its input."""
     assert layer.input_shape is not None
     return InputLayer(layer.input_shape[1:], layer.input_shape[0], dtype=layer.dtype)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

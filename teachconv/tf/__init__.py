@@ -37,7 +37,7 @@ from .array_ops import *
 from .dtypes import *
 from .framework import *
 from .math_ops import *
-from .missing import module_getattr
+from .missing import refuse_other_names
 
 if TYPE_CHECKING:
     from . import compat, keras, python
@@ -73,7 +73,4 @@ __all__ += dtypes.__all__
 __all__ += framework.__all__
 __all__ += math_ops.__all__
 
-_LATER = {name: f"{__name__}.{name}" for name in ("compat", "keras", "python")}  # imported on demand
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__, _LATER)
+refuse_other_names(__name__)

@@ -35,7 +35,7 @@ from ....graph import (
 from ... import VERSION, config, dtypes, errors, newaxis
 from ...dtypes import *
 from ...framework import UnconnectedGradients, function, is_tensor
-from ...missing import module_getattr
+from ...missing import refuse_other_names
 from . import array_ops, framework, math, math_ops, nn, random, train, variables
 from . import variable_scope as _variable_scope
 from .array_ops import *
@@ -97,5 +97,4 @@ __all__ += math_ops.__all__
 __all__ += _variable_scope.__all__
 __all__ += variables.__all__
 
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__, {"keras": "teachconv.tf.keras"})
+refuse_other_names(__name__)
