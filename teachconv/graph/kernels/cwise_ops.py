@@ -1,4 +1,4 @@
-"""The kernels of the element-wise ops: one class, which calls the NumPy function in the row of each op.
+"""The kernels of the element-wise ops: one class, with the NumPy function in the row of each op.
 
 TensorFlow: core/kernels/cwise_ops_common.h, where UnaryOp and BinaryOp are templates over the function;
 cast_op.cc, aggregate_ops.cc.
@@ -6,6 +6,7 @@ cast_op.cc, aggregate_ops.cc.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ...backends import to_accumulator
 from ...dtypes import is_integer
 from ..framework.node_def import NodeDef
-from ..framework.op_def import REGISTRY, get_op_def
+from ..framework.op_def import REGISTRY
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import InferringKernel
 
@@ -21,20 +22,23 @@ __all__: list[str] = []
 
 
 class CwiseOp(OpKernel):
-    """Calls the function of the op's row in core_ops/cwise_ops.py."""
+    """Calls a NumPy function on the inputs.
 
-    def __init__(self, node: NodeDef, label: str = ""):
-        super().__init__(node, label)
-        self.function: Any = get_op_def(node.op).function
+    Attributes:
+        function: the function, from the op's row in core_ops/cwise_ops.py.
+    """
+
+    function: Callable[..., Any]
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the function of the inputs."""
         return self.function(*inputs)
 
 
-for _op_def in REGISTRY.values():
+for _op_def in REGISTRY.values():  # AddOp, SubOp, ...
     if _op_def.function is not None:
-        register_kernel(_op_def.name)(CwiseOp)
+        _kernel = type(f"{_op_def.name}Op", (CwiseOp,), {"function": staticmethod(_op_def.function)})
+        register_kernel(_op_def.name)(_kernel)
 
 
 @register_kernel("Cast")

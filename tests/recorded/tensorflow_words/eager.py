@@ -389,8 +389,6 @@ print(
     spec.shape,
     spec.dtype.name,
     spec.name,
-    spec.is_compatible_with(tf.zeros([2, 3])),
-    tf.TensorSpec.from_tensor(tf.zeros([2])).shape,
 )
 
 # %% whether all or any hold

@@ -351,9 +351,3 @@ options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
 metadata = tf.RunMetadata()
 with tf.Session() as session:
     print(session.run(x * 2.0, options=options, run_metadata=metadata).tolist())
-
-# %% a partial function of a run
-x = tf.placeholder(tf.float32, [])
-with tf.Session() as session:
-    double = session.make_callable(x * 2.0, [x])
-    print(double(3.0))
