@@ -6,12 +6,11 @@ Keras: keras/src/backend/config.py (floatx) and keras/src/utils/rng_utils.py (se
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, brief, check_word
-from .missing import module_getattr
 
 __all__ = ["check_seed", "floatx", "next_seed", "set_floatx", "set_random_seed"]
 
@@ -83,7 +82,3 @@ def check_seed(seed: Any) -> int:
 def next_seed(seed: int | None = None) -> int:
     """Return ``seed``, or the next one of the sequence that `set_random_seed` starts."""
     return int(_seeds.integers(2**32)) if seed is None else check_seed(seed)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, prod, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from ..graph.framework.op_def import as_dtype
 from ..memory import check_memory
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
-from .missing import module_getattr
 from .naming import look_up
 
 __all__ = [
@@ -311,7 +310,3 @@ def initializer_of(identifier: Any, argument: str) -> Callable[..., Any]:
     found = look_up(identifier, _BY_NAME, "initializer", argument)
     made: Callable[..., Any] = found() if isinstance(found, type) else found
     return made
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)
