@@ -120,7 +120,7 @@ def _run_twice(function: Callable[..., np.ndarray], *args: Any, **options: Any) 
 # small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call
 _NAMES = (
     *("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1"),
-    *("one axis", "three axes"),
+    *("many channels", "one axis", "three axes"),
 )
 _FEW = ("same", "depthwise multiplier")
 
@@ -323,9 +323,9 @@ def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     return result
 
 
-def _new_weights(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def _new_weights(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call, and again with other numbers in the memory of its second array."""
-    second = 2 * call.second + 1
+    _, second = layout(2 * call.second + 1, 0)
     moved = replace(call, second=second)
     before = dispatch.run_canonical(moved, module, **options).tobytes()
     second[...] = call.second
@@ -366,7 +366,8 @@ _CHECKS: tuple[_Check, ...] = (
     _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
     _Check("input unchanged", _writeable),
     _Check("a new array", _twice),
-    _Check("new numbers at an old address", _new_weights),
+    _Check("new numbers at an old address", partial(_new_weights, packed), cases=_NAMES),
+    _Check("new numbers at an old address, strided", partial(_new_weights, every_second_channel)),
     _Check("subnormal numbers", plain, bias=False, change=_subnormal),
     _Check("huge numbers", plain, bias=False, change=_huge),
     _Check("NaN, bias and relu", plain, "relu", True, _with_nan),
