@@ -6,6 +6,6 @@
 from __future__ import annotations
 
 from ..verification.cases import CASES, Case
-from ..verification.invariance import check_invariance
+from ..verification.invariance import InvarianceReport, check_invariance
 
-__all__ = ["CASES", "Case", "check_invariance"]
+__all__ = ["CASES", "Case", "InvarianceReport", "check_invariance"]
