@@ -198,8 +198,9 @@ class _Check:
             note = str(raised) if isinstance(raised, _Broken) else what_went_wrong(raised)
             return DiffRow(label, shown, False, np.inf, np.inf, np.inf, note=note)
         unwritten = np.ma.getmaskarray(result)  # cells of out that hold what they held before
-        result = np.where(unwritten & (result.data == truth.want), _HELD[1], np.ma.getdata(result))
-        result = truth.call.to_caller(result.astype(truth.want.dtype))
+        result = np.ma.getdata(result).copy()
+        result[unwritten & (result == truth.want)] = _HELD[1]
+        result = truth.call.to_caller(result)
         return truth.row(label, shown, result, error, unwritten=unwritten, held=_HELD[0])
 
 

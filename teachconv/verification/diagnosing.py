@@ -1,9 +1,10 @@
 """Which of the usual mistakes explains a result that is not the reference's?
 
-Each mistake of the table in `diagnoses` is made in float64 (integers in their own type), and its result compared with
-what was found, by the bound of direct summation. The first that fits in every cell is the diagnosis. If none does, but
-one fits in every bad cell, that is it; else the one that explains most of the error is reported as the nearest. To
-be quick a mistake is made in a small window of the result first.
+Each mistake of the table in `diagnoses` is made in float64 (integers in their own type), and its result
+compared with what was found, by the bound of direct summation. The first that fits in every cell is the
+diagnosis. If none does, but one fits in every bad cell, that is it; else the one that explains most of the
+error is reported as the nearest. To be quick, a mistake is made in a small window of the result first. So
+that nothing fits by chance, the cells must hold more bits than are needed to choose among the mistakes.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Found:
 
     Attributes:
         diagnosis: the mistake that explains the failure, or None.
-        remark: of a failure without a diagnosis, which mistake comes nearest, if one explains half of the error.
+        remark: of a failure without a diagnosis, which mistake comes nearest, if one explains half
+            of the error.
         tried: how many mistakes were made and compared.
         seconds: how long that took.
     """
@@ -61,14 +63,15 @@ class Found:
 
 
 def diagnose(case: Failure, thorough: bool = False) -> Found:
-    """Look for the mistake that explains a failed result of the right shape; for another see `diagnose_shape`.
+    """Look for the mistake that explains a result of the right shape; for another see `diagnose_shape`.
 
     Args:
         case: the failed result.
         thorough: try all pairs of mistakes as well, and take the time that this needs.
 
     Returns:
-        What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a second.
+        What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
+        second.
     """
     start, tried = time.thread_time(), 0
     window, local = _window(case), None
@@ -207,15 +210,16 @@ def _comes_close(mistake: Mistake, case: Failure, got: np.ndarray, values: np.nd
 def _evidence(
     mistake: Mistake, case: Failure, got: np.ndarray, want: np.ndarray, limits: np.ndarray, new: np.ndarray
 ) -> float:
-    """How many bits of the result a mistake explains that the reference does not, less those that it was chosen by.
+    """How many bits of the result a mistake explains and the reference does not, less those that chose it.
 
-    An error that is 2^n times as large as the limit gives n bits. Equal numbers in several cells count once.
+    An error that is 2^n times as large as the limit gives n bits. Cells with the same numbers count once.
     """
     picked = np.argwhere(new)[:4096]
     index = tuple(picked.T)
     with np.errstate(all="ignore"):
         error = np.abs(got[index].astype(np.float64) - want[index].astype(np.float64))
-        error, first = np.unique(error, return_index=True)
+        _, first = np.unique(got[index] + 1j * error, return_index=True)
+        error = error[first]
         limit = limits[index][first] + 2.0**-case.digits * np.abs(want[index][first].astype(np.float64))
         limit = np.maximum(
             limit + case.tolerance.of(want[index][first]), 0.5 if is_integer(case.got.dtype) else 0.0

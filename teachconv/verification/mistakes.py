@@ -1,14 +1,16 @@
 """The usual mistakes with filters, groups and geometry: a call with one of them made on purpose.
 
-Each function yields calls, or views of a result, with one mistake in them, the usual ones first. `diagnoses` lists
-the functions, and `diagnosing` runs the calls and compares the results with what was found. Mistakes in the
-numbers of the arrays are in `number_mistakes`, those that are read off a wrong result in `fitted_mistakes`.
+Each function yields calls, or views of a result, with one mistake in them, the usual ones first. `diagnoses`
+lists the functions, and `diagnosing` runs the calls and compares the results with what was found. Mistakes in
+the numbers of the arrays are in `number_mistakes`, those that are read off a wrong result in
+`fitted_mistakes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -59,7 +61,7 @@ def flips(case: Failure) -> Iterator[Mistake]:
     for axes, words in some_axes(rank).items():
         whole = " (a true convolution instead of a cross-correlation)" if len(axes) == rank else ""
         yield _filtered(
-            case.call, "flipped_filter", f"flipped in {words}{whole}", lambda w, axes=axes: np.flip(w, axes)
+            case.call, "flipped_filter", f"flipped in {words}{whole}", partial(np.flip, axis=axes)
         )
 
 
@@ -70,10 +72,10 @@ def filter_orders(code: str, case: Failure) -> Iterator[Mistake]:
     taps = own[:-2]
     for pair, words in some_axes(rank).items():
         if len(pair) == 2 and code == "swapped_filter_axes":
-            order = [{pair[0]: pair[1], pair[1]: pair[0]}.get(axis, axis) for axis in range(rank + 2)]
+            order = tuple({pair[0]: pair[1], pair[1]: pair[0]}.get(axis, axis) for axis in range(rank + 2))
             yield from _other_sizes(case.call, order, f"read with its {words} exchanged")
             yield _filtered(
-                case.call, code, f"read with its {words} exchanged", lambda w, order=order: w.transpose(order)
+                case.call, code, f"read with its {words} exchanged", partial(np.transpose, axes=order)
             )
     words = "read with its in and out channels exchanged"
     order = (*range(rank), rank + 1, rank)
@@ -98,7 +100,7 @@ def reread(order: Sequence[int], backwards: bool = False) -> View:
 
 
 def _filtered(call: Call, code: str, words: str, change: View) -> Mistake:
-    """A call with a changed filter, if the change keeps its shape; a filter gradient with a changed result."""
+    """A call with a changed filter, if the change keeps its shape; of a filter gradient the result."""
     own = call.cells_of("filters")[0] if call.op.depthwise else call.geometry.filters_shape
 
     def changed(filters: np.ndarray) -> np.ndarray:
@@ -125,7 +127,7 @@ def _other_sizes(call: Call, order: Sequence[int], words: str) -> Iterator[Mista
 
 
 def groups(code: str, case: Failure) -> Iterator[Mistake]:
-    """Channels dealt out to the groups like cards instead of in blocks, or the other way; those of another group."""
+    """Channels dealt out to the groups like cards, not in blocks, or the reverse; those of another group."""
     call, parts = case.call, case.call.geometry.groups
     arrays = {"input": call.first, "filter": call.second, "output": case.got}
     for name, array in arrays.items() if parts > 1 else ():
@@ -145,7 +147,7 @@ def groups(code: str, case: Failure) -> Iterator[Mistake]:
         }
         for words, order in orders[code]:
             sentence = f"when {name} channels {words.format(parts)}"
-            view: View = lambda array, order=order.ravel(): array[..., order]  # type: ignore[misc]  # noqa: E731
+            view: View = lambda array, order=order: array[..., order.ravel()]  # type: ignore[misc]  # noqa: E731
             if name == "output":
                 yield Mistake(code, sentence, call, view, moves=True)
             else:
@@ -316,8 +318,8 @@ def _axes(call: Call, axis: AxisGeometry, stride: int, dilation: int) -> dict[st
             for mode, zeros in padded.items()
         }
         for rule, before in {"size kept": pads[0], "half the filter": reach // 2}.items():
-            padding = {"pad_before": before, "pad_after": full - n - before}
-            own[rule] = replace(axis, stride=stride, dilation=dilation, **padding)
+            after = full - n - before
+            own[rule] = replace(axis, stride=stride, dilation=dilation, pad_before=before, pad_after=after)
         return own
     rules = {"kept": (n, pads[0]), "SAME of that size": (n, split_padding(max(0, full - n))[0])}
     if call.op.transposed:  # its result has the size that the rule says; a gradient's is given

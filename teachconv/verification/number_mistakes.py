@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations, product
 from math import erf
 from typing import Any
@@ -124,7 +125,7 @@ _PADDINGS = {
 
 
 def padding_values(case: Failure) -> Iterator[Mistake]:
-    """Padding with the input's own values instead of zeros; or zeros where the caller had padded the input."""
+    """Padding with the input's own values instead of zeros; or zeros where the input has its padding."""
     call, g = case.call, case.call.geometry
     for mode, words in _PADDINGS.items():
         made = padded(call, mode=mode)
@@ -198,7 +199,7 @@ def rounded(case: Failure) -> Iterator[Mistake]:
         code, whole = f"rounded({name})", not name.startswith("tf32")  # TF32 is no type: a result has none
         if whole:
             yield Mistake(code, f"when the {result} is {words}", call, rounded=form)
-        small = call.with_each(lambda array, form=form: _rounded(array, form))
+        small = call.with_each(partial(_rounded, form=form))
         also = name == "float16" and _alike(call, small)
         for what, changed in (
             (f"{first} and {second} are", small),
@@ -304,12 +305,12 @@ def input_axes(code: str, case: Failure) -> Iterator[Mistake]:
     turns = [(0, *order, rank + 1) for order in permutations(axes)][1:]
     changes: dict[str, list[tuple[str, View]]] = {
         "flipped_image": [
-            (f"is reversed in {words}", lambda x, a=each: np.flip(x, [i + 1 for i in a]))
+            (f"is reversed in {words}", partial(np.flip, axis=tuple(axis + 1 for axis in each)))
             for each, words in some_axes(rank).items()
-        ],  # type: ignore[misc]
+        ],
         "swapped_image_axes": [
-            ("has its rows and columns exchanged", lambda x, o=order: x.transpose(o)) for order in turns
-        ],  # type: ignore[misc]
+            ("has its rows and columns exchanged", partial(np.transpose, axes=order)) for order in turns
+        ],
         "reshaped_image": [
             ("is reshaped where it has to be transposed", reread(order, backwards))
             for order, backwards in product([*turns, (0, rank + 1, *axes)], (False, True))
