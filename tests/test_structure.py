@@ -30,12 +30,14 @@ ROOMS = """
     backends
     dispatch
     nn_ops
+    windows
     planning tuning_file
     tuning
     dialects
     truth
     inspection
     verification
+    testing
     translation
     arrays graph
     keras

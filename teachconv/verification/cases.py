@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import channels_first, shape_only, words_of
+from ..arguments import channels_first, shape_only
 from ..calls import Call, resolve
 from ..data.seeded import make_array
 from ..dtypes import is_integer, to_dtype
+from ..errors import words_of
 from ..geometry import ConvGeometry
 from ..kinds import ANY_RANK, OPS, Op
 
@@ -84,7 +85,7 @@ class Case:
             "crop": not isinstance(self.padding, str) and np.min(self.padding) < 0,
             "empty": 0 in chain(*shapes),
             "bias": self.bias,
-            "nchw": self._channels_first,
+            "nchw": self.data_format[1] == "C",
             "1d": g.rank == 1,
             "3d": g.rank == 3,
             "small": g.rank == 2 and g.macs <= _QUICK and cells <= _FEW,
@@ -97,7 +98,7 @@ class Case:
         return quick or self.geometry.macs <= _QUICK
 
     def problems(self, dtype: Any = "float32", data: str = "normal") -> Iterator[Problem]:
-        """Yield the problems of this case with seeded data of one kind (see `make_array`)."""
+        """Yield the problems of this case with seeded data of a kind, such as "normal" or "integers"."""
 
         def array(shape: Any, role: str) -> np.ndarray:
             return make_array(shape, dtype, data, f"{self.name} {role}")
@@ -109,38 +110,30 @@ class Case:
         common = {"strides": self.strides, "padding": self.padding, "data_format": self.data_format}
         common["dilations"] = self.dilations
         call = self._call(op, x, w, self.output_shape)
-        bias = {"bias": array(call.backend_shape[-1:], "bias")} if self.bias else {}
-        args: tuple[Any, ...] = x, w
-        extra: dict[str, Any] = {}
-        if op.transposed:
-            args, extra = (x, w, self.output_shape), {"output_padding": self.output_padding}
-        function, name = getattr(nn_ops, op.name), f"{self.op}: {self.name}"
-        yield Problem(name, function, args, common | extra | bias, replace(call, bias=bias.get("bias")))
-        if op.transposed:
-            return
+        bias = array(call.backend_shape[-1:], "bias") if self.bias else None
+        args: tuple[Any, ...] = (x, w, self.output_shape) if op.transposed else (x, w)
+        kwargs = common | ({"output_padding": self.output_padding} if op.transposed else {})
+        kwargs |= {"bias": bias} if self.bias else {}
+        name, call = f"{self.op}: {self.name}", replace(call, bias=bias)
+        yield Problem(name, getattr(nn_ops, op.name), args, kwargs, call)
         dy = images(call.geometry.output_shape, "out_backprop")
-        for gradient in (OPS if op.rank else ANY_RANK).values():
+        for gradient in () if op.transposed else (OPS if op.rank else ANY_RANK).values():
             if gradient.is_gradient and gradient.depthwise == op.depthwise:
-                function = getattr(nn_ops, gradient.name)
-                if gradient.kind.sums_images:
-                    name, args = f"{self.op} filter gradient: {self.name}", (x, w.shape, dy)
-                    call = self._call(gradient, x, dy, w.shape)
-                else:
-                    name, args = f"{self.op} input gradient: {self.name}", (x.shape, w, dy)
-                    call = self._call(gradient, dy, w, x.shape)
-                yield Problem(name, function, args, common, call)
+                of_filters = gradient.kind.sums_images
+                arrays, sizes = ((x, dy), w.shape) if of_filters else ((dy, w), x.shape)
+                args = (x, w.shape, dy) if of_filters else (x.shape, w, dy)
+                name = f"{self.op} {'filter' if of_filters else 'input'} gradient: {self.name}"
+                call = self._call(gradient, *arrays, sizes)
+                yield Problem(name, getattr(nn_ops, gradient.name), args, common, call)
 
     @property
     def _op(self) -> Op:
         return OPS.get(self.op) or ANY_RANK[self.op]
 
-    @property
-    def _channels_first(self) -> bool:
-        return self.data_format[1] == "C"
-
     def _arranged(self, array: np.ndarray) -> np.ndarray:
         """Return activations in the layout of the op."""
-        return array.transpose(channels_first(tuple(range(array.ndim)))) if self._channels_first else array
+        order = tuple(range(array.ndim))
+        return array.transpose(order if self.data_format[-1] == "C" else channels_first(order))
 
     def _call(self, op: Op, first: Any, second: Any, sizes: Any) -> Call:
         how = self.strides, self.padding, self.data_format, self.dilations
@@ -157,8 +150,8 @@ def find_cases(tags: Iterable[str] | str | None = None, slow: bool = False) -> t
     Raises:
         ValueError: if no case has one of the tags.
 
-    >>> [case.name for case in find_cases("hand")]
-    ['the example', 'one pixel']
+    >>> [case.name for case in find_cases("dilated") if "transposed" in case.tags]
+    ['dilation', 'output padding beyond stride']
     """
     every = [(case, case.tags) for case in CASES]
     wanted = words_of(tags, "tags", dict.fromkeys(tag for _, found in every for tag in found))
@@ -191,7 +184,7 @@ CASES: tuple[Case, ...] = (
         Case("even filter", "conv2d", (1, 6, 7, 2), (2, 4, 2, 3), 1, "SAME"),
         Case("even filter lower", "conv2d", (1, 6, 7, 2), (2, 4, 2, 3), 1, "SAME_LOWER"),
         Case("filter smaller than stride", "conv2d", (1, 9, 8, 2), (2, 1, 2, 3), 3, "SAME"),
-        Case("filter smaller than stride, valid", "conv2d", (1, 9, 8, 2), (2, 1, 2, 3), 4),
+        Case("filter smaller than stride, valid", "conv2d", (1, 9, 8, 2), (1, 2, 2, 3), 4),
         Case("filter larger than input", "conv2d", (1, 2, 3, 2), (5, 5, 2, 3), 1, "SAME"),
     ),
     # strides and dilations
@@ -207,6 +200,7 @@ CASES: tuple[Case, ...] = (
         "padding",
         Case("explicit", "conv2d", (1, 5, 6, 2), (3, 3, 2, 3), 1, ((2, 0), (1, 3))),
         Case("explicit stride 2", "conv2d", (1, 6, 5, 2), (3, 3, 2, 3), 2, [[0, 0], [1, 1], [2, 1], [0, 0]]),
+        Case("1x1 padding", "conv2d", (1, 4, 5, 3), (1, 1, 3, 4), 1, ((1, 0), (0, 2))),
         Case("padding 1 stride 2", "conv2d", (1, 8, 8, 2), (3, 3, 2, 3), 2, 1, bias=True),
         Case("padding beyond the filter", "conv2d", (1, 3, 3, 2), (2, 2, 2, 3), 1, ((4, 3), (3, 4))),
         Case("windows in the padding", "conv2d", (1, 4, 5, 3), (3, 3, 3, 4), 1, ((5, 4), (4, 6)), bias=True),
@@ -322,7 +316,7 @@ CASES: tuple[Case, ...] = (
         "sums",
         Case("288 terms", "conv2d", (1, 7, 6, 32), (3, 3, 32, 24), 1, "SAME"),
         Case("1152 terms", "conv2d", (1, 5, 6, 128), (3, 3, 128, 24), 1, "SAME"),
-        Case("4608 terms", "conv2d", (1, 4, 4, 512), (3, 3, 512, 16), 1, "SAME", bias=True),
+        Case("4608 terms", "conv2d", (1, 4, 6, 512), (3, 3, 512, 16), 1, "SAME", bias=True),
         Case("4097 channels", "conv2d", (1, 3, 3, 4097), (1, 1, 4097, 8)),
         Case("5000 positions", "conv2d", (2, 50, 50, 4), (3, 3, 4, 8), 1, "SAME"),
         Case("520 channels out", "conv2d", (1, 3, 4, 8), (3, 3, 8, 520), 1, "SAME"),
@@ -332,6 +326,7 @@ CASES: tuple[Case, ...] = (
         "indices",
         Case("83,850 cells in", "conv2d", (1, 130, 129, 5), (3, 3, 5, 3), (3, 2), "SAME"),
         Case("82,944 weights", "conv2d", (1, 3, 4, 96), (3, 3, 96, 96), 1, "SAME"),
+        Case("33,020 positions", "conv2d", (1, 5, 6606, 1), (1, 3, 1, 1)),
         Case("72,930 cells out", "conv2d", (1, 66, 65, 3), (3, 3, 3, 17), 1, "SAME"),
         Case(
             "80,000 cells, each channel alone", "depthwise_conv2d", (1, 50, 50, 32), (3, 3, 32, 1), 1, "SAME"
@@ -355,6 +350,7 @@ CASES: tuple[Case, ...] = (
             "MobileNet, depthwise", "depthwise_conv2d", (1, 28, 28, 96), (3, 3, 96, 1), 2, "SAME", bias=True
         ),
         Case("MobileNet, 5x5", "depthwise_conv2d", (1, 14, 14, 120), (5, 5, 120, 1), 1, "SAME"),
+        Case("ConvNeXt, 7x7", "depthwise_conv2d", (1, 9, 10, 24), (7, 7, 24, 1), 1, "SAME"),
         Case("MobileNet, pointwise", "conv2d", (1, 14, 14, 192), (1, 1, 192, 64), bias=True),
         Case("DeepLab, dilation 6", "conv2d", (1, 20, 20, 32), (3, 3, 32, 48), 1, "SAME", 6),
         Case("U-Net, valid", "conv2d", (1, 30, 30, 32), (3, 3, 32, 32), bias=True),

@@ -19,17 +19,16 @@ import numpy as np
 
 from .. import backends, dispatch, tables
 from ..argument_types import Backend, DTypeLike
-from ..arguments import words_of
 from ..backends import Algorithm
 from ..calls import Call
 from ..data.seeded import DATA
 from ..dtypes import float_format, is_integer, to_dtype
-from ..errors import ArgumentError, ArgumentTypeError, ContractError
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
 from ..kinds import KINDS, Kind, kind_of
 from .cases import Case, find_cases
 from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, what_went_wrong
 
-__all__ = ["check_backend"]
+__all__ = ["amid_guards", "check_backend", "every_second_channel", "into_out", "packed", "plain"]
 
 
 def check_backend(
@@ -121,7 +120,7 @@ def _run_twice(function: Callable[..., np.ndarray], *args: Any, **options: Any) 
 # small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call
 _NAMES = (
     *("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1"),
-    *("one axis", "three axes"),
+    *("many channels", "one axis", "three axes"),
 )
 _FEW = ("same", "depthwise multiplier")
 
@@ -158,7 +157,7 @@ class _Check:
 
     def concerns(self, case: str, call: Call) -> bool:
         """Whether the check says anything of a call of a case."""
-        if call.kind.sums_images and self.run is _plain and self.activation and self.change is None:
+        if call.kind.sums_images and self.run is plain and self.activation and self.change is None:
             return False  # a filter gradient has neither bias nor activation
         return case in self.cases and not (self.change and is_integer(call.first.dtype))
 
@@ -210,11 +209,8 @@ def _contract_rows(
     for case in (case for case in cases if case.name in _NAMES):
         for problem in case.problems(dtype, "integers"):
             call = problem.call
-            if call.kind not in kinds or call.geometry.rank not in backends.ranks_of(module):
-                continue
-            fitting = [
-                one for one in module.ALGORITHMS if one.fits(call.kind, call.first.dtype.name, call.geometry)
-            ]
+            found = [(name, module)] if call.kind in kinds else []
+            fitting = [one for _, _, one in dispatch.candidates(found, call)]
             for check in _CHECKS:
                 if check.concerns(case.name, call):
                     label = f"{name}: {problem.name}, {dtype}, {check.name}"
@@ -230,7 +226,7 @@ _Layout: TypeAlias = Callable[[np.ndarray, Any], _Laid]
 _GUARD = 1024  # cells before and behind a contiguous array
 
 
-def _packed(array: np.ndarray, guard: Any) -> _Laid:
+def packed(array: np.ndarray, guard: Any) -> _Laid:
     """Contiguous, one element beyond an address that 64 divides."""
     block = np.full(array.size + 2 * _GUARD + 64, guard, array.dtype)
     start = _GUARD + (1 - block.ctypes.data // array.itemsize - _GUARD) % (64 // array.itemsize)
@@ -250,11 +246,11 @@ def _among(where: Any, order: Any, array: np.ndarray, guard: Any) -> _Laid:
 
 def _channels_first(array: np.ndarray, guard: Any) -> _Laid:
     """Contiguous with the channels first, as a caller of NCHW has it."""
-    block, part = _packed(np.moveaxis(array, -1, 1), guard)
+    block, part = packed(np.moveaxis(array, -1, 1), guard)
     return block, np.moveaxis(part, 1, -1)
 
 
-_every_second_channel = partial(_among, (..., slice(None, None, -1), slice(None, None, 2)), "C")
+every_second_channel = partial(_among, (..., slice(None, None, -1), slice(None, None, 2)), "C")
 _backwards = partial(_among, (slice(None, None, -2), slice(None, None, -2)), "C")
 _first_axis_innermost = partial(_among, ..., "F")
 
@@ -264,11 +260,12 @@ _first_axis_innermost = partial(_among, ..., "F")
 # ---------------------------------------------------------------------------------------------
 
 
-def _plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call as it is."""
     return dispatch.run_canonical(call, module, **options)
 
 
-def _into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Fill ``out`` twice, from two sentinels: where the results differ, what ``out`` held is in them.
 
     The cells that were never written are masked.
@@ -289,7 +286,7 @@ def _into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) -
     return np.ma.array(found[0], mask=unwritten)
 
 
-def _amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call whose arrays may not be written to, and lie amid NaN or the largest integer."""
     guard = np.iinfo(call.first.dtype).max if is_integer(call.first.dtype) else np.nan
     moved = locked(call.with_each(lambda array: layout(array, guard)[1]))
@@ -327,9 +324,9 @@ def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     return result
 
 
-def _new_weights(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def _new_weights(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call, and again with other numbers in the memory of its second array."""
-    second = 2 * call.second + 1
+    _, second = layout(2 * call.second + 1, 0)
     moved = replace(call, second=second)
     before = dispatch.run_canonical(moved, module, **options).tobytes()
     second[...] = call.second
@@ -360,21 +357,22 @@ def _times(call: Call, factor: float) -> Call:
 
 
 _CHECKS: tuple[_Check, ...] = (
-    _Check("out=", partial(_into_out, _packed), cases=_NAMES),
-    _Check("bias and relu", _plain, "relu", True, cases=_NAMES),
-    _Check("misaligned, read-only", partial(_amid_guards, _packed), cases=_NAMES),
-    _Check("strided, read-only", partial(_amid_guards, _every_second_channel), cases=_NAMES),
-    _Check("relu without bias", _plain, "relu", False),
-    _Check("out= not contiguous, bias and relu", partial(_into_out, _channels_first), "relu", True),
-    _Check("negative strides", partial(_amid_guards, _backwards)),
-    _Check("first axis innermost", partial(_amid_guards, _first_axis_innermost)),
+    _Check("out=", partial(into_out, packed), cases=_NAMES),
+    _Check("bias and relu", plain, "relu", True, cases=_NAMES),
+    _Check("misaligned, read-only", partial(amid_guards, packed), cases=_NAMES),
+    _Check("strided, read-only", partial(amid_guards, every_second_channel), cases=_NAMES),
+    _Check("relu without bias", plain, "relu", False),
+    _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
+    _Check("negative strides", partial(amid_guards, _backwards)),
+    _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
     _Check("input unchanged", _writeable),
     _Check("a new array", _twice),
-    _Check("new numbers at an old address", _new_weights),
-    _Check("subnormal numbers", _plain, bias=False, change=_subnormal),
-    _Check("huge numbers", _plain, bias=False, change=_huge),
-    _Check("NaN, bias and relu", _plain, "relu", True, _with_nan),
-    _Check("algorithm=None", _plain, precision=None),
-    _Check("algorithm=None, precision='strict'", _plain, precision="strict"),
-    _Check("algorithm=None, precision='fast'", _plain, precision="fast"),
+    _Check("new numbers at an old address", partial(_new_weights, packed), cases=_NAMES),
+    _Check("new numbers at an old address, strided", partial(_new_weights, every_second_channel)),
+    _Check("subnormal numbers", plain, bias=False, change=_subnormal),
+    _Check("huge numbers", plain, bias=False, change=_huge),
+    _Check("NaN, bias and relu", plain, "relu", True, _with_nan),
+    _Check("algorithm=None", plain, precision=None),
+    _Check("algorithm=None, precision='strict'", plain, precision="strict"),
+    _Check("algorithm=None, precision='fast'", plain, precision="fast"),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -33,12 +33,18 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums, unrounded
 from . import diff_chunks
 from .cases import Case, find_cases
-from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose, diagnose_shape
+from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .places import held_words, where
+from .sizes import diagnose_shape
+from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
 __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
+
+
+# tables of functions that are no ops, such as pools, and what compares their calls
+REPORTS: list[tuple[Iterable[Callable[..., Any]], Callable[..., DiffReport]]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +161,8 @@ class DiffReport(tables.Report):
         verdict = "nothing was compared" if self.passed is None else "all pass"
         verdict = f"{failed} of {len(self.rows)} FAIL" if failed else verdict
         verdict += f", {missing} not run" if missing and self.passed is not None else ""
+        suspicious = sum("suspicious:" in row.note for row in self.rows)
+        verdict += f", {suspicious} suspicious" if suspicious else ""
         base = (
             ""
             if self.reference_seconds is None
@@ -210,8 +218,9 @@ def diff(
     """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv. With ``algorithm`` there are rows of that algorithm only, with
-            ``precision="strict"`` only those of algorithms that satisfy it.
+        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. With
+            ``algorithm`` there are rows of that algorithm only, with ``precision="strict"`` only those of
+            algorithms that satisfy it.
         *args: the op's positional arguments.
         backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
             for every backend that can run here. There is one row for each algorithm that fits the call. They
@@ -251,6 +260,10 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
+    for functions, report in REPORTS:
+        if is_one_of(op, functions):
+            nn_ops.refuse({"backends": backends}, op.__name__, backends="it has none, give against=")
+            return report(op, args, kwargs, against, tolerance)
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         args, kwargs = call_on_host(args, kwargs)
@@ -328,9 +341,7 @@ def check_cases(
     rows: list[DiffRow] = []
     failed: Counter[tuple[Any, ...]] = Counter()
     found = dispatch.find_backends(modules)
-    for case in find_cases() if cases is None else cases:
-        if not case.takes(dtype, data):
-            continue
+    for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
             call = problem.call
@@ -435,7 +446,7 @@ class Truth:
         """
         shape = tuple(self.call.result_shape)
         if got.shape != shape:
-            wrong = diagnose_shape(self._failure(got, self.bound(error)))
+            wrong = diagnose_shape(self._failure(got, self.bound(error)), self._explain)
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
         say(f"the bound of {name} {algorithm}")
         got, bound = self.call.from_caller(got), self.bound(error)
@@ -455,8 +466,12 @@ class Truth:
             if self.parts is not None:
                 notes.append("no mistake was looked for in chunks: diff a part that is in memory")
             elif not held_before:
-                found = diagnose(self._failure(got, bound, held), self._thorough)
-                notes.append(found.remark)
+                failure = self._failure(got, bound, held)
+                found = diagnose(failure, self._thorough) if failure.bad.any() else Found()
+                notes.append(found.remark if failure.bad.any() else _LAST_ROUNDING)
+        elif error == "direct" and sizes.ndim and self.parts is None and self.tolerance == Tolerance():
+            signs = odd_signs(got, self.want, independent(self.call, sizes))
+            notes.append(signs or odd_size(verdict, self._plain))
         return DiffRow(
             name,
             algorithm,
@@ -477,6 +492,15 @@ class Truth:
             got[worst if verdict.passed else first_bad].item(),
         )
 
+    @cached_property
+    def _plain(self) -> float:
+        """The largest error of our own plain loops, as a fraction of its bound; 0 if there is none."""
+        got = plain_loops(self.call, self.activation)
+        if got is None:
+            return 0.0
+        sizes = self.abs_sum
+        return largest_of_many(bounds.judge(got, self.want, self.bound("direct"), sizes, self.call.terms))
+
     def _failure(self, got: np.ndarray, bound: np.ndarray, held: float | None = None) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu", held)
 
@@ -487,6 +511,10 @@ def check_comparison(call: Call) -> None:
     check_bytes(nbytes, f"comparing a result of {list(call.backend_shape)}")
 
 
+# only the comparison with the unrounded sum tells this
+_LAST_ROUNDING = (
+    "each cell is next to the exact sum, but not always what it rounds to: truncated, or rounded twice"
+)
 # the bounds that need nothing but sum |x||w|
 _BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
 _BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
@@ -500,15 +528,14 @@ def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
         raise ArgumentError(
             f"error must be one of {', '.join(BOUNDS)}; got {brief(error)}{suggestion(error, BOUNDS)}"
         )
-    dtype = call.first.dtype
-    needs = ""
+    dtype, needs = call.first.dtype, ""
     if in_chunks and error not in _BY_SIZE:
         needs = f"arrays in memory, not in chunks, for which it may be one of {', '.join(_BY_SIZE)}"
     elif is_integer(dtype):
         return
     elif error.startswith("winograd"):
-        needs = winograd_needs(call.kind, call.geometry)
-        needs = "the forward op or the input gradient" if call.kind.sums_images else needs
+        other = call.kind.sums_images
+        needs = "the forward op or the input gradient" if other else winograd_needs(call.kind, call.geometry)
     elif error in HALF_SUMS and dtype.name != HALF_SUMS[error]:
         needs = f"data of {HALF_SUMS[error]}; got {dtype.name}"
     if needs:

@@ -113,7 +113,7 @@ def test_diff_with_a_tolerance(capsys, tmp_path):
 def test_diff_alone_runs_the_table(capsys):
     status, out, _ = run(capsys, "diff", "--dtype", "int32", "--data", "integers")
     assert status == 0
-    assert f"{len(find_cases())} cases" in out
+    assert f"{len(find_cases('small'))} cases" in out
     assert "all pass" in out
 
 
@@ -177,7 +177,8 @@ def test_backends(capsys):
         (["trace", "conv2d", "--input", "missing.npy", "--filters", "1,1,1,1"], "missing.npy"),
         (["trace", "conv2d", *CALL, "--dtype", "text"], "dtype must be one of"),
         (["diff", *CALL, "--backends", "numpy"], "--input goes with a call: name an op"),
-        (["diff", "--against", "theirs.npy"], "--against goes with one call: name an op"),
+        (["diff", "--against", "theirs.npy"], "--against and --error go with one call: name an op"),
+        (["diff", "--error", "fft"], "--against and --error go with one call: name an op"),
         (["find-source", "conv2d", "--strides", "2"], "--strides goes with a call: give its arrays"),
         (["find-source", "conv2d", "--backend", "numpy"], "--backend goes with a call: give its arrays"),
         (["explore", "--playground", "--filters", "3,3,1,1"], "--filters goes with a call: --playground"),
