@@ -10,6 +10,9 @@ that nothing fits by chance, the cells must hold more bits than are needed to ch
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -25,9 +28,11 @@ from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
 from .failures import Failure, Mistake, Tolerance, relu
 
-__all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "diagnose"]
+__all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
-_PATIENCE = 0.5  # seconds for one result
+_budget: ContextVar[list[float] | None] = ContextVar(
+    "teachconv_diagnoses", default=None
+)  # seconds that are left
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
 
 
@@ -60,6 +65,16 @@ class Found:
     seconds: float = 0.0
 
 
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Look no longer than this for the mistakes of all results together, but for a moment at each."""
+    token = _budget.set([seconds])
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
 def diagnose(case: Failure, thorough: bool = False) -> Found:
     """Look for the mistake that explains a failed result of the right shape; for another see `sizes`.
 
@@ -71,11 +86,12 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
         second.
     """
-    start, tried = time.thread_time(), 0
+    start, tried, budget = time.thread_time(), 0, _budget.get()
+    patience = 0.5 if budget is None or budget[0] > 0 else 0.02  # seconds
     window, local = _window(case), None
     most, nearest = 0.5, None
     for mistake in attempts(case, thorough):
-        if time.thread_time() - start > _PATIENCE and not thorough:
+        if time.thread_time() - start > patience and not thorough:
             break
         if local and mistake.chosen:
             continue  # what was fitted to the result says less
@@ -93,7 +109,10 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
     if nearest is not None and local is None:
         share = f"{min(99, round(100 * most))} %"
         remark += f"; nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error"
-    return Found(local, remark, tried, time.thread_time() - start)
+    seconds = time.thread_time() - start
+    if budget is not None:
+        budget[0] -= seconds
+    return Found(local, remark, tried, seconds)
 
 
 # ---------------------------------------------------------------------------------------------
