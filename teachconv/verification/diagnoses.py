@@ -76,10 +76,12 @@ DIAGNOSES: tuple[Known, ...] = (
           mistakes.padding_sides, "conv2d(x, w, 2, ((0, 1), (0, 1)))", "conv2d(x, w, 2, ((1, 0), (1, 0)))",
           "answers/why_bottom_and_right"),
     Known("stride_phase", "the stride starts at another cell", "geometry",
-          mistakes.stride_phases, "conv2d(x, w, 3, 2)", "conv2d(x, w, 3, ((1, 3), (1, 3)))",
-          "answers/one_pixel_shift", mistakes.other_padding),
+          partial(mistakes.alignments, "stride_phase"),
+          "conv2d(x, w, 3, 2)", "conv2d(x, w, 3, ((1, 3), (1, 3)))",
+          "answers/one_pixel_shift", partial(mistakes.alignments, "padding_amount")),
     Known("output_alignment", "another part of the full transposed result is kept", "geometry",
-          mistakes.output_alignments, "conv2d_transpose(x, w.transpose(0, 1, 3, 2), None, 2)",
+          partial(mistakes.alignments, "output_alignment"),
+          "conv2d_transpose(x, w.transpose(0, 1, 3, 2), None, 2)",
           "conv2d_transpose(x, w.transpose(0, 1, 3, 2), None, 2, 'VALID')[:, 1:, 1:]",
           "answers/why_output_shape"),
     Known("dilation", "the dilation is ignored, applied twice, or another", "geometry",
@@ -180,7 +182,7 @@ def attempts(case: Failure, thorough: bool = False) -> Iterator[Mistake]:
 
 _PADDING: tuple[_Tries, ...] = (
     mistakes.padding_sides,
-    mistakes.output_alignments,
+    partial(mistakes.alignments, "output_alignment"),
     mistakes.padding_modes,
     numbers.padding_values,
 )

@@ -207,20 +207,18 @@ def _limits(mistake: Mistake, case: Failure) -> tuple[np.ndarray, Any]:
 def _comes_close(mistake: Mistake, case: Failure, got: np.ndarray, values: np.ndarray) -> bool:
     """Whether the largest error may be within the limits: a quick look, which costs no bounds."""
     call, dtype = mistake.call, case.call.first.dtype
-    if not got.size:
-        return True
     with np.errstate(all="ignore"):
         values = values.astype(np.float64)
-        error = np.abs(got.astype(np.float64) - values).max()
-        limit = case.tolerance.of(values).max()
+        error = np.abs(got.astype(np.float64) - values).max(initial=0.0)
+        limit = case.tolerance.of(values).max(initial=0.0) + mistake.slack
         if not is_integer(dtype):
-            x, w = (float(np.abs(array).max(initial=0.0)) for array in (call.first, call.second))
-            b = 0.0 if call.bias is None else float(np.abs(call.bias).max(initial=0.0))
-            form = mistake.rounded or FORMATS[dtype.name]
+            arrays = (call.first, call.second, np.zeros(1) if call.bias is None else call.bias)
+            x, w, b = (float(np.abs(array).max(initial=0.0)) for array in arrays)
+            unit = (mistake.rounded or FORMATS[dtype.name]).unit_roundoff
             sums = FORMATS[mistake.summed_in or ("float32" if mistake.rounded else dtype.name)].unit_roundoff
             # 8 times, because a mistake may double the numbers and the bound is doubled as well
             limit += bounds.gamma(8 * call.terms, sums) * (call.terms * x * w + b)
-            limit += np.max(case.bound) + 4 * form.unit_roundoff * np.abs(values).max() + mistake.slack
+            limit += np.max(case.bound) + 4 * unit * np.abs(values).max(initial=0.0)
     return not error > limit  # NaN is not larger: the bounds are to decide
 
 
