@@ -148,9 +148,10 @@ def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -
             reach = limits + 2 * FORMATS[got.dtype.name].unit_roundoff * np.abs(values)
             low, high = form.round(values - reach)[0], form.round(values + reach)[0]
             ok = (form.round(found)[0] == found) & (low <= found) & (found <= high)
-    new = bad & ok
     if form is None:
-        new &= ~case.allows(want, values, limits, sizes)
+        new = bad & ok & ~case.allows(want, values, limits, sizes)
+    else:  # small integers are numbers of every format
+        new = bad & ok & (form.round(want.astype(np.float64))[0] != want)
     if (values[bad] == values[bad][:1]).all() and np.isfinite(want[bad]).all():  # one number has many causes
         ok &= ok.all() and mistake.view is not None and not mistake.moves  # as a relu, which others confirm
     if mistake.summed_in and _explained(want, got, np.zeros_like(want)) < 0.9:

@@ -334,6 +334,19 @@ def test_a_gradient_that_is_wrong_is_diagnosed():
     assert "filters gradient wrong in first and last filter row" in " ".join(str(report).split())
 
 
+def test_integers_in_floats_are_no_evidence_of_a_half_type():
+    x, w = (
+        make_array((2, 9, 8, 4), "float32", "integers", "x"),
+        make_array((3, 3, 4, 33), "float32", "integers", "w"),
+    )
+    bias = np.arange(33, dtype="float32") % 7 - 3
+    got = tc.conv2d(x, w, 1, "SAME", bias=bias)
+    got[..., 32] -= bias[32] + 1.5
+    row = where_of(got, args=(x, w, 1, "SAME"), bias=bias)
+    assert row.where == "channel 32 of 33 (last)"
+    assert row.diagnosis is None or row.diagnosis.code == "channel_shift"
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_random_corruptions_have_no_name(dtype):
     """Cells, blocks, channels, rows, images: random numbers, one number, zeros."""
