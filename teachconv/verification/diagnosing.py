@@ -1,14 +1,18 @@
 """Which of the usual mistakes explains a result that is not the reference's?
 
-Each mistake of the table in `diagnoses` is made in float64 (integers in their own type), and its result compared with
-what was found, by the bound of direct summation. The first that fits in every cell is the diagnosis. If none does, but
-one fits in every bad cell, that is it; else the one that explains most of the error is reported as the nearest. To
-be quick a mistake is made in a small window of the result first.
+Each mistake of the table in `diagnoses` is made in float64 (integers in their own type), and its result
+compared with what was found, by the bound of direct summation. The first that fits in every cell is the
+diagnosis. If none does, but one fits in every bad cell, that is it; else the one that explains most of the
+error is reported as the nearest. To be quick, a mistake is made in a small window of the result first. So
+that nothing fits by chance, the cells must hold more bits than are needed to choose among the mistakes.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -24,9 +28,11 @@ from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
 from .failures import Failure, Mistake, Tolerance, relu
 
-__all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "diagnose"]
+__all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
-_PATIENCE = 0.5  # seconds for one result
+_budget: ContextVar[list[float] | None] = ContextVar(
+    "teachconv_diagnoses", default=None
+)  # seconds that are left
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
 
 
@@ -47,7 +53,8 @@ class Found:
 
     Attributes:
         diagnosis: the mistake that explains the failure, or None.
-        remark: of a failure without a diagnosis, which mistake comes nearest, if one explains half of the error.
+        remark: of a failure without a diagnosis, which mistake comes nearest, if one explains half
+            of the error.
         tried: how many mistakes were made and compared.
         seconds: how long that took.
     """
@@ -58,6 +65,16 @@ class Found:
     seconds: float = 0.0
 
 
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Look no longer than this for the mistakes of all results together, but for a moment at each."""
+    token = _budget.set([seconds])
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
 def diagnose(case: Failure, thorough: bool = False) -> Found:
     """Look for the mistake that explains a failed result of the right shape; for another see `sizes`.
 
@@ -66,13 +83,15 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         thorough: try all pairs of mistakes as well, and take the time that this needs.
 
     Returns:
-        What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a second.
+        What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
+        second.
     """
-    start, tried = time.thread_time(), 0
+    start, tried, budget = time.thread_time(), 0, _budget.get()
+    patience = 0.5 if budget is None or budget[0] > 0 else 0.02  # seconds
     window, local = _window(case), None
     most, nearest = 0.5, None
     for mistake in attempts(case, thorough):
-        if time.thread_time() - start > _PATIENCE and not thorough:
+        if time.thread_time() - start > patience and not thorough:
             break
         if local and mistake.chosen:
             continue  # what was fitted to the result says less
@@ -90,7 +109,10 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
     if nearest is not None and local is None:
         share = f"{min(99, round(100 * most))} %"
         remark += f"; nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error"
-    return Found(local, remark, tried, time.thread_time() - start)
+    seconds = time.thread_time() - start
+    if budget is not None:
+        budget[0] -= seconds
+    return Found(local, remark, tried, seconds)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -126,9 +148,10 @@ def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -
             reach = limits + 2 * FORMATS[got.dtype.name].unit_roundoff * np.abs(values)
             low, high = form.round(values - reach)[0], form.round(values + reach)[0]
             ok = (form.round(found)[0] == found) & (low <= found) & (found <= high)
-    new = bad & ok
     if form is None:
-        new &= ~case.allows(want, values, limits, sizes)
+        new = bad & ok & ~case.allows(want, values, limits, sizes)
+    else:  # small integers are numbers of every format
+        new = bad & ok & (form.round(want.astype(np.float64))[0] != want)
     if (values[bad] == values[bad][:1]).all() and np.isfinite(want[bad]).all():  # one number has many causes
         ok &= ok.all() and mistake.view is not None and not mistake.moves  # as a relu, which others confirm
     if mistake.summed_in and _explained(want, got, np.zeros_like(want)) < 0.9:
@@ -185,35 +208,34 @@ def _limits(mistake: Mistake, case: Failure) -> tuple[np.ndarray, Any]:
 def _comes_close(mistake: Mistake, case: Failure, got: np.ndarray, values: np.ndarray) -> bool:
     """Whether the largest error may be within the limits: a quick look, which costs no bounds."""
     call, dtype = mistake.call, case.call.first.dtype
-    if not got.size:
-        return True
     with np.errstate(all="ignore"):
         values = values.astype(np.float64)
-        error = np.abs(got.astype(np.float64) - values).max()
-        limit = case.tolerance.of(values).max()
+        error = np.abs(got.astype(np.float64) - values).max(initial=0.0)
+        limit = case.tolerance.of(values).max(initial=0.0) + mistake.slack
         if not is_integer(dtype):
-            x, w = (float(np.abs(array).max(initial=0.0)) for array in (call.first, call.second))
-            b = 0.0 if call.bias is None else float(np.abs(call.bias).max(initial=0.0))
-            form = mistake.rounded or FORMATS[dtype.name]
+            arrays = (call.first, call.second, np.zeros(1) if call.bias is None else call.bias)
+            x, w, b = (float(np.abs(array).max(initial=0.0)) for array in arrays)
+            unit = (mistake.rounded or FORMATS[dtype.name]).unit_roundoff
             sums = FORMATS[mistake.summed_in or ("float32" if mistake.rounded else dtype.name)].unit_roundoff
             # 8 times, because a mistake may double the numbers and the bound is doubled as well
             limit += bounds.gamma(8 * call.terms, sums) * (call.terms * x * w + b)
-            limit += np.max(case.bound) + 4 * form.unit_roundoff * np.abs(values).max() + mistake.slack
+            limit += np.max(case.bound) + 4 * unit * np.abs(values).max(initial=0.0)
     return not error > limit  # NaN is not larger: the bounds are to decide
 
 
 def _evidence(
     mistake: Mistake, case: Failure, got: np.ndarray, want: np.ndarray, limits: np.ndarray, new: np.ndarray
 ) -> float:
-    """How many bits of the result a mistake explains that the reference does not, less those that it was chosen by.
+    """How many bits of the result a mistake explains and the reference does not, less those that chose it.
 
-    An error that is 2^n times as large as the limit gives n bits. Equal numbers in several cells count once.
+    An error that is 2^n times as large as the limit gives n bits. Cells with the same numbers count once.
     """
     picked = np.argwhere(new)[:4096]
     index = tuple(picked.T)
     with np.errstate(all="ignore"):
         error = np.abs(got[index].astype(np.float64) - want[index].astype(np.float64))
-        error, first = np.unique(error, return_index=True)
+        _, first = np.unique(got[index] + 1j * error, return_index=True)
+        error = error[first]
         limit = limits[index][first] + 2.0**-case.digits * np.abs(want[index][first].astype(np.float64))
         limit = np.maximum(
             limit + case.tolerance.of(want[index][first]), 0.5 if is_integer(case.got.dtype) else 0.0

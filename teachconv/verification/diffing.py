@@ -102,6 +102,13 @@ class DiffRow:
         return "; ".join(filter(None, [str(self.diagnosis or ""), self.note]))
 
     @property
+    def _place(self) -> str:
+        """Where it fails, and in how many cells, as text."""
+        if self.bad is None or self.where.startswith((*"0123456789", "all but", "every")):
+            return self.where  # words that have the number
+        return f"{tables.count(int(self.bad.sum()), 'cell')}: {self.where}"
+
+    @property
     def compared(self) -> bool:
         """Whether there was a result to judge."""
         return self.passed is not None
@@ -690,5 +697,5 @@ def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
         _WORDS[row.passed],
         *(tables.number(number) if row.compared else "" for number in numbers),
         *(found[name] for name in optional),
-        row._found if row.bad is None else f"{int(row.bad.sum()):,} of {row.bad.size:,}: {row.where}",
+        row._place if row.passed is False else row._found,
     )

@@ -1,4 +1,4 @@
-"""Mistakes whose numbers are read off the wrong result: an order, a factor, a constant, the terms that are missing."""
+"""Mistakes that are read off the wrong result: an order, a factor, a constant, the terms that are missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import tables
 from ..calls import Call
-from ..dtypes import FORMATS, is_integer
+from ..dtypes import is_integer
 from ..kinds import gradient_of
 from ..truth.exact import float64_result
 from .failures import Failure, Mistake, wide
@@ -25,7 +25,7 @@ __all__ = ["copies", "padding_constants", "scales", "scales_by_channel", "shifts
 
 
 def copies(code: str, case: Failure) -> Iterator[Mistake]:
-    """The result's channels, images, rows or columns in another order: for each the nearest of the reference's."""
+    """The result's channels, images, rows or columns in another order: the nearest of the reference's."""
     call, rank = case.call, case.call.geometry.rank
     spatial = ("slice", "row", "column")[-rank:]
     nouns = ["image", *spatial, "channel"]
@@ -41,16 +41,16 @@ def copies(code: str, case: Failure) -> Iterator[Mistake]:
         with np.errstate(over="ignore", invalid="ignore"):
             order = tuple(((want**2).sum(axis=1) - 2 * got @ want.T).argmin(axis=1).tolist())
         moved = [i for i, j in enumerate(order) if i != j]
-        kind = "permuted" if len(set(order)) == len(order) else "copied"
-        if not moved or code != kind:
+        way = "permuted" if len(set(order)) == len(order) else "copied"
+        if not moved or code != way:
             continue
         words = f"the result's {noun}s are in the order {order_words(order)}"
-        if kind == "copied":
+        if way == "copied":
             words = ", ".join(f"{noun} {i} holds {noun} {order[i]}" for i in moved[:3]) + ", ..." * (
                 len(moved) > 3
             )
         yield Mistake(
-            f"{kind}_{'batch' if noun == 'image' else noun.replace(' ', '_') + 's'}",
+            f"{way}_{'batch' if noun == 'image' else noun.replace(' ', '_') + 's'}",
             f"when {words}{', before the bias is added' if of_filters else ''}",
             call,
             lambda y, axis=axis, order=order, offset=offset: (y - offset).take(order, axis) + offset,  # type: ignore[misc]
@@ -67,7 +67,7 @@ def copies(code: str, case: Failure) -> Iterator[Mistake]:
 def scales(case: Failure) -> Iterator[Mistake]:
     """The result times a factor, with the bias or before it is added; one cell gives the factor."""
     call, dtype = case.call, case.call.first.dtype
-    offsets = {"": np.float64(0)}
+    offsets: dict[str, Any] = {"": 0.0}
     if call.bias is not None:
         offsets[", before the bias is added"] = call.bias.astype(np.float64)
     for words, offset in offsets.items():
@@ -129,7 +129,7 @@ def _factor_words(factor: Fraction) -> str:
 
 
 def scales_by_channel(case: Failure) -> Iterator[Mistake]:
-    """A factor and a constant for each channel, as a batch normalisation has them: a line through its cells."""
+    """A factor and a constant for each channel, as in batch normalisation: a line through its cells."""
     want, got = (array.reshape(-1, array.shape[-1]).astype(np.float64) for array in (case.exact, case.got))
     slack, lines = _error(case), []
     with np.errstate(invalid="ignore"):
@@ -213,7 +213,7 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
 
 
 def terms(code: str, case: Failure) -> Iterator[Mistake]:
-    """Terms that the sums are without, or that they count twice: those of some channels, taps, rows, images."""
+    """Terms that the sums are without, or count twice: those of some channels, taps, rows or images."""
     call, times = case.call, -1 if code == "missing_terms" else 1
     plain, cells = call.with_each(wide), _telling(case)
     if not cells or not all(np.isfinite(array).all() for array in (call.first, call.second)):
@@ -244,7 +244,7 @@ def _telling(case: Failure) -> list[tuple[int, ...]]:
     with np.errstate(all="ignore"):
         error = np.abs(case.got.astype(np.float64) - case.exact.astype(np.float64))
         known = np.argwhere(case.bad & np.isfinite(error) & ((case.got > 0) | (not case.activated)))
-    picked = np.unique(np.linspace(0, len(known) - 1, min(6, len(known))).astype(int)) if len(known) else []
+    picked = np.unique(np.linspace(0, len(known) - 1, 6).astype(int)) if len(known) else ()
     return [tuple(int(i) for i in known[n]) for n in picked]
 
 
@@ -323,7 +323,7 @@ def shifts(case: Failure) -> Iterator[Mistake]:
             f"shift({','.join(map(str, steps))})",
             f"after a shift by {' and '.join(plural)}",
             case.call,
-            lambda result, steps=steps: np.roll(result, steps, tuple(axes)),
+            partial(np.roll, shift=steps, axis=tuple(axes)),
             moves=True,
             part=tuple(here),
         )

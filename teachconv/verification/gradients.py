@@ -49,8 +49,8 @@ class GradientRow:
         cells: how many cells of the argument were checked.
         worst: the cell with the largest fraction, or None where one number stands for all cells.
         note: a remark.
-        wrong: of a check that failed, how the array that is wrong differs from the reference: a `DiffRow` with
-            ``where``, ``bad`` and ``diagnosis``; None if both arrays are within their bounds.
+        wrong: of a check that failed, how the array that is wrong differs from the reference: a `DiffRow`
+            with ``where``, ``bad`` and ``diagnosis``; None if both arrays are within their bounds.
     """
 
     name: str

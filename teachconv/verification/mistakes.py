@@ -1,14 +1,16 @@
 """The usual mistakes with filters, groups and geometry: a call with one of them made on purpose.
 
-Each function yields calls, or views of a result, with one mistake in them, the usual ones first. `diagnoses` lists
-the functions, and `diagnosing` runs the calls and compares the results with what was found. Mistakes in the
-numbers of the arrays are in `number_mistakes`, those that are read off a wrong result in `fitted_mistakes`.
+Each function yields calls, or views of a result, with one mistake in them, the usual ones first. `diagnoses`
+lists the functions, and `diagnosing` runs the calls and compares the results with what was found. Mistakes in
+the numbers of the arrays are in `number_mistakes`, those that are read off a wrong result in
+`fitted_mistakes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -19,18 +21,16 @@ from ..kinds import AXES, layout_of
 from .failures import Failure, Mistake, View
 
 __all__ = [
+    "alignments",
     "filter_orders",
     "flips",
     "groups",
     "other_dilations",
-    "other_padding",
-    "output_alignments",
     "padding_modes",
     "padding_sides",
     "reread",
     "some_axes",
     "steps",
-    "stride_phases",
 ]
 
 _WORDS = {"depth": "depth", "rows": "rows", "cols": "columns"}
@@ -55,39 +55,34 @@ def some_axes(rank: int) -> dict[tuple[int, ...], str]:
 
 def flips(case: Failure) -> Iterator[Mistake]:
     """The filter flipped; of a filter gradient, the result."""
-    rank = case.call.geometry.rank
-    for axes, words in some_axes(rank).items():
-        whole = " (a true convolution instead of a cross-correlation)" if len(axes) == rank else ""
-        yield _filtered(
-            case.call, "flipped_filter", f"flipped in {words}{whole}", lambda w, axes=axes: np.flip(w, axes)
-        )
+    for axes, words in some_axes(case.call.geometry.rank).items():
+        if len(axes) == case.call.geometry.rank:
+            words += " (a true convolution instead of a cross-correlation)"
+        yield _filtered(case.call, "flipped_filter", f"flipped in {words}", partial(np.flip, axis=axes))
 
 
 def filter_orders(code: str, case: Failure) -> Iterator[Mistake]:
     """The filter with axes exchanged, or reshaped from or to another framework's order of axes."""
-    rank = case.call.geometry.rank
+    call, rank = case.call, case.call.geometry.rank
     own = layout_of("filters", rank)
-    taps = own[:-2]
-    for pair, words in some_axes(rank).items():
-        if len(pair) == 2 and code == "swapped_filter_axes":
-            order = [{pair[0]: pair[1], pair[1]: pair[0]}.get(axis, axis) for axis in range(rank + 2)]
-            yield from _other_sizes(case.call, order, f"read with its {words} exchanged")
-            yield _filtered(
-                case.call, code, f"read with its {words} exchanged", lambda w, order=order: w.transpose(order)
-            )
+    taps, channels = own[:-2], (*range(rank), rank + 1, rank)
     words = "read with its in and out channels exchanged"
-    order = (*range(rank), rank + 1, rank)
-    theirs = ("OI" + taps, f"O{taps}I", "IO" + taps, f"I{taps}O", taps + "OI", own[::-1])
-    orders = {each: tuple(map(own.index, each)) for each in theirs}
-    if code == "transposed_filter":
-        yield _filtered(case.call, code, words, lambda w: w.transpose(order))
-        read = reread(order, backwards=True)
-        yield _filtered(case.call, code, f"{words} (its memory, in the other order)", read)
-    for name, back in product(orders, (False, True)) if code == "reshaped_filter" else ():
-        words = "{} reshaped to {}, where it has to be transposed".format(
-            *(own, name) if back else (name, own)
-        )
-        yield _filtered(case.call, code, words, reread(orders[name], back))
+    changes: list[tuple[str, View]] = []
+    if code == "swapped_filter_axes":
+        for pair, names in some_axes(rank).items():
+            order = tuple({pair[0]: pair[-1], pair[-1]: pair[0]}.get(axis, axis) for axis in range(rank + 2))
+            if len(pair) == 2:
+                changes.append((f"read with its {names} exchanged", partial(np.transpose, axes=order)))
+                yield from _other_sizes(call, order, changes[-1][0])
+    elif code == "transposed_filter":
+        changes = [(words, partial(np.transpose, axes=channels))]
+        changes.append((f"{words} (its memory, in the other order)", reread(channels, backwards=True)))
+    else:
+        theirs = ("OI" + taps, f"O{taps}I", "IO" + taps, f"I{taps}O", taps + "OI", own[::-1])
+        needed = "{} reshaped to {}, where it has to be transposed"
+        changes += [(needed.format(each, own), reread(tuple(map(own.index, each)))) for each in theirs]
+        changes += [(needed.format(own, each), reread(tuple(map(own.index, each)), True)) for each in theirs]
+    yield from (_filtered(call, code, *change) for change in changes)
 
 
 def reread(order: Sequence[int], backwards: bool = False) -> View:
@@ -98,7 +93,7 @@ def reread(order: Sequence[int], backwards: bool = False) -> View:
 
 
 def _filtered(call: Call, code: str, words: str, change: View) -> Mistake:
-    """A call with a changed filter, if the change keeps its shape; a filter gradient with a changed result."""
+    """A call with a changed filter, if the change keeps its shape; of a filter gradient the result."""
     own = call.cells_of("filters")[0] if call.op.depthwise else call.geometry.filters_shape
 
     def changed(filters: np.ndarray) -> np.ndarray:
@@ -125,7 +120,7 @@ def _other_sizes(call: Call, order: Sequence[int], words: str) -> Iterator[Mista
 
 
 def groups(code: str, case: Failure) -> Iterator[Mistake]:
-    """Channels dealt out to the groups like cards instead of in blocks, or the other way; those of another group."""
+    """Channels dealt out to the groups like cards, not in blocks, or the reverse; those of another group."""
     call, parts = case.call, case.call.geometry.groups
     arrays = {"input": call.first, "filter": call.second, "output": case.got}
     for name, array in arrays.items() if parts > 1 else ():
@@ -133,24 +128,26 @@ def groups(code: str, case: Failure) -> Iterator[Mistake]:
         if count % parts or (name == "filter" and call.kind.sums_images):
             continue
         blocks, cards = np.arange(count).reshape(parts, -1), np.arange(count).reshape(-1, parts)
-        neighbours = [
-            ("of each of the {} groups are its neighbour's", np.roll(blocks, step, 0)) for step in (1, -1)
-        ]
-        orders = {
-            "groups": [
-                ("are dealt out to the {} groups in turn instead of in blocks", each.T)
-                for each in (blocks, cards)
-            ],
-            "group_offset": [("of all {} groups are those of the first", blocks[[0] * parts]), *neighbours],
+        orders: dict[str, dict[str, tuple[np.ndarray, ...]]] = {
+            "groups": {"are dealt out to the {} groups in turn instead of in blocks": (blocks.T, cards.T)},
+            "group_offset": {
+                "of all {} groups are those of the first": (blocks[[0] * parts],),
+                "of each of the {} groups are its neighbour's": (
+                    np.roll(blocks, 1, 0),
+                    np.roll(blocks, -1, 0),
+                ),
+            },
         }
-        for words, order in orders[code]:
-            sentence = f"when {name} channels {words.format(parts)}"
-            view: View = lambda array, order=order.ravel(): array[..., order]  # type: ignore[misc]  # noqa: E731
+        for words, order in ((words, order) for words, each in orders[code].items() for order in each):
+            sentence, view = (
+                f"when {name} channels {words.format(parts)}",
+                partial(np.take, indices=order.ravel(), axis=-1),
+            )
             if name == "output":
                 yield Mistake(code, sentence, call, view, moves=True)
             else:
-                place = "first" if name == "input" else "second"
-                yield Mistake(code, sentence, replace(call, **{place: view(array)}))  # type: ignore[arg-type]
+                changed = {"first" if name == "input" else "second": view(array)}
+                yield Mistake(code, sentence, replace(call, **changed))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -185,37 +182,31 @@ def _where_padding_is(g: ConvGeometry, axes: Sequence[AxisGeometry]) -> str:
 _NUMBERS = {1: "one", 2: "two", 3: "three"}
 
 
-def stride_phases(case: Failure) -> Iterator[Mistake]:
-    """Every stride-th cell, but starting at another one."""
-    reach = [axis.stride - 1 for axis in case.call.geometry.axes]
-    return _nearby(
-        case.call, reach, "stride_phase", "the stride starts at another cell", case.call.op.transposed
-    )
-
-
-def other_padding(case: Failure) -> Iterator[Mistake]:
-    """Padding that is larger or smaller before the input, and the reverse after it."""
-    reach = [axis.effective_filter - 1 for axis in case.call.geometry.axes]
-    return _nearby(
-        case.call, reach, "padding_amount", "another padding before the input", case.call.kind.scatters
-    )
-
-
-def output_alignments(case: Failure) -> Iterator[Mistake]:
-    """Another part of the full transposed result was kept."""
-    reach = [max(axis.stride, axis.effective_filter) - 1 for axis in case.call.geometry.axes]
-    words = "another part of the full result is kept"
-    return _nearby(case.call, reach, "output_alignment", words, not case.call.kind.scatters)
-
-
-def _nearby(call: Call, reach: Sequence[int], code: str, sentence: str, never: bool) -> Iterator[Mistake]:
-    """All axes with other values of pad_before, the nearest first."""
-    ranges = [range(-min(most, 7), min(most, 7) + 1) for most in reach]
+def alignments(code: str, case: Failure) -> Iterator[Mistake]:
+    """Every stride-th cell from another one on; another padding before; another part of the full result."""
+    call, axes = case.call, case.call.geometry.axes
+    kinds = {
+        "stride_phase": (
+            call.op.transposed,
+            "the stride starts at another cell",
+            [axis.stride for axis in axes],
+        ),
+        "padding_amount": (
+            call.kind.scatters,
+            "another padding before the input",
+            [axis.effective_filter for axis in axes],
+        ),
+        "output_alignment": (
+            not call.kind.scatters,
+            "another part of the full result is kept",
+            [max(axis.stride, axis.effective_filter) for axis in axes],
+        ),
+    }
+    never, words, reach = kinds[code]
+    ranges = [range(-min(most - 1, 7), min(most - 1, 7) + 1) for most in reach]
     for moved in sorted(product(*ranges), key=lambda each: sum(map(abs, each))) if not never else ():
-        pairs = zip(call.geometry.axes, moved, strict=True)
-        yield from _moved(
-            call, [_padded(axis, axis.pad_before + step) for axis, step in pairs], code, sentence
-        )
+        pairs = zip(axes, moved, strict=True)
+        yield from _moved(call, [_padded(axis, axis.pad_before + step) for axis, step in pairs], code, words)
 
 
 def _padded(axis: AxisGeometry, before: int) -> AxisGeometry:
@@ -316,8 +307,8 @@ def _axes(call: Call, axis: AxisGeometry, stride: int, dilation: int) -> dict[st
             for mode, zeros in padded.items()
         }
         for rule, before in {"size kept": pads[0], "half the filter": reach // 2}.items():
-            padding = {"pad_before": before, "pad_after": full - n - before}
-            own[rule] = replace(axis, stride=stride, dilation=dilation, **padding)
+            after = full - n - before
+            own[rule] = replace(axis, stride=stride, dilation=dilation, pad_before=before, pad_after=after)
         return own
     rules = {"kept": (n, pads[0]), "SAME of that size": (n, split_padding(max(0, full - n))[0])}
     if call.op.transposed:  # its result has the size that the rule says; a gradient's is given

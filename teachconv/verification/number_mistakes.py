@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations, product
 from math import erf
 from typing import Any
@@ -39,13 +40,16 @@ __all__ = [
 
 def biases(case: Failure) -> Iterator[Mistake]:
     """The bias left out, added twice, subtracted, or in another order."""
-    b = case.call.bias
-    changes = {} if b is None else {"without the bias": None, "when the bias is added twice": 2 * b}
+    b, changes = case.call.bias, {}
     if b is not None:
-        changes |= {"when the bias is subtracted": -b, "when the bias is in reverse order": b[::-1]}
-        changes["when the first bias is added to every channel"] = np.full_like(b, b[0])
-    for sentence, other in changes.items():
-        yield Mistake("bias", sentence, replace(case.call, bias=other))
+        changes = {
+            "without the bias": None,
+            "when the bias is added twice": 2 * b,
+            "when the bias is subtracted": -b,
+            "when the bias is in reverse order": b[::-1],
+            "when the first bias is added to every channel": np.full_like(b, b[0]),
+        }
+    return (Mistake("bias", words, replace(case.call, bias=other)) for words, other in changes.items())
 
 
 def relu_before_bias(case: Failure) -> Iterator[Mistake]:
@@ -70,15 +74,17 @@ _HARD: dict[str, View] = {"relu": relu, "relu6": lambda x: np.clip(x, 0, 6)}
 
 def activations(case: Failure) -> Iterator[Mistake]:
     """The activation left out, or another one."""
+    call, words = (
+        case.call,
+        "after {} instead of relu" if case.activated else "after a {}, which this call does not have",
+    )
     if case.activated:
-        yield Mistake("activation", "without the relu: it was left out", case.call, activated=False)
-    sentence = "after {} instead of relu" if case.activated else "after {}, which this call does not have"
+        yield Mistake("activation", "without the relu: it was left out", call, activated=False)
     for name, function in (_HARD | ({} if is_integer(case.got.dtype) else _SOFT)).items():
+        # a function of the mathematical library has an error of a few ulps
+        slack = 0.0 if name in _HARD else 4 * 2.0**-case.digits
         if not (case.activated and function is relu):
-            # a function of the mathematical library has an error of a few ulps
-            slack = 0.0 if name in _HARD else 4 * 2.0**-case.digits
-            words = sentence.format(name if case.activated else f"a {name}")
-            yield Mistake("activation", words, case.call, function, activated=False, slack=slack)
+            yield Mistake("activation", words.format(name), call, function, activated=False, slack=slack)
 
 
 def lost_nan(case: Failure) -> Iterator[Mistake]:
@@ -93,11 +99,11 @@ def accumulations(case: Failure) -> Iterator[Mistake]:
     """The result added to what ``out`` held before the call."""
     if case.held is not None:
         held, words = round(case.held), f"when it is added to what out held before, {case.held:g}"
+        after: View = relu if case.activated else np.asarray
         slack = abs(held) * 2.0 ** (1 - case.digits)
-        for view in (
-            (lambda y: y + held, lambda y: relu(y) + held) if case.activated else (lambda y: y + held,)
-        ):
-            yield Mistake("accumulates", words, case.call, view, activated=False, slack=slack)
+        yield Mistake(
+            "accumulates", words, case.call, lambda y: after(y) + held, activated=False, slack=slack
+        )
 
 
 def residuals(case: Failure) -> Iterator[Mistake]:
@@ -124,7 +130,7 @@ _PADDINGS = {
 
 
 def padding_values(case: Failure) -> Iterator[Mistake]:
-    """Padding with the input's own values instead of zeros; or zeros where the caller had padded the input."""
+    """Padding with the input's own values instead of zeros; or zeros where the input has its padding."""
     call, g = case.call, case.call.geometry
     for mode, words in _PADDINGS.items():
         made = padded(call, mode=mode)
@@ -136,7 +142,8 @@ def padding_values(case: Failure) -> Iterator[Mistake]:
         first = np.zeros_like(call.first)
         first[inside] = call.first[inside]
         sentence = f"when the input's border, {border} wide, is zero: its padding was lost"
-        yield Mistake("padding_values", sentence, replace(call, first=first))
+        if first.any():
+            yield Mistake("padding_values", sentence, replace(call, first=first))
 
 
 def padded(call: Call, **how: Any) -> Call | None:
@@ -198,7 +205,7 @@ def rounded(case: Failure) -> Iterator[Mistake]:
         code, whole = f"rounded({name})", not name.startswith("tf32")  # TF32 is no type: a result has none
         if whole:
             yield Mistake(code, f"when the {result} is {words}", call, rounded=form)
-        small = call.with_each(lambda array, form=form: _rounded(array, form))
+        small = call.with_each(partial(_rounded, form=form))
         also = name == "float16" and _alike(call, small)
         for what, changed in (
             (f"{first} and {second} are", small),
@@ -218,38 +225,40 @@ def rounded(case: Failure) -> Iterator[Mistake]:
 
 def accumulators(case: Failure) -> Iterator[Mistake]:
     """The sums formed in a half type, step by step."""
-    for name in ("float16", "bfloat16"):
-        if not is_integer(case.got.dtype) and FORMATS[name].precision < case.digits:
-            sentence = f"when the sums are formed in {name}, step by step"
-            yield Mistake(f"accumulator({name})", sentence, case.call, rounded=FORMATS[name], summed_in=name)
+    return (
+        Mistake(
+            f"accumulator({name})",
+            f"when the sums are formed in {name}, step by step",
+            case.call,
+            rounded=FORMATS[name],
+            summed_in=name,
+        )
+        for name in ("float16", "bfloat16")
+        if not is_integer(case.got.dtype) and FORMATS[name].precision < case.digits
+    )
 
 
 def quantized(case: Failure) -> Iterator[Mistake]:
     """The filter quantized to 8 bits, with one scale or with one for each channel of the result."""
     call, rank = case.call, case.call.geometry.rank
     if call.kind.second == "filters" and not is_integer(call.second.dtype):
-        w = wide(call.second)
-        for axes, words in (
-            (None, "one scale for all"),
-            ((*range(rank), rank + call.kind.scatters), "one for each channel"),
-        ):
+        w, each = wide(call.second), (*range(rank), rank + call.kind.scatters)
+        for axes, words in ((None, "one scale for all"), (each, "one for each channel")):
             step = np.abs(w).max(axes, keepdims=True) / 127
-            with np.errstate(all="ignore"):
-                changed = replace(call, second=np.rint(w / step) * step)
+            changed = replace(call, second=np.rint(w / np.where(step, step, 1.0)) * step)
             yield Mistake("quantized(int8)", f"when the filter is quantized to int8, {words}", changed)
 
 
 def _alike(call: Call, small: Call) -> bool:
     """Whether numbers that are rounded to float16 are those that TF32 would give, but for tiny ones."""
-    pairs = [(own, array, _rounded(own, _TF32)) for own, array in zip(_both(call), _both(small), strict=True)]
+    pairs = ((call.first, small.first), (call.second, small.second))
     with np.errstate(invalid="ignore"):
+        largest = [
+            np.abs(own - other).max(initial=0) for own, other in ((_rounded(a, _TF32), b) for a, b in pairs)
+        ]
         return all(
-            np.abs(a - b).max(initial=0) <= 2.0**-24 * np.abs(own).max(initial=0) for own, a, b in pairs
+            most <= 2.0**-24 * np.abs(a).max(initial=0) for most, (a, _) in zip(largest, pairs, strict=True)
         )
-
-
-def _both(call: Call) -> tuple[np.ndarray, np.ndarray]:
-    return call.first, call.second
 
 
 def _rounded(array: np.ndarray, form: FloatFormat) -> np.ndarray:
@@ -264,28 +273,29 @@ def _rounded(array: np.ndarray, form: FloatFormat) -> np.ndarray:
 
 def channel_orders(case: Failure) -> Iterator[Mistake]:
     """The channels of the first array in another order; those of the result are read off the result."""
-    call, own = case.call, tuple(range(case.call.first.shape[-1]))
-    depth = len(own)
-    orders = {own[::-1]: ""}
-    if depth % 2 == 0:
-        orders[own[depth // 2 :] + own[: depth // 2]] = "the two halves exchanged"
-        orders[own[::2] + own[1::2]] = "even ones first"
-        orders[tuple(np.reshape(own, (2, -1)).T.ravel().tolist())] = "the two halves interleaved"
-    if depth <= 4 and call.geometry.groups == 1:
-        orders = orders | dict.fromkeys(permutations(own), "") | orders
+    call, name = case.call, case.call.kind.words[0]
+    own = tuple(range(call.first.shape[-1]))
+    half = len(own) // 2
+    orders = {
+        own[::-1]: "",
+        own[half:] + own[:half]: ": the two halves exchanged",
+        own[::2] + own[1::2]: ": even ones first",
+        tuple(c // 2 + half * (c % 2) for c in own): ": the two halves interleaved",
+    }
+    orders = orders if len(own) % 2 == 0 and half > 1 else {own[::-1]: ""}
+    if len(own) <= 4 and call.geometry.groups == 1:
+        orders |= {order: "" for order in permutations(own) if order not in orders}
     for order, words in orders.items():
         if order != own:
-            words = f"{order_words(order)}{f': {words}' if words and depth > 2 else ''}"
-            sentence = f"when the {call.kind.words[0]}'s channels are in the order {words}"
+            sentence = f"when the {name}'s channels are in the order {order_words(order)}{words}"
             yield Mistake("permuted_channels", sentence, replace(call, first=call.first[..., order]))
 
 
 def image_orders(case: Failure) -> Iterator[Mistake]:
     """The images of a filter gradient's first array in another order."""
-    call = case.call
-    if call.kind.sums_images and len(call.first) > 1:
-        sentence = f"when the images of the {call.kind.words[0]} are in reverse order"
-        yield Mistake("permuted_batch", sentence, replace(call, first=call.first[::-1]))
+    if case.call.kind.sums_images and len(case.call.first) > 1:
+        sentence = f"when the images of the {case.call.kind.words[0]} are in reverse order"
+        yield Mistake("permuted_batch", sentence, replace(case.call, first=case.call.first[::-1]))
 
 
 def order_words(order: tuple[int, ...]) -> str:
@@ -304,12 +314,12 @@ def input_axes(code: str, case: Failure) -> Iterator[Mistake]:
     turns = [(0, *order, rank + 1) for order in permutations(axes)][1:]
     changes: dict[str, list[tuple[str, View]]] = {
         "flipped_image": [
-            (f"is reversed in {words}", lambda x, a=each: np.flip(x, [i + 1 for i in a]))
+            (f"is reversed in {words}", partial(np.flip, axis=tuple(axis + 1 for axis in each)))
             for each, words in some_axes(rank).items()
-        ],  # type: ignore[misc]
+        ],
         "swapped_image_axes": [
-            ("has its rows and columns exchanged", lambda x, o=order: x.transpose(o)) for order in turns
-        ],  # type: ignore[misc]
+            ("has its rows and columns exchanged", partial(np.transpose, axes=order)) for order in turns
+        ],
         "reshaped_image": [
             ("is reshaped where it has to be transposed", reread(order, backwards))
             for order, backwards in product([*turns, (0, rank + 1, *axes)], (False, True))
@@ -322,17 +332,23 @@ def input_axes(code: str, case: Failure) -> Iterator[Mistake]:
 
 
 def layouts(case: Failure) -> Iterator[Mistake]:
-    """The right numbers with their axes in another order, or read in another order."""
+    """The right numbers with their axes in another order, or read in another order in the caller's layout."""
     call, own = case.call, tuple(range(case.got.ndim))
-    sentence = "when the axes are read in another order"
     shape = call.cells_of("filters")[0] if call.kind.sums_images and call.op.depthwise else call.backend_shape
-    for order in permutations(own):
-        if order != own and tuple(shape[axis] for axis in order) == shape:
-            view: View = lambda y, order=order: y.reshape(shape).transpose(order).reshape(y.shape)  # type: ignore[misc]  # noqa: E731
-            yield Mistake("layout", f"{sentence}: transposed by {order}", call, view, moves=True)
-    axes = axis_order(call.layout)  # reread in the caller's layout
+    axes = axis_order(call.layout)
+
+    def turned(order: tuple[int, ...], y: np.ndarray) -> np.ndarray:
+        return y.reshape(shape).transpose(order).reshape(y.shape)
+
+    def read(order: tuple[int, ...], y: np.ndarray) -> np.ndarray:
+        return reread(order)(y.transpose(axes)).transpose(np.argsort(axes))
+
+    views = {
+        f"transposed by {order}": partial(turned, order)
+        for order in permutations(own)
+        if order != own and tuple(shape[axis] for axis in order) == shape
+    }
     for order in ((0, own[-1], *own[1:-1]), (0, *own[2:], 1)):
-        view = lambda y, order=order: reread(order)(y.transpose(axes)).transpose(np.argsort(axes))  # type: ignore[misc]  # noqa: E731
-        yield Mistake(
-            "layout", f"{sentence}: reshaped where transpose{order} was needed", call, view, moves=True
-        )
+        views[f"reshaped where transpose{order} was needed"] = partial(read, order)
+    for words, view in views.items():
+        yield Mistake("layout", f"when the axes are read in another order: {words}", call, view, moves=True)

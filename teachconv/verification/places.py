@@ -85,7 +85,7 @@ def _described(bad: np.ndarray, nouns: Sequence[str], order: Sequence[int], deta
     if joint and bad.mean() > 0.95:
         return f"all but {int((~bad).sum()):,} of {count(bad.size, 'cell')}"
     if joint:
-        rest = bad.any(others(*joint))
+        rest = np.asarray(bad.any(others(*joint)))
         together = _joint(rest, [nouns[axis] for axis in joint], detail)
         if not together:  # no words are exact: a number of cells, and the box that they lie in
             box = ", ".join(filter(None, words.values()))

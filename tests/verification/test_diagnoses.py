@@ -251,7 +251,11 @@ def test_the_search_is_bounded_and_says_what_it_tried():
     assert re.search(
         r"none of the usual mistakes \(tried \d+ explanations in ", " ".join(str(report).split())
     )
-    assert "51,200 of 51,200: every cell" in " ".join(str(report).split())
+    assert row.where in " ".join(str(report).split())
+    got = tc.conv2d(x, w, 1, "SAME")
+    got[..., 31] += 1
+    report = tc.diff(tc.conv2d, x, w, 1, "SAME", backends=[], against=got)
+    assert "1,600 cells: channel 31 of 32 (last)" in " ".join(str(report).split())
 
 
 def test_thorough_tries_every_pair():
@@ -328,6 +332,19 @@ def test_a_gradient_that_is_wrong_is_diagnosed():
     assert {row.diagnosis.code for row in wrong} == {"flipped_filter"}
     assert {row.where for row in wrong} == {"first and last filter row"}
     assert "filters gradient wrong in first and last filter row" in " ".join(str(report).split())
+
+
+def test_integers_in_floats_are_no_evidence_of_a_half_type():
+    x, w = (
+        make_array((2, 9, 8, 4), "float32", "integers", "x"),
+        make_array((3, 3, 4, 33), "float32", "integers", "w"),
+    )
+    bias = np.arange(33, dtype="float32") % 7 - 3
+    got = tc.conv2d(x, w, 1, "SAME", bias=bias)
+    got[..., 32] -= bias[32] + 1.5
+    row = where_of(got, args=(x, w, 1, "SAME"), bias=bias)
+    assert row.where == "channel 32 of 33 (last)"
+    assert row.diagnosis is None or row.diagnosis.code == "channel_shift"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
