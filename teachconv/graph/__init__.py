@@ -85,7 +85,6 @@ from .ops import (  # noqa: F401  (fill the registries)
     tensor_math_operator_overrides,
     variables,
 )
-from .ops import image_ops as image
 from .ops import nn_ops as nn
 from .ops.array_ops import *
 from .ops.constant_op import constant, convert_to_tensor, is_tensor
@@ -137,7 +136,6 @@ __all__ = [
     "get_default_session",
     "get_op_def",
     "gradients",
-    "image",
     "init_scope",
     "int32",
     "int64",

@@ -9,7 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from .. import graph as tg
-from ..graph import constant, executing_eagerly, init_scope
+from ..graph import cond, constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
+from ..graph.ops.gen_nn_ops import no_op
 from .options import unsupported
 
 __all__ = [
@@ -66,26 +67,6 @@ def is_tensor(x: Any) -> bool:
     return tg.is_tensor(x) or isinstance(x, tg.Variable)
 
 
-def control_dependencies(control_inputs: Any) -> Any:
-    """Make the operations created in the block wait until ``control_inputs`` have finished."""
-    return tg.control_dependencies(control_inputs)
-
-
-def device(device_name: Any) -> Any:
-    """Request a device for the operations created in the block."""
-    return tg.device(device_name)
-
-
-def name_scope(name: str) -> Any:
-    """Prefix the names of the nodes created in the block."""
-    return tg.name_scope(name)
-
-
-def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
-    """Return what one of two functions returns, which one a tensor decides."""
-    return tg.cond(pred, true_fn, false_fn, name)
-
-
 def function(
     func: Any = None,
     input_signature: Any = None,
@@ -135,18 +116,6 @@ def gradients(
         stop_gradients=stop_gradients,
         unconnected_gradients=unconnected_gradients,
     )
-
-
-def no_op(name: str | None = None) -> Any:
-    """Return an operation that does nothing; with control dependencies it marks that they have finished.
-
-    Args:
-        name: the name of the node.
-
-    Returns:
-        The operation in a graph; None eagerly.
-    """
-    return tg.gen_nn_ops.no_op(name=name)
 
 
 class Variable(tg.Variable):

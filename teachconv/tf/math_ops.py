@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.ops import cwise_ops, math_ops
+from ..graph.ops import math_ops
 from ..graph.ops.cwise_ops import *
+from ..graph.ops.cwise_ops import truediv as divide
 from ..graph.ops.math_ops import (
     add,
+    argmax,
     multiply,
+    range,
     reduce_all,
     reduce_any,
     reduce_max,
@@ -23,7 +26,6 @@ from ..graph.ops.math_ops import (
     reduce_sum,
     subtract,
 )
-from .dtypes import int64
 from .options import unsupported
 
 __all__ = [
@@ -66,30 +68,6 @@ __all__ = [
 ]
 
 
-def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
-    """Return the index of the largest value along an axis, the first by default."""
-    return math_ops.argmax(input, 0 if axis is None else axis, output_type, name)
-
-
-def divide(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y, as the operator does.
-
-    Args:
-        x, y: tensors, variables or arrays; integers are divided as floats.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the shape to which both are broadcast.
-
-    Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
-
-    >>> divide([1, 6], 4).numpy().tolist()
-    [0.25, 1.5]
-    """
-    return cwise_ops.truediv(x, y, name)
-
-
 def matmul(
     a: Any,
     b: Any,
@@ -115,8 +93,3 @@ def matmul(
         grad_b=(grad_b, False),
     )
     return math_ops.matmul(a, b, transpose_a, transpose_b, name)
-
-
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
-    """Return the numbers from start to limit, as Python's range."""
-    return math_ops.range(start, limit, delta, dtype, name)

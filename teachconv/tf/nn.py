@@ -13,7 +13,9 @@ from ..errors import ArgumentError, brief
 from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import l2_loss, leaky_relu, relu6
-from ..graph.ops.nn_ops import relu, sparse_softmax_cross_entropy_with_logits
+from ..graph.ops.nn_ops import avg_pool as avg_pool2d
+from ..graph.ops.nn_ops import bias_add, relu, sparse_softmax_cross_entropy_with_logits
+from ..graph.ops.nn_ops import max_pool as max_pool2d
 from .options import unsupported
 
 __all__ = [
@@ -41,27 +43,6 @@ __all__ = [
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
 ]
-
-
-def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Any:
-    """Add a bias to each channel.
-
-    Args:
-        value: [..., channels], or [batch, channels, ...] for "NCHW": a tensor, variable or array.
-        bias: [channels], of the same dtype.
-        data_format: "NHWC", which None stands for, or "NCHW".
-        name: the name of the node.
-
-    Returns:
-        A tensor of the shape of ``value``.
-
-    Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
-
-    >>> bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy().tolist()
-    [[11.0, 22.0], [13.0, 24.0]]
-    """
-    return nn_ops.bias_add(value, bias, data_format, name)
 
 
 def conv2d(
@@ -289,23 +270,6 @@ def avg_pool(
     return nn_ops.avg_pool(input, ksize, strides, padding, data_format, name)
 
 
-def avg_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
-) -> Any:
-    """Return the mean of each window; padding is not counted.
-
-    Args:
-        input, ksize, strides, padding, data_format, name: as in `avg_pool`.
-
-    Returns:
-        As `avg_pool`.
-
-    Raises:
-        ValueError, TypeError: if the arguments are invalid.
-    """
-    return nn_ops.avg_pool(input, ksize, strides, padding, data_format, name)
-
-
 def max_pool(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
 ) -> Any:
@@ -328,23 +292,6 @@ def max_pool(
     >>> import teachconv.tf as tf
     >>> tf.nn.max_pool(tf.constant([-1, -2, -6.0], shape=[1, 1, 3, 1]), 2, 2, "SAME").numpy().ravel().tolist()
     [-1.0, -6.0]
-    """
-    return nn_ops.max_pool(input, ksize, strides, padding, data_format, name)
-
-
-def max_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
-) -> Any:
-    """Return the largest value of each window; padding is ignored.
-
-    Args:
-        input, ksize, strides, padding, data_format, name: as in `max_pool`.
-
-    Returns:
-        As `max_pool`.
-
-    Raises:
-        ValueError, TypeError: if the arguments are invalid.
     """
     return nn_ops.max_pool(input, ksize, strides, padding, data_format, name)
 

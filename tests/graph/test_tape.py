@@ -458,26 +458,23 @@ def test_optimizers_run_eagerly_and_in_functions():
 
     eager = steps(lambda function: function)
     assert eager == steps(tc.function)
-    v = tg.Variable([1.0, -2.0])
-    optimizer = tg.train.MomentumOptimizer(0.125, 0.5)
-    for _ in range(3):
-        optimizer.minimize(lambda: tg.reduce_sum(tg.square(v)))
-    assert v.numpy().tolist() == eager[0]
 
 
 def test_what_optimizers_refuse():
     optimizer = tg.train.GradientDescentOptimizer(0.1)
     v = tg.Variable(1.0)
-    with pytest.raises(RuntimeError, match="should be a function when eager"):
+    with pytest.raises(RuntimeError, match="need a graph: eagerly, a GradientTape"):
         optimizer.minimize(tg.constant(1.0), var_list=[v])
-    with pytest.raises(ValueError, match="No gradients provided for any variable"):
-        optimizer.minimize(lambda: tg.constant(1.0), var_list=[v])
     with pytest.raises(TypeError, match="pairs with a Variable; got 'v'"):
         optimizer.apply_gradients([(tg.constant(1.0), "v")])
     with pytest.raises(ValueError, match=r"delta of ApplyGradientDescent must have shape \[\]; got \[2\]"):
         optimizer.apply_gradients([(tg.ones([2]), v)])
-    with tg.Graph().as_default(), pytest.raises(ValueError, match="No variables to optimize"):
-        optimizer.minimize(tg.constant(1.0))
+    with tg.Graph().as_default():
+        with pytest.raises(ValueError, match="No variables to optimize"):
+            optimizer.minimize(tg.constant(1.0))
+        tg.Variable(1.0)
+        with pytest.raises(ValueError, match="No gradients provided for any variable"):
+            optimizer.minimize(tg.constant(1.0))
     assert v.numpy() == 1.0
 
 

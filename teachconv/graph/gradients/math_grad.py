@@ -195,19 +195,18 @@ def _square_grad(op: Any, grad: Any) -> Any:
 
 
 @RegisterGradient("Sqrt")
-def _sqrt_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.sqrt_grad(op.outputs[0], grad)
+@RegisterGradient("Rsqrt")
+@RegisterGradient("Tanh")
+@RegisterGradient("Sigmoid")
+def _grad_of_output(op: Any, grad: Any) -> Any:
+    """The op with Grad in its name computes it from the output, so that the input need not be kept."""
+    return getattr(gen_nn_ops, f"{op.type.lower()}_grad")(op.outputs[0], grad)
 
 
 @RegisterGradient("SqrtGrad")
 def _sqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     ratio = grad / op.inputs[0]
     return -ratio * op.outputs[0], 0.5 * ratio
-
-
-@RegisterGradient("Rsqrt")
-def _rsqrt_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.rsqrt_grad(op.outputs[0], grad)
 
 
 @RegisterGradient("RsqrtGrad")
@@ -226,20 +225,10 @@ def _log_grad(op: Any, grad: Any) -> Any:
     return grad / op.inputs[0]
 
 
-@RegisterGradient("Tanh")
-def _tanh_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.tanh_grad(op.outputs[0], grad)
-
-
 @RegisterGradient("TanhGrad")
 def _tanh_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     y, dy = op.inputs
     return grad * -2.0 * dy * y, gen_nn_ops.tanh_grad(y, grad)
-
-
-@RegisterGradient("Sigmoid")
-def _sigmoid_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.sigmoid_grad(op.outputs[0], grad)
 
 
 @RegisterGradient("SigmoidGrad")

@@ -129,24 +129,6 @@ class FillOp(InferringKernel):
         return np.full(shape, inputs[1])
 
 
-@register_kernel("ZerosLike")
-class ZerosLikeOp(OpKernel):
-    """Returns zeros."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return zeros of the shape and dtype of the input."""
-        return np.zeros_like(inputs[0])
-
-
-@register_kernel("OnesLike")
-class OnesLikeOp(OpKernel):
-    """Returns ones."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return ones of the shape and dtype of the input."""
-        return np.ones_like(inputs[0])
-
-
 @register_kernel("OneHot")
 class OneHotOp(InferringKernel):
     """Returns on_value at each index of a new axis."""

@@ -61,7 +61,6 @@ __all__ = [
     "greater_equal",
     "identity",
     "identity_n",
-    "_if",
     "invert_permutation",
     "less",
     "less_equal",
@@ -87,7 +86,6 @@ __all__ = [
     "ones_like",
     "pack",
     "pad",
-    "partitioned_call",
     "placeholder",
     "pow",
     "prod",
@@ -120,8 +118,6 @@ __all__ = [
     "sqrt_grad",
     "square",
     "squeeze",
-    "stateful_partitioned_call",
-    "stateless_if",
     "stop_gradient",
     "strided_slice",
     "strided_slice_grad",
@@ -793,30 +789,6 @@ def identity_n(input: Any, name: str | None = None, _kernel: str | None = None) 
     return run_or_add("IdentityN", name, [input], {"_kernel": _kernel})
 
 
-def _if(
-    cond: Any,
-    input: Any,
-    variables: Any,
-    Tout: Any,
-    then_branch: Any,
-    else_branch: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Calls one of two functions, one of which changes variables.
-
-    If(cond: Tcond, input: Tin, variables: Ref(Tvariables)) -> output: Tout.
-    Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type); Tvariables:
-        list(type); Tout: list(type); then_branch: func; else_branch: func.
-    """
-    return run_or_add(
-        "If",
-        name,
-        [cond, input, variables],
-        {"Tout": Tout, "then_branch": then_branch, "else_branch": else_branch, "_kernel": _kernel},
-    )
-
-
 def invert_permutation(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the permutation that undoes a permutation.
 
@@ -1195,17 +1167,6 @@ def pad(input: Any, paddings: Any, name: str | None = None, _kernel: str | None 
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tpaddings: {int32, int64} = 'int32'.
     """
     return run_or_add("Pad", name, [input, paddings], {"_kernel": _kernel})
-
-
-def partitioned_call(
-    args: Any, variables: Any, Tout: Any, f: Any, name: str | None = None, _kernel: str | None = None
-) -> Any:
-    """Calls a function.
-
-    PartitionedCall(args: Tin, variables: Ref(Tvariables)) -> output: Tout.
-    Tin: list(type); Tvariables: list(type); Tout: list(type); f: func.
-    """
-    return run_or_add("PartitionedCall", name, [args, variables], {"Tout": Tout, "f": f, "_kernel": _kernel})
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
@@ -1611,43 +1572,6 @@ def squeeze(input: Any, squeeze_dims: Any = (), name: str | None = None, _kernel
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; squeeze_dims: list(int) = ().
     """
     return run_or_add("Squeeze", name, [input], {"squeeze_dims": squeeze_dims, "_kernel": _kernel})
-
-
-def stateful_partitioned_call(
-    args: Any, variables: Any, Tout: Any, f: Any, name: str | None = None, _kernel: str | None = None
-) -> Any:
-    """Calls a function that changes variables.
-
-    StatefulPartitionedCall(args: Tin, variables: Ref(Tvariables)) -> output: Tout.
-    Tin: list(type); Tvariables: list(type); Tout: list(type); f: func.
-    """
-    return run_or_add(
-        "StatefulPartitionedCall", name, [args, variables], {"Tout": Tout, "f": f, "_kernel": _kernel}
-    )
-
-
-def stateless_if(
-    cond: Any,
-    input: Any,
-    variables: Any,
-    Tout: Any,
-    then_branch: Any,
-    else_branch: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Calls one of two functions.
-
-    StatelessIf(cond: Tcond, input: Tin, variables: Ref(Tvariables)) -> output: Tout.
-    Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type); Tvariables:
-        list(type); Tout: list(type); then_branch: func; else_branch: func.
-    """
-    return run_or_add(
-        "StatelessIf",
-        name,
-        [cond, input, variables],
-        {"Tout": Tout, "then_branch": then_branch, "else_branch": else_branch, "_kernel": _kernel},
-    )
 
 
 def stop_gradient(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:

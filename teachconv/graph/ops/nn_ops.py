@@ -236,7 +236,7 @@ def conv2d_backprop_filter(
     )
 
 
-def bias_add(value: Any, bias: Any, data_format: str | None = "NHWC", name: str | None = None) -> Any:
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
     """Add a bias to each channel, as tf.nn.bias_add.
 
     Args:
