@@ -50,7 +50,6 @@ from .common_runtime.session import InteractiveSession, Session
 from .eager import functional_ops  # noqa: F401  (fill the registries)
 from .eager.backprop import GradientTape
 from .eager.concrete_function import ConcreteFunction
-from .eager.custom_gradient import custom_gradient
 from .eager.def_function import Function, function
 from .eager.functional_ops import cond
 from .find_source import find_source
@@ -122,7 +121,6 @@ __all__ = [
     "constant",
     "control_dependencies",
     "convert_to_tensor",
-    "custom_gradient",
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",

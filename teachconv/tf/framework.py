@@ -20,7 +20,6 @@ __all__ = [
     "constant",
     "control_dependencies",
     "convert_to_tensor",
-    "custom_gradient",
     "device",
     "executing_eagerly",
     "function",
@@ -48,11 +47,6 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     """Return a value as a tensor; a tensor is returned as it is."""
     unsupported(dtype_hint=(dtype_hint, None))
     return tg.convert_to_tensor(value, dtype, name)
-
-
-def custom_gradient(f: Any = None) -> Any:
-    """Decorate a function that returns its result and the function of its gradient."""
-    return tg.custom_gradient if f is None else tg.custom_gradient(f)
 
 
 def is_tensor(x: Any) -> bool:

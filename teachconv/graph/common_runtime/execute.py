@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -41,7 +41,6 @@ __all__ = [
     "interested_recorders",
     "recorded_by",
     "run_or_add",
-    "stop_recording",
 ]
 
 _NOTHING = OpKernelContext({})
@@ -286,8 +285,3 @@ def recorded_by(recorder: Recorder) -> Iterator[None]:
     """Within the block, hand the ops that this thread or task runs to ``recorder`` too."""
     with within(_recorders, (*active_recorders(), recorder)):
         yield
-
-
-def stop_recording() -> AbstractContextManager[None]:
-    """Within the block, hand the ops that this thread or task runs to nobody."""
-    return within(_recorders, ())

@@ -20,14 +20,6 @@ register_op(
     summary="Returns its input; for a variable, its current value.",
 )
 register_op(
-    "IdentityN",
-    inputs=["input: T"],
-    outputs=["output: T"],
-    attrs=["T: list(type)"],
-    shape_fn=array_shape_fns.identity_n_shape,
-    summary="Returns its inputs; custom_gradient gives it another gradient.",
-)
-register_op(
     "StopGradient",
     inputs=["input: T"],
     outputs=["output: T"],

@@ -31,15 +31,6 @@ class IdentityOp(OpKernel):
         return inputs[0]
 
 
-@register_kernel("IdentityN")
-class IdentityNOp(OpKernel):
-    """Returns the inputs."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the inputs; a single one is not in a tuple, as for every kernel."""
-        return inputs if len(inputs) != 1 else inputs[0]
-
-
 @register_kernel("CheckNumerics")
 class CheckNumericsOp(OpKernel):
     """Returns the input; fails if it is not finite. TensorFlow: core/kernels/check_numerics_op.cc."""

@@ -60,7 +60,6 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
-    "identity_n",
     "invert_permutation",
     "less",
     "less_equal",
@@ -780,15 +779,6 @@ def identity(input: Any, name: str | None = None, _kernel: str | None = None) ->
     return run_or_add("Identity", name, [input], {"_kernel": _kernel})
 
 
-def identity_n(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
-    """Returns its inputs; custom_gradient gives it another gradient.
-
-    IdentityN(input: T) -> output: T.
-    T: list(type).
-    """
-    return run_or_add("IdentityN", name, [input], {"_kernel": _kernel})
-
-
 def invert_permutation(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the permutation that undoes a permutation.
 
@@ -1142,13 +1132,17 @@ def one_hot(
     )
 
 
-def ones_like(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def ones_like(x: Any, name: str | None = None) -> Any:
     """Returns ones of the shape and dtype of x.
 
     OnesLike(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("OnesLike", name, [x], {"_kernel": _kernel})
+    return run_or_add("OnesLike", name, [x], {})
 
 
 def pack(values: Any, axis: Any = 0, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1768,10 +1762,14 @@ def variable(shape: Any, dtype: Any, name: str | None = None) -> Any:
     return run_or_add("Variable", name, [], {"shape": shape, "dtype": dtype})
 
 
-def zeros_like(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def zeros_like(x: Any, name: str | None = None) -> Any:
     """Returns zeros of the shape and dtype of x.
 
     ZerosLike(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("ZerosLike", name, [x], {"_kernel": _kernel})
+    return run_or_add("ZerosLike", name, [x], {})
