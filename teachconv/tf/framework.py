@@ -10,7 +10,6 @@ from typing import Any
 
 from .. import graph as tg
 from ..graph import cond, constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
-from ..graph.ops.gen_nn_ops import no_op
 from .options import unsupported
 
 __all__ = [
@@ -110,6 +109,18 @@ def gradients(
         stop_gradients=stop_gradients,
         unconnected_gradients=unconnected_gradients,
     )
+
+
+def no_op(name: str | None = None) -> Any:
+    """Return an operation that does nothing; with control dependencies it marks that they have finished.
+
+    Args:
+        name: the name of the node.
+
+    Returns:
+        The operation in a graph; None eagerly.
+    """
+    return tg.gen_nn_ops.no_op(name=name)
 
 
 class Variable(tg.Variable):

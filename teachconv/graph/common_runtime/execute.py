@@ -243,10 +243,7 @@ class EagerOperation:
         """The name of the op."""
         return self.op_def.name
 
-    @property
-    def name(self) -> str:
-        """The name of the op, for messages: what runs eagerly has no name of its own."""
-        return self.op_def.name
+    name = type  # what runs eagerly has no name of its own
 
     def get_attr(self, name: str) -> Any:
         """Return the value of an attribute; raise ``ValueError`` if there is none of that name."""

@@ -130,17 +130,10 @@ def _pow_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 
 
 @RegisterGradient("Maximum")
-def _maximum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return _of_larger(op, grad, cwise_ops.greater_equal)
-
-
 @RegisterGradient("Minimum")
-def _minimum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return _of_larger(op, grad, cwise_ops.less_equal)
-
-
-def _of_larger(op: Any, grad: Any, comparison: Any) -> tuple[Any, ...]:
-    """The gradient belongs to the one that was returned; to x where both are equal."""
+def _maximum_or_minimum_grad(op: Any, grad: Any) -> tuple[Any, Any]:
+    """The gradient goes to the input that was chosen, to x if both are equal."""
+    comparison = cwise_ops.greater_equal if op.type == "Maximum" else cwise_ops.less_equal
     x, y = op.inputs
     zeros = array_ops.zeros_like(grad)
     first = comparison(x, y)
