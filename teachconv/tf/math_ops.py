@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.ops import math_ops
+from ..graph.ops import cwise_ops, math_ops
 from ..graph.ops.cwise_ops import *
-from ..graph.ops.cwise_ops import truediv as divide
 from ..graph.ops.math_ops import (
     add,
     argmax,
@@ -66,6 +65,25 @@ __all__ = [
     "tanh",
     "truediv",
 ]
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y, as the operator does.
+
+    Args:
+        x, y: tensors, variables or arrays; integers are divided as floats.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the shape to which both are broadcast.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+
+    >>> divide([1, 6], 4).numpy().tolist()
+    [0.25, 1.5]
+    """
+    return cwise_ops.truediv(x, y, name)
 
 
 def matmul(

@@ -248,16 +248,16 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     >>> range(2, 8, 3).numpy().tolist(), range(3).numpy().tolist()
     ([2, 5], [0, 1, 2])
     """
-    start, limit = (0, start) if limit is None else (start, limit)
-    numbers = {"start": start, "limit": limit, "delta": delta}
+    first, last = (0, start) if limit is None else (start, limit)
+    numbers = {"start": first, "limit": last, "delta": delta}
     if dtype is None:
         own = [own_dtype(value, key).name for key, value in numbers.items()]
         dtype = max(own, key=("bool", "uint8", *INTEGERS, *FLOATS).index)
-    start, limit, delta = (
+    first, last, step = (
         cast(value, dtype) if is_tensor(value) else to_argument(value, as_dtype(dtype), key)
         for key, value in numbers.items()
     )
-    return gen_nn_ops.range(start, limit, delta, name=name)
+    return gen_nn_ops.range(first, last, step, name=name)
 
 
 def reduced_shape(input_shape: Any, axes: Any) -> Any:
