@@ -630,4 +630,4 @@ def test_only_none_is_no_activation(identifier):
     with pytest.raises((TypeError, ValueError), match="activation must be"):
         layers.Activation(identifier)
     with pytest.raises(TypeError, match="callbacks must be a list"):
-        network().predict(IMAGES, callbacks=identifier)
+        network().evaluate(IMAGES, LABELS, callbacks=identifier)
