@@ -50,7 +50,6 @@ from .common_runtime.session import InteractiveSession, Session
 from .eager import functional_ops  # noqa: F401  (fill the registries)
 from .eager.backprop import GradientTape
 from .eager.concrete_function import ConcreteFunction
-from .eager.custom_gradient import custom_gradient
 from .eager.def_function import Function, function
 from .eager.functional_ops import cond
 from .find_source import find_source
@@ -85,7 +84,6 @@ from .ops import (  # noqa: F401  (fill the registries)
     tensor_math_operator_overrides,
     variables,
 )
-from .ops import image_ops as image
 from .ops import nn_ops as nn
 from .ops.array_ops import *
 from .ops.constant_op import constant, convert_to_tensor, is_tensor
@@ -123,7 +121,6 @@ __all__ = [
     "constant",
     "control_dependencies",
     "convert_to_tensor",
-    "custom_gradient",
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",
@@ -137,7 +134,6 @@ __all__ = [
     "get_default_session",
     "get_op_def",
     "gradients",
-    "image",
     "init_scope",
     "int32",
     "int64",

@@ -6,12 +6,11 @@ tf.compat.v1.train. An optimizer works in a graph, in a traced function and eage
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError, brief
-from .eager.backprop import GradientTape
 from .framework.context import current_graph, init_scope
 from .framework.default_graph import control_dependencies, name_scope
 from .gradients.gradients_util import gradients
@@ -37,14 +36,12 @@ class Optimizer:
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 
-    def __init__(self, use_locking: bool, name: str) -> None:
-        self._name = name
+    _slot_names: Sequence[str] = ()
+
+    def __init__(self, use_locking: bool, name: str, **numbers: Any) -> None:
+        self._name, self._numbers = name, numbers  # the learning rate and the like, by the op's argument
         self._slots: dict[str, dict[int, Variable]] = {}  # slot name -> id of the variable -> slot
         self._owned: list[Any] = []  # the variables that have slots, kept alive with their ids
-
-    def get_name(self) -> str:
-        """Return the name."""
-        return self._name
 
     def minimize(
         self,
@@ -60,7 +57,7 @@ class Optimizer:
         """Add the nodes of one training step: `compute_gradients`, then `apply_gradients`.
 
         Args:
-            loss: a tensor; eagerly, a function without arguments that returns it.
+            loss: a tensor.
             global_step: a variable that counts the steps, or None.
             var_list: the variables to train; None trains all trainable ones that there are.
             gate_gradients: whether an op's gradients wait for each other (GATE_NONE, GATE_OP); the values are
@@ -71,7 +68,7 @@ class Optimizer:
             grad_loss: what the gradients start from, or None.
 
         Returns:
-            The operation to run; None eagerly, where the step has been taken.
+            The operation to run.
 
         Raises:
             ValueError: if there are no variables, or the loss depends on none of them.
@@ -104,19 +101,12 @@ class Optimizer:
 
         Raises:
             ValueError: if there are no variables to train.
-            RuntimeError: if ``loss`` is a tensor and ops run eagerly.
+            RuntimeError: if ops run eagerly.
         """
-        if callable(loss):
-            with GradientTape() as tape:
-                if var_list is not None:
-                    tape.watch(list(var_list))
-                value = loss()
-            variables = list(tape.watched_variables() if var_list is None else var_list)
-            return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
         if current_graph() is None:
             raise RuntimeError(
-                "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is "
-                "enabled."
+                "minimize and compute_gradients need a graph: eagerly, a GradientTape computes the gradients "
+                "that apply_gradients takes"
             )
         variables = list(trainable_variables() if var_list is None else var_list)
         if not variables:
@@ -187,11 +177,7 @@ class Optimizer:
         """
         return self._slots.get(name, {}).get(id(var))
 
-    def variables(self) -> list[Variable]:
-        """Return the variables that the optimizer made."""
-        return [slot for slots in self._slots.values() for slot in slots.values()]
-
-    def _zeros_slot(self, variable: Variable, slot_name: str, op_name: str) -> None:
+    def _zeros_slot(self, variable: Variable, slot_name: str) -> None:
         """Make a slot of zeros, unless the variable has it."""
         slots = self._slots.setdefault(slot_name, {})
         if id(variable) in slots:
@@ -199,17 +185,20 @@ class Optimizer:
         self._owned.append(variable)
         shape, dtype = variable.shape.as_list(), variable.dtype
         with name_scope(None), _at(variable):
-            name = f"{_op_name(variable)}/{op_name}"
+            name = f"{_op_name(variable)}/{self._name}"
             slots[id(variable)] = Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, name=name)
+
+    def _rates(self, dtype: Any) -> dict[str, Any]:
+        """Return the learning rate and the like as tensors, made once for all variables."""
+        return {key: _tensor(number, dtype, _NODES.get(key, key)) for key, number in self._numbers.items()}
 
     # --- what a subclass defines -----------------------------------------------------------------
 
     def _create_slots(self, variables: list[Variable]) -> None:
         """Make the slots of the variables that have none yet."""
-
-    def _rates(self, dtype: Any) -> dict[str, Any]:
-        """Return the learning rate and the like as tensors, made once for all variables."""
-        raise NotImplementedError
+        for variable in variables:
+            for slot_name in self._slot_names:
+                self._zeros_slot(variable, slot_name)
 
     def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
         """Add the op that updates a variable."""
@@ -230,23 +219,18 @@ def _at(variable: Variable) -> AbstractContextManager[Any]:
     return nullcontext() if graph is None else graph.colocate_with(variable._graph_tensor(graph, True))
 
 
-def _value(number: Any) -> Any:
-    return number() if callable(number) else number
+_NODES = {"alpha": "learning_rate", "lr": "learning_rate"}  # where node and argument have different names
 
 
 def _tensor(number: Any, dtype: Any, name: str) -> Any:
-    value = _value(number)
-    return value if hasattr(value, "dtype") else constant(value, dtype, name=name)
-
-
-Number = float | Callable[[], float] | Any
+    return number if hasattr(number, "dtype") else constant(number, dtype, name=name)
 
 
 class GradientDescentOptimizer(Optimizer):
     """Subtracts the learning rate times the gradient, as tf.compat.v1.train.GradientDescentOptimizer.
 
     Args:
-        learning_rate: a number, a tensor, or a function without arguments that returns one.
+        learning_rate: a number or a tensor.
         use_locking: accepted for compatibility.
         name: the name scope of the nodes.
 
@@ -261,14 +245,8 @@ class GradientDescentOptimizer(Optimizer):
     GradientDescent [0.5 1. ]
     """
 
-    def __init__(
-        self, learning_rate: Number, use_locking: bool = False, name: str = "GradientDescent"
-    ) -> None:
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-
-    def _rates(self, dtype: Any) -> dict[str, Any]:
-        return {"alpha": _tensor(self._learning_rate, dtype, "learning_rate")}
+    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+        super().__init__(use_locking, name, alpha=learning_rate)
 
     def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
         return gen_nn_ops.apply_gradient_descent(variable, rates["alpha"], grad)
@@ -285,26 +263,18 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: whether to look one step ahead, as I. Sutskever et al., 2013.
     """
 
+    _slot_names = ("momentum",)
+
     def __init__(
         self,
-        learning_rate: Number,
-        momentum: Number,
+        learning_rate: Any,
+        momentum: Any,
         use_locking: bool = False,
         name: str = "Momentum",
         use_nesterov: bool = False,
     ) -> None:
-        super().__init__(use_locking, name)
-        self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
-
-    def _create_slots(self, variables: list[Variable]) -> None:
-        for variable in variables:
-            self._zeros_slot(variable, "momentum", self._name)
-
-    def _rates(self, dtype: Any) -> dict[str, Any]:
-        return {
-            "lr": _tensor(self._learning_rate, dtype, "learning_rate"),
-            "momentum": _tensor(self._momentum, dtype, "momentum"),
-        }
+        super().__init__(use_locking, name, lr=learning_rate, momentum=momentum)
+        self._use_nesterov = use_nesterov
 
     def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
         return gen_nn_ops.apply_momentum(
@@ -326,42 +296,29 @@ class AdamOptimizer(Optimizer):
         name: the name scope of the nodes.
     """
 
+    _slot_names = ("m", "v")
+
     def __init__(
         self,
-        learning_rate: Number = 0.001,
-        beta1: Number = 0.9,
-        beta2: Number = 0.999,
-        epsilon: Number = 1e-8,
+        learning_rate: Any = 0.001,
+        beta1: Any = 0.9,
+        beta2: Any = 0.999,
+        epsilon: Any = 1e-8,
         use_locking: bool = False,
         name: str = "Adam",
     ) -> None:
-        super().__init__(use_locking, name)
-        self._learning_rate, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
+        super().__init__(use_locking, name, lr=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon)
         self._powers: list[Variable] = []
-
-    def variables(self) -> list[Variable]:
-        """Return the variables that the optimizer made."""
-        return [*self._powers, *super().variables()]
 
     def _create_slots(self, variables: list[Variable]) -> None:
         if not self._powers:
             first = min(variables, key=lambda variable: variable.name)
             with _at(first):
                 self._powers = [
-                    Variable(_value(beta), trainable=False, name=name, dtype=first.dtype)
-                    for name, beta in (("beta1_power", self._beta1), ("beta2_power", self._beta2))
+                    Variable(self._numbers[beta], trainable=False, name=f"{beta}_power", dtype=first.dtype)
+                    for beta in ("beta1", "beta2")
                 ]
-        for variable in variables:
-            self._zeros_slot(variable, "m", self._name)
-            self._zeros_slot(variable, "v", self._name)
-
-    def _rates(self, dtype: Any) -> dict[str, Any]:
-        return {
-            "lr": _tensor(self._learning_rate, dtype, "learning_rate"),
-            "beta1": _tensor(self._beta1, dtype, "beta1"),
-            "beta2": _tensor(self._beta2, dtype, "beta2"),
-            "epsilon": _tensor(self._epsilon, dtype, "epsilon"),
-        }
+        super()._create_slots(variables)
 
     def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
         return gen_nn_ops.apply_adam(

@@ -1,4 +1,4 @@
-"""Callbacks: objects that ``fit``, ``evaluate`` and ``predict`` tell what they do.
+"""Callbacks: objects that ``fit`` and ``evaluate`` tell what they do.
 
 Keras: keras/src/callbacks and keras/src/utils/progbar.py.
 """
@@ -21,7 +21,7 @@ Logs = Mapping[str, float]
 
 
 class Callback:
-    """What ``fit``, ``evaluate`` and ``predict`` call at their stages; override what you need.
+    """What ``fit`` and ``evaluate`` call at their stages; override what you need.
 
     Attributes:
         model: the model that is trained; ``model.stop_training = True`` ends the training.
@@ -80,18 +80,6 @@ class Callback:
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Called after a batch is evaluated, with the means so far."""
-
-    def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Called before ``predict`` computes."""
-
-    def on_predict_end(self, logs: Logs | None = None) -> None:
-        """Called after ``predict`` has computed all samples."""
-
-    def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Called before ``predict`` computes a batch."""
-
-    def on_predict_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Called after ``predict`` has computed a batch, with its "outputs"."""
 
 
 class History(Callback):

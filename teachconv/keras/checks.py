@@ -120,7 +120,7 @@ _INSTEAD = {
 # What an argument that is not here may be, because it changes nothing: Keras' default, mostly None.
 _NOTHING: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("class_weight", "loss_weights", "sample_weight", "weighted_metrics"), (None,)),
-    **dict.fromkeys(("steps", "steps_per_epoch", "validation_steps"), (None,)),
+    **dict.fromkeys(("callbacks", "steps", "steps_per_epoch", "validation_steps"), (None,)),
     **dict.fromkeys(("clipnorm", "clipvalue", "global_clipnorm", "loss_scale_factor"), (None,)),
     **dict.fromkeys(("ema_overwrite_frequency", "gradient_accumulation_steps"), (None,)),
     **dict.fromkeys(("dtype", "ignore_class"), (None,)),

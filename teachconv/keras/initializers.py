@@ -307,6 +307,5 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 def initializer_of(identifier: Any, argument: str) -> Callable[..., Any]:
     """Return what `get` returns; error messages call the identifier ``argument``."""
-    found = look_up(identifier, _BY_NAME, "initializer", argument)
-    made: Callable[..., Any] = found() if isinstance(found, type) else found
+    made: Callable[..., Any] = look_up(identifier, _BY_NAME, "initializer", argument)
     return made

@@ -364,8 +364,6 @@ def get(identifier: Any) -> Loss:
     if identifier is None:
         raise ArgumentTypeError(f"loss must be a name ({', '.join(_BY_NAME)}) or a Loss; got None")
     found = look_up(identifier, _BY_NAME, "loss")
-    if isinstance(found, type):
-        found = found()
     own = {
         sparse_categorical_crossentropy: SparseCategoricalCrossentropy,
         categorical_crossentropy: CategoricalCrossentropy,

@@ -201,6 +201,6 @@ def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
         sparse = len(labels) < len(output) or labels[-1:] == (1,)
         return (SparseCategoricalAccuracy if sparse else CategoricalAccuracy)(identifier)
     found = look_up(identifier, {"accuracy": SparseCategoricalAccuracy} | _BY_NAME, "metric")
-    if isinstance(found, type):
-        found = found(identifier) if isinstance(identifier, str) else found()
+    if isinstance(identifier, str):
+        found.name = identifier
     return found if isinstance(found, Metric) else Metric(found, getattr(found, "__name__", None))

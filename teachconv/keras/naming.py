@@ -55,7 +55,7 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str, argument: str 
         argument: what the error calls the argument, if not so.
 
     Returns:
-        The entry of ``known``, or ``identifier``.
+        The entry of ``known``, or ``identifier``; of a class, an object that is made without arguments.
 
     Raises:
         ValueError: if there is no such name.
@@ -71,9 +71,9 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str, argument: str 
             raise ArgumentError(
                 f"{argument or noun} must be one of {', '.join(known)}; got {brief(identifier)}{near}"
             )
-        return by_name[identifier]
-    if not callable(identifier):
+        identifier = by_name[identifier]
+    elif not callable(identifier):
         raise ArgumentTypeError(
             f"{argument or noun} must be a name ({', '.join(known)}) or callable; got {brief(identifier)}"
         )
-    return identifier
+    return identifier() if isinstance(identifier, type) else identifier

@@ -280,8 +280,7 @@ def get(identifier: Any) -> Optimizer:
     """
     if isinstance(identifier, Optimizer):
         return identifier
-    found = look_up(identifier, _BY_NAME, "optimizer")
-    made = found() if isinstance(found, type) else found
+    made = look_up(identifier, _BY_NAME, "optimizer")
     if not isinstance(made, Optimizer):
         raise ArgumentTypeError(
             f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {brief(made)}"

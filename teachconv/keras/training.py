@@ -215,8 +215,6 @@ class Trainer(Layer):
         x: Any,
         batch_size: int | None = None,
         verbose: str | int = "auto",
-        *,
-        callbacks: Sequence[Callback] | None = None,
         **unknown: Any,
     ) -> np.ndarray:
         """Return the model's output for samples.
@@ -225,7 +223,6 @@ class Trainer(Layer):
             x: the samples.
             batch_size: how many samples are computed at once; None for 32.
             verbose: accepted as in Keras; nothing is printed.
-            callbacks: a list of ``Callback``.
             **unknown: as in ``fit``.
 
         Returns:
@@ -236,16 +233,8 @@ class Trainer(Layer):
         """
         refuse("predict", unknown)
         samples, predict_step = check_x(self, x), self._function("predict_step")
-        size, outputs = as_batch_size(batch_size), []
-        told = check_list(callbacks, "callbacks", "Callbacks")
-        tell = self._tell(told, 0, 1, -(-len(samples) // size))
-        tell("on_predict_begin", {})
-        for step, rows in enumerate(batches(np.arange(len(samples)), size)):
-            tell("on_predict_batch_begin", step, {})
-            outputs.append(predict_step(samples[rows]).numpy())
-            tell("on_predict_batch_end", step, {"outputs": outputs[-1]})
-        tell("on_predict_end", {})
-        return np.concatenate(outputs)
+        parts = batches(np.arange(len(samples)), as_batch_size(batch_size))
+        return np.concatenate([predict_step(samples[rows]).numpy() for rows in parts])
 
     # --- how it is run ---------------------------------------------------------------------------
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.ops import array_ops, cwise_ops
+from ..graph.ops import array_ops
 from ..graph.ops.array_ops import (
     concat,
     expand_dims,
     identity,
+    one_hot,
     rank,
     reshape,
     slice,
@@ -21,6 +22,7 @@ from ..graph.ops.array_ops import (
     tile,
     unstack,
 )
+from ..graph.ops.cwise_ops import where
 from .dtypes import float32
 from .options import unsupported
 
@@ -76,19 +78,6 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
     return array_ops.group(*inputs, **kwargs)
 
 
-def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
-    axis: Any = None,
-    dtype: Any = None,
-    name: str | None = None,
-) -> Any:
-    """Return on_value at each index along a new axis and off_value elsewhere."""
-    return array_ops.one_hot(indices, depth, on_value, off_value, -1 if axis is None else axis, dtype, name)
-
-
 def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
     """Return ones."""
     unsupported(layout=(layout, None))
@@ -123,11 +112,6 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
     """Return the input with permuted axes; None reverses them."""
     unsupported(conjugate=(conjugate, False))
     return array_ops.transpose(a, perm, name)
-
-
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Return x where the condition is true, else y."""
-    return cwise_ops.where(condition, x, y, name)
 
 
 def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from .. import graph as tg
-from ..graph import constant, executing_eagerly, init_scope
+from ..graph import cond, constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
 from .options import unsupported
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "constant",
     "control_dependencies",
     "convert_to_tensor",
-    "custom_gradient",
     "device",
     "executing_eagerly",
     "function",
@@ -49,11 +48,6 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     return tg.convert_to_tensor(value, dtype, name)
 
 
-def custom_gradient(f: Any = None) -> Any:
-    """Decorate a function that returns its result and the function of its gradient."""
-    return tg.custom_gradient if f is None else tg.custom_gradient(f)
-
-
 def is_tensor(x: Any) -> bool:
     """Return whether a value is a tensor or a variable.
 
@@ -64,26 +58,6 @@ def is_tensor(x: Any) -> bool:
     (True, False)
     """
     return tg.is_tensor(x) or isinstance(x, tg.Variable)
-
-
-def control_dependencies(control_inputs: Any) -> Any:
-    """Make the operations created in the block wait until ``control_inputs`` have finished."""
-    return tg.control_dependencies(control_inputs)
-
-
-def device(device_name: Any) -> Any:
-    """Request a device for the operations created in the block."""
-    return tg.device(device_name)
-
-
-def name_scope(name: str) -> Any:
-    """Prefix the names of the nodes created in the block."""
-    return tg.name_scope(name)
-
-
-def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
-    """Return what one of two functions returns, which one a tensor decides."""
-    return tg.cond(pred, true_fn, false_fn, name)
 
 
 def function(

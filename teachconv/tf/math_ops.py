@@ -13,7 +13,9 @@ from ..graph.ops import cwise_ops, math_ops
 from ..graph.ops.cwise_ops import *
 from ..graph.ops.math_ops import (
     add,
+    argmax,
     multiply,
+    range,
     reduce_all,
     reduce_any,
     reduce_max,
@@ -23,7 +25,6 @@ from ..graph.ops.math_ops import (
     reduce_sum,
     subtract,
 )
-from .dtypes import int64
 from .options import unsupported
 
 __all__ = [
@@ -64,11 +65,6 @@ __all__ = [
     "tanh",
     "truediv",
 ]
-
-
-def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
-    """Return the index of the largest value along an axis, the first by default."""
-    return math_ops.argmax(input, 0 if axis is None else axis, output_type, name)
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Any:
@@ -115,8 +111,3 @@ def matmul(
         grad_b=(grad_b, False),
     )
     return math_ops.matmul(a, b, transpose_a, transpose_b, name)
-
-
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
-    """Return the numbers from start to limit, as Python's range."""
-    return math_ops.range(start, limit, delta, dtype, name)

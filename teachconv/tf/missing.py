@@ -32,6 +32,7 @@ _INSTEAD = {
     **dict.fromkeys(
         ("print", "debugging", "Assert"), "Python's own, where tensors have values: outside of a tf.function"
     ),
+    "custom_gradient": "tf.RegisterGradient, and gradient_override_map of a graph",
     "batch_normalization": "tf.keras.layers.BatchNormalization",
     "image": "tf.keras.layers.UpSampling2D, and slices",
     "separable_conv2d": "depthwise_conv2d and conv2d",

@@ -13,7 +13,16 @@ from ..errors import ArgumentError, brief
 from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import l2_loss, leaky_relu, relu6
-from ..graph.ops.nn_ops import relu, sparse_softmax_cross_entropy_with_logits
+from ..graph.ops.nn_ops import avg_pool as avg_pool2d
+from ..graph.ops.nn_ops import (
+    bias_add,
+    log_softmax,
+    relu,
+    softmax,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from ..graph.ops.nn_ops import max_pool as max_pool2d
 from .options import unsupported
 
 __all__ = [
@@ -41,27 +50,6 @@ __all__ = [
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
 ]
-
-
-def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Any:
-    """Add a bias to each channel.
-
-    Args:
-        value: [..., channels], or [batch, channels, ...] for "NCHW": a tensor, variable or array.
-        bias: [channels], of the same dtype.
-        data_format: "NHWC", which None stands for, or "NCHW".
-        name: the name of the node.
-
-    Returns:
-        A tensor of the shape of ``value``.
-
-    Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
-
-    >>> bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy().tolist()
-    [[11.0, 22.0], [13.0, 24.0]]
-    """
-    return nn_ops.bias_add(value, bias, data_format, name)
 
 
 def conv2d(
@@ -289,23 +277,6 @@ def avg_pool(
     return nn_ops.avg_pool(input, ksize, strides, padding, data_format, name)
 
 
-def avg_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
-) -> Any:
-    """Return the mean of each window; padding is not counted.
-
-    Args:
-        input, ksize, strides, padding, data_format, name: as in `avg_pool`.
-
-    Returns:
-        As `avg_pool`.
-
-    Raises:
-        ValueError, TypeError: if the arguments are invalid.
-    """
-    return nn_ops.avg_pool(input, ksize, strides, padding, data_format, name)
-
-
 def max_pool(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
 ) -> Any:
@@ -332,61 +303,6 @@ def max_pool(
     return nn_ops.max_pool(input, ksize, strides, padding, data_format, name)
 
 
-def max_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
-) -> Any:
-    """Return the largest value of each window; padding is ignored.
-
-    Args:
-        input, ksize, strides, padding, data_format, name: as in `max_pool`.
-
-    Returns:
-        As `max_pool`.
-
-    Raises:
-        ValueError, TypeError: if the arguments are invalid.
-    """
-    return nn_ops.max_pool(input, ksize, strides, padding, data_format, name)
-
-
-def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Return exp(logits) divided by its sum along an axis.
-
-    Args:
-        logits: floats with at least one axis.
-        axis: the axis; None stands for the last one.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the same shape.
-
-    Raises:
-        ValueError, TypeError: if ``logits`` is a scalar or not of a float dtype, or has no such axis.
-
-    >>> softmax([0.0, 0.0, 0.0, 0.0]).numpy().tolist()
-    [0.25, 0.25, 0.25, 0.25]
-    """
-    return nn_ops.softmax(logits, name, axis)
-
-
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Return the logarithm of the softmax along an axis, computed without overflow.
-
-    Args:
-        logits, axis, name: as in `softmax`.
-
-    Returns:
-        A tensor of the same shape.
-
-    Raises:
-        ValueError, TypeError: as `softmax`.
-
-    >>> log_softmax([0.0, 1000.0]).numpy().tolist()
-    [-1000.0, 0.0]
-    """
-    return nn_ops.log_softmax(logits, name, axis)
-
-
 def dropout(
     x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Any:
@@ -410,29 +326,6 @@ def dropout(
     """
     unsupported(noise_shape=(noise_shape, None))
     return nn_impl.dropout(x, rate, seed, name)
-
-
-def softmax_cross_entropy_with_logits(
-    labels: Any, logits: Any, axis: Any = -1, name: str | None = None
-) -> Any:
-    """Return -sum(labels * log_softmax(logits)) of each row, for labels that are distributions.
-
-    Args:
-        labels: [..., classes], the probability of each class, which is cast to the dtype of the logits.
-        logits: [..., classes], floats.
-        axis: the axis of the classes; None stands for the last one.
-        name: the name of the node.
-
-    Returns:
-        A tensor without that axis.
-
-    Raises:
-        ValueError, TypeError: if shapes differ, the logits are no floats, or there is no such axis.
-
-    >>> round(float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0]), 4)  # log 2
-    0.6931
-    """
-    return nn_ops.softmax_cross_entropy_with_logits(labels, logits, name, axis)
 
 
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:

@@ -17,9 +17,9 @@ T = tf.constant([1.0])
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
-        (lambda a: tf.random.uniform([2], minval=a), "minval of uniform"),
-        (lambda a: tf.random.uniform([2], maxval=a), "maxval of uniform"),
-        (lambda a: tf1.random_normal([2], stddev=a), "stddev of normal"),
+        (lambda a: tf.random.uniform([2], minval=a), "minval of random_uniform"),
+        (lambda a: tf.random.uniform([2], maxval=a), "maxval of random_uniform"),
+        (lambda a: tf1.random_normal([2], stddev=a), "stddev of random_normal"),
         (lambda a: tg.random_uniform([2], a), "minval of random_uniform"),
         (lambda a: tf.clip_by_value(a, 0.0, 1.0), "t of clip_by_value"),
         (lambda a: tf.clip_by_value(T, a, 1.0), "clip_value_min of clip_by_value"),

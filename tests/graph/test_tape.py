@@ -253,35 +253,6 @@ def test_conditionals_are_differentiated_by_the_branch_that_ran():
                 assert bounds.judge(other, one, bounds.direct(abs(one) + 4, 32, one.dtype)).passed
 
 
-def test_custom_gradients_eagerly_in_graphs_and_in_functions():
-    @tg.custom_gradient
-    def product(x, y):
-        """Twice the true gradient of x, and none of y."""
-        return {"z": x * y, "x": x}, lambda dz, dx: (2.0 * dz * y + dx, None)
-
-    def both(x, y):
-        with tg.GradientTape() as tape:
-            tape.watch([x, y])
-            out = product(x, y)
-            loss = tg.reduce_sum(3.0 * out["z"] + y)
-        return [loss, *tape.gradient(loss, [x, y])]
-
-    x, y = tg.constant([1.0, 2.0]), tg.constant([4.0, 5.0])
-    want = [51.0, [24.0, 30.0], [1.0, 1.0]]
-    assert [value.numpy().tolist() for value in both(x, y)] == want
-    assert [value.numpy().tolist() for value in tc.function(both)(x, y)] == want
-    v = tg.Variable(1.0)
-    with pytest.raises(TypeError, match=r"must not read trainable variables \(Variable\)"):
-        tg.custom_gradient(lambda x: (x * v, lambda dy: dy))(x)
-    with pytest.raises(TypeError, match="must return .result, gradient function."):
-        tg.custom_gradient(lambda x: x)(x)
-    with tg.GradientTape() as tape:
-        tape.watch(x)
-        z = tg.custom_gradient(lambda x: (x, lambda dy: (dy, dy)))(x)
-    with pytest.raises(TypeError, match="one gradient for each of the 1 arguments; got 2"):
-        tape.gradient(z, x)
-
-
 def test_find_source_follows_a_gradient():
     x, w = tg.constant(np.ones((1, 4, 4, 1), "float32")), tg.Variable(np.ones((3, 3, 1, 2), "float32"))
     with tg.GradientTape(persistent=True) as tape:
@@ -458,26 +429,23 @@ def test_optimizers_run_eagerly_and_in_functions():
 
     eager = steps(lambda function: function)
     assert eager == steps(tc.function)
-    v = tg.Variable([1.0, -2.0])
-    optimizer = tg.train.MomentumOptimizer(0.125, 0.5)
-    for _ in range(3):
-        optimizer.minimize(lambda: tg.reduce_sum(tg.square(v)))
-    assert v.numpy().tolist() == eager[0]
 
 
 def test_what_optimizers_refuse():
     optimizer = tg.train.GradientDescentOptimizer(0.1)
     v = tg.Variable(1.0)
-    with pytest.raises(RuntimeError, match="should be a function when eager"):
+    with pytest.raises(RuntimeError, match="need a graph: eagerly, a GradientTape"):
         optimizer.minimize(tg.constant(1.0), var_list=[v])
-    with pytest.raises(ValueError, match="No gradients provided for any variable"):
-        optimizer.minimize(lambda: tg.constant(1.0), var_list=[v])
     with pytest.raises(TypeError, match="pairs with a Variable; got 'v'"):
         optimizer.apply_gradients([(tg.constant(1.0), "v")])
     with pytest.raises(ValueError, match=r"delta of ApplyGradientDescent must have shape \[\]; got \[2\]"):
         optimizer.apply_gradients([(tg.ones([2]), v)])
-    with tg.Graph().as_default(), pytest.raises(ValueError, match="No variables to optimize"):
-        optimizer.minimize(tg.constant(1.0))
+    with tg.Graph().as_default():
+        with pytest.raises(ValueError, match="No variables to optimize"):
+            optimizer.minimize(tg.constant(1.0))
+        tg.Variable(1.0)
+        with pytest.raises(ValueError, match="No gradients provided for any variable"):
+            optimizer.minimize(tg.constant(1.0))
     assert v.numpy() == 1.0
 
 

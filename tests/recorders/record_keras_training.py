@@ -364,7 +364,7 @@ def signatures():
         "metrics": "SparseCategoricalAccuracy CategoricalAccuracy MeanSquaredError",
         "initializers": """Constant GlorotNormal GlorotUniform HeNormal HeUniform LecunNormal RandomNormal RandomUniform
             VarianceScaling""",
-        "callbacks": "EarlyStopping LearningRateScheduler",
+        "callbacks": "LearningRateScheduler",
     }.items():
         for name in names.split():
             found[f"{module}.{name}"] = getattr(getattr(keras, module), name)

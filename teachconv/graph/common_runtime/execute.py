@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -41,7 +41,6 @@ __all__ = [
     "interested_recorders",
     "recorded_by",
     "run_or_add",
-    "stop_recording",
 ]
 
 _NOTHING = OpKernelContext({})
@@ -244,10 +243,7 @@ class EagerOperation:
         """The name of the op."""
         return self.op_def.name
 
-    @property
-    def name(self) -> str:
-        """The name of the op, for messages: what runs eagerly has no name of its own."""
-        return self.op_def.name
+    name = type  # what runs eagerly has no name of its own
 
     def get_attr(self, name: str) -> Any:
         """Return the value of an attribute; raise ``ValueError`` if there is none of that name."""
@@ -286,8 +282,3 @@ def recorded_by(recorder: Recorder) -> Iterator[None]:
     """Within the block, hand the ops that this thread or task runs to ``recorder`` too."""
     with within(_recorders, (*active_recorders(), recorder)):
         yield
-
-
-def stop_recording() -> AbstractContextManager[None]:
-    """Within the block, hand the ops that this thread or task runs to nobody."""
-    return within(_recorders, ())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..framework.op_def import register_op
 from . import array_shape_fns
 from . import common_shape_fns as shape_fns
@@ -16,14 +18,6 @@ register_op(
     attrs=["T: type"],
     shape_fn=shape_fns.unchanged_shape,
     summary="Returns its input; for a variable, its current value.",
-)
-register_op(
-    "IdentityN",
-    inputs=["input: T"],
-    outputs=["output: T"],
-    attrs=["T: list(type)"],
-    shape_fn=array_shape_fns.identity_n_shape,
-    summary="Returns its inputs; custom_gradient gives it another gradient.",
 )
 register_op(
     "StopGradient",
@@ -101,6 +95,7 @@ register_op(
     outputs=["y: T"],
     attrs=["T: type"],
     shape_fn=shape_fns.unchanged_shape,
+    function=np.zeros_like,
     summary="Returns zeros of the shape and dtype of x.",
 )
 register_op(
@@ -109,6 +104,7 @@ register_op(
     outputs=["y: T"],
     attrs=["T: type"],
     shape_fn=shape_fns.unchanged_shape,
+    function=np.ones_like,
     summary="Returns ones of the shape and dtype of x.",
 )
 register_op(

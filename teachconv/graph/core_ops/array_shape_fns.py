@@ -26,11 +26,6 @@ def scalar_shape(c: InferenceContext) -> list[StaticShape]:
     return [()]
 
 
-def identity_n_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the shapes of the inputs."""
-    return list(c.shapes)
-
-
 def shape_from_value(c: InferenceContext) -> list[StaticShape]:
     """Return the value of the first input, as far as it is known."""
     name = get_op_def(c.op).inputs[0].name

@@ -76,9 +76,14 @@ def lower_case_op_name(name: str) -> str:
 
 def generate() -> str:
     """Return the text of gen_nn_ops.py for the registered ops."""
-    public = [op_def for name, op_def in sorted(REGISTRY.items()) if not name.startswith("_")]
+    public = [op_def for _, op_def in sorted(REGISTRY.items()) if _has_wrapper(op_def)]
     names = "\n".join(f'    "{lower_case_op_name(op_def.name)}",' for op_def in public)
     return _HEADER.replace("{names}", names) + "".join(_function(op_def) for op_def in public)
+
+
+def _has_wrapper(op_def: OpDef) -> bool:
+    """Return whether a program may call the op; what calls functions, the runtime alone adds."""
+    return not op_def.name.startswith("_") and all(attr.type != "func" for attr in op_def.attrs)
 
 
 def _function(op_def: OpDef) -> str:

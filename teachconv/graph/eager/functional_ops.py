@@ -32,7 +32,7 @@ from .concrete_function import ConcreteFunction, FuncGraph
 __all__ = ["cond", "differentiable"]
 
 
-def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """Return ``true_fn()`` if ``pred`` is true, else ``false_fn()``, as tf.cond; adds a node If.
 
     Both functions are traced; the run calls one of them.

@@ -44,32 +44,33 @@ def name_scope(name: str | None) -> Any:
     return nullcontext(f"{name}/") if graph is None else graph.name_scope(name)
 
 
-def device(name: str | None) -> Any:
+def device(device_name: str | None) -> Any:
     """Request a device in the default graph: `Graph.device`; without a graph, for the ops of the block.
 
     An op that runs eagerly runs on the requested GPU if it has a kernel there. If it has none, or the machine
     has no such GPU, it runs on the CPU and a `SoftPlacementWarning` says so.
 
     Args:
-        name: a device such as "/cpu:1", or None.
+        device_name: a device such as "/cpu:1", or None.
 
     Returns:
         The context manager.
 
     Raises:
-        ValueError: if ``name`` is not that of a device.
+        ValueError: if ``device_name`` is not that of a device.
     """
     graph = current_graph()
     if graph is not None:
-        return graph.device(name)
-    spec = DeviceSpec() if name is None else DeviceSpec.from_string(name)
+        return graph.device(device_name)
+    spec = DeviceSpec() if device_name is None else DeviceSpec.from_string(device_name)
     if spec.device_type != "GPU":
         return within(_eager_device, None)
     gpu = DeviceSpec("GPU", spec.device_index or 0)
     if gpu in list_physical_devices("GPU"):
         return within(_eager_device, gpu)
     why = backends.why_not("cupy") or "the machine has fewer GPUs"
-    warnings.warn(f"{name}: ops run on the CPU, because {gpu} does not exist: {why}", SoftPlacementWarning, 2)
+    text = f"{device_name}: ops run on the CPU, because {gpu} does not exist: {why}"
+    warnings.warn(text, SoftPlacementWarning, 2)
     return within(_eager_device, None)
 
 
@@ -81,17 +82,17 @@ def eager_device() -> DeviceSpec | None:
     return _eager_device.get()
 
 
-def control_dependencies(inputs: Sequence[Any] | None) -> Any:
+def control_dependencies(control_inputs: Sequence[Any] | None) -> Any:
     """Order operations in the default graph: `Graph.control_dependencies`; without a graph it has no effect.
 
     Args:
-        inputs: operations, tensors or variables, or None.
+        control_inputs: operations, tensors or variables, or None.
 
     Returns:
         The context manager.
     """
     graph = current_graph()
-    return nullcontext() if graph is None else graph.control_dependencies(inputs)
+    return nullcontext() if graph is None else graph.control_dependencies(control_inputs)
 
 
 def disable_v2_behavior() -> None:

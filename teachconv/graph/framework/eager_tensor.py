@@ -89,10 +89,6 @@ class EagerTensor(Operators):
         """The full name of the device that computed it."""
         return _HOST + self._device
 
-    def get_shape(self) -> TensorShape:
-        """Return the shape."""
-        return self.shape
-
     def __getattr__(self, name: str) -> Any:
         if name in ("op", "name", "graph", "eval"):
             raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")

@@ -209,7 +209,11 @@ _K = TypeVar("_K", bound=type[OpKernel])
 
 
 def register_kernel(
-    op: str, device: str = "CPU", *labels: str, dtypes: Sequence[str] = ()
+    op: str,
+    device: str = "CPU",
+    *labels: str,
+    dtypes: Sequence[str] = (),
+    place: tuple[str, int] | None = None,
 ) -> Callable[[_K], _K]:
     """Decorate a kernel class to register it.
 
@@ -219,6 +223,7 @@ def register_kernel(
         *labels: the labels; by default "".
         dtypes: the constraint: the dtypes of the op's first type attribute that the kernel computes; none
             means all that the op has.
+        place: file and line of what computes it; None for those of the decorator.
 
     Returns:
         The decorator.
@@ -229,7 +234,7 @@ def register_kernel(
 
     def register(kernel: _K) -> _K:
         caller = sys._getframe(1)  # where the decorator stands
-        file, line = caller.f_code.co_filename, caller.f_lineno
+        file, line = place or (caller.f_code.co_filename, caller.f_lineno)
         for label in labels or ("",):
             for other in _candidates(op, device, label):
                 if not dtypes or not other.dtypes or set(dtypes) & set(other.dtypes):

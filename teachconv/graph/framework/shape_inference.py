@@ -8,9 +8,9 @@ and so is the shape of a tensor that is reshaped to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class InferenceContext:
 
     op: str
     shapes: Sequence[StaticShape]
-    values: Sequence[np.ndarray | None]
+    values: Sequence[np.ndarray | None] | Values
     attrs: Mapping[str, Any]
 
     def with_rank(self, index: int, rank: int, what: str) -> tuple[int | None, ...]:
@@ -96,7 +96,7 @@ class InferenceContext:
         return None if value is None else int(np.reshape(value, ()))
 
 
-class Values(Sequence[Any]):
+class Values:
     """The values of tensors as a shape function asks for them: computed when they are, None where not known.
 
     Args:
@@ -106,20 +106,8 @@ class Values(Sequence[Any]):
     def __init__(self, tensors: Sequence[Any]) -> None:
         self.tensors = tensors
 
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return Values(self.tensors[index])
+    def __getitem__(self, index: int) -> Any:
         return constant_value(self.tensors[index])
-
-    def __len__(self) -> int:
-        return len(self.tensors)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (constant_value(tensor) for tensor in self.tensors)
 
     def as_shape(self, index: int) -> StaticShape:
         """Return the value of a vector of sizes as far as it is known."""

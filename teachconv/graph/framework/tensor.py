@@ -61,6 +61,21 @@ class Reference:
 OVERRIDES: dict[str, Callable[..., Any]] = {}  # the name of an operator -> the function that it calls
 
 
+Operator = Callable[[Any, Any], Any]
+
+
+def _operator(name: str) -> tuple[Operator, Operator]:
+    """Return the two methods of a binary operator: with the tensor on the left, and on the right."""
+
+    def _left(self: Any, other: Any) -> Any:
+        return _binary(name, self, other)
+
+    def _right(self: Any, other: Any) -> Any:
+        return _binary(name, other, self)
+
+    return _left, _right
+
+
 class Operators:
     """A mixin with all operators."""
 
@@ -68,53 +83,16 @@ class Operators:
     __array_priority__ = 100  # makes NumPy arrays on the left defer to these operators
     _own_graph: Any = None  # the graph to which operators add where ops run eagerly
 
-    def __add__(self, other: Any) -> Any:
-        return _binary("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _binary("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _binary("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _binary("sub", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _binary("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _binary("mul", other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return _binary("matmul", self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return _binary("matmul", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _binary("truediv", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _binary("truediv", other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _binary("floordiv", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _binary("floordiv", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _binary("mod", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _binary("mod", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _binary("pow", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _binary("pow", other, self)
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("sub")
+    __mul__, __rmul__ = _operator("mul")
+    __matmul__, __rmatmul__ = _operator("matmul")
+    __truediv__, __rtruediv__ = _operator("truediv")
+    __floordiv__, __rfloordiv__ = _operator("floordiv")
+    __mod__, __rmod__ = _operator("mod")
+    __pow__, __rpow__ = _operator("pow")
+    __and__, __rand__ = _operator("and")
+    __or__, __ror__ = _operator("or")
 
     def __gt__(self, other: Any) -> Any:
         return _binary("Greater", self, other)
@@ -127,18 +105,6 @@ class Operators:
 
     def __le__(self, other: Any) -> Any:
         return _binary("LessEqual", self, other)
-
-    def __and__(self, other: Any) -> Any:
-        return _binary("and", self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return _binary("and", other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return _binary("or", self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return _binary("or", other, self)
 
     def __invert__(self) -> Any:
         return _call("LogicalNot", self, name="LogicalNot")
@@ -167,6 +133,10 @@ class Operators:
     def _compares_values(self) -> bool:
         """Return whether ``==`` compares elements, as in TensorFlow 2, and not identities, as in 1."""
         return True
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape, as TensorFlow 1 does."""
+        return self.shape  # type: ignore[attr-defined]
 
     def ref(self) -> Reference:
         """Return a key that stands for it in dicts and sets: ``Reference``."""
@@ -283,10 +253,6 @@ class Tensor(Operators):
             ValueError: if there is no session, and as ``Session.run``.
         """
         return session_for(session, "evaluate tensor using `eval()`").run(self, feed_dict)
-
-    def get_shape(self) -> TensorShape:
-        """Return the static shape."""
-        return self.shape
 
     @property
     def device(self) -> str:

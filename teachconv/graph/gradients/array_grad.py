@@ -25,11 +25,6 @@ def _identity_grad(op: Any, grad: Any) -> Any:
     return grad
 
 
-@RegisterGradient("IdentityN")
-def _identity_n_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
-    return grads
-
-
 @RegisterGradient("CheckNumerics")
 def _check_numerics_grad(op: Any, grad: Any) -> Any:
     return array_ops.check_numerics(grad, "Not a number (NaN) or infinity (Inf) values detected in gradient.")

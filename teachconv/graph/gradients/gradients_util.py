@@ -72,8 +72,8 @@ def get_gradient_function(op: Any) -> Callable[..., Any] | None:
     """Return the gradient function of an op.
 
     Args:
-        op: an operation; its attribute ``_gradient_op_type``, if it has one, names another registered
-            gradient, and ``_gradient_function`` is one. Or the name of an op.
+        op: an operation, whose attribute ``_gradient_op_type``, if it has one, names another registered
+            gradient; or the name of an op.
 
     Returns:
         The function, or None for an op that is not differentiable.
@@ -84,9 +84,6 @@ def get_gradient_function(op: Any) -> Callable[..., Any] | None:
     >>> get_gradient_function("Conv2D").__name__, get_gradient_function("Shape")
     ('_conv2d_grad', None)
     """
-    if not isinstance(op, str) and "_gradient_function" in op.attrs:
-        own: Callable[..., Any] = op.attrs["_gradient_function"]
-        return own
     op_type = op if isinstance(op, str) else op.attrs.get("_gradient_op_type", op.type)
     if op_type not in GRADIENTS:
         name = op_type if isinstance(op, str) else f"{brief(op.name)} (op type: {op.type})"

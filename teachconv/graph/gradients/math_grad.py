@@ -130,17 +130,10 @@ def _pow_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 
 
 @RegisterGradient("Maximum")
-def _maximum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return _of_larger(op, grad, cwise_ops.greater_equal)
-
-
 @RegisterGradient("Minimum")
-def _minimum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return _of_larger(op, grad, cwise_ops.less_equal)
-
-
-def _of_larger(op: Any, grad: Any, comparison: Any) -> tuple[Any, ...]:
-    """The gradient belongs to the one that was returned; to x where both are equal."""
+def _maximum_or_minimum_grad(op: Any, grad: Any) -> tuple[Any, Any]:
+    """The gradient goes to the input that was chosen, to x if both are equal."""
+    comparison = cwise_ops.greater_equal if op.type == "Maximum" else cwise_ops.less_equal
     x, y = op.inputs
     zeros = array_ops.zeros_like(grad)
     first = comparison(x, y)
@@ -195,19 +188,18 @@ def _square_grad(op: Any, grad: Any) -> Any:
 
 
 @RegisterGradient("Sqrt")
-def _sqrt_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.sqrt_grad(op.outputs[0], grad)
+@RegisterGradient("Rsqrt")
+@RegisterGradient("Tanh")
+@RegisterGradient("Sigmoid")
+def _grad_of_output(op: Any, grad: Any) -> Any:
+    """The op with Grad in its name computes it from the output, so that the input need not be kept."""
+    return getattr(gen_nn_ops, f"{op.type.lower()}_grad")(op.outputs[0], grad)
 
 
 @RegisterGradient("SqrtGrad")
 def _sqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     ratio = grad / op.inputs[0]
     return -ratio * op.outputs[0], 0.5 * ratio
-
-
-@RegisterGradient("Rsqrt")
-def _rsqrt_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.rsqrt_grad(op.outputs[0], grad)
 
 
 @RegisterGradient("RsqrtGrad")
@@ -226,20 +218,10 @@ def _log_grad(op: Any, grad: Any) -> Any:
     return grad / op.inputs[0]
 
 
-@RegisterGradient("Tanh")
-def _tanh_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.tanh_grad(op.outputs[0], grad)
-
-
 @RegisterGradient("TanhGrad")
 def _tanh_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     y, dy = op.inputs
     return grad * -2.0 * dy * y, gen_nn_ops.tanh_grad(y, grad)
-
-
-@RegisterGradient("Sigmoid")
-def _sigmoid_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.sigmoid_grad(op.outputs[0], grad)
 
 
 @RegisterGradient("SigmoidGrad")

@@ -110,17 +110,13 @@ def _max_pool_grad(op: Any, grad: Any) -> Any:
 
 
 @RegisterGradient("MaxPoolGrad")
-def _max_pool_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    orig_input, orig_output, _ = op.inputs
-    picked = gen_nn_ops.max_pool_grad_grad(orig_input, orig_output, grad, **_attrs(op, _MAX_POOL))
-    return array_ops.zeros_like(orig_input), array_ops.zeros_like(orig_output), picked
-
-
 @RegisterGradient("MaxPoolGradGrad")
-def _max_pool_grad_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+def _max_pool_grad_grad(op: Any, grad: Any) -> tuple[Any, Any, Any]:
+    """Each is linear in its last input, and picks or spreads by the cells that the first two say."""
     orig_input, orig_output, _ = op.inputs
-    spread = gen_nn_ops.max_pool_grad(orig_input, orig_output, grad, **_attrs(op, _MAX_POOL))
-    return array_ops.zeros_like(orig_input), array_ops.zeros_like(orig_output), spread
+    other = gen_nn_ops.max_pool_grad_grad if op.type == "MaxPoolGrad" else gen_nn_ops.max_pool_grad
+    moved = other(orig_input, orig_output, grad, **_attrs(op, _MAX_POOL))
+    return array_ops.zeros_like(orig_input), array_ops.zeros_like(orig_output), moved
 
 
 @RegisterGradient("AvgPool")

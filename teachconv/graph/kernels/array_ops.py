@@ -31,15 +31,6 @@ class IdentityOp(OpKernel):
         return inputs[0]
 
 
-@register_kernel("IdentityN")
-class IdentityNOp(OpKernel):
-    """Returns the inputs."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the inputs; a single one is not in a tuple, as for every kernel."""
-        return inputs if len(inputs) != 1 else inputs[0]
-
-
 @register_kernel("CheckNumerics")
 class CheckNumericsOp(OpKernel):
     """Returns the input; fails if it is not finite. TensorFlow: core/kernels/check_numerics_op.cc."""
@@ -127,24 +118,6 @@ class FillOp(InferringKernel):
         """Return an array of the shape given by the first input."""
         (shape,) = self.infer(*inputs)
         return np.full(shape, inputs[1])
-
-
-@register_kernel("ZerosLike")
-class ZerosLikeOp(OpKernel):
-    """Returns zeros."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return zeros of the shape and dtype of the input."""
-        return np.zeros_like(inputs[0])
-
-
-@register_kernel("OnesLike")
-class OnesLikeOp(OpKernel):
-    """Returns ones."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return ones of the shape and dtype of the input."""
-        return np.ones_like(inputs[0])
 
 
 @register_kernel("OneHot")

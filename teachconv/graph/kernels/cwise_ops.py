@@ -38,7 +38,7 @@ class CwiseOp(OpKernel):
 for _op_def in REGISTRY.values():  # AddOp, SubOp, ...
     if _op_def.function is not None:
         _kernel = type(f"{_op_def.name}Op", (CwiseOp,), {"function": staticmethod(_op_def.function)})
-        register_kernel(_op_def.name)(_kernel)
+        register_kernel(_op_def.name, place=(_op_def.file, _op_def.line))(_kernel)
 
 
 @register_kernel("Cast")

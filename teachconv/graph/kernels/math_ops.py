@@ -137,10 +137,9 @@ class _Fold(_Reduction):
 
     ufunc: np.ufunc
 
-    @staticmethod
-    def initial(dtype: np.dtype[Any]) -> Any:
-        """Return the result for no elements."""
-        raise NotImplementedError
+    def initial(self, dtype: np.dtype[Any]) -> Any:
+        """Return the result for no elements: 1 for a product, True for `AllOp`."""
+        return dtype.type(self.ufunc.identity)
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the reduction of the input over the axes given by the second input."""
@@ -155,7 +154,6 @@ class ProdOp(_Fold):
     """Multiplies over axes."""
 
     ufunc = np.multiply
-    initial = staticmethod(lambda dtype: dtype.type(1))
 
 
 @register_kernel("Max")
@@ -164,8 +162,7 @@ class MaxOp(_Fold):
 
     ufunc = np.maximum
 
-    @staticmethod
-    def initial(dtype: np.dtype[Any]) -> Any:
+    def initial(self, dtype: np.dtype[Any]) -> Any:
         """Return the lowest value of the dtype."""
         return np.iinfo(dtype).min if is_integer(dtype) else dtype.type(-np.inf)
 
@@ -176,8 +173,7 @@ class MinOp(_Fold):
 
     ufunc = np.minimum
 
-    @staticmethod
-    def initial(dtype: np.dtype[Any]) -> Any:
+    def initial(self, dtype: np.dtype[Any]) -> Any:
         """Return the largest value of the dtype."""
         return np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)
 
@@ -187,7 +183,6 @@ class AllOp(_Fold):
     """Returns whether all values over axes are True."""
 
     ufunc = np.logical_and
-    initial = staticmethod(lambda dtype: True)
 
 
 @register_kernel("Any")
@@ -195,7 +190,6 @@ class AnyOp(_Fold):
     """Returns whether any value over axes is True."""
 
     ufunc = np.logical_or
-    initial = staticmethod(lambda dtype: False)
 
 
 @register_kernel("ArgMax")

@@ -191,7 +191,7 @@ def one_hot(
     depth: Any,
     on_value: Any = None,
     off_value: Any = None,
-    axis: int = -1,
+    axis: int | None = None,
     dtype: Any = None,
     name: str | None = None,
 ) -> Any:
@@ -202,7 +202,7 @@ def one_hot(
         depth: the size of the new axis.
         on_value: 1 by default.
         off_value: 0 by default.
-        axis: where the new axis comes; -1 is the last.
+        axis: where the new axis comes; None or -1 for the last.
         dtype: the dtype of the values; None for theirs, or float32 if there are none.
         name: the name of the node.
 
@@ -234,6 +234,7 @@ def one_hot(
             ("off_value", 0 if off_value is None else off_value),
         )
     )
+    axis = -1 if axis is None else axis
     return gen_nn_ops.one_hot(indices, depth, on, off, axis=axis, name=name or "one_hot")
 
 

@@ -113,7 +113,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
     return gen_nn_ops.floor_div(x, y, name=name or "floordiv")
 
 
-def where(condition: Any, x: Any, y: Any, name: str | None = None) -> Any:
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """Return x where the condition is true and y elsewhere, with broadcasting, as tf.where.
 
     Args:

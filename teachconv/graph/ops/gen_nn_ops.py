@@ -60,8 +60,6 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
-    "identity_n",
-    "_if",
     "invert_permutation",
     "less",
     "less_equal",
@@ -87,7 +85,6 @@ __all__ = [
     "ones_like",
     "pack",
     "pad",
-    "partitioned_call",
     "placeholder",
     "pow",
     "prod",
@@ -120,8 +117,6 @@ __all__ = [
     "sqrt_grad",
     "square",
     "squeeze",
-    "stateful_partitioned_call",
-    "stateless_if",
     "stop_gradient",
     "strided_slice",
     "strided_slice_grad",
@@ -784,39 +779,6 @@ def identity(input: Any, name: str | None = None, _kernel: str | None = None) ->
     return run_or_add("Identity", name, [input], {"_kernel": _kernel})
 
 
-def identity_n(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
-    """Returns its inputs; custom_gradient gives it another gradient.
-
-    IdentityN(input: T) -> output: T.
-    T: list(type).
-    """
-    return run_or_add("IdentityN", name, [input], {"_kernel": _kernel})
-
-
-def _if(
-    cond: Any,
-    input: Any,
-    variables: Any,
-    Tout: Any,
-    then_branch: Any,
-    else_branch: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Calls one of two functions, one of which changes variables.
-
-    If(cond: Tcond, input: Tin, variables: Ref(Tvariables)) -> output: Tout.
-    Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type); Tvariables:
-        list(type); Tout: list(type); then_branch: func; else_branch: func.
-    """
-    return run_or_add(
-        "If",
-        name,
-        [cond, input, variables],
-        {"Tout": Tout, "then_branch": then_branch, "else_branch": else_branch, "_kernel": _kernel},
-    )
-
-
 def invert_permutation(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns the permutation that undoes a permutation.
 
@@ -1170,13 +1132,17 @@ def one_hot(
     )
 
 
-def ones_like(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def ones_like(x: Any, name: str | None = None) -> Any:
     """Returns ones of the shape and dtype of x.
 
     OnesLike(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("OnesLike", name, [x], {"_kernel": _kernel})
+    return run_or_add("OnesLike", name, [x], {})
 
 
 def pack(values: Any, axis: Any = 0, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1195,17 +1161,6 @@ def pad(input: Any, paddings: Any, name: str | None = None, _kernel: str | None 
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tpaddings: {int32, int64} = 'int32'.
     """
     return run_or_add("Pad", name, [input, paddings], {"_kernel": _kernel})
-
-
-def partitioned_call(
-    args: Any, variables: Any, Tout: Any, f: Any, name: str | None = None, _kernel: str | None = None
-) -> Any:
-    """Calls a function.
-
-    PartitionedCall(args: Tin, variables: Ref(Tvariables)) -> output: Tout.
-    Tin: list(type); Tvariables: list(type); Tout: list(type); f: func.
-    """
-    return run_or_add("PartitionedCall", name, [args, variables], {"Tout": Tout, "f": f, "_kernel": _kernel})
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
@@ -1613,43 +1568,6 @@ def squeeze(input: Any, squeeze_dims: Any = (), name: str | None = None, _kernel
     return run_or_add("Squeeze", name, [input], {"squeeze_dims": squeeze_dims, "_kernel": _kernel})
 
 
-def stateful_partitioned_call(
-    args: Any, variables: Any, Tout: Any, f: Any, name: str | None = None, _kernel: str | None = None
-) -> Any:
-    """Calls a function that changes variables.
-
-    StatefulPartitionedCall(args: Tin, variables: Ref(Tvariables)) -> output: Tout.
-    Tin: list(type); Tvariables: list(type); Tout: list(type); f: func.
-    """
-    return run_or_add(
-        "StatefulPartitionedCall", name, [args, variables], {"Tout": Tout, "f": f, "_kernel": _kernel}
-    )
-
-
-def stateless_if(
-    cond: Any,
-    input: Any,
-    variables: Any,
-    Tout: Any,
-    then_branch: Any,
-    else_branch: Any,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Calls one of two functions.
-
-    StatelessIf(cond: Tcond, input: Tin, variables: Ref(Tvariables)) -> output: Tout.
-    Tcond: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; Tin: list(type); Tvariables:
-        list(type); Tout: list(type); then_branch: func; else_branch: func.
-    """
-    return run_or_add(
-        "StatelessIf",
-        name,
-        [cond, input, variables],
-        {"Tout": Tout, "then_branch": then_branch, "else_branch": else_branch, "_kernel": _kernel},
-    )
-
-
 def stop_gradient(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Returns its input, which counts as a constant for gradients.
 
@@ -1844,10 +1762,14 @@ def variable(shape: Any, dtype: Any, name: str | None = None) -> Any:
     return run_or_add("Variable", name, [], {"shape": shape, "dtype": dtype})
 
 
-def zeros_like(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def zeros_like(x: Any, name: str | None = None) -> Any:
     """Returns zeros of the shape and dtype of x.
 
     ZerosLike(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("ZerosLike", name, [x], {"_kernel": _kernel})
+    return run_or_add("ZerosLike", name, [x], {})

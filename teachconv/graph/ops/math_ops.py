@@ -206,12 +206,12 @@ def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     return _reduced(gen_nn_ops.any, input_tensor, axis, keepdims, name)
 
 
-def argmax(input: Any, axis: int = 0, output_type: Any = "int64", name: str | None = None) -> Any:
+def argmax(input: Any, axis: Any = None, output_type: Any = "int64", name: str | None = None) -> Any:
     """Return the position of the largest value along an axis, the first of equal ones.
 
     Args:
         input: numbers.
-        axis: the axis.
+        axis: the axis; None for the first.
         output_type: int32 or int64.
         name: the name of the node.
 
@@ -224,7 +224,9 @@ def argmax(input: Any, axis: int = 0, output_type: Any = "int64", name: str | No
     >>> argmax([[1, 9, 3], [4, 2, 4]], 1).numpy().tolist()
     [1, 0]
     """
-    return gen_nn_ops.arg_max(input, axis, output_type=output_type, name=name or "ArgMax")
+    return gen_nn_ops.arg_max(
+        input, 0 if axis is None else axis, output_type=output_type, name=name or "ArgMax"
+    )
 
 
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
@@ -246,16 +248,16 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     >>> range(2, 8, 3).numpy().tolist(), range(3).numpy().tolist()
     ([2, 5], [0, 1, 2])
     """
-    start, limit = (0, start) if limit is None else (start, limit)
-    numbers = {"start": start, "limit": limit, "delta": delta}
+    first, last = (0, start) if limit is None else (start, limit)
+    numbers = {"start": first, "limit": last, "delta": delta}
     if dtype is None:
         own = [own_dtype(value, key).name for key, value in numbers.items()]
         dtype = max(own, key=("bool", "uint8", *INTEGERS, *FLOATS).index)
-    start, limit, delta = (
+    first, last, step = (
         cast(value, dtype) if is_tensor(value) else to_argument(value, as_dtype(dtype), key)
         for key, value in numbers.items()
     )
-    return gen_nn_ops.range(start, limit, delta, name=name)
+    return gen_nn_ops.range(first, last, step, name=name)
 
 
 def reduced_shape(input_shape: Any, axes: Any) -> Any:

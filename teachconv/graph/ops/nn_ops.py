@@ -236,7 +236,7 @@ def conv2d_backprop_filter(
     )
 
 
-def bias_add(value: Any, bias: Any, data_format: str | None = "NHWC", name: str | None = None) -> Any:
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
     """Add a bias to each channel, as tf.nn.bias_add.
 
     Args:
@@ -267,7 +267,7 @@ def relu(features: Any, name: str | None = None) -> Any:
     return gen_nn_ops.relu(features, name=name)
 
 
-def softmax(logits: Any, name: str | None = None, axis: int | None = -1) -> Any:
+def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
     """Return exp(logits) divided by its sum along an axis, as tf.nn.softmax.
 
     Args:
@@ -351,7 +351,7 @@ def avg_pool(
     return gen_nn_ops.avg_pool(input, **windows, name=name)
 
 
-def log_softmax(logits: Any, name: str | None = None, axis: int | None = -1) -> Any:
+def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
     """Return the logarithm of `softmax`, computed without overflow, as tf.nn.log_softmax.
 
     Args:
@@ -367,7 +367,7 @@ def log_softmax(logits: Any, name: str | None = None, axis: int | None = -1) -> 
 
 
 def softmax_cross_entropy_with_logits(
-    labels: Any, logits: Any, name: str | None = None, axis: int | None = -1
+    labels: Any, logits: Any, axis: int | None = -1, name: str | None = None
 ) -> Any:
     """Return -sum(labels * log_softmax(logits)) of each row, as tf.nn.softmax_cross_entropy_with_logits.
 

@@ -6,6 +6,7 @@ PCG64. With a seed they are the same in every process.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -92,11 +93,8 @@ def random_normal(
     >>> random_normal([2, 3], seed=1).shape == (2, 3)
     True
     """
-    with name_scope(name or "random_normal") as scope:
-        sizes, mean, stddev = _arguments(shape, dtype, mean=mean, stddev=stddev)
-        seeds = get_seed(seed)
-        numbers = gen_nn_ops.random_standard_normal(sizes, as_dtype(dtype), *seeds)
-        return gen_nn_ops.add(gen_nn_ops.mul(numbers, stddev, name="mul"), mean, name=scope)
+    draw = gen_nn_ops.random_standard_normal
+    return _normal(draw, shape, mean, stddev, dtype, seed, name or "random_normal")
 
 
 def truncated_normal(
@@ -115,10 +113,16 @@ def truncated_normal(
     Returns:
         A tensor.
     """
-    with name_scope(name or "truncated_normal") as scope:
+    draw = gen_nn_ops.truncated_normal
+    return _normal(draw, shape, mean, stddev, dtype, seed, name or "truncated_normal")
+
+
+def _normal(
+    draw: Callable[..., Any], shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str
+) -> Any:
+    with name_scope(name) as scope:
         sizes, mean, stddev = _arguments(shape, dtype, mean=mean, stddev=stddev)
-        seeds = get_seed(seed)
-        numbers = gen_nn_ops.truncated_normal(sizes, as_dtype(dtype), *seeds)
+        numbers = draw(sizes, as_dtype(dtype), *get_seed(seed))
         return gen_nn_ops.add(gen_nn_ops.mul(numbers, stddev, name="mul"), mean, name=scope)
 
 

@@ -27,6 +27,7 @@ class _Convolution(Windowed):
     """What the three layers share: arguments, weights, and the bias and activation after the convolution."""
 
     _casts_integers = True
+    filters: int
 
     def __init__(
         self,
@@ -63,6 +64,10 @@ class _Convolution(Windowed):
     def kernel_shape(self, channels: int) -> tuple[int, ...]:
         """Return the shape of the filter for an input with so many channels."""
         raise NotImplementedError
+
+    def out_channels(self, channels: int) -> int:
+        """Return the number of filters."""
+        return self.filters
 
     def build(self, input_shape: Shape) -> None:
         """Make the filter and the bias."""
@@ -126,8 +131,6 @@ class Conv2D(_Convolution):
     ((None, 4, 4, 4), 40)
     """
 
-    filters: int
-
     def __init__(
         self,
         filters: int,
@@ -158,10 +161,6 @@ class Conv2D(_Convolution):
             bias_initializer,
             more,
         )
-
-    def out_channels(self, channels: int) -> int:
-        """Return the number of filters."""
-        return self.filters
 
     def kernel_shape(self, channels: int) -> tuple[int, ...]:
         """Return [rows, cols, in_channels / groups, filters]."""
@@ -271,7 +270,6 @@ class Conv2DTranspose(_Convolution):
     (None, 8, 8, 1)
     """
 
-    filters: int
     output_padding: Pair | None
 
     def __init__(
@@ -304,10 +302,6 @@ class Conv2DTranspose(_Convolution):
             bias_initializer,
             more,
         )
-
-    def out_channels(self, channels: int) -> int:
-        """Return the number of filters."""
-        return self.filters
 
     def kernel_shape(self, channels: int) -> tuple[int, ...]:
         """Return [rows, cols, filters, in_channels]."""

@@ -475,20 +475,9 @@ class Layer:
         trained = {id(weight) for weight in self.trainable_weights}
         return [weight for weight in self.weights if id(weight) not in trained]
 
-    @property
-    def variables(self) -> list[Variable]:
-        """The same as `weights`."""
-        return self.weights
-
-    @property
-    def trainable_variables(self) -> list[Variable]:
-        """The same as `trainable_weights`."""
-        return self.trainable_weights
-
-    @property
-    def non_trainable_variables(self) -> list[Variable]:
-        """The same as `non_trainable_weights`."""
-        return self.non_trainable_weights
+    variables = weights
+    trainable_variables = trainable_weights
+    non_trainable_variables = non_trainable_weights
 
     def count_params(self) -> int:
         """Return the number of elements of all the weights."""

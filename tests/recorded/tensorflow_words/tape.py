@@ -131,18 +131,6 @@ with tf.GradientTape() as tape:
     y = x * x
 print(tape.jacobian(y, x).numpy().tolist())
 
-
-# %% a gradient of one's own
-@tf.custom_gradient
-def clipped(x):
-    return tf.identity(x), lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
-
-
-x = tf.Variable(2.0)
-with tf.GradientTape() as tape:
-    y = clipped(x) * 5.0
-print(tape.gradient(y, x).numpy())
-
 # %% SGD
 v = tf.Variable([1.0, 2.0])
 optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)

@@ -178,18 +178,7 @@ def avg_pool(
     return nn.avg_pool(either("input", input, "value", value), ksize, strides, padding, data_format, name)
 
 
-@in_graph
-def avg_pool2d(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Any:
-    """Return the mean of each window; padding is not counted."""
-    return nn.avg_pool(either("input", input, "value", value), ksize, strides, padding, data_format, name)
+avg_pool2d = avg_pool
 
 
 @in_graph

@@ -11,20 +11,20 @@ from .framework import get_default_graph
 __all__ = ["InteractiveSession", "Session"]
 
 
-class Session(tg.Session):
-    """Runs a graph, the default one if none is given: `teachconv.graph.Session`."""
+class _OfVersion1:
+    """What both sessions take."""
 
     def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
         unsupported(target=(target, ""))
-        super().__init__(get_default_graph() if graph is None else graph, config)
+        super().__init__(get_default_graph() if graph is None else graph, config)  # type: ignore[call-arg]
 
 
-class InteractiveSession(tg.InteractiveSession):
+class Session(_OfVersion1, tg.Session):
+    """Runs a graph, the default one if none is given: `teachconv.graph.Session`."""
+
+
+class InteractiveSession(_OfVersion1, tg.InteractiveSession):
     """A session that is the default from its creation until ``close``.
 
     It is a `teachconv.graph.InteractiveSession`.
     """
-
-    def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
-        unsupported(target=(target, ""))
-        super().__init__(get_default_graph() if graph is None else graph, config)
