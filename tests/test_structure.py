@@ -36,6 +36,7 @@ ROOMS = """
     truth
     inspection
     verification
+    testing
     translation
     arrays graph
     keras

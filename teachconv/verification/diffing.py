@@ -34,8 +34,9 @@ from ..truth.exact import abs_sum, signed_sums
 from . import diff_chunks
 from .cases import Case, find_cases
 from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
+from .running import Refused, guarded, what_went_wrong
 
-__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
+__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -127,16 +128,31 @@ class DiffReport(tables.Report):
         return tables.verdict(row.passed for row in self.rows if row.compared)
 
     @property
+    def failed(self) -> tuple[DiffRow, ...]:
+        """The rows that failed."""
+        return tuple(row for row in self.rows if row.passed is False)
+
+    def check(self) -> None:
+        """Raise ``AssertionError`` with the rows that failed alone; and if nothing was compared."""
+        if not self.passed:
+            raise AssertionError(str(replace(self, rows=self.failed) if self.failed else self))
+
+    @property
     def summary(self) -> str:
         """One line: whether it passed, and what was compared."""
         return self._headline() + (f", {self._tolerance}" if self._tolerance else "")
 
     def _headline(self) -> str:
-        failed = sum(row.passed is False for row in self.rows)
-        missing = sum(not row.compared for row in self.rows)
+        why = Counter(row.note.partition(": ")[0] for row in self.rows if not row.compared)
         verdict = "nothing was compared" if self.passed is None else "all pass"
-        verdict = f"{failed} of {len(self.rows)} FAIL" if failed else verdict
-        verdict += f", {missing} not run" if missing and self.passed is not None else ""
+        if self.failed:
+            verdict = f"{len(self.failed)} of {len(self.rows)} FAIL"
+        elif why and self.passed:
+            verdict = f"{len(self.rows) - why.total()} pass"
+        if why:
+            reasons = [f"{number:,}: {note}" for note, number in why.most_common(_REASONS)]
+            more = f"; {len(why) - _REASONS} more reasons" if len(why) > _REASONS else ""
+            verdict += f", {why.total():,} not run ({'; '.join(reasons)}{more})"
         base = (
             ""
             if self.reference_seconds is None
@@ -151,26 +167,26 @@ class DiffReport(tables.Report):
         return f"with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
 
     def _table(self) -> tables.Table:
-        failed = [i for i, row in enumerate(self.rows) if row.passed is False]
+        ordered = sorted(self.rows, key=lambda row: row.passed is not False)
         allowed = "of tolerance" if self._tolerance else "of bound"
         timed = any(row.seconds is not None for row in self.rows)
-        shown = {"time": timed, "worst cell": True, "first bad cell": bool(failed)}
+        shown = {"time": timed, "worst cell": True, "first bad cell": bool(self.failed)}
         optional = [name for name in shown if shown[name]]
         columns = (
             *tables.left("backend", "algorithm", ""),
             *tables.right("max abs", "max ulps", allowed, *optional),
             *tables.left(""),
         )
-        rows = [_cells(row, optional) for row in self.rows]
+        rows = [_cells(row, optional) for row in ordered]
         found: dict[str, list[str]] = {}
-        for row in self.rows:
-            if row.passed is False and row._found:
+        for row in self.failed:
+            if row._found:
                 found.setdefault(row._found, []).append(f"{row.name} {row.algorithm}".strip())
         lines = [self._tolerance] if self._tolerance else []
         for text, names in found.items():
             more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
             lines.append(f"{', '.join(names[:3])}{more}: {text}")
-        return tables.Table(columns, rows, self._headline(), lines, marked=failed)
+        return tables.Table(columns, rows, self._headline(), lines, marked=range(len(self.failed)))
 
 
 def diff(
@@ -225,7 +241,7 @@ def diff(
         call, options = lazy.call, lazy.options
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
     loaded = len(record.loads)
-    found = dispatch.find_backends(backends)
+    found = [(name, guarded(module)) for name, module in dispatch.find_backends(backends)]
     tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
     explain_cell = partial(explain, op, *args, **nn_ops.without_options(kwargs))
     if against is None:
@@ -288,7 +304,7 @@ def check_cases(
     """
     rows: list[DiffRow] = []
     failed: Counter[tuple[Any, ...]] = Counter()
-    found = dispatch.find_backends(modules)
+    found = [(name, guarded(module)) for name, module in dispatch.find_backends(modules)]
     for case in find_cases() if cases is None else cases:
         if not case.takes(dtype, data):
             continue
@@ -464,7 +480,8 @@ def _backend_rows(
 ) -> Iterable[DiffRow]:
     call, precision = locked(truth.call), options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
-        note = f"has no {call.kind} for {call.first.dtype.name}"
+        lacks = f"has no {call.kind}"
+        note = f"{lacks} for {call.first.dtype.name}" if hasattr(module, str(call.kind)) else lacks
         yield DiffRow(name, "", None, note=note)
     for algorithm in algorithms:
         say(f"{name} {algorithm.name}")
@@ -477,6 +494,9 @@ def _backend_rows(
                 dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = record.clock() - start
             result = np.asarray(result)
+        except Refused as error:
+            yield DiffRow(name, algorithm.name, None, note=str(error))
+            continue
         except Exception as error:  # a backend under test may do anything; a diff reports it
             if isinstance(error, MemoryError) and timed:  # the cases are small, and need no memory
                 note = str(error) or type(error).__name__
@@ -503,13 +523,6 @@ def locked(call: Call) -> Call:
         return found
 
     return call.with_each(view)
-
-
-def what_went_wrong(error: Exception) -> str:
-    """Return the note of a row whose backend raised an error, or whose result is none."""
-    if isinstance(error, ContractError):
-        return str(error)
-    return f"raised {type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _allowed_error(value: Any, name: str) -> float:
@@ -543,6 +556,7 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
+_REASONS = 4  # that the first line of a report has room for
 _WORDS = {True: "pass", False: "FAIL", None: "not run"}
 
 
