@@ -47,14 +47,14 @@ def main():
     from teachconv.backends import cython_backend
     from teachconv.data.seeded import make_array
     from teachconv.geometry import conv2d_geometry
-    from teachconv.verification.cases import CASES
+    from teachconv.verification.cases import find_cases
     from teachconv.verification.diffing import check_cases
 
     levels = []
     for level in tc._kernels.ISA_NAMES:
         if cython_backend.set_isa(level) == level:
             levels.append(level)
-    chosen = CASES[:cases] if cases else CASES
+    chosen = find_cases()[: cases or None]
     count = 0
     for level in levels:
         cython_backend.set_isa(level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..tables import Table, duration, left, number, right
-from ..verification.cases import CASES
+from ..verification.cases import find_cases
 from ..verification.diffing import DiffReport, check_cases, diff
 from .call_arguments import add_backends, add_call, add_json, read_call, read_npy, refuse_call
 from .output import progress, show, show_json
@@ -64,12 +64,13 @@ def _all_cases(arguments: argparse.Namespace) -> int:
     rows = []
     kinds = [arguments.data] if arguments.data else ["normal", "integers"]
     dtypes = [arguments.dtype] if arguments.dtype else ["float32", "int32"]
-    runs = [(case, dtype, data) for dtype in dtypes for data in kinds for case in CASES]
+    cases = find_cases()
+    runs = [(case, dtype, data) for dtype in dtypes for data in kinds for case in cases]
     with progress("cases") as tell:
         for done, (case, dtype, data) in enumerate(runs):
             tell(done, len(runs), f"{case.op} {case.name}")
             rows += check_cases(arguments.backends, dtype, data, [case])
-    report = DiffReport(f"{len(CASES)} cases, {len(rows)} results", tuple(rows))
+    report = DiffReport(f"{len(cases)} cases, {len(rows)} results", tuple(rows))
     if arguments.json:
         show_json(report)
         return 0 if report.passed else 1

@@ -24,7 +24,7 @@ from ..kinds import ANY_RANK, OPS, Op
 
 __all__ = ["CASES", "Case", "Problem", "find_cases"]
 
-_QUICK = 1 << 20  # multiply-adds that Python itself adds in a twentieth of a second
+_QUICK = 1 << 18  # multiply-adds that Python itself adds in a hundredth of a second
 _FEW = 1 << 14  # cells of all arrays together, as many as every tool can show
 
 

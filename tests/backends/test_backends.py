@@ -16,16 +16,28 @@ from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 from teachconv.taps import reached
 from teachconv.truth import bounds
-from teachconv.verification.cases import CASES
+from teachconv.verification.cases import CASES as ALL
+from teachconv.verification.cases import find_cases
 from teachconv.verification.diffing import check_cases
 
+SLOW_WITH_CHANNELS = [("scipy", "direct"), ("scipy", "fft")]  # a call of SciPy for each pair of channels
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64"]
 BACKENDS = list(backend_algorithms())
 LISTED = [param.values for param in backend_algorithms(DTYPES) if not param.marks]
 ALONE = [only(*param.values) for param in BACKENDS if not param.marks]  # each algorithm as a backend
+CASES = find_cases("small")
 CASE_NUMBERS = [
     pytest.param(number, id=f"{case.op} {case.name}".replace(" ", "-")) for number, case in enumerate(CASES)
 ]
+LARGE = [
+    pytest.param(
+        case, id=f"{case.op} {case.name}".replace(" ", "-"), marks=[pytest.mark.slow] * ("slow" in case.tags)
+    )
+    for case in ALL
+    if case not in CASES
+]
+PLANE_BY_PLANE = [one for one in ALONE if (one.__name__, one.ALGORITHMS[0].name) in SLOW_WITH_CHANNELS]
+QUICK = [one for one in ALONE if one not in PLANE_BY_PLANE and one.__name__ != "reference"]
 
 
 def check(op, args, kwargs, backend, algorithm):
@@ -84,6 +96,27 @@ def test_cases(case):
         for backend, algorithm, dtype in LISTED
         for row in rows_of_case(case, dtype, "integers" if dtype == "int64" else "normal", backend, algorithm)
     )
+
+
+def data_of(dtype):
+    return "integers" if dtype.startswith("int") else "normal"
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_cases_of_real_sizes(case):
+    for dtype in DTYPES if case.geometry.macs < 100_000 else ["float32"]:
+        all_pass(check_cases(QUICK, dtype, data_of(dtype), [case]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", LARGE)
+def test_cases_of_real_sizes_in_every_dtype(case):
+    """On one core, so many numbers take minutes in all."""
+    for dtype in DTYPES[1:] if case.geometry.macs < 200_000_000 else ():
+        all_pass(check_cases(QUICK, dtype, data_of(dtype), [case]))
+    all_pass(check_cases(QUICK, "float32", "integers", [case]))
+    if "slow" not in case.tags:
+        all_pass(check_cases(PLANE_BY_PLANE, "float32", "normal", [case]))
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)

@@ -20,7 +20,7 @@ from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, KINDS
 from teachconv.truth import bounds
 from teachconv.verification import diffing
-from teachconv.verification.cases import CASES, Case
+from teachconv.verification.cases import CASES, Case, find_cases
 
 pytestmark = pytest.mark.skipif(
     COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"
@@ -34,6 +34,7 @@ EIGHTS = (
     Case("eights, many places", "conv2d", (2, 13, 12, 8), (1, 1, 8, 136)),
     Case("eights, transposed", "conv2d_transpose", (1, 6, 5, 24), (4, 4, 16, 24), 2, "SAME", bias=True),
 )
+SMALL = find_cases("small")
 NAMES = {algorithm.name: algorithm for algorithm in ladder.ALGORITHMS}
 TESTS = Path(__file__).parents[1]
 
@@ -50,7 +51,7 @@ def small_blocks(monkeypatch):
     ladder.schedule.cache_clear()
 
 
-def failures(host, names, dtype, data="normal", cases=CASES):
+def failures(host, names, dtype, data="normal", cases=SMALL):
     """Run cases with the algorithms that take the dtype; return the rows that failed, and how many ran."""
     module = host_backend(host, [NAMES[name] for name in names if dtype in NAMES[name].dtypes])
     rows = [row for row in diffing.check_cases([module], dtype, data, cases) if row.algorithm]
@@ -61,7 +62,7 @@ def failures(host, names, dtype, data="normal", cases=CASES):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "float32" in NAMES[name].dtypes])
 def test_cases_in_float32(name, kernel_folder):
-    failed, count = failures(Host(kernel_folder), [name], "float32", cases=CASES + EIGHTS)
+    failed, count = failures(Host(kernel_folder), [name], "float32", cases=SMALL + EIGHTS)
     assert not failed
     assert count >= 20
 
@@ -90,7 +91,7 @@ FEW = {"float16": ["direct", "tensor_gemm"], "bfloat16": ["direct"], "float64": 
 )
 def test_cases_in_other_dtypes(dtype, kernel_folder):
     data = "integers" if dtype == "int64" else "normal"
-    failed, count = failures(Host(kernel_folder), FEW.get(dtype, NAMES), dtype, data, CASES[2::5])
+    failed, count = failures(Host(kernel_folder), FEW.get(dtype, NAMES), dtype, data, SMALL[2::5])
     assert not failed
     assert count > 25
 
@@ -99,7 +100,7 @@ def test_cases_in_other_dtypes(dtype, kernel_folder):
 @pytest.mark.parametrize("dtype", FEW)
 def test_cases_in_other_dtypes_by_every_algorithm(dtype, kernel_folder):
     for data in ("normal", "scaled", "nonfinite"):
-        failed, count = failures(Host(kernel_folder), NAMES, dtype, data, CASES[2::3])
+        failed, count = failures(Host(kernel_folder), NAMES, dtype, data, SMALL[2::3])
         assert not failed
         assert count > 40
 
@@ -108,7 +109,7 @@ def test_cases_in_other_dtypes_by_every_algorithm(dtype, kernel_folder):
     "data", mostly_slow(["integers", "scaled", "tiny", "huge", "nonfinite"], "integers", "nonfinite")
 )
 def test_odd_data(data, kernel_folder):
-    failed, count = failures(Host(kernel_folder), NAMES, "float32", data, CASES[::3] + EIGHTS[:2])
+    failed, count = failures(Host(kernel_folder), NAMES, "float32", data, SMALL[::3] + EIGHTS[:2])
     assert not failed
     assert count > 100
 
@@ -228,7 +229,7 @@ def test_offsets_of_64_bits(kernel_folder, monkeypatch):
     assert (
         "WIDE" in ladder.schedule(FORWARD, g, "float32", "im2col", None, False, False).steps[0].kernel.defines
     )
-    failed, count = failures(Host(kernel_folder), NAMES, "float32", cases=[EIGHTS[0], CASES[40]])
+    failed, count = failures(Host(kernel_folder), NAMES, "float32", cases=[EIGHTS[0], SMALL[40]])
     ladder.schedule.cache_clear()
     assert not failed
     assert count >= 20

@@ -14,9 +14,10 @@ from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import compiling, ladder, sources
 from teachconv.data.seeded import make_array
 from teachconv.kinds import KINDS
-from teachconv.verification.cases import CASES
+from teachconv.verification.cases import find_cases
 from teachconv.verification.diffing import check_cases
 
+CASES = find_cases("small")
 SOME = CASES[::9]
 
 

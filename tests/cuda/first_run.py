@@ -14,11 +14,11 @@ import teachconv as tc
 from teachconv.backends import get
 from teachconv.backends.cuda import gemm, ladder, winograd
 from teachconv.devices import seconds_on_device
-from teachconv.verification.cases import CASES, Case
+from teachconv.verification.cases import Case, find_cases
 from teachconv.verification.diffing import check_cases
 
 EIGHTS = Case("eights", "conv2d", (2, 9, 8, 16), (3, 3, 16, 24), 2, "SAME")  # for pipelined_gemm
-SMALL = (*CASES[::12], EIGHTS)
+SMALL = (*find_cases("small")[::12], EIGHTS)
 LAYERS = ((1, 7, 512, 512), (1, 14, 256, 256), (8, 28, 128, 128))  # batch, size, channels: few tiles to many
 RUNGS = "implicit_gemm", "pipelined_gemm_float32", "pipelined_gemm_tf32", "winograd2"
 SIZES = {  # where: the name, and what is tried

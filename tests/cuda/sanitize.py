@@ -13,8 +13,7 @@ from cuda_host import FLAGS, Host, host_backend
 
 from teachconv.backends.cuda import ladder, sources
 from teachconv.dispatch import run_canonical
-from teachconv.nn_ops import call_of
-from teachconv.verification.cases import CASES, Case
+from teachconv.verification.cases import Case, find_cases
 
 EIGHTS = Case("eights", "conv2d", (1, 9, 8, 16), (3, 3, 16, 24), 2, "SAME")  # for pipelined_gemm
 
@@ -35,10 +34,11 @@ def main():
         folder, sources_of=mistake, flags=(*FLAGS, "-fsanitize=address", "-fno-omit-frame-pointer", "-g1")
     )
     module = host_backend(host)
-    for dtype, cases in (("float32", (EIGHTS, *CASES[1::4])), ("float16", (EIGHTS, *CASES[4::24]))):
+    small = find_cases("small")
+    for dtype, cases in (("float32", (EIGHTS, *small[1::4])), ("float16", (EIGHTS, *small[4::24]))):
         for case in cases if dtype == "float32" or not mistake else ():
             for problem in case.problems(dtype):
-                call, _ = call_of(problem.op, problem.args, problem.kwargs)
+                call = problem.call
                 for algorithm in ladder.ALGORITHMS:
                     if algorithm.name in names and algorithm.fits(call.kind, dtype, call.geometry):
                         run_canonical(call, module, algorithm.name)

@@ -22,10 +22,11 @@ from teachconv.explorer import document
 from teachconv.explorer.packing import dumps, packed
 from teachconv.explorer.page import MODULES, script
 from teachconv.explorer.rules import PAGE_FUNCTIONS
-from teachconv.verification.cases import CASES
+from teachconv.verification.cases import find_cases
 
 pytestmark = needs_browser
 
+CASES = find_cases("small")
 FUNCTIONS = {
     "tensorflow.conv2d": tc.conv2d,
     "tensorflow.conv2d_transpose": tc.conv2d_transpose,

@@ -11,8 +11,9 @@ import pytest
 import teachconv as tc
 from teachconv.data.seeded import make_array
 from teachconv.inspection.panels import short
-from teachconv.verification.cases import CASES
+from teachconv.verification.cases import find_cases
 
+CASES = find_cases("small")
 BY_OP = {name: getattr(tc, name) for name in (
     "conv2d", "conv2d_transpose", "depthwise_conv2d", "conv2d_backprop_input", "conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input", "depthwise_conv2d_backprop_filter",
