@@ -8,7 +8,7 @@ once. Whole calls of conv2d and of its two gradients, with sums of 9, 27 and 288
 process with the same number of bare sums of the same length over existing lists. The table shows the terms
 per second of the bare sums and the ratios to them, from medians of processor time. It times the algorithm
 ``direct``. With ``--layers`` it times ``slices`` beside ``direct`` on two layers of real size, whose bits it
-compares first.
+compares first: calls of the reference, and whole diffs.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ import machine
 import numpy as np
 
 import teachconv as tc
+from teachconv.backends import reference
 from teachconv.backends.reference import round_sum
 from teachconv.data.seeded import make_array
 
 FILTERS = {9: (3, 3, 1), 27: (3, 3, 3), 288: (3, 3, 32)}  # by terms: filter_rows, filter_cols, in_channels
 OUT_CHANNELS = 8
+ALGORITHMS = ("direct", "slices")
 AIMS = {"float32": 0.55, "float64": 0.2}  # of conv2d with 9 terms
 
 
@@ -87,9 +89,9 @@ def validate(terms: int, dtype: str) -> None:
             raise SystemExit(f"{terms} terms, {dtype}: {y[0, row, col, channel]!r} is not {want!r}")
 
 
-def race(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+def race(runs: dict[Any, Callable[[], Any]], rounds: int) -> dict[Any, float]:
     """Run all alternately for ``rounds`` rounds after a warm-up; return the median processor time of each."""
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    seconds: dict[Any, list[float]] = {name: [] for name in runs}
     for turn in range(rounds + 1):
         for name, run in runs.items():
             start = time.process_time()
@@ -99,21 +101,51 @@ def race(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     return {name: statistics.median(times) for name, times in seconds.items()}
 
 
-def layers(rounds: int) -> None:
-    """Print how many times as fast as ``direct`` the slices are on layers of real size."""
+def layers(rounds: int) -> list[str]:
+    """Print how many times as fast as ``direct`` the slices are on two real layers; return the missed aims.
+
+    Calls of the reference are timed, and whole diffs that judge an array, or the cython backend.
+    """
+    missed = []
     for size, channels in ((56, 64), (14, 512)):
         x = make_array((1, size, size, channels), "float32")
         w = make_array((3, 3, channels, channels), "float32")
         layer = partial(tc.conv2d, x, w, 1, "SAME", backend="reference")
-        runs = {name: partial(layer, algorithm=name) for name in ("direct", "slices")}
-        if runs["direct"]().tobytes() != runs["slices"]().tobytes():
+        y, slices = (layer(algorithm=name) for name in ("direct", "slices"))
+        if y.tobytes() != slices.tobytes():
             raise SystemExit(f"{size} x {size}, {channels} channels: the bits differ")
+        diff = partial(tc.diff, tc.conv2d, x, w, 1, "SAME")
+        timed: dict[str, Callable[[], Any]] = {
+            "the reference": layer,
+            "diff of an array": partial(diff, backends=[], against=y),
+            "diff of cython": partial(diff, backends="cython"),
+        }
+        runs: dict[Any, Callable[[], Any]] = {
+            (what, name): partial(with_algorithm, name, run)
+            for what, run in timed.items()
+            for name in ALGORITHMS
+        }
         seconds = race(runs, rounds)
-        times = seconds["direct"] / seconds["slices"]
-        print(
-            f"3x3, {channels} channels on {size} x {size}: direct {seconds['direct']:.2f} s, "
-            f"slices {seconds['slices']:.2f} s, {times:.0f} times as fast"
-        )
+        print(f"3x3, {channels} channels on {size} x {size}:")
+        for what in timed:
+            direct, fast = (seconds[what, name] for name in ALGORITHMS)
+            aim = 30 if what == "the reference" else 10
+            print(
+                f"  {what:17} direct {direct:6.2f} s, slices {fast:5.3f} s, {direct / fast:3.0f} times "
+                f"as fast (aim {aim})"
+            )
+            if direct < aim * fast:
+                missed.append(f"{what}, {channels} channels: {direct / fast:.0f}")
+    return missed
+
+
+def with_algorithm(name: str, run: Callable[[], Any]) -> Any:
+    """Run something while the reference chooses one algorithm for every call."""
+    worth, reference._WORTH_SLICING = reference._WORTH_SLICING, 0 if name == "slices" else sys.maxsize
+    try:
+        return run()
+    finally:
+        reference._WORTH_SLICING = worth
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -123,12 +155,15 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--cells", type=int, default=4000, help="sums in a call (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds (default: %(default)s)")
-    parser.add_argument("--layers", action="store_true", help="time slices beside direct on two layers")
+    parser.add_argument(
+        "--layers", action="store_true", help="time slices beside direct, and diffs, on two layers"
+    )
     arguments = parser.parse_args(argv)
     print(f"{machine.describe()['processor']}; Python {platform.python_version()}, NumPy {np.__version__}")
     if arguments.layers:
-        layers(arguments.rounds)
-        return 0
+        missed = layers(arguments.rounds)
+        print("the aims:", missed or "met")
+        return 1 if missed else 0
     print("\ndtype    terms  bare Mterms/s  conv2d  conv2d_transpose  filter gradient")
     missed = []
     for dtype in AIMS:

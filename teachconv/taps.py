@@ -25,6 +25,7 @@ __all__ = [
     "Triple",
     "Window",
     "by_taps",
+    "factors_of",
     "gather",
     "gather_all",
     "overlap",
@@ -184,6 +185,44 @@ def triples_of(
                 yield Triple(in_padding, cells)
 
     return prod(map(len, (images, *tables, channels))), go
+
+
+def factors_of(geometry: ConvGeometry, role: str, cell: Cell) -> dict[str, tuple[np.ndarray, ...]]:
+    """Return where the factors of one cell's products are, those in the padding left out.
+
+    Args:
+        geometry: the geometry of the convolution.
+        role: the array's role, "input", "filters" or "output".
+        cell: the cell.
+
+    Returns:
+        For each of the other two roles an index into its array: ``first[index] * second[index]``, flat, are
+        the products in the order of `triples_of`.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> places = factors_of(conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME"), "output", (0, 0, 0, 0))
+    >>> [places[role][2 if role == "input" else 1].ravel().tolist() for role in ("input", "filters")]
+    [[0, 1], [1, 2]]
+    """
+    images, indices, channels = _AT[role](geometry, cell)
+    along = [_inside(axis, role, index) for axis, index in zip(geometry.axes, indices, strict=True)]
+    in_indices, taps, out_indices = zip(*along, strict=True)
+    ins, depths, outs = (list(dict.fromkeys(each)) for each in zip(*channels, strict=True))
+    places = {
+        "input": (images, *in_indices, ins),
+        "filters": (*taps, depths, outs),
+        "output": (images, *out_indices, outs),
+    }
+    return {other: np.ix_(*place) for other, place in places.items() if other != role}
+
+
+def _inside(axis: AxisGeometry, role: str, index: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+    """Return input indices, taps and output indices of the triples that one index belongs to."""
+    if role == "filters":  # as ranges: an axis may be long
+        outs, ins = overlap(axis, index)
+        return range(axis.in_size)[ins], [index], range(axis.out_size)[outs]
+    taps = [tap for tap in _ALONG[role](axis, index) if not tap.in_padding]
+    return [tap.in_index for tap in taps], [tap.tap for tap in taps], [tap.out_index for tap in taps]
 
 
 # images, an index of each axis, channels; each is (input channel, its depth in the filter, output channel)

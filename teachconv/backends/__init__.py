@@ -49,8 +49,10 @@ from ..taps import window
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
 
-# the names of the bounds in truth/bounds.py
-BOUNDS = ("direct", "fft", "tensor", "tf32", "winograd2", "winograd4", "winograd4_balanced")
+# sums that are kept in a half type, with that type
+HALF_SUMS = {f"{dtype} accumulation": dtype for dtype in ("float16", "bfloat16")}
+# the names of the bounds in truth/bounds.py; those of HALF_SUMS are `half_accumulation`
+BOUNDS = ("direct", "fft", "tensor", "tf32", "winograd2", "winograd4", "winograd4_balanced", *HALF_SUMS)
 PRECISIONS = ("strict", "default", "fast", "tf32")  # each allows what those before it allow
 ONCE = "once for each multiply-add outside the padding"  # `Algorithm.times` of plain loops
 
@@ -87,7 +89,8 @@ class Algorithm:
             element-wise bound of direct summation. A "default" one may exceed it, but its error relative to
             the largest sum of absolute products of the result is no worse than direct summation's. "fast" and
             "tf32" must be requested.
-        error: the name of its bound in ``teachconv.truth.bounds``.
+        error: the name of its bound in ``teachconv.truth.bounds``; "float16 accumulation" or "bfloat16
+            accumulation" if sums of that type, the only one in ``dtypes``, are kept in it.
         refuses: a function of the kind and the geometry that returns what the algorithm needs and the
             convolution lacks, or "". In that case the algorithm is never chosen, and requesting it by name is
             an error.
@@ -132,6 +135,12 @@ class Algorithm:
                 if one not in legal:
                     must = f"{name} of algorithm {brief(self.name)} must be of {', '.join(map(str, legal))}"
                     raise ArgumentError(f"{must}; got {brief(one)}{suggestion(one, map(str, legal))}")
+        half = HALF_SUMS.get(self.error)
+        if half and set(self.dtypes) != {half}:
+            raise ArgumentError(
+                f"dtypes of algorithm {brief(self.name)} must be {half} alone, as its error is "
+                f"{brief(self.error)}; got {', '.join(self.dtypes)}"
+            )
 
     def fits(self, kind: Kind, dtype: str, geometry: ConvGeometry) -> bool:
         """Return whether the algorithm can compute this kind of call for this dtype and geometry.

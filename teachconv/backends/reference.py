@@ -7,7 +7,8 @@ backend's distance from this one is its error.
 
 Three algorithms give the same bits, but for the sign and payload of a NaN. ``loops`` is for reading: plain
 loops over cells and taps (a tap is one position in the filter). ``direct`` takes the same sums for many cells
-at a time, and ``slices`` computes them by matrix products that have no error (slices.py).
+at a time, and ``slices`` computes them by matrix products that have no error (slices.py). Some cells of each
+call by ``slices`` are summed again one by one and compared.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ import numpy as np
 
 from .. import progress, record
 from ..dtypes import float_format, is_integer, to_dtype, wrap
+from ..errors import ContractError
 from ..geometry import ConvGeometry
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_bytes
-from ..taps import Reach, by_taps, gather, overlap, scatter
+from ..taps import by_taps, factors_of, gather, overlap, scatter
 from . import QUIET, Algorithm, finish
 from .slices import Slices, bits_for, cut, exact_sums
 
@@ -214,9 +217,7 @@ def conv2d(
         if algorithm == "loops":
             y = conv2d_loops(x, w, geometry, extra)
         else:
-            patches = partial(_patches, tables=[gather(axis) for axis in geometry.axes])
-            terms, shape = geometry.terms_of("output"), geometry.output_shape
-            y = _exact_sums(algorithm, patches, x, _by_group(w, geometry), shape, extra, terms)
+            y = _exact_sums(algorithm, FORWARD, x, w, geometry, extra)
     return finish(y, y.dtype, None, activation, out)
 
 
@@ -240,10 +241,7 @@ def conv2d_backprop_input(
         if algorithm == "loops":
             dx = conv2d_backprop_input_loops(dy, w, geometry, extra)
         else:
-            patches = partial(_patches, tables=[scatter(axis) for axis in geometry.axes])
-            filters = _by_group(w, geometry).swapaxes(-1, -2)  # sums run over out channels
-            terms, shape = geometry.terms_of("input"), geometry.input_shape
-            dx = _exact_sums(algorithm, patches, dy, filters, shape, extra, terms)
+            dx = _exact_sums(algorithm, INPUT_GRADIENT, dy, w, geometry, extra)
     return finish(dx, dx.dtype, None, activation, out)
 
 
@@ -265,9 +263,7 @@ def conv2d_backprop_filter(
             dw = conv2d_backprop_filter_loops(x, dy, geometry)
         else:
             no_bias = _bias_terms(None, geometry.out_channels)
-            overlaps = partial(_overlaps, g=geometry)
-            terms, shape = geometry.terms_of("filters"), geometry.filters_shape
-            dw = _exact_sums(algorithm, overlaps, x, dy, shape, no_bias, terms)
+            dw = _exact_sums(algorithm, FILTER_GRADIENT, x, dy, geometry, no_bias)
     return finish(dw, dw.dtype, None, None, out)
 
 
@@ -316,24 +312,22 @@ class Block(NamedTuple):
 Blocks: TypeAlias = Callable[[np.ndarray, np.ndarray], Iterable[Block]]
 LARGEST_BLOCK = 1 << 20  # numbers in `Block.left`, roughly: what is in memory at one time
 _STEP = 4 << 20  # terms that are summed in one go, a fifth of a second; in between Python answers Ctrl-C
+_CHECKED = 1 << 19  # terms of the sums that are compared in one call: 50 ms
 _WORTH_SLICING = 1 << 18  # multiply-adds of a call; of fewer the sums one by one take as long
 _LONG = 16 << 20  # multiply-adds of a call that says how far it is: about a second
 
 
-def _by_group(w: np.ndarray, g: ConvGeometry) -> np.ndarray:
-    """Return filters as [groups, *filter_sizes, in_channels / groups, out_channels / groups]."""
-    return np.stack(np.split(w, g.groups, axis=-1))
-
-
-def _patches(
-    images: np.ndarray, filters: np.ndarray, *, tables: Sequence[Sequence[Reach]]
-) -> Iterator[Block]:
+def _patches(images: np.ndarray, filters: np.ndarray, *, g: ConvGeometry, scatters: bool) -> Iterator[Block]:
     """Yield the cells that meet the same taps together: patches of the images, and the filters' taps.
 
-    ``images`` is [parts, batch, *sizes, channels], ``filters`` [parts, groups, *filter_sizes, summed
-    channels, channels of the result]; parts is 1 or 4, see `_halves`. ``tables`` has the taps of each axis.
+    ``images`` is [parts, batch, *sizes, channels], ``filters`` [parts, *filter_sizes, in_channels / groups,
+    out_channels]; parts is 1 or 4, see `_halves`. Where the call scatters, sums run over out channels.
     """
-    rank, (groups, *filter_sizes, depth, outs) = len(tables), filters.shape[1:]
+    tables = [(scatter if scatters else gather)(axis) for axis in g.axes]
+    rank, filter_sizes = len(tables), filters.shape[1:-2]
+    depth, outs = ins, channels = filters.shape[-2], filters.shape[-1] // g.groups
+    if scatters:
+        depth, channels = outs, ins
     one_place = prod(images.shape[:2]) * images.shape[-1] * prod(filter_sizes)
     room, found = LARGEST_BLOCK // one_place, []
     for axis, table in reversed(list(enumerate(tables))):
@@ -352,13 +346,14 @@ def _patches(
     for same in product(*reversed(found)):  # for each axis some indices that have the same taps
         indices, taps, cells = zip(*same, strict=True)
         patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]
-        for k in range(groups):
+        for k in range(g.groups):
             left = patches[..., k * depth : (k + 1) * depth]
-            right = filters[:, k, *taps]
+            right = filters[:, *taps, :, k * outs : (k + 1) * outs]
+            right = right.swapaxes(-1, -2) if scatters else right
             yield Block(
-                (slice(None), *cells, slice(k * outs, (k + 1) * outs)),
+                (slice(None), *cells, slice(k * channels, (k + 1) * channels)),
                 left.reshape(*left.shape[: 1 + rank], -1),
-                right.reshape(-1, outs),
+                right.reshape(-1, channels),
             )
 
 
@@ -380,23 +375,26 @@ def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: ConvGeometry) -> Iterator[Blo
 
 def _exact_sums(
     algorithm: str,
-    blocks: Blocks,
+    kind: Kind,
     first: np.ndarray,
     second: np.ndarray,
-    shape: Shape,
+    g: ConvGeometry,
     bias: Sequence[Terms],
-    terms: int,
 ) -> np.ndarray:
-    """Return the sums of all cells, each exact and rounded once; the longest has so many terms.
+    """Return the sums of all cells, each exact and rounded once.
 
     The correctly rounded doubles of all sums are rounded on to the dtype as one array. Only where a
     double is a midpoint of the dtype, or not finite, are the terms looked at again.
     """
 
+    blocks: Blocks = partial(_patches, g=g, scatters=kind.scatters)
+    if kind.sums_images:
+        blocks = partial(_overlaps, g=g)
+
     def exact_blocks() -> Iterable[Block]:
         return blocks(_exact_numbers(first)[np.newaxis], _exact_numbers(second)[np.newaxis])
 
-    dtype, done = first.dtype, 0
+    dtype, shape, done = first.dtype, g.shape_of(kind.result), 0
     totals = np.empty(shape, object if is_integer(dtype) else np.float64)
     may_underflow = False
 
@@ -405,7 +403,7 @@ def _exact_sums(
         done += cells
         progress.say(f"{min(99, 100 * done // prod(shape))} %")
 
-    cuts = _cut(first, second, bias, terms) if algorithm == "slices" else None
+    cuts = _cut(first, second, bias, g.terms_of(kind.result)) if algorithm == "slices" else None
     if cuts is not None:
         for block in blocks(*(one.parts for one in cuts)):
             totals[block.cells] = sums = _sliced_sums(block, cuts, bias, is_integer(dtype))
@@ -421,13 +419,52 @@ def _exact_sums(
                 totals[block.cells] = _sums(_fsum_or_nan, block, bias, tell)
         may_underflow = dtype.name == "float64" and _may_underflow(first, second)
     if is_integer(dtype):
-        return wrap(totals, dtype).astype(dtype)
-    rounded, doubtful = float_format(dtype).round(totals)
-    doubtful |= ~np.isfinite(totals) | may_underflow
-    if doubtful.any():
-        for block in exact_blocks():
-            rounded[block.cells] = _settle(rounded[block.cells], doubtful[block.cells], block, bias, dtype)
-    return rounded.astype(dtype)
+        result = wrap(totals, dtype).astype(dtype)
+    else:
+        rounded, doubtful = float_format(dtype).round(totals)
+        doubtful |= ~np.isfinite(totals) | may_underflow
+        if doubtful.any():
+            for block in exact_blocks():
+                found = _settle(rounded[block.cells], doubtful[block.cells], block, bias, dtype)
+                rounded[block.cells] = found
+        result = rounded.astype(dtype)
+    if cuts is not None:
+        _check_some(result, kind, first, second, g, bias)
+    return result
+
+
+def _check_some(
+    result: np.ndarray,
+    kind: Kind,
+    first: np.ndarray,
+    second: np.ndarray,
+    g: ConvGeometry,
+    bias: Sequence[Terms],
+) -> None:
+    """Compare up to 64 cells with their sums taken one by one, as ``loops`` takes them.
+
+    Which cells these are depends on the result's size only. They are fewer where the sums are so long that
+    they would take a large part of the time of the products.
+
+    Raises:
+        ContractError: a cell differs.
+    """
+    dtype = first.dtype
+    cost = g.terms_of(kind.result) * (50 if dtype.name == "float64" else 1)  # fractions are slow
+    count, places = min(64, max(1, _CHECKED // max(1, cost))), np.arange(result.size)
+    if result.size > count:
+        places = np.random.default_rng(0).integers(result.size, size=count)
+    for cell in zip(*(axis.tolist() for axis in np.unravel_index(places, result.shape)), strict=True):
+        at = factors_of(g, kind.result, cell)
+        one, other = _exact_numbers(first[at[kind.first]]), _exact_numbers(second[at[kind.second]])
+        want = round_sum([*map(mul, one.flat, other.flat), *bias[cell[-1]]], dtype)
+        if result[cell] != want:
+            raise ContractError(
+                f"slices of the reference: cell {list(cell)} is {result[cell]}, and the exact sum, rounded "
+                f"once, is {want}; this is a bug of teachconv, or of the BLAS that NumPy multiplies matrices "
+                'with. algorithm="direct" does without',
+                result,
+            )
 
 
 def _cut(

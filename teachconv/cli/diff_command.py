@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..backends import BOUNDS
 from ..tables import Table, duration, left, number, right
 from ..verification.cases import find_cases
 from ..verification.diffing import DiffReport, check_cases, diff
@@ -18,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_call(parser, optional=True)
     add_backends(parser)
     parser.add_argument("--against", metavar="FILE", help="an .npy file with the output of another framework")
+    parser.add_argument(
+        "--error", choices=BOUNDS, help="how the output was computed, which says its bound (default: direct)"
+    )
     for name, kind in (("rtol", "relative"), ("atol", "absolute")):
         parser.add_argument(
             f"--{name}", type=float, help=f"{kind} error to allow beside the bound (of one call)"
@@ -37,14 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.op is None:
         if arguments.rtol is not None or arguments.atol is not None:
             raise ValueError("--rtol and --atol go with one call: name an op")
-        if arguments.against is not None:
-            raise ValueError("--against goes with one call: name an op")
+        if arguments.against is not None or arguments.error is not None:
+            raise ValueError("--against and --error go with one call: name an op")
         refuse_call(arguments, "name an op", used=("dtype", "data"))
         return _all_cases(arguments)
     op, args, kwargs = read_call(arguments)
     against = {arguments.against: read_npy(arguments.against)} if arguments.against else None
-    tolerance = {"rtol": arguments.rtol, "atol": arguments.atol}
-    report = diff(op, *args, backends=arguments.backends, against=against, **tolerance, **kwargs)
+    judged = {"error": arguments.error, "rtol": arguments.rtol, "atol": arguments.atol}
+    report = diff(op, *args, backends=arguments.backends, against=against, **judged, **kwargs)
     if arguments.json:
         show_json(report)
     else:

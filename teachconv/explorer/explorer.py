@@ -22,7 +22,7 @@ from ..inspection.explaining import Explanation, explain
 from ..progress import during
 from ..tables import count
 from ..truth import bounds
-from ..truth.exact import abs_sum, signed_sums
+from ..truth.exact import abs_sum, signed_sums, unrounded
 from ..verification.diffing import diff
 from .axis_tables import part_call
 from .document import SIDES, Document, code
@@ -297,7 +297,7 @@ class Explorer:
         else:
             sums = abs_sum(call)
             bound, signed = bounds.direct(sums, call.terms, want.dtype), signed_sums(call, sums)
-            differs[shown] = ~bounds.judge(got, want, bound, sums, call.terms, signed).ok
+            differs[shown] = ~bounds.judge(got, want, bound, sums, call.terms, signed, unrounded(call)).ok
         return differs
 
 

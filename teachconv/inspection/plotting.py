@@ -20,7 +20,7 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from ..truth import bounds
-from ..truth.exact import abs_sum, signed_sums
+from ..truth.exact import abs_sum, signed_sums, unrounded
 from .animating import animate
 from .explaining import Explanation, explain
 from .plot_planes import (
@@ -182,7 +182,7 @@ def diff_heatmap(op: Any, *args: Any, against: ArrayLike, ax: Axes = None, n: in
     got = call.from_caller(theirs)
     sums = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
     bound = np.zeros(()) if is_integer(want.dtype) else bounds.direct(sums, call.terms, want.dtype)
-    verdict = bounds.judge(got, want, bound, sums, call.terms, signed_sums(call, sums))
+    verdict = bounds.judge(got, want, bound, sums, call.terms, signed_sums(call, sums), unrounded(call))
     if call.kind.sums_images:
         fraction, bad = verdict.fraction.max(axis=(2, 3)), (~verdict.ok).any(axis=(2, 3))
     else:

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite, log2, sqrt
+from math import inf, isfinite, log2, prod, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..dtypes import FloatFormat, accumulator, float_format
-from ..geometry import AxisGeometry, Conv2DGeometry
+from ..geometry import AxisGeometry, Conv2DGeometry, ConvGeometry
 from ..kinds import Kind
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "direct",
     "fft",
     "gamma",
+    "half_accumulation",
     "judge",
     "tensor",
     "tf32",
@@ -75,9 +76,7 @@ def direct(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
     return gamma(terms, form.unit_roundoff) * abs_sum + terms * form.smallest_subnormal
 
 
-def fft(
-    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
-) -> np.ndarray:
+def fft(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: ConvGeometry, dtype: Any) -> np.ndarray:
     """Bound the error of a convolution by FFT: one number for each image and result channel.
 
     The bound is normwise. A transform of N points has a relative 2-norm error of e = L h / (1 - L h) with
@@ -99,16 +98,15 @@ def fft(
     """
     form = float_format(accumulator(dtype))
     u, gamma4 = form.unit_roundoff, gamma(4, form.unit_roundoff)
-    rows, cols = geometry.rows, geometry.cols
-    depth = max(geometry.filters_shape[2], geometry.out_channels // geometry.groups)
-    points = 2 * _span(rows) * _span(cols)
+    depth = max(geometry.filters_shape[-2], geometry.out_channels // geometry.groups)
+    points = 2 * prod(map(_span, geometry.axes))
     step = 2 * (u + gamma4 * (sqrt(2) + u)) * log2(points)
     if step >= 1:
         return np.array(inf)
     e = step / (1 - step)
-    shorter, planes = rows.filter_size * cols.filter_size, depth
+    shorter, planes = prod(axis.filter_size for axis in geometry.axes), depth
     if kind.sums_images:
-        shorter, planes = rows.out_size * cols.out_size, geometry.batch
+        shorter, planes = prod(axis.out_size for axis in geometry.axes), geometry.batch
     factor = (2 * e + e * e + sqrt(2) * gamma4 + e * sqrt(shorter)) * (1 + e)
     factor += (1 + factor) * gamma(planes, u)
     with np.errstate(over="ignore"):
@@ -295,6 +293,32 @@ def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
     return gamma(steps, form.unit_roundoff) * abs_sum + steps * form.smallest_subnormal
 
 
+def half_accumulation(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
+    """Bound the error of sums that are kept in the data's own type, such as float16, for each cell.
+
+    The model: each product is rounded to the type, and so is each partial sum, to nearest; a fused
+    multiply-add rounds once instead of twice. The result is the last partial sum. In any order the error is
+    at most K u sum |x||w|, for any K (C.-P. Jeannerod, S. M. Rump, Improved error bounds for inner products
+    in floating-point arithmetic, SIAM Journal on Matrix Analysis and Applications 34, 2013). gamma_K would be
+    infinite from K = 2048 on in float16, and from K = 256 on in bfloat16. A product that underflows is wrong
+    by eta / 2.
+
+    Args:
+        abs_sum: sum |x||w| of each cell.
+        terms: K, the number of terms of a cell, the bias included.
+        dtype: the data's type.
+
+    Returns:
+        The bound of each cell.
+
+    >>> half_accumulation(np.array(1.0), 512, "float16").round(3), gamma(2048, 2.0**-11)
+    (np.float64(0.25), inf)
+    """
+    form = float_format(dtype)
+    relative = terms * form.unit_roundoff
+    return relative * abs_sum + terms * (1 + relative) * form.smallest_subnormal
+
+
 def tf32(abs_sum: np.ndarray, terms: int, largest: float) -> np.ndarray:
     """Bound the error of float32 sums whose factors are rounded to TF32, for each cell.
 
@@ -323,9 +347,10 @@ def _span(axis: AxisGeometry) -> int:
     return max(axis.in_size, axis.full_size) + 2 * axis.effective_filter + abs(axis.pad_before)
 
 
-def _norms(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry) -> np.ndarray:
+def _norms(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: ConvGeometry) -> np.ndarray:
     """Return ||x||_2 ||w||_2 over the operands of one transform, in a shape that broadcasts to the result."""
-    g = geometry.groups
+    g, rank = geometry.groups, geometry.rank
+    places, ones = tuple(range(1, rank + 1)), (1,) * rank
 
     def norms(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         # without the scale, squares of large or small numbers would overflow or underflow
@@ -335,14 +360,15 @@ def _norms(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGe
     # data with NaN or infinity are not transformed, and the bound of direct summation holds
     a, b = (np.where(np.isfinite(array), array.astype(np.float64), 0) for array in (first, second))
     if kind.sums_images:
-        x = norms(a, (1, 2)).reshape(len(a), g, -1, 1)  # [batch, groups, in / groups, 1]
-        dy = norms(b, (1, 2)).reshape(len(b), g, 1, -1)  # [batch, groups, 1, out / groups]
+        x = norms(a, places).reshape(len(a), g, -1, 1)  # [batch, groups, in / groups, 1]
+        dy = norms(b, places).reshape(len(b), g, 1, -1)  # [batch, groups, 1, out / groups]
         products = (x * dy).sum(axis=0)  # [groups, in / groups, out / groups]
-        return np.asarray(products.transpose(1, 0, 2).reshape(1, 1, products.shape[1], -1))
-    images = norms(a.reshape(*a.shape[:3], g, -1), (1, 2, 4))  # [batch, groups]
-    w = b.reshape(*b.shape[:3], g, -1)  # [rows, cols, in / groups, groups, out / groups]
-    filters = norms(w, (0, 1, 2)) if kind.gathers else norms(w, (0, 1, 4)).T
-    return np.asarray((images[:, :, None] * filters).reshape(len(a), 1, 1, -1))
+        return np.asarray(products.transpose(1, 0, 2).reshape(*ones, products.shape[1], -1))
+    images = norms(a.reshape(*a.shape[:-1], g, -1), (*places, rank + 2))  # [batch, groups]
+    w = b.reshape(*b.shape[:-1], g, -1)  # [*taps, in / groups, groups, out / groups]
+    taps = tuple(range(rank))
+    filters = norms(w, (*taps, rank)) if kind.gathers else norms(w, (*taps, rank + 2)).T
+    return np.asarray((images[:, :, None] * filters).reshape(len(a), *ones, -1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -376,8 +402,14 @@ def judge(
     abs_sum: np.ndarray | float = 0.0,
     terms: int = 1,
     signed: tuple[np.ndarray, np.ndarray] | None = None,
+    exact: np.ndarray | None = None,
+    sums: Any = None,
 ) -> Verdict:
     """Compare a result with the reference's, cell by cell.
+
+    The result is compared with ``want``, which is rounded itself: a half type's result, rounded from float32,
+    may then lie two roundings from it, and so may one that was truncated. With ``exact`` a cell passes only
+    if it is what some number within the bound of the exact sum is rounded to.
 
     Integers must be equal if no error is allowed. Where the reference is infinite or NaN, the result must be
     the same infinity or NaN. Where it is infinite because the sum is too large, the result may also be a
@@ -401,6 +433,9 @@ def judge(
         signed: the sum of the positive terms of each cell, and that of the negative terms without their sign
             (`teachconv.truth.exact.signed_sums`): which infinity an intermediate sum may become. None if
             that is not known, or if the algorithm sums other terms: each then counts as ``abs_sum``.
+        exact: the sums in float64 (`teachconv.truth.exact.unrounded`), whose own error is allowed for here;
+            or None.
+        sums: the type in which the result was summed; None for the accumulator of ``want``'s type.
 
     Returns:
         A `Verdict`.
@@ -415,31 +450,37 @@ def judge(
         with np.errstate(divide="ignore", invalid="ignore"):
             fraction = np.where(error == 0, 0.0, error / allowed)
         return Verdict(error <= allowed, error, fraction, error, np.zeros(want.shape, bool))
-    form, sums = float_format(want.dtype), float_format(accumulator(want.dtype))
+    form, sums = float_format(want.dtype), float_format(sums or accumulator(want.dtype))
     g, w = got.astype(np.float64), want.astype(np.float64)
+    # an infinity counts as the next number after the largest
+    beyond = min(form.largest / (1 - form.unit_roundoff), float_format("float64").largest)
+    found = np.clip(g, -beyond, beyond)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        allowed = np.broadcast_to(np.asarray(error_bound, np.float64), w.shape)
-        last = _half_ulp(w, allowed, form)
-        # the reference is rounded once; a sum in a wider type is rounded a second time
-        allowed = allowed + (last if sums == form else 2 * last)
-        exact, up, down, overflowed = _overflows(w, abs_sum, terms, signed, form, sums)
+        bound = np.broadcast_to(np.asarray(error_bound, np.float64), w.shape)
+        target, up, down, overflowed = _overflows(w, abs_sum, terms, signed, form, sums)
+        if exact is None:
+            last = _half_ulp(np.abs(w) + bound, form)
+            # the reference is rounded once; a sum in a wider type is rounded a second time
+            allowed = bound + (last if sums == form else 2 * last)
+        else:
+            target = np.where(np.isfinite(w) | overflowed, exact, target)
+            allowed = bound + direct(np.asarray(abs_sum), terms, "float64")
+            allowed = allowed + (0 if sums == form else _last_rounding(found, target, form))
         # float64 cannot hold the bound of a sum that is too large for it: that of a sum without cancellation
-        nearly = 4 * gamma(terms, sums.unit_roundoff) * form.largest
+        nearly = 4 * terms * sums.unit_roundoff * form.largest
         allowed = np.where(overflowed & np.isinf(allowed), nearly, allowed)
         same = (g == w) | (np.isnan(g) & np.isnan(w))
         # NaN is the sum of both infinities, of which one may be among the data
         nan = np.isnan(g) & (up | (w == inf)) & (down | (w == -inf))
         finite = np.isfinite(w) | overflowed
-        beyond = min(form.largest / (1 - form.unit_roundoff), float_format("float64").largest)
-        # an infinity counts as the next number after the largest
-        error = np.abs(np.clip(g, -beyond, beyond) - exact)
+        error = np.abs(found - target)
         ok = same | nan | (finite & ((error <= allowed) | ((g == inf) & up) | ((g == -inf) & down)))
         error = np.where(same | (ok & ~np.isfinite(g)), 0.0, error)
         error = np.where(ok | np.isfinite(g) & np.isfinite(w), error, inf)
         fraction = np.where(error == 0, 0.0, error / allowed)
         size = np.where(np.isfinite(g), np.maximum(np.abs(g), np.abs(w)), np.abs(w))
         size = np.maximum(size, np.asarray(abs_sum) / terms)
-        ulps = np.where(error == 0, 0.0, error / (2 * _half_ulp(size, 0.0, form)))
+        ulps = np.where(error == 0, 0.0, error / (2 * _half_ulp(size, form)))
     return Verdict(ok, error, fraction, ulps, up | down | overflowed)
 
 
@@ -454,7 +495,7 @@ def _overflows(
         Whether ``want`` is infinite because the sum is too large, and not because a term is infinite.
     """
     positives, negatives = (np.broadcast_to(part, want.shape) for part in signed or (abs_sum, abs_sum))
-    reach = sums.largest / (1 + gamma(terms, sums.unit_roundoff))  # roundings may lift a sum that far
+    reach = sums.largest / (1 + terms * sums.unit_roundoff)  # roundings may lift a sum that far
     overflowed = np.isinf(want) & (np.where(want > 0, positives, negatives) > form.largest)
     size = np.nan_to_num(np.abs(positives - negatives), nan=0.0)
     exact = np.copysign(np.clip(size, form.largest, float_format("float64").largest), want)
@@ -469,9 +510,17 @@ def _exactly(array: np.ndarray) -> np.ndarray:
     return np.asarray(exact(array.astype(np.float64)), object)
 
 
-def _half_ulp(value: np.ndarray, error: Any, form: FloatFormat) -> np.ndarray:
-    """Return the largest error of rounding a number that lies within ``error`` of ``value``."""
-    magnitude = np.minimum(np.abs(value) + error, form.largest)
-    exponent = np.frexp(magnitude)[1] - form.precision
-    exponent = np.where(magnitude == 0, form.smallest_exponent, exponent)
+def _half_ulp(sizes: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return the largest error of rounding a number of at most that size."""
+    sizes = np.minimum(sizes, form.largest)
+    exponent = np.frexp(sizes)[1] - form.precision
+    exponent = np.where(sizes == 0, form.smallest_exponent, exponent)
     return np.asarray(np.ldexp(0.5, np.maximum(exponent, form.smallest_exponent)))
+
+
+def _last_rounding(found: np.ndarray, target: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return how far a number that is rounded to ``found`` may lie from it, on the side of ``target``."""
+    outwards = np.abs(target) > np.abs(found)
+    outwards &= np.signbit(target) == np.signbit(found)
+    sizes = np.abs(found)
+    return _half_ulp(np.where(outwards | (found == 0), sizes, np.nextafter(sizes, 0)), form)

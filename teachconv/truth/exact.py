@@ -8,9 +8,9 @@ import numpy as np
 
 from ..backends import numpy_backend
 from ..calls import Call
-from ..dtypes import float_format, is_integer
+from ..dtypes import accumulator, float_format, is_integer
 
-__all__ = ["abs_sum", "float64_result", "signed_sums"]
+__all__ = ["abs_sum", "float64_result", "signed_sums", "unrounded"]
 
 
 def abs_sum(call: Call) -> np.ndarray:
@@ -75,6 +75,22 @@ def float64_result(call: Call) -> np.ndarray:
         return result if bias is None else result + bias
     options = {} if bias is None else {"bias": bias}
     return np.asarray(getattr(numpy_backend, call.kind.name)(first, second, call.geometry, **options))
+
+
+def unrounded(call: Call) -> np.ndarray | None:
+    """Return the result in float64 for a type whose sums are rounded once more at the end, else None.
+
+    These are the half types. Their sums are formed in float32, whose roundings are 2^29 times as large as
+    those of float64.
+
+    Args:
+        call: the call.
+
+    Returns:
+        What `float64_result` returns, or None.
+    """
+    dtype = call.first.dtype
+    return None if is_integer(dtype) or accumulator(dtype) == dtype else float64_result(call)
 
 
 def _magnitudes(array: np.ndarray) -> np.ndarray:

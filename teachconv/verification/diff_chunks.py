@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import dispatch
 from ..calls import Call
-from ..dtypes import is_integer
+from ..dtypes import accumulator, is_integer
 from ..errors import ArgumentError, brief
 from ..tables import verdict
 from ..truth import bounds
@@ -33,10 +33,12 @@ class Parts:
     Attributes:
         abs_sum: sum |x||w| of each cell over all parts.
         error: how far the sum may lie from the exact one, before it is rounded to the data's type.
+        exact: the sum in float64 if it is rounded from a wider type at the end, else None.
     """
 
     abs_sum: np.ndarray
     error: np.ndarray
+    exact: np.ndarray | None
 
 
 def check_against(lazy: Any, against: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +108,8 @@ def sum_of_chunks(lazy: Any) -> tuple[Call, np.ndarray, Parts]:
                 sizes += abs_sum(part)
             count += 1
         error = np.zeros(()) if exact else bounds.direct(sizes, count + 1, wide)
-        return whole, want.astype(dtype), Parts(sizes, error)
+        unrounded = None if exact or accumulator(dtype) == dtype else want
+        return whole, want.astype(dtype), Parts(sizes, error, unrounded)
 
 
 def _joined(one: DiffRow, other: DiffRow) -> DiffRow:

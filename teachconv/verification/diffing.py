@@ -19,18 +19,18 @@ import numpy as np
 from .. import dispatch, nn_ops, record, tables
 from ..argument_types import ArrayLike, Backend
 from ..arguments import first_of, real, refuse_masked
-from ..backends import Algorithm, ranks_of
+from ..backends import BOUNDS, HALF_SUMS, Algorithm, ranks_of, winograd_needs
 from ..calls import Call
 from ..devices import call_on_host, lazy_call, to_host
 from ..dtypes import accumulator, float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, plain
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, plain, suggestion
 from ..inspection.explaining import Explanation, explain
 from ..kinds import KINDS, Kind
 from ..memory import check_bytes
 from ..progress import during, say
 from ..taps import reached
 from ..truth import bounds
-from ..truth.exact import abs_sum, signed_sums
+from ..truth.exact import abs_sum, signed_sums, unrounded
 from . import diff_chunks
 from .cases import Case, find_cases
 from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
@@ -194,6 +194,7 @@ def diff(
     *args: Any,
     backends: Iterable[Backend] | Backend | None = None,
     against: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    error: str | Mapping[str, str] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     **kwargs: Any,
@@ -208,7 +209,13 @@ def diff(
             for every backend that can run here. There is one row for each algorithm that fits the call. They
             get read-only views of the arrays: a backend that writes to its input fails.
         against: an array, or arrays by name, such as {"my port": y}: the output of another framework in the
-            layout that the op returns. Judged by the bound of direct summation.
+            layout that the op returns.
+        error: how they were computed, which says what bound they are judged by: one word for all, or words by
+            name, such as {"my port": "fft"}. None means "direct", products added in any order in the data's
+            type, or in float32 for half types; the other words are those of `teachconv.backends.Algorithm`:
+            "fft", "winograd2", "winograd4", "winograd4_balanced", "tensor", "tf32", "float16 accumulation"
+            and "bfloat16 accumulation". Integers must be equal whatever the word. A backend's algorithms have
+            words of their own.
         rtol: a relative error to allow as well, for results of lower precision. A cell passes if its error is
             within its bound or within ``atol + rtol * |value|``. None means 0.
         atol: an absolute error to allow as well. None means 0.
@@ -221,7 +228,8 @@ def diff(
     Raises:
         TypeError: for ``backend`` and ``out``, which a comparison does not use.
         ValueError: if ``rtol`` or ``atol`` is negative or not finite, if there are neither backends nor
-            arrays to compare, or an array has masked elements; and as the op.
+            arrays to compare, an array has masked elements, ``error`` is no such word or its bound does not
+            hold for the call; and as the op.
         MemoryError: if there is no memory for the reference or the bounds.
 
     >>> import numpy as np, teachconv as tc
@@ -252,6 +260,9 @@ def diff(
         raise ArgumentError("backends is empty, and there is no against: name a backend, or give an array")
     for name, array in against.items():
         refuse_masked(array, f"against[{brief(name)}]")
+    words = _error_words(error, against)
+    for word in words.values():
+        check_error(word, call, in_chunks=lazy is not None)
 
     rows: list[DiffRow]
     seconds: float | None
@@ -267,8 +278,12 @@ def diff(
         for name, module in found:
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
             rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
-        rows += [truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()]
-        return rows, seconds
+        return rows + judged(theirs, truth), seconds
+
+    def judged(theirs: Mapping[str, Any], truth: Truth) -> list[DiffRow]:
+        return [
+            truth.row(str(name), "", _their_array(array, name), words[name]) for name, array in theirs.items()
+        ]
 
     with during("diff"):
         if lazy is None:
@@ -281,9 +296,7 @@ def diff(
                 rows, seconds = diff_chunks.compare_chunks(lazy, compare, {} if sums else theirs)
             if sums and theirs:
                 truth = Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance)
-                rows += [
-                    truth.row(str(name), "", _their_array(array, name)) for name, array in theirs.items()
-                ]
+                rows += judged(theirs, truth)
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
     title = call.title or call.op.name
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
@@ -370,8 +383,11 @@ class Truth:
         self.tolerance, self.activation, self.parts = tolerance, activation, parts
         self.signed = None  # of a sum of parts it is not known
         if parts is not None:
-            self.abs_sum = parts.abs_sum
+            self.abs_sum, self.exact = parts.abs_sum, parts.exact
         else:
+            self.exact = unrounded(call)
+            if self.exact is not None and activation == "relu":
+                self.exact = np.maximum(self.exact, 0)
             self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
             self.signed = signed_sums(call, self.abs_sum)
 
@@ -401,7 +417,8 @@ class Truth:
         got, bound = self.call.from_caller(got), self.bound(error)
         allowed = np.maximum(bound, self.tolerance.of(self.want))
         signed = self.signed if error in _SUMS_OF_PRODUCTS else None
-        verdict = bounds.judge(got, self.want, allowed, self.abs_sum, self.call.terms, signed)
+        sizes, terms, sums = self.abs_sum, self.call.terms, HALF_SUMS.get(error)
+        verdict = bounds.judge(got, self.want, allowed, sizes, terms, signed, self.exact, sums)
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
         worst, first_bad = _first(verdict.fraction == verdict.fraction.max()), _first(~verdict.ok)
@@ -438,8 +455,32 @@ def check_comparison(call: Call) -> None:
     check_bytes(nbytes, f"comparing a result of {list(call.backend_shape)}")
 
 
-# the bounds of algorithms that add the products themselves, and not sums of a transform
-_SUMS_OF_PRODUCTS = ("direct", "tensor", "tf32")
+# the bounds that need nothing but sum |x||w|
+_BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
+_BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
+# those of algorithms that add the products themselves, and not sums of a transform
+_SUMS_OF_PRODUCTS = (*_BY_SIZE, "tf32")
+
+
+def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
+    """Raise ``ArgumentError`` if a bound is not known, or does not hold for a call."""
+    if not is_one_of(error, BOUNDS):
+        raise ArgumentError(
+            f"error must be one of {', '.join(BOUNDS)}; got {brief(error)}{suggestion(error, BOUNDS)}"
+        )
+    dtype = call.first.dtype
+    needs = ""
+    if in_chunks and error not in _BY_SIZE:
+        needs = f"arrays in memory, not in chunks, for which it may be one of {', '.join(_BY_SIZE)}"
+    elif is_integer(dtype):
+        return
+    elif error.startswith("winograd"):
+        needs = winograd_needs(call.kind, call.geometry)
+        needs = "the forward op or the input gradient" if call.kind.sums_images else needs
+    elif error in HALF_SUMS and dtype.name != HALF_SUMS[error]:
+        needs = f"data of {HALF_SUMS[error]}; got {dtype.name}"
+    if needs:
+        raise ArgumentError(f"error {brief(error)} needs {needs}")
 
 
 def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
@@ -452,22 +493,23 @@ def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
 
     Returns:
         The bound; 0 for integers and where there is nothing to sum.
+
+    Raises:
+        ArgumentError: the bound does not hold for the call.
     """
     dtype = call.first.dtype
+    check_error(error, call)
     if is_integer(dtype) or 0 in (*call.first.shape, *call.second.shape, *call.backend_shape):
         return np.zeros(())
-    direct = bounds.direct(sizes, call.terms, dtype)
-    if error == "direct":
-        return direct
-    if error == "tensor":
-        return bounds.tensor(sizes, call.terms, dtype)
+    if error in _BY_SIZE:
+        return _BY_SIZE[error](sizes, call.terms, dtype)
     if error == "tf32":
         return bounds.tf32(sizes, call.terms, _largest(call.first) + _largest(call.second))
     transformed = getattr(bounds, error)(call.kind, call.first, call.second, call.geometry, dtype)
     transformed = np.where(reached(call.geometry, call.kind.result), transformed, 0.0)  # else: no product
     # data that a transform cannot hold are summed directly instead; and a bias is added at the end
     last = float_format(accumulator(dtype)).unit_roundoff * sizes
-    return np.maximum(direct, transformed) + last
+    return np.maximum(bounds.direct(sizes, call.terms, dtype), transformed) + last
 
 
 def _backend_rows(
@@ -531,6 +573,26 @@ def _allowed_error(value: Any, name: str) -> float:
     if not (number >= 0 and np.isfinite(number)):
         raise ArgumentError(f"{name} must be 0 or a positive finite number; got {brief(value)}")
     return number
+
+
+def _error_words(error: Any, against: Mapping[str, Any]) -> dict[str, Any]:
+    """How each of the arrays was computed."""
+    words: dict[str, Any] = dict.fromkeys(against, "direct")
+    if error is None:
+        return words
+    if not against:
+        raise ArgumentError(
+            "error must be None without against, as the algorithms of a backend have their own; "
+            f"got {brief(error)}"
+        )
+    given = error if isinstance(error, Mapping) else dict.fromkeys(against, error)
+    for name in given:
+        if name not in against:
+            names = [brief(known) for known in against]
+            raise ArgumentError(
+                f"error must have names that against has, {', '.join(names)}; got {brief(name)}"
+            )
+    return words | dict(given)
 
 
 def _their_array(array: Any, name: Any) -> np.ndarray:

@@ -151,3 +151,69 @@ def test_a_million_cells_have_the_bits_of_direct():
     slices, direct = (tc.conv2d(x, w, backend="reference", algorithm=one) for one in ("slices", "direct"))
     assert slices.size > 1_000_000
     assert slices.tobytes() == direct.tobytes()
+
+
+FAULTS = {
+    "a slice is left out": lambda sums, left, right, *more: sums(
+        left * np.append(np.ones(len(left) - 1), 0)[:, None, None], right, *more
+    ),
+    "a product of slices is added twice": lambda sums, left, right, *more: (
+        sums(left, right, *more) + sums(left[:1], right[:1], *more)
+    ),
+    "the exponent is one too large": lambda sums, left, right, exponent=0, *more: sums(
+        left, right, exponent + 1, *more
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("dtype", [*FLOATS, "bfloat16", "int32"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_fault_in_the_products_is_found(name, dtype, fault, monkeypatch):
+    """Of each call some cells are summed one by one, so that a fault of the slices, or of a BLAS, raises."""
+    pytest.importorskip("ml_dtypes")
+    data = "integers" if dtype == "int32" else "normal"  # others are too large to be one slice
+    x, w = make_array((2, 6, 5, 4), dtype, data), make_array((3, 2, 2, 6), dtype, data)
+    how = {"strides": (2, 1), "padding": ((1, 0), (2, 1)), "backend": "reference"}
+    dy = make_array(tc.conv2d(x, w, **how).shape, dtype, data, "dy")
+    how["algorithm"] = "slices"
+    CASES[name](x, w, dy, how)
+    faulty = lambda *given: FAULTS[fault](exact_sums, *given)  # noqa: E731
+    monkeypatch.setattr("teachconv.backends.reference.exact_sums", faulty)
+    with pytest.raises(tc.ContractError, match=r"slices of the reference: cell \[.* the exact sum.*BLAS"):
+        CASES[name](x, w, dy, how)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64", "int64"])
+def test_of_a_small_result_every_cell_is_compared(dtype, monkeypatch):
+    pytest.importorskip("ml_dtypes")
+    x, w = make_array((1, 4, 4, 3), dtype, "integers"), make_array((1, 1, 3, 4), dtype, "integers")
+    for place in range(64):
+
+        def faulty(*given, place=place):
+            sums = exact_sums(*given)
+            sums.flat[place] += 1
+            return sums
+
+        monkeypatch.setattr("teachconv.backends.reference.exact_sums", faulty)
+        with pytest.raises(
+            tc.ContractError, match=rf"cell \[0, {place // 16}, {place // 4 % 4}, {place % 4}\]"
+        ):
+            tc.conv2d(x, w, backend="reference", algorithm="slices")
+
+
+def test_long_sums_are_compared_in_fewer_cells(monkeypatch):
+    """At most half a million terms are summed again, and at least one cell."""
+    from teachconv.backends import reference
+
+    seen = []
+    monkeypatch.setattr(
+        reference,
+        "round_sum",
+        lambda terms, dtype, real=reference.round_sum: seen.append(1) or real(terms, dtype),
+    )
+    for dtype, length, cells in (("float32", 9, 64), ("float32", 1 << 14, 32), ("float64", 1 << 14, 1)):
+        x, w = make_array((1, 1, 9, length), dtype), make_array((1, 1, length, 9), dtype)
+        tc.conv2d(x, w, backend="reference", algorithm="slices")
+        assert len(seen) == cells
+        seen.clear()
