@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import backends
 from ..arguments import listed, words_of
-from ..backends import Algorithm
+from ..backends import HALF_SUMS, Algorithm
 from ..devices import to_host
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief
@@ -99,7 +99,7 @@ def kernel(
         refuses: what the functions do not take: a function of the `ConvGeometry` that returns a reason, True
             or False; a type of exception that they raise then; or several of these.
         dtypes: the dtypes that are checked if nobody says which; it is run on any that is asked for.
-        error: the name of the bound by which it is judged, one of `teachconv.truth.bounds`.
+        error: how it computes, which says by what bound it is judged: a word of `diff`.
         isolate: whether to run it in a process of its own, which may crash or hang.
         seconds: how long a call may take there.
         nbytes: how much memory it may take there; None for no limit.
@@ -145,7 +145,8 @@ def kernel(
     if not found:
         raise ArgumentTypeError("function must be a function of arrays; got None, and no gradient")
     first = next(iter(found.values())).function
-    algorithm = Algorithm(name_of(first), "a function under test", kinds=tuple(found), error=error)
+    takes = (HALF_SUMS[error],) if error in HALF_SUMS else FLOATS + INTEGERS
+    algorithm = Algorithm(name_of(first), "a function under test", tuple(found), takes, error=error)
     made = Kernel(
         name_of(first), (algorithm,), (ranks.pop(),), tuple(words_of(dtypes, "dtypes", FLOATS + INTEGERS))
     )

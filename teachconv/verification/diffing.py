@@ -33,7 +33,8 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums, unrounded
 from . import diff_chunks
 from .cases import Case, find_cases
-from .diagnosing import Diagnosis, Failure, Tolerance, diagnose, diagnose_shape
+from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose, diagnose_shape
+from .places import held_words, where
 from .running import Refused, guarded, what_went_wrong
 
 __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked"]
@@ -64,6 +65,12 @@ class DiffRow:
         diagnosis: the mistake that explains the failure, or None.
         seconds: the time of one run.
         note: a remark; of a failure without a diagnosis, which mistake comes nearest.
+        where: which cells are outside their bounds, in at most 60 characters: "channel 32 of 33 (last): never
+            written". Indices count from 0.
+        bad: the same cells, as booleans in the layout of the result; None if the row passed or has no result
+            of the right shape.
+        tried: how many mistakes were tried as an explanation.
+        looked: how many seconds that took.
     """
 
     name: str
@@ -77,6 +84,10 @@ class DiffRow:
     diagnosis: Diagnosis | None = None
     seconds: float | None = None
     note: str = ""
+    where: str = ""
+    bad: np.ndarray | None = field(default=None, repr=False)
+    tried: int = 0
+    looked: float = 0.0
     _explain: Callable[..., Explanation] | None = field(default=None, repr=False)
     _theirs: Any = field(default=None, repr=False)
 
@@ -407,8 +418,20 @@ class Truth:
         got: np.ndarray,
         error: str = "direct",
         seconds: float | None = None,
+        unwritten: np.ndarray | None = None,
+        held: float | None = None,
     ) -> DiffRow:
-        """Judge one result, given in the caller's layout."""
+        """Judge one result, given in the caller's layout.
+
+        Args:
+            name: the row's name.
+            algorithm: its algorithm.
+            got: the result.
+            error: the bound of the algorithm.
+            seconds: the time of one run.
+            unwritten: which of its cells are known to hold what ``out`` held before the call.
+            held: what that was.
+        """
         shape = tuple(self.call.result_shape)
         if got.shape != shape:
             wrong = diagnose_shape(self._failure(got, self.bound(error)))
@@ -422,13 +445,17 @@ class Truth:
         if not got.size:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
         worst, first_bad = _first(verdict.fraction == verdict.fraction.max()), _first(~verdict.ok)
-        found: Diagnosis | None = None
+        found, bad, words = Found(), None, ""
         notes = ["some sums may overflow"] if verdict.may_overflow.any() else []
-        if not verdict.passed and self.parts is not None:
-            notes.append("no mistake was looked for in chunks: diff a part that is in memory")
-        elif not verdict.passed:
-            found, nearest = diagnose(self._failure(got, bound))
-            notes.append(nearest)
+        if not verdict.passed:
+            bad = self.call.to_caller(~verdict.ok)
+            held_before = unwritten is not None and bool(unwritten[~verdict.ok].all())
+            words = where(self.call, bad, "never written" if held_before else held_words(got[~verdict.ok]))
+            if self.parts is not None:
+                notes.append("no mistake was looked for in chunks: diff a part that is in memory")
+            elif not held_before:
+                found = diagnose(self._failure(got, bound, held))
+                notes.append(found.remark)
         return DiffRow(
             name,
             algorithm,
@@ -438,15 +465,19 @@ class Truth:
             float(verdict.fraction.max()),
             None if verdict.passed else self._name(first_bad),
             self._name(worst) if verdict.error.any() else None,
-            found,
+            found.diagnosis,
             seconds,
             "; ".join(filter(None, notes)),
+            words,
+            bad,
+            found.tried,
+            found.seconds,
             self._explain,
             got[worst if verdict.passed else first_bad].item(),
         )
 
-    def _failure(self, got: np.ndarray, bound: np.ndarray) -> Failure:
-        return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu")
+    def _failure(self, got: np.ndarray, bound: np.ndarray, held: float | None = None) -> Failure:
+        return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu", held)
 
 
 def check_comparison(call: Call) -> None:

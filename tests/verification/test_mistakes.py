@@ -7,7 +7,6 @@ import pytest
 from helpers import ignoring
 
 import teachconv as tc
-from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
 from teachconv.verification.diagnosing import Tolerance
 
@@ -203,8 +202,9 @@ class TestRounded:
         }
         for words, got in found.items():
             code, sentence = named(tc.conv2d, p.x, p.w, **p.arguments(), got=got)
-            assert code == f"rounded({name})"
-            assert sentence == f"equal when {words} rounded to {name}"
+            too = " or tf32" if name == "float16" and "output" not in words else ""
+            assert code == f"rounded({name}{too})"
+            assert sentence.startswith(f"equal when {words} rounded to {name}")
 
     def test_rounded_to_float32(self, seed):
         p = Problem(seed, "float64")
@@ -311,9 +311,9 @@ def test_a_mistake_in_one_image_says_so():
     p = Problem(1)
     got = tc.conv2d(p.x, p.w, **p.arguments())
     got[1] = tc.conv2d(p.x, p.w[::-1], **p.arguments())[1]
-    code, sentence = named(tc.conv2d, p.x, p.w, **p.arguments(), got=got)
-    assert code == "flipped_filter"
-    assert sentence.endswith("that is image 1, and the others differ")
+    row = row_of(tc.conv2d, p.x, p.w, **p.arguments(), got=got)
+    assert row.where == "image 1 of 2 (last)"
+    assert str(row.diagnosis) == "flipped_filter: in these cells equal when the filter is flipped in rows"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -405,17 +405,10 @@ def test_infinite_values_have_no_tolerance():
 
 
 def test_a_failed_row_of_a_large_call_is_quick():
-    """Noise makes every candidate be tried; their number is what the time depends on."""
+    """Noise makes every mistake be tried, until half a second is over."""
     x, w = make_array((1, 64, 64, 16), "float32"), make_array((3, 3, 16, 16), "float32", "normal", "w")
-    calls = []
-    real = numpy_backend.conv2d
-
-    def counted(*args, **options):
-        calls.append(args)
-        return real(*args, **options)
-
     noise = make_array((1, 64, 64, 16), "float32", "normal", "noise")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numpy_backend, "conv2d", counted)
-        assert row_of(tc.conv2d, x, w, padding="SAME", got=noise).diagnosis is None
-    assert len(calls) < 120
+    row = row_of(tc.conv2d, x, w, padding="SAME", got=noise)
+    assert row.diagnosis is None
+    assert row.tried > 50
+    assert row.looked < 1

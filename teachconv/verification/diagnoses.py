@@ -1,0 +1,165 @@
+"""The table of diagnoses: every mistake that `diff` looks for, what it changes, and an example of it.
+
+A diagnosis is a row here, and a function that makes the mistake. The order is that in which they are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from . import fitted_mistakes as fitted
+from . import mistakes, number_mistakes as numbers
+from .failures import Failure, Mistake, View
+
+__all__ = ["DIAGNOSES", "Known", "attempts"]
+
+_Tries = Callable[[Failure], Iterable[Mistake]]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A mistake that `diff` knows.
+
+    Attributes:
+        code: its name; some have details in parentheses, or an ending.
+        sentence: what somebody did.
+        changes: what it changes: "filter", "geometry", "input", "bias", "result" or "numbers".
+        tries: makes the mistake, the usual ways first.
+        right: the call that was meant, of arrays x, w and b.
+        wrong: the result with the mistake in it.
+        page: the page that explains it.
+        rarely: makes the mistake in less usual ways, tried after all others.
+    """
+
+    code: str
+    sentence: str
+    changes: str
+    tries: _Tries
+    right: str
+    wrong: str
+    page: str
+    rarely: _Tries | None = None
+
+
+_PAD = "conv2d(x, w, 1, ((2, 1), (1, 2)))"
+_BIAS = "conv2d(x, w, 1, 'SAME', bias=b)"
+_PLAIN = "conv2d(x, w, 1, 'SAME')"
+
+# fmt: off
+DIAGNOSES: tuple[Known, ...] = (
+    Known("nan_lost", "NaN is lost, as in a relu that compares", "result", numbers.lost_nan,
+          "conv2d(where(x > 2, nan, x), w)", "nan_to_num(conv2d(where(x > 2, nan, x), w))", "explanation/error_bounds"),
+    Known("flipped_filter", "the filter is flipped: a true convolution", "filter", mistakes.flips,
+          _PLAIN, "conv2d(x, w[::-1, ::-1], 1, 'SAME')", "answers/correlation_or_convolution"),
+    Known("swapped_filter_axes", "rows and columns of the filter are exchanged", "filter", mistakes.swapped_filter_axes,
+          _PLAIN, "conv2d(x, w.transpose(1, 0, 2, 3), 1, 'SAME')", "answers/converting_transposed_filters"),
+    Known("transposed_filter", "in and out channels of the filter are exchanged", "filter", mistakes.transposed_filters,
+          _PLAIN, "conv2d(x, w.reshape(*w.shape[:2], w.shape[3], -1).transpose(0, 1, 3, 2), 1, 'SAME')",
+          "answers/converting_transposed_filters"),
+    Known("groups", "channels are dealt out to the groups in turn", "filter", mistakes.groups,
+          "conv2d(x, w[:, :, ::2])", "conv2d(x[..., [*range(0, x.shape[3], 2), *range(1, x.shape[3], 2)]], w[:, :, ::2])",
+          "answers/dilated_grouped_depthwise"),
+    Known("group_offset", "a group reads the channels of another", "filter", mistakes.group_offsets,
+          "conv2d(x, w[:, :, ::2])", "conv2d(concatenate([x[..., : x.shape[3] // 2]] * 2, 3), w[:, :, ::2])",
+          "answers/dilated_grouped_depthwise"),
+    Known("padding_side", "padding stands on the other side", "geometry", mistakes.padding_sides,
+          "conv2d(x, w, 2, ((0, 1), (0, 1)))", "conv2d(x, w, 2, ((1, 0), (1, 0)))", "answers/why_bottom_and_right"),
+    Known("stride_phase", "the stride starts at another cell", "geometry", mistakes.stride_phases,
+          "conv2d(x, w, 3, 2)", "conv2d(x, w, 3, ((1, 3), (1, 3)))", "answers/one_pixel_shift", mistakes.other_padding),
+    Known("output_alignment", "another part of the full transposed result is kept", "geometry", mistakes.output_alignments,
+          "conv2d_transpose(x, w.transpose(0, 1, 3, 2), None, 2)",
+          "conv2d_transpose(x, w.transpose(0, 1, 3, 2), None, 2, 'VALID')[:, 1:, 1:]", "answers/why_output_shape"),
+    Known("dilation", "the dilation is ignored, applied twice, or another", "geometry", mistakes.dilations,
+          "conv2d(x, w, 1, 'SAME', dilations=2)", _PLAIN, "answers/dilated_grouped_depthwise", mistakes.other_dilations),
+    Known("stride_and_dilation", "strides and dilations are exchanged", "geometry", mistakes.stride_and_dilation,
+          "conv2d(x, w, (1, 2), 'SAME', dilations=(2, 1))", "conv2d(x, w, (2, 1), 'SAME', dilations=(1, 2))",
+          "arguments/dilations"),
+    Known("swapped_strides", "the strides of rows and columns are exchanged", "geometry", mistakes.swapped_strides,
+          "conv2d(x, w, (1, 2))", "conv2d(x, w, (2, 1))",
+          "arguments/strides"),
+    Known("swapped_dilations", "the dilations of rows and columns are exchanged", "geometry", mistakes.swapped_dilations,
+          "conv2d(x, w, 1, 'SAME', dilations=(1, 2))", "conv2d(x, w, 1, 'SAME', dilations=(2, 1))", "arguments/dilations"),
+    Known("padding_mode", "another padding word", "geometry", mistakes.padding_modes,
+          "conv2d(x, w, 1, ((2, 0), (2, 0)))", _PLAIN, "answers/same_or_valid"),
+    Known("bias", "the bias is left out, added twice, or in another order", "bias", numbers.biases,
+          _BIAS, _PLAIN, "answers/the_three_steps"),
+    Known("relu_before_bias", "the relu comes before the bias", "result", numbers.relu_before_bias,
+          _BIAS, f"maximum({_PLAIN}, 0) + b", "answers/the_three_steps"),
+    Known("activation", "an activation is left out, or another one", "result", numbers.activations,
+          _BIAS, f"clip({_BIAS}, 0, 6)", "answers/the_three_steps"),
+    Known("residual", "the input is added to the result", "result", numbers.residuals,
+          "conv2d(x, w[..., : x.shape[3]], 1, 'SAME')", "conv2d(x, w[..., : x.shape[3]], 1, 'SAME') + x", "answers/the_three_steps"),
+    Known("padding_values", "padding with other numbers than zeros", "input", numbers.padding_values,
+          _PAD, "conv2d(pad(x, ((0, 0), (2, 1), (1, 2), (0, 0)), 'edge'), w)", "answers/is_padding_a_crop",
+          fitted.padding_constants),
+    Known("rounded", "arrays or the result are rounded to a smaller type", "numbers", numbers.rounded,
+          _PLAIN, "conv2d(x.astype('float16').astype('float32'), w, 1, 'SAME')", "explanation/error_bounds"),
+    Known("permuted_channels", "channels are in another order", "input", numbers.channel_orders,
+          _PLAIN, "conv2d(x[..., ::-1], w, 1, 'SAME')", "answers/nhwc_or_nchw"),
+    Known("permuted_batch", "images are in another order", "input", numbers.image_orders,
+          "conv2d(concatenate([x, -2 * x]), w)", "conv2d(concatenate([-2 * x, x]), w)", "answers/nhwc_or_nchw"),
+    Known("shift", "the result is moved by rows or columns", "result", fitted.shifts,
+          _PLAIN, f"pad({_PLAIN}, ((0, 0), (1, 0), (0, 0), (0, 0)))[:, :-1]", "answers/one_pixel_shift"),
+    Known("copied", "channels, images or rows hold those of others", "result", fitted.copies,
+          _BIAS, f"take({_BIAS}, [0, 1, 1, *range(3, len(b))], 3)", "howto/find_a_bug_in_your_kernel"),
+    Known("scale", "the result is multiplied by a number", "numbers", fitted.scales,
+          _BIAS, "conv2d(x / 255, w, 1, 'SAME', bias=b)", "howto/port_a_network"),
+    Known("scale_and_shift", "channels are multiplied by numbers, and others added", "numbers", fitted.scales_by_channel,
+          _BIAS, f"{_BIAS} * (1 + b * b) - b", "howto/port_a_network"),
+    Known("missing_terms", "terms of the sums are missing", "numbers", fitted.missing_terms,
+          _BIAS, "conv2d(x[..., :-1], w[:, :, :-1], 1, 'SAME', bias=b)", "howto/find_a_bug_in_your_kernel"),
+    Known("doubled_terms", "terms of the sums are counted twice", "numbers", fitted.doubled_terms,
+          _BIAS, f"{_BIAS} + conv2d(x[..., :1], w[:, :, :1], 1, 'SAME')", "howto/find_a_bug_in_your_kernel"),
+    Known("swapped_image_axes", "rows and columns of the image are exchanged", "input", numbers.swapped_image_axes,
+          "conv2d(x[:, :6, :6], w)", "conv2d(x[:, :6, :6].transpose(0, 2, 1, 3), w)", "answers/nhwc_or_nchw"),
+    Known("reshaped_filter", "the filter is reshaped where it has to be transposed", "filter", mistakes.reshaped_filters,
+          _PLAIN, "conv2d(x, w.transpose(3, 2, 0, 1).reshape(w.shape), 1, 'SAME')", "answers/converting_transposed_filters"),
+    Known("layout", "the result's axes are in another order", "result", numbers.layouts,
+          _PLAIN, f"{_PLAIN}.transpose(0, 3, 1, 2).reshape({_PLAIN}.shape)", "answers/nhwc_or_nchw"),
+)
+# fmt: on
+
+
+def attempts(case: Failure, thorough: bool = False) -> Iterator[Mistake]:
+    """The mistakes that may explain a result: single ones, then pairs, then less usual ones."""
+    for known in DIAGNOSES:
+        yield from known.tries(case)
+    yield from _pairs(case, _USUAL_PAIRS)
+    for known in DIAGNOSES:
+        if known.rarely:
+            yield from known.rarely(case)
+    if thorough:
+        every = [(a.tries, b.tries) for a, b in product(DIAGNOSES, repeat=2) if a.changes != b.changes]
+        yield from _pairs(case, every)
+
+
+_PADDING = (
+    mistakes.padding_sides,
+    mistakes.output_alignments,
+    mistakes.padding_modes,
+    numbers.padding_values,
+)
+_USUAL_PAIRS = [
+    *product((mistakes.flips,), _PADDING),
+    *product(_PADDING, (numbers.activations, numbers.biases, numbers.channel_orders)),
+]
+
+
+def _pairs(case: Failure, tries: Iterable[tuple[_Tries, _Tries]]) -> Iterator[Mistake]:
+    """Two mistakes at once: the second made in the call of the first."""
+    for first, second in tries:
+        for one in first(case):
+            for other in second(replace(case, call=one.call, activated=case.activated and one.activated)):
+                yield replace(
+                    other,
+                    code=f"{one.code}+{other.code}",
+                    sentence=f"{one.sentence}, and {other.sentence}",
+                    view=_both(one.view, other.view),
+                    moves=one.moves or other.moves,
+                )
+
+
+def _both(first: View | None, second: View | None) -> View | None:
+    return (lambda result: second(first(result))) if first and second else first or second

@@ -1,0 +1,116 @@
+"""A result that failed, and a mistake that may explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..calls import Call
+from ..dtypes import FORMATS, FloatFormat, is_integer
+from ..truth import bounds
+from ..truth.exact import float64_result
+
+__all__ = ["Failure", "Mistake", "Tolerance", "View", "relu"]
+
+View = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """An error that is allowed beside the bound: ``atol + rtol * |value|``."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """Return the error that is allowed for each value."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes = np.abs(values.astype(np.float64))
+            return np.where(np.isfinite(sizes), self.atol + self.rtol * sizes, 0.0)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A result that failed.
+
+    Attributes:
+        call: the call.
+        got: what was found, as a backend returns it.
+        want: what the reference gives.
+        bound: the error bound that ``got`` did not keep, cell by cell, the tolerance aside.
+        tolerance: what is allowed beside it.
+        activated: whether a relu belongs to the call.
+        held: what ``out`` held before the call in every cell, or None if that is not known.
+    """
+
+    call: Call
+    got: np.ndarray
+    want: np.ndarray
+    bound: np.ndarray
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    activated: bool = False
+    held: float | None = None
+
+    @cached_property
+    def bad(self) -> np.ndarray:
+        """The cells that are not within their bounds."""
+        return ~self.allows(self.got, self.want, self.bound)
+
+    @cached_property
+    def exact(self) -> np.ndarray:
+        """The result in float64, or in the integer type, without the activation."""
+        with np.errstate(all="ignore"):
+            return float64_result(self.call)
+
+    @property
+    def digits(self) -> int:
+        """How many bits a number of the type has."""
+        dtype = self.call.first.dtype
+        return 8 * dtype.itemsize if is_integer(dtype) else FORMATS[dtype.name].precision
+
+    def allows(self, got: np.ndarray, guess: np.ndarray, limits: np.ndarray, sizes: Any = 0.0) -> np.ndarray:
+        """Return which cells lie within a limit, or within the tolerance, of a guess."""
+        dtype = self.call.first.dtype
+        with np.errstate(over="ignore", invalid="ignore"):
+            guess = guess.astype(dtype)
+        return bounds.judge(got, guess, np.maximum(limits, self.tolerance.of(guess)), sizes).ok
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake, to be tried: a call, and what is made of its result.
+
+    Attributes:
+        code: its name.
+        sentence: what makes the results equal; "equal" is put before it.
+        call: the call with the mistake in it.
+        view: what the mistake makes of the call's result, or None.
+        moves: whether ``view`` moves numbers to other cells; if not, it knows only the channel of a number.
+        activated: whether the activation of the call, if there is one, is applied.
+        rounded: the format that the result is rounded to, or None.
+        summed_in: the type in which the sums are formed, "" for the call's.
+        slack: an error that is allowed beside the bound, because a number was read off the result.
+        chosen: how many bits of the result were needed to choose among mistakes of this kind.
+        part: the part of the result that is compared.
+    """
+
+    code: str
+    sentence: str
+    call: Call
+    view: View | None = None
+    moves: bool = False
+    activated: bool = True
+    rounded: FloatFormat | None = None
+    summed_in: str = ""
+    slack: float = 0.0
+    chosen: float = 0.0
+    part: Any = ...
+
+
+def relu(result: np.ndarray) -> np.ndarray:
+    """Return what the activation makes of a result."""
+    return np.asarray(np.maximum(result, 0))

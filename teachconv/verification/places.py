@@ -1,0 +1,153 @@
+"""The words for a set of cells: "channel 32 of 33 (last)", and for what they hold: "never written".
+
+A set of cells is described axis by axis, with as few words as say exactly which cells
+they are. Indices count from 0.
+A set that no words describe exactly is given as a number of cells, and the box around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..calls import Call
+from ..tables import count, number
+
+__all__ = ["held_words", "members", "where"]
+
+_LONGEST = 60  # characters: it stands on a line of a report
+_SPATIAL = ("slice", "row", "column")
+_NOUNS = dict(
+    zip("NCIOMDHW", ("image", "channel", "in channel", "out channel", "multiplier", *_SPATIAL), strict=True)
+)
+
+
+def where(call: Call, bad: np.ndarray, held: str = "") -> str:
+    """Describe cells of a call's result in at most 60 characters.
+
+    Args:
+        call: the call.
+        bad: which cells, in the caller's layout; at least one.
+        held: what they hold, or "".
+
+    Returns:
+        Words that are true of these cells and no others, or how many of the cells of a box they are.
+
+    >>> from teachconv.calls import resolve
+    >>> from teachconv.kinds import OPS
+    >>> x, w = np.zeros((2, 9, 8, 1)), np.zeros((1, 1, 1, 33))
+    >>> call = resolve(OPS["conv2d"], x, w, None, 1, "SAME", "NHWC", 1)
+    >>> bad = np.zeros(call.result_shape, bool)
+    >>> bad[1, :, 3::4, 32] = True
+    >>> where(call, bad)
+    'image 1 of 2, channel 32 of 33, columns 3, 7 of 8'
+    """
+    shape, letters = call.cells_of(call.kind.result)
+    if shape != bad.shape:  # the caller numbers cells as a backend does; a dialect's array may have no batch
+        letters = call.layout[-bad.ndim :]
+    nouns = [_NOUNS[letter] for letter in letters]
+    if call.kind.sums_images:
+        nouns = [f"filter {noun}" if noun in _SPATIAL else noun for noun in nouns]
+    order = sorted(
+        range(bad.ndim), key=lambda axis: nouns[axis].split()[-1] in _SPATIAL
+    )  # channels, then rows
+    held = f": {held}" if held else ""
+    for detail in (2, 1, 0):
+        words = f"{_described(bad, nouns, order, detail)}{held}"
+        if len(words) <= _LONGEST:
+            return words
+    return f"{_share(bad)}{held}"
+
+
+def held_words(values: np.ndarray) -> str:
+    """Say what cells hold if they all hold the same: zeros, NaN, or another number; else nothing."""
+    values = values.astype(np.float64)
+    if not values.size or not ((values == values[0]) | (np.isnan(values) & np.isnan(values[0]))).all():
+        return ""
+    one = values[0]
+    return "NaN" if np.isnan(one) else number(one, 6) if one and values.size > 1 else "" if one else "zeros"
+
+
+def _share(bad: np.ndarray) -> str:
+    return f"{int(bad.sum()):,} of {count(bad.size, 'cell')}"
+
+
+def _described(bad: np.ndarray, nouns: Sequence[str], order: Sequence[int], detail: int) -> str:
+    """Words for a set of cells: those of each axis on which it is a set by itself, then of the others."""
+
+    def others(*axes: int) -> tuple[int, ...]:
+        return tuple(axis for axis in range(bad.ndim) if axis not in axes)
+
+    sets = [np.flatnonzero(bad.any(others(axis))) for axis in range(bad.ndim)]
+    words = {axis: members(sets[axis], bad.shape[axis], nouns[axis], detail) for axis in order}
+    joint = [axis for axis in range(bad.ndim) if not _separable(bad, axis, sets[axis])]
+    if joint and bad.mean() > 0.95:
+        return f"all but {int((~bad).sum()):,} of {count(bad.size, 'cell')}"
+    if joint:
+        rest = bad.any(others(*joint))
+        together = _joint(rest, [nouns[axis] for axis in joint], detail)
+        if not together:  # no words are exact: a number of cells, and the box that they lie in
+            box = ", ".join(filter(None, words.values()))
+            return f"{_share(bad[np.ix_(*sets)])} in {box}".removesuffix(" in ")
+        words = {axis: text for axis, text in words.items() if axis not in joint} | {-1: together}
+    return ", ".join(filter(None, words.values())) or "every cell"
+
+
+def _separable(bad: np.ndarray, axis: int, found: np.ndarray) -> bool:
+    """Whether every index of the set on this axis has the same cells of the others."""
+    slabs = bad.take(found, axis)
+    return bool((slabs == slabs.take([0], axis)).all())
+
+
+def _joint(rest: np.ndarray, nouns: Sequence[str], detail: int) -> str:
+    """Words for a set of several axes together: a border, a union, or neighbours in the order of memory."""
+    inner = [
+        np.flatnonzero(~rest.all(tuple(a for a in range(rest.ndim) if a != axis)))
+        for axis in range(rest.ndim)
+    ]
+    if not rest[np.ix_(*inner)].any():  # all but a box
+        margin = int(inner[0][0])
+        pairs = list(zip(inner, rest.shape, strict=True))
+        if all(np.array_equal(inside, np.arange(margin, size - margin)) for inside, size in pairs):
+            return f"the border of {' and '.join(f'{noun}s' for noun in nouns)}, {margin} wide"
+        outer = [(np.setdiff1d(np.arange(size), inside), size) for inside, size in pairs]
+        return " or ".join(members(*each, noun, detail) for each, noun in zip(outer, nouns, strict=True))
+    flat = np.flatnonzero(rest)
+    if len(_runs(flat)) > 1:
+        return ""
+    images = all(noun in ("image", *_SPATIAL) for noun in nouns)
+    return members(flat, rest.size, "pixel" if images else "cell", detail)
+
+
+def members(found: np.ndarray, size: int, noun: str, detail: int = 2) -> str:
+    """Words for a set of indices of one axis; none for all of them."""
+    runs = _runs(found)
+    first, last = int(found[0]), int(found[-1])
+    total = f" of {size:,}" if detail else ""
+    tail = f" (last{f' {len(found)}' if len(found) > 1 else ''})" if detail > 1 and last == size - 1 else ""
+    if len(found) == size:
+        return ""
+    if len(runs) == 1:
+        return f"{_ranges(noun, runs)}{total}{tail}"
+    if size - len(found) == 1 and size > 3:
+        return f"all {noun}s but {runs[0][1]}"
+    if len(runs) == 2 and runs[0][1] - first == last + 1 - runs[1][0] and (first, last) == (0, size - 1):
+        width = runs[0][1]
+        return f"first and last {noun if width == 1 else f'{width} {noun}s'}"
+    period = runs[1][0] - first
+    again = np.isin((np.arange(size) - first) % period, found[found < runs[1][0]] - first)
+    if len(runs) > 4 and np.array_equal(np.flatnonzero(again & (np.arange(size) >= first)), found):
+        return f"{_ranges(noun, runs[:3])}, ...{total}"
+    return f"{_ranges(noun, runs)}{total}" if len(runs) <= 4 else f"{len(found):,} of {size:,} {noun}s"
+
+
+def _ranges(noun: str, runs: Sequence[tuple[int, int]]) -> str:
+    texts = [str(start) if past == start + 1 else f"{start}-{past - 1}" for start, past in runs]
+    return f"{noun}{'s' if runs[-1][1] - runs[0][0] > 1 else ''} {', '.join(texts)}"
+
+
+def _runs(found: np.ndarray) -> list[tuple[int, int]]:
+    """(first, past) of each run of neighbours in a sorted list of indices."""
+    breaks = np.flatnonzero(np.diff(found) > 1) + 1
+    return [(int(part[0]), int(part[-1]) + 1) for part in np.split(found, breaks)]
