@@ -11,12 +11,13 @@ from typing import Any
 
 from ..errors import no_attribute
 from ..verification.cases import CASES, Case
+from . import vectors
 from .checking import check, parametrize
 from .fuzzing import fuzz
 from .kernels import kernel
 from .programs import process
 
-__all__ = ["CASES", "Case", "check", "fuzz", "kernel", "parametrize", "process", "strategies"]
+__all__ = ["CASES", "Case", "check", "fuzz", "kernel", "parametrize", "process", "strategies", "vectors"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,10 +24,10 @@ from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, layout_of
 from ..verification.running import Isolated, Refused, name_of, what_went_wrong
 
-__all__ = ["WORDS", "kernel"]
+__all__ = ["kernel", "rank_of"]
 
 # what parameters may be called, in any case of letters; the first word is ours
-WORDS: Mapping[str, str] = {
+_WORDS: Mapping[str, str] = {
     "input": "input inputs x lhs image images img data src",
     "filters": "filters filter w weight weights kernel kernels rhs",
     "output": "out_backprop dy dout grad_output grad_out grad_y upstream",
@@ -43,8 +43,8 @@ WORDS: Mapping[str, str] = {
     "out": "out y result",
     "geometry": "geometry",
 }
-_MEANING = {word: meaning for meaning, words in WORDS.items() for word in words.split()}
-FORMS = {
+_MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+_FORMS = {
     "strides": ("int", "pair"),
     "dilations": ("int", "pair"),
     "pads": ("int", "pair", "pairs", "flat", "applied"),
@@ -125,9 +125,9 @@ def kernel(
     forms = {"strides": strides, "pads": pads, "dilations": dilations}
     for name, form in forms.items():
         if form is not None:
-            words_of(form, name, FORMS[name])
+            words_of(form, name, _FORMS[name])
     layouts = {"input": x, "filters": w, "output": x if y is None else y}
-    ranks = {_rank(role, letters) for role, letters in layouts.items()}
+    ranks = {rank_of(role, letters) for role, letters in layouts.items()}
     if len(ranks) > 1:
         raise ArgumentError(
             f"x, w and y must have the same axes among D, H, W; got {', '.join(layouts.values())}"
@@ -164,7 +164,7 @@ class Kernel:
         return f"<kernel {self.__name__}>"
 
 
-def _rank(role: str, letters: Any) -> int:
+def rank_of(role: str, letters: Any) -> int:
     """Return how many spatial axes a layout has, if it is one."""
     legal = {"N", "C", *"DHW"} if role != "filters" else {"I", "O", *"DHW"}
     text = letters if isinstance(letters, str) else ""
@@ -198,14 +198,14 @@ def _meanings(function: Any, kind: Kind) -> dict[str, str]:
         if meaning is not None and meaning not in found.values():
             found[parameter.name] = meaning
         elif parameter.default is parameter.empty:
-            legal = "; ".join(words.replace(" ", ", ") for words in WORDS.values())
+            legal = "; ".join(words.replace(" ", ", ") for words in _WORDS.values())
             raise ArgumentError(
                 f"parameter {brief(parameter.name)} of {name_of(function)} has no known name: call it one of "
                 f"{legal}; or wrap the function in a lambda of such names"
             )
     if kind.scatters and "output" not in found.values():  # a transposed convolution: dy is its input
         found = {name: "output" if meaning == "input" else meaning for name, meaning in found.items()}
-    lacks = [WORDS[role].split()[1] for role in (kind.first, kind.second) if role not in found.values()]
+    lacks = [_WORDS[role].split()[1] for role in (kind.first, kind.second) if role not in found.values()]
     if lacks and "geometry" not in found.values():
         raise ArgumentError(
             f"{name_of(function)} must have a parameter for {listed(lacks, 'and')}, its arrays"
@@ -368,7 +368,7 @@ class _Adapter:
 
     def _order(self, role: str) -> tuple[list[int], list[int]]:
         """Return which axes of a backend's array the function's array has, in its order, and which it lacks."""
-        ours, theirs = layout_of(role, _rank(role, self.layouts[role])), self.layouts[role]
+        ours, theirs = layout_of(role, rank_of(role, self.layouts[role])), self.layouts[role]
         return [ours.index(letter) for letter in theirs], [
             i for i, letter in enumerate(ours) if letter not in theirs
         ]
