@@ -21,7 +21,7 @@ import numpy as np
 from .argument_types import PaddingWord
 from .devices import Adapter, adapter_of, check_same_place, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
+from .errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from .kinds import AXES, layout_of
 from .memory import TRIFLE, check_memory
 
@@ -467,22 +467,6 @@ def shape_only(shape: Sequence[int], dtype: Any) -> ShapeOnly:
         dtype: its dtype.
     """
     return np.broadcast_to(np.zeros((), dtype), tuple(shape)).view(ShapeOnly)
-
-
-def words_of(given: Any, name: str, legal: Iterable[str]) -> list[str]:
-    """Return one word or several as a list, all that are legal for None; raise for any other.
-
-    >>> words_of("rows", "axes", ["rows", "cols"]), words_of(None, "axes", ["rows", "cols"])
-    (['rows'], ['rows', 'cols'])
-    """
-    legal = list(legal)
-    several = isinstance(given, Iterable) and not isinstance(given, str)
-    words = legal if given is None else list(given) if several else [given]
-    for word in words:
-        if not is_one_of(word, legal):
-            near = suggestion(word, legal)
-            raise ArgumentError(f"{name} must be of {', '.join(legal)}; got {brief(word)}{near}")
-    return words
 
 
 def listed(words: Iterable[Any], joint: str) -> str:

@@ -22,7 +22,7 @@ from .arguments import listed, shape_only
 from .backends import Algorithm, ranks_of
 from .calls import Call, arranged, checked_bias, resolve
 from .devices import array_module, check_same_place, is_on_device, on_device_of
-from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, suggestion
+from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word, is_one_of, suggestion
 from .geometry import ConvGeometry
 from .kinds import KINDS, Kind, Op
 from .memory import check_memory
@@ -142,7 +142,7 @@ def prepare(
 ) -> PreparedCall:
     """Find the backend and the algorithm for a call, and return it ready to run."""
     # may load the backend, in a stage of its own
-    name, module = find_backend(backend, call.first, call.geometry.rank)
+    name, module = find_backend(backend, call.first)
     with record.stage("dispatch") as stage:
         algorithm = find_algorithm(name, module, call, algorithm, precision)
         stage.know(
@@ -380,16 +380,13 @@ def _checked(
     return None if found is None else found.name
 
 
-def find_backend(
-    backend: Any = None, array: np.ndarray | None = None, rank: int = 2
-) -> tuple[str, ModuleType]:
+def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[str, ModuleType]:
     """Return name and module: of the backend asked for, else the default that was set, else the library's.
 
-    The library's is cython, and numpy for a rank that cython has no kernels for. An ``array`` on a GPU
-    selects cupy by itself; with a backend that works on the host it is refused.
+    An ``array`` on a GPU selects cupy by itself; with a backend that works on the host it is refused.
     """
     if array is None or not is_on_device(array):
-        return _named_backend(backend, rank)
+        return _named_backend(backend)
     name, module = _named_backend("cupy" if backend is None else backend)
     if not getattr(module, "TAKES_DEVICE_ARRAYS", False):
         raise ArgumentError(
@@ -424,11 +421,7 @@ def candidates(
     named = None if is_one_of(algorithm, ("auto",)) else algorithm
     if not found:
         return []
-    if named is not None and not is_one_of(named, names):
-        near = suggestion(named, names)
-        raise ArgumentError(
-            f"algorithm must be one of auto, {', '.join(names)}; got {brief(algorithm)}{near}"
-        )
+    check_word("auto" if named is None else named, "algorithm", ["auto", *names])
     _check_precision([one for _, module in found for one in module.ALGORITHMS], precision)
     fitting = [
         (name, module, one)
@@ -454,13 +447,11 @@ def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
     return lacks(algorithm.name, call.first.dtype.name, call.first) if lacks else ""
 
 
-def _named_backend(backend: Any, rank: int = 2) -> tuple[str, ModuleType]:
+def _named_backend(backend: Any) -> tuple[str, ModuleType]:
     if backend is None:
         backend = settings.default_backend()
     if backend is None:
         backend = _best_backend()
-        if rank != 2 and rank not in ranks_of(backends.get(backend)):
-            backend = "numpy"
     if isinstance(backend, str):
         return backend, backends.get(backend)
     there = [name for name in map(str, KINDS) if callable(getattr(backend, name, None))]
@@ -515,13 +506,8 @@ def check_algorithm(
             have = ", ".join(backends.dtypes_of(algorithms))
             raise ArgumentTypeError(f"backend {brief(name)} has no {kind} for {dtype.name}; it has {have}")
         return None
-    found = next((a for a in algorithms if is_one_of(algorithm, (a.name,))), None)
-    if found is None:
-        have = ", ".join(a.name for a in algorithms)
-        near = suggestion(algorithm, [a.name for a in algorithms])
-        raise ArgumentError(
-            f"algorithm of backend {brief(name)} must be one of auto, {have}; got {brief(algorithm)}{near}"
-        )
+    check_word(algorithm, f"algorithm of backend {brief(name)}", ["auto", *(a.name for a in algorithms)])
+    found = next(a for a in algorithms if a.name == algorithm)
     if kind not in found.kinds:
         have = ", ".join(a.name for a in algorithms if kind in a.kinds)
         raise ArgumentError(

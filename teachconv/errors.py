@@ -135,6 +135,29 @@ def suggestion(word: Any, known: Iterable[str]) -> str:
     return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""
 
 
+def check_word(word: Any, name: str, legal: Iterable[Any]) -> None:
+    """Raise ``ArgumentError`` unless a word is one of those that are legal for the argument of that name."""
+    known = list(legal)
+    if not is_one_of(word, known):
+        words = [str(one) for one in known]
+        raise ArgumentError(
+            f"{name} must be one of {', '.join(words)}; got {brief(word)}{suggestion(word, words)}"
+        )
+
+
+def words_of(given: Any, name: str, legal: Iterable[str]) -> list[str]:
+    """Return one word or several as a list, all that are legal for None; raise if one is not legal.
+
+    >>> words_of("rows", "axes", ["rows", "cols"]), words_of(None, "axes", ["rows", "cols"])
+    (['rows'], ['rows', 'cols'])
+    """
+    known, several = list(legal), isinstance(given, Iterable) and not isinstance(given, str)
+    words = known if given is None else list(given) if several else [given]
+    for word in words:
+        check_word(word, name, known)
+    return words
+
+
 def refuse_unknown(
     function: Callable[..., Any], unknown: Iterable[str], tool: Callable[..., Any] | None = None
 ) -> NoReturn:

@@ -38,10 +38,10 @@ class Array:
         return len(self._behind)
 
     def __getitem__(self, key):
-        return Array(self._behind[key], self.device)
+        return Array(self._behind[_index(key)], self.device)
 
     def __setitem__(self, key, value):
-        self._behind[key] = _behind(value)
+        self._behind[_index(key)] = _behind(value)
 
     def __iadd__(self, other):
         self._behind += _behind(other)
@@ -195,6 +195,10 @@ def fake_cublas():
 
     cublas.sgemmStridedBatched, cublas.dgemmStridedBatched = gemm_of(np.float32), gemm_of(np.float64)
     return cublas
+
+
+def _index(key):
+    return tuple(map(_behind, key)) if isinstance(key, tuple) else _behind(key)
 
 
 def _behind(value):

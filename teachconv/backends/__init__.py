@@ -41,7 +41,7 @@ from .. import record, tables
 from ..argument_types import BackendName
 from ..arguments import Pair
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
-from ..errors import ArgumentError, BackendUnavailable, brief, suggestion
+from ..errors import ArgumentError, BackendUnavailable, brief, check_word, suggestion
 from ..geometry import AxisGeometry, ConvGeometry, axis_slab
 from ..kinds import KINDS, Kind, kind_of
 from ..memory import check_memory
@@ -132,9 +132,7 @@ class Algorithm:
             ("ranks", self.ranks or (), (1, 2, 3)),
         ):
             for one in given:
-                if one not in legal:
-                    must = f"{name} of algorithm {brief(self.name)} must be of {', '.join(map(str, legal))}"
-                    raise ArgumentError(f"{must}; got {brief(one)}{suggestion(one, map(str, legal))}")
+                check_word(one, f"{name} of algorithm {brief(self.name)}", legal)
         half = HALF_SUMS.get(self.error)
         if half and set(self.dtypes) != {half}:
             raise ArgumentError(

@@ -20,18 +20,20 @@ import numpy as np
 from .. import record
 from ..devices import hold_borrowed, is_on_device
 from ..errors import brief
-from ..geometry import Conv2DGeometry
+from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..tables import size
 from . import load
 from .cuda import ladder
 from .cuda.compiling import INSTALL, architecture
 from .cuda.device import Device
-from .cuda.ladder import ALGORITHMS, schedule
+from .cuda.ladder import ALGORITHMS, choose, schedule
 from .cuda.launches import Schedule, execute, prepare
+from .planes import as_image, flat_geometry, with_planes
 
 __all__ = [
     "ALGORITHMS",
+    "RANKS",
     "TAKES_DEVICE_ARRAYS",
     "conv2d",
     "conv2d_backprop_filter",
@@ -41,6 +43,7 @@ __all__ = [
     "unavailable",
 ]
 
+RANKS = (1, 2, 3)
 TAKES_DEVICE_ARRAYS = True  # the ops check this before they pass a CuPy array
 
 _OPERANDS = {FORWARD: ("x", "w"), INPUT_GRADIENT: ("dy", "w"), FILTER_GRADIENT: ("x", "dy")}
@@ -79,7 +82,7 @@ def lacks(algorithm: str, dtype: str, array: Any) -> str:
 def conv2d(
     x: Any,
     w: Any,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -94,7 +97,7 @@ def conv2d(
 def conv2d_backprop_input(
     dy: Any,
     w: Any,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -109,7 +112,7 @@ def conv2d_backprop_input(
 def conv2d_backprop_filter(
     x: Any,
     dy: Any,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -138,7 +141,7 @@ class PackedFilters:
 
 def pack(
     w: Any,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     kind: Kind,
     algorithm: str | None,
@@ -147,6 +150,11 @@ def pack(
     """Choose the algorithm once, copy the filter to the GPU and transform it there, for many calls."""
     cupy = import_module("cupy")
     with _device_of(cupy, w):
+        if geometry.rank == 3:
+            chosen = _of_volume(kind, geometry, w, algorithm, precision)
+            return PackedFilters(_on_device(cupy, "w", w), chosen, {}, None)
+        if geometry.rank == 1:
+            geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
         job = schedule(kind, geometry, w.dtype.name, algorithm, precision, False, False, _architecture(w))
         on_device = _on_device(cupy, "w", w)
         kept = prepare(job, on_device, Device(cupy))
@@ -164,7 +172,7 @@ def _run(
     kind: Kind,
     first: Any,
     second: Any,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     algorithm: str | None,
     precision: str | None,
     bias: Any,
@@ -176,7 +184,15 @@ def _run(
     dtype, relu = first.dtype, activation == "relu"
     packed = second if isinstance(second, PackedFilters) else None
     if packed is not None:
-        second, algorithm = packed.on_device, packed.algorithm
+        second, algorithm = packed.on_device.reshape(geometry.filters_shape), packed.algorithm
+    if geometry.rank != 2:
+        if geometry.rank == 3:
+            algorithm = _of_volume(kind, geometry, first, algorithm, precision)
+
+        def run(a: Any, b: Any, flat: ConvGeometry, *last: Any) -> Any:
+            return _run(kind, a, packed if packed and packed.kept else b, flat, algorithm, precision, *last)
+
+        return with_planes(run, kind, first, second, geometry, bias, activation, out)
     with record.stage("choose algorithm") as stage:
         arch = _architecture(first)
         job = schedule(kind, geometry, dtype.name, algorithm, precision, bias is not None, relu, arch)
@@ -199,6 +215,15 @@ def _run(
         f"scratch; {size(free)} of {size(whole)} are free. A smaller batch needs less memory, and "
         f"algorithm='direct' needs no scratch"
     )
+
+
+def _of_volume(
+    kind: Kind, geometry: ConvGeometry, array: Any, algorithm: str | None, precision: str | None
+) -> str:
+    """Return the algorithm of the planes of a volume: one that needs no 3x3 transforms."""
+    allowed = precision if precision == "tf32" else "strict"
+    flat, dtype = flat_geometry(kind, geometry), array.dtype.name
+    return algorithm or choose(kind, flat, dtype, allowed, _architecture(array))[0]
 
 
 def _work(

@@ -25,10 +25,11 @@ import numpy as np
 from .. import record, settings
 from ..dtypes import FLOATS
 from ..errors import brief
-from ..geometry import Conv2DGeometry
+from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
 from . import ONCE, Algorithm, finish, to_accumulator, winograd_needs
+from .planes import as_image, flat_geometry, with_planes
 
 
 def _load() -> tuple[Any, ImportError | None]:
@@ -49,16 +50,19 @@ def _load() -> tuple[Any, ImportError | None]:
 _kernels, _import_error = _load()
 
 
-def _col2im_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
+def _col2im_needs(kind: Kind, geometry: ConvGeometry) -> str:
     return "" if geometry.groups == 1 else f"one group; got {geometry.groups}"
 
 
-def _depthwise_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
-    if geometry.groups == geometry.in_channels and geometry.rows.filter_size <= 64:
+def _depthwise_needs(kind: Kind, geometry: ConvGeometry) -> str:
+    rows = flat_geometry(kind, geometry).rows.filter_size
+    planes = geometry.depth.filter_size if geometry.rank == 3 and kind.gathers else 1
+    if geometry.groups == geometry.in_channels and rows <= 64 and planes == 1:
         return ""
+    several = f" and {planes} planes" if planes > 1 else ""
     return (
         f"groups = in_channels and at most 64 filter rows; got {geometry.groups} groups of "
-        f"{geometry.in_channels} channels and {geometry.rows.filter_size} filter rows"
+        f"{geometry.in_channels} channels and {rows} filter rows{several}"
     )
 
 
@@ -97,6 +101,7 @@ ALGORITHMS = (
         precision="default",
         error="winograd2",
         refuses=winograd_needs,
+        ranks=(2,),
         why="3x3 at stride 1 with channels enough to pay for its transforms",
         gives_way_to="direct",
         times="once for each vector of 16 products for 2x2 outputs, which are 36 otherwise",
@@ -109,6 +114,7 @@ ALGORITHMS = (
         precision="fast",
         error="winograd4_balanced",
         refuses=winograd_needs,
+        ranks=(2,),
         why="3x3 at stride 1, and precision='fast' allows the larger tile",
         gives_way_to="direct",
         times="once for each vector of 36 products for 4x4 outputs, which are 144 otherwise",
@@ -156,6 +162,7 @@ ALGORITHMS = (
     ),
 )
 _NAMED = {algorithm.name: algorithm for algorithm in ALGORITHMS}
+RANKS = (1, 2, 3)
 
 _LINE = 64  # bytes of a cache line
 _PAGE = 4096  # bytes; two addresses whose difference is a multiple of this compete, see _aligned
@@ -191,7 +198,7 @@ def set_isa(name: str) -> str:
 def conv2d(
     x: np.ndarray,
     w: np.ndarray | PackedFilters,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -206,7 +213,7 @@ def conv2d(
 def conv2d_backprop_input(
     dy: np.ndarray,
     w: np.ndarray | PackedFilters,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -221,7 +228,7 @@ def conv2d_backprop_input(
 def conv2d_backprop_filter(
     x: np.ndarray,
     dy: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -251,7 +258,7 @@ class PackedFilters:
 
 def pack(
     w: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     kind: Kind,
     algorithm: str | None,
@@ -259,9 +266,11 @@ def pack(
 ) -> PackedFilters:
     """Choose the algorithm once and pack the filter once, for many calls with the same filter."""
     isa = _kernels.isa_level()
+    if geometry.rank == 1:
+        geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
     filters = np.ascontiguousarray(to_accumulator(w))
     job = _prepare(kind, geometry, w.dtype, algorithm, precision)
-    if job.chosen in _LOOPS:
+    if job.chosen in _LOOPS or geometry.rank == 3:
         return PackedFilters(filters, kind, job.chosen, None, isa)
     if job.gives_way_to and not _kernels.all_finite(filters):
         return PackedFilters(filters, kind, job.gives_way_to, None, isa)
@@ -278,7 +287,7 @@ def pack(
 
 def prepare_kernel(
     kind: Kind,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     dtype: np.dtype[Any],
     result_shape: tuple[int, ...],
     *,
@@ -294,7 +303,7 @@ def prepare_kernel(
     and the number of threads in use now.
     """
     job = _prepare(kind, geometry, dtype, algorithm if packed is None else packed.algorithm, precision)
-    if job.chosen in _LOOPS or to_accumulator(np.empty(0, dtype)).dtype != dtype:
+    if geometry.rank != 2 or job.chosen in _LOOPS or to_accumulator(np.empty(0, dtype)).dtype != dtype:
         return None
     numbers, isa = (None, _kernels.isa_level()) if packed is None else (packed.numbers, packed.isa)
     if isa != _kernels.isa_level() or (bias is not None and not bias.flags.c_contiguous):
@@ -315,7 +324,7 @@ class _Job:
     chosen: str
     why: str
     problem: Any
-    geometry: Conv2DGeometry
+    geometry: ConvGeometry
     result_shape: tuple[int, ...]
     allocate: Callable[..., np.ndarray]  # of the result: its shape, and the input if apart, else the dtype
     apart: bool
@@ -324,9 +333,12 @@ class _Job:
 
 @lru_cache(maxsize=1024)
 def _prepare(
-    kind: Kind, geometry: Conv2DGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
+    kind: Kind, geometry: ConvGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
 ) -> _Job:
     """Choose the algorithm from the shape of one image, the dtype and the instruction set alone."""
+    if geometry.rank == 3:
+        precision = "strict"  # what planes are computed by need not be 3x3 transforms; see `with_planes`
+    geometry = flat_geometry(kind, geometry)
     problem = _kernels.Problem(*geometry.integers)
     rules = "direct" if dtype.kind == "i" else problem.choose(kind, max(4, dtype.itemsize), precision)
     chosen = _NAMED[algorithm or rules]
@@ -343,7 +355,7 @@ def _run(
     kind: Kind,
     first: np.ndarray,
     second: np.ndarray | PackedFilters,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     algorithm: str | None,
     precision: str | None,
     bias: np.ndarray | None,
@@ -354,7 +366,15 @@ def _run(
     packed: PackedFilters | None = None
     if isinstance(second, PackedFilters):
         packed = second
-        algorithm, second = packed.algorithm, packed.w
+        algorithm, second = packed.algorithm, packed.w.reshape(geometry.filters_shape)
+    if geometry.rank != 2:
+        chosen = _prepare(kind, geometry, first.dtype, algorithm, precision).chosen
+
+        def run(a: np.ndarray, b: np.ndarray, flat: ConvGeometry, *last: Any) -> np.ndarray:
+            w = b if packed is None or packed.numbers is None else packed
+            return _run(kind, a, w, flat, chosen, precision, *last)
+
+        return with_planes(run, kind, first, second, geometry, bias, activation, out)
     with record.stage("choose algorithm") as stage:
         job = _prepare(kind, geometry, first.dtype, algorithm, precision)
         stage.know(algorithm=job.chosen)
@@ -526,7 +546,7 @@ def _run_kernel(stage: Any, kernel: Callable[..., int], *arguments: Any) -> None
 
 
 def _patches(
-    kind: Kind, geometry: Conv2DGeometry, dtype: np.dtype[Any], threads: int, stage: Any
+    kind: Kind, geometry: ConvGeometry, dtype: np.dtype[Any], threads: int, stage: Any
 ) -> tuple[np.ndarray, int]:
     """Allocate each thread's patches of one block; return them and the output rows of a block."""
     depth = prod(geometry.filters_shape[:3])

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import record
 from ..dtypes import FLOATS, float_format
-from ..geometry import AxisGeometry, Conv2DGeometry
+from ..geometry import AxisGeometry, ConvGeometry
 from ..memory import check_bytes, check_memory
 from ..taps import overlap, reached, triples, window
 from . import QUIET, Algorithm, blocks, finish, load, pad, to_accumulator, zeros
@@ -41,7 +41,7 @@ ALGORITHMS = (
     ),
 )
 
-
+RANKS = (1, 2, 3)
 _BLOCK_ENTRIES = 2 << 20  # of one sparse matrix: building it takes up to 40 bytes for each
 _BLOCK_MACS = 128 << 20  # of one call of SciPy, which Ctrl-C does not interrupt
 _BLOCK_POINTS = 4 << 20  # that one call transforms
@@ -52,7 +52,7 @@ Index: TypeAlias = tuple[slice, ...]
 def conv2d(
     x: np.ndarray,
     w: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -71,12 +71,12 @@ def conv2d(
     else:
         padded = pad(images, geometry)
         # mark: dilation of direct/y fft/y
-        spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)
+        spread = _dilate(filters, geometry.dilations)
         y = zeros(geometry.output_shape, images.dtype)
-        strides = slice(None, None, geometry.rows.stride), slice(None, None, geometry.cols.stride)
+        strides = _every(geometry.strides)
         for n, o, ins, _ in _cells(geometry):
             # mark: stride kernel of direct/y fft/y
-            y[n, :, :, o] = _correlate(padded[n, :, :, ins], spread[..., o], algorithm)[strides]
+            y[n, ..., o] = _correlate(padded[n, ..., ins], spread[..., o], algorithm)[strides]
         _clear_unreached(y, geometry, "output")
     return finish(y, x.dtype, bias, activation, out)
 
@@ -85,7 +85,7 @@ def conv2d(
 def conv2d_backprop_input(
     dy: np.ndarray,
     w: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -102,26 +102,24 @@ def conv2d_backprop_input(
             # mark: kernel of sparse/dx
             dx[inputs] += _multiply(matrix.T, upstream[outputs]).reshape(dx[inputs].shape)
     else:
-        rows, cols = window(geometry.rows), window(geometry.cols)
-        margin_rows = geometry.rows.effective_filter - 1
-        margin_cols = geometry.cols.effective_filter - 1
+        windows = [window(axis) for axis in geometry.axes]
         # mark: stride of direct/dx fft/dx
-        stuffed = _dilate(upstream.transpose(1, 2, 3, 0), geometry.rows.stride, geometry.cols.stride)
-        margins = (margin_rows,) * 2, (margin_cols,) * 2, (0, 0), (0, 0)
+        stuffed = _dilate(np.moveaxis(upstream, 0, -1), geometry.strides)
+        margins = [(axis.effective_filter - 1,) * 2 for axis in geometry.axes] + [(0, 0), (0, 0)]
         padded_shape = [size + sum(pair) for size, pair in zip(stuffed.shape, margins, strict=True)]
         check_memory(padded_shape, stuffed.dtype, "the padded out_backprop")
         padded = np.pad(stuffed, margins)
         # mark: dilation of direct/dx fft/dx
-        spread = _dilate(filters, geometry.rows.dilation, geometry.cols.dilation)[::-1, ::-1]
-        depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
+        spread = np.flip(_dilate(filters, geometry.dilations), tuple(range(geometry.rank)))
+        depth, outs = geometry.filters_shape[-2], geometry.out_channels // geometry.groups
         dx = zeros(geometry.input_shape, upstream.dtype)
         for n, channel in np.ndindex(geometry.batch, geometry.in_channels):
             group, i = divmod(channel, depth)
             of_group = slice(group * outs, group * outs + outs)
             # mark: kernel of direct/dx fft/dx
-            full = _correlate(padded[:, :, of_group, n], spread[:, :, i, of_group], algorithm)
+            full = _correlate(padded[..., of_group, n], spread[..., i, of_group], algorithm)
             # mark: padding of direct/dx fft/dx
-            dx[n, rows.source, cols.source, channel] = full[rows.inside, cols.inside]
+            dx[n, *(axis.source for axis in windows), channel] = full[*(axis.inside for axis in windows)]
         _clear_unreached(dx, geometry, "input")
     return finish(np.ascontiguousarray(dx), dy.dtype, bias, activation, out)
 
@@ -130,7 +128,7 @@ def conv2d_backprop_input(
 def conv2d_backprop_filter(
     x: np.ndarray,
     dy: np.ndarray,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     *,
     algorithm: str | None = None,
     precision: str | None = None,
@@ -144,7 +142,7 @@ def conv2d_backprop_filter(
         outs, one = geometry.out_channels // geometry.groups, replace(geometry, batch=1)
         places = _BLOCK_MACS // prod(geometry.filters_shape)
         for n, group in np.ndindex(geometry.batch, geometry.groups):
-            for block in blocks(one, min(places, _BLOCK_ENTRIES // prod(geometry.filters_shape[:3]))):
+            for block in blocks(one, min(places, _BLOCK_ENTRIES // prod(geometry.filters_shape[:-1]))):
                 cells = upstream[n : n + 1][block.outputs].reshape(-1, geometry.groups, outs)[:, group]
                 # mark: kernel of sparse/dw
                 matrix = _input_matrix(images[n : n + 1][block.inputs][0], group, block.geometry)
@@ -152,13 +150,13 @@ def conv2d_backprop_filter(
     else:
         padded = pad(images, geometry)
         # mark: stride of direct/dw fft/dw
-        spread = _dilate(upstream.transpose(1, 2, 3, 0), geometry.rows.stride, geometry.cols.stride)
-        dilations = slice(None, None, geometry.rows.dilation), slice(None, None, geometry.cols.dilation)
+        spread = _dilate(np.moveaxis(upstream, 0, -1), geometry.strides)
+        dilations = _every(geometry.dilations)
         for n, o, ins, depth in _cells(geometry):
             for i in range(depth):
-                plane = padded[n, :, :, ins.start + i, None]
+                plane = padded[n, ..., ins.start + i, None]
                 # mark: dilation kernel of direct/dw fft/dw
-                dw[:, :, i, o] += _correlate(plane, spread[:, :, o, n, None], algorithm)[dilations]
+                dw[..., i, o] += _correlate(plane, spread[..., o, n, None], algorithm)[dilations]
         _clear_unreached(dw, geometry, "filters")
     return finish(dw, x.dtype, out=out)
 
@@ -168,7 +166,7 @@ def conv2d_backprop_filter(
 # ---------------------------------------------------------------------------------------------
 
 
-def _matrices(w: np.ndarray, geometry: Conv2DGeometry) -> Iterator[tuple[Any, Index, Index]]:
+def _matrices(w: np.ndarray, geometry: ConvGeometry) -> Iterator[tuple[Any, Index, Index]]:
     """Yield a part of C at a time, which the images share, and what it reads and gives of some images."""
     for block in blocks(replace(geometry, batch=1), _BLOCK_ENTRIES // prod(geometry.filters_shape)):
         matrix = conv_matrix(w, block.geometry)
@@ -178,7 +176,7 @@ def _matrices(w: np.ndarray, geometry: Conv2DGeometry) -> Iterator[tuple[Any, In
             yield matrix, (images, *block.inputs[1:]), (images, *block.outputs[1:])
 
 
-def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-untyped-def]
+def conv_matrix(w: np.ndarray, geometry: ConvGeometry):  # type: ignore[no-untyped-def]
     """Return the CSR matrix C of one image, with cells in NHWC order: vec(y) = C vec(x).
 
     It has one entry for each tap of each output that is not in the padding: C[out cell, in cell] = w[tap].
@@ -196,18 +194,16 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
     """
     csr_array = load("scipy.sparse").csr_array
     with record.stage("build matrix") as stage:
-        depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
-        shape = (_volume(geometry.output_shape), _volume(geometry.input_shape))
-        row, col = _tap_tables(geometry, depth * geometry.out_channels, shape, w.dtype)
-        # axes of every array below: row triple, column triple, in channel of the group, out channel
-        out_row, tap_row, in_row = row.T.reshape(3, -1, 1, 1, 1)
-        out_col, tap_col, in_col = col.T.reshape(3, 1, -1, 1, 1)
-        i, o = (np.arange(size, dtype=row.dtype) for size in (depth, geometry.out_channels))
+        depth, outs = geometry.filters_shape[-2], geometry.out_channels // geometry.groups
+        shape = prod(geometry.output_shape[1:]), prod(geometry.input_shape[1:])
+        outputs, taps, inputs = _tap_tables(geometry, depth * geometry.out_channels, shape, w.dtype)
+        # axes of every array below: the triples of each axis, in channel of the group, out channel
+        i, o = (np.arange(size, dtype=outputs[0].dtype) for size in (depth, geometry.out_channels))
         i = i.reshape(-1, 1)
         channel = o // outs * depth + i if outs else i
-        out_cell = (out_row * geometry.cols.out_size + out_col) * geometry.out_channels + o
-        in_cell = (in_row * geometry.cols.in_size + in_col) * geometry.in_channels + channel
-        values = w[tap_row, tap_col, i, o]
+        out_cell = _join(outputs, geometry.output_shape[1:-1]) * geometry.out_channels + o
+        in_cell = _join(inputs, geometry.input_shape[1:-1]) * geometry.in_channels + channel
+        values = w[*taps, i, o]
         out_cell, in_cell = (np.broadcast_to(cell, values.shape).ravel() for cell in (out_cell, in_cell))
         matrix = csr_array((values.ravel(), (out_cell, in_cell)), shape)
         stage.arrays(data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
@@ -215,37 +211,45 @@ def conv_matrix(w: np.ndarray, geometry: Conv2DGeometry):  # type: ignore[no-unt
     return matrix
 
 
-def _input_matrix(image: np.ndarray, group: int, geometry: Conv2DGeometry):  # type: ignore[no-untyped-def]
+def _input_matrix(image: np.ndarray, group: int, geometry: ConvGeometry):  # type: ignore[no-untyped-def]
     """Return the matrix X of one image and group, for which vec(dw) = X vec(dy)."""
     csr_array = load("scipy.sparse").csr_array
-    depth = geometry.filters_shape[2]
-    shape = (_volume((1, *geometry.filters_shape[:3])), geometry.rows.out_size * geometry.cols.out_size)
-    row, col = _tap_tables(geometry, depth, shape, image.dtype)
-    out_row, tap_row, in_row = row.T.reshape(3, -1, 1, 1)
-    out_col, tap_col, in_col = col.T.reshape(3, 1, -1, 1)
-    i = np.arange(depth, dtype=row.dtype)
-    cell = (tap_row * geometry.cols.filter_size + tap_col) * depth + i
-    place = out_row * geometry.cols.out_size + out_col
-    values = image[in_row, in_col, group * depth + i]
+    *filter_sizes, depth, _ = geometry.filters_shape
+    shape = prod(geometry.filters_shape[:-1]), prod(geometry.output_shape[1:-1])
+    outputs, taps, inputs = _tap_tables(geometry, depth, shape, image.dtype)
+    i = np.arange(depth, dtype=outputs[0].dtype).reshape(-1, 1)
+    values = image[*inputs, group * depth + i]
+    cell, place = _join(taps, filter_sizes) * depth + i, _join(outputs, geometry.output_shape[1:-1])
     cell, place = (np.broadcast_to(index, values.shape).ravel() for index in (cell, place))
     return csr_array((values.ravel(), (cell, place)), shape)
 
 
-def _tap_tables(
-    geometry: Conv2DGeometry, channels: int, shape: tuple[int, int], dtype: np.dtype
-) -> list[np.ndarray]:
-    """The triples of rows and of columns, each an array [triples, 3]: out_index, tap, in_index.
+def _join(indices: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
+    """Return the numbers, in C order, of the places that have these indices."""
+    place = indices[0]
+    for index, size in zip(indices[1:], sizes[1:], strict=True):
+        place = place * size + index
+    return place
 
-    Two triples and one of ``channels`` pairs are an entry of a matrix of ``shape``. Raises ``MemoryError``
-    where the matrix cannot be built: SciPy holds values and column numbers twice, as a list of entries and
-    as CSR, and beside them the entries' row numbers and the CSR matrix's row starts.
+
+def _tap_tables(
+    geometry: ConvGeometry, channels: int, shape: tuple[int, int], dtype: np.dtype
+) -> Iterator[list[np.ndarray]]:
+    """Return the out_index, the tap and the in_index of the triples of each axis, as arrays that broadcast.
+
+    A triple of each axis and one of ``channels`` pairs are an entry of a matrix of ``shape``; the two last
+    axes of the arrays are for the channels. Raises ``MemoryError`` where the matrix cannot be built: SciPy
+    holds values and column numbers twice, as a list of entries and as CSR, and beside them the entries' row
+    numbers and the CSR matrix's row starts.
     """
-    entries = _count(geometry.rows) * _count(geometry.cols) * channels
+    entries = prod(_count(axis) for axis in geometry.axes) * channels
     index = np.dtype(np.int32 if max(*shape, entries) < 2**31 else np.int64)
     nbytes = entries * (2 * dtype.itemsize + 3 * index.itemsize) + (shape[0] + 1) * index.itemsize
     check_bytes(nbytes, f"building the sparse matrix of shape {list(shape)} with {entries:,} entries")
-    tables = (list(triples(axis)) for axis in (geometry.rows, geometry.cols))
-    return [np.array(table, index).reshape(-1, 3) for table in tables]
+    tables = (np.array(list(triples(axis)), index).reshape(-1, 3) for axis in geometry.axes)
+    each_column = zip(*(table.T for table in tables), strict=True)
+    grids = (np.meshgrid(*columns, indexing="ij", sparse=True) for columns in each_column)
+    return ([index[..., None, None] for index in grid] for grid in grids)
 
 
 def _count(axis: AxisGeometry) -> int:
@@ -263,88 +267,95 @@ def _multiply(matrix: Any, images: np.ndarray) -> np.ndarray:
     return product.T
 
 
-def _volume(shape: tuple[int, ...]) -> int:
-    """Return the number of cells of one image."""
-    _, rows, cols, channels = shape
-    return rows * cols * channels
-
-
 # ---------------------------------------------------------------------------------------------
 # Plain correlation, and the strides and dilation around it
 # ---------------------------------------------------------------------------------------------
 
 
 def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray:
-    """Correlate [rows, cols, channels] with a kernel of as many channels, "valid", and sum the channels."""
+    """Correlate [*sizes, channels] with a kernel of as many channels, "valid", and sum the channels."""
     load("scipy.signal")
     with record.stage(f"scipy.signal, {method}") as stage:
-        sizes = [size - taps + 1 for size, taps in zip(image.shape[:2], kernel.shape[:2], strict=True)]
+        taps = kernel.shape[:-1]
+        sizes = [size - count + 1 for size, count in zip(image.shape, taps, strict=False)]
         correlate = _fft if method == "fft" else _direct
-        steps = _tile(sizes, kernel.shape, method)
+        steps = _tile(sizes, taps, method)
         result = np.empty(sizes, image.dtype)
-        for row, col in product(*(range(0, size, step) for size, step in zip(sizes, steps, strict=True))):
-            rows, cols = row + steps[0], col + steps[1]
-            halo = image[row : rows + len(kernel) - 1, col : cols + kernel.shape[1] - 1]
-            result[row:rows, col:cols] = correlate(halo, kernel)
+        for first in product(*(range(0, size, step) for size, step in zip(sizes, steps, strict=True))):
+            past = [start + step for start, step in zip(first, steps, strict=True)]
+            halo = (slice(f, p + k - 1) for f, p, k in zip(first, past, taps, strict=True))
+            result[*map(slice, first, past)] = correlate(image[*halo], kernel)
         stage.arrays(image=image, kernel=kernel, result=result)
     return result
 
 
-def _clear_unreached(sums: np.ndarray, geometry: Conv2DGeometry, role: str) -> None:
+def _clear_unreached(sums: np.ndarray, geometry: ConvGeometry, role: str) -> None:
     """Write zeros where no tap lands: fft leaves rounding errors of other cells there."""
     np.copyto(sums, 0, where=~reached(geometry, role))
 
 
 def _direct(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """Correlate plane by plane, and sum the results."""
-    correlate2d, planes = load("scipy.signal").correlate2d, range(image.shape[2])
-    # mark: multiply-add of direct by scipy.signal
-    return sum(correlate2d(image[..., i], kernel[..., i], mode="valid") for i in planes)
+    """Correlate channel by channel, and sum the results."""
+    return np.asarray(sum(_planes(image[..., i], kernel[..., i]) for i in range(image.shape[-1])))
+
+
+def _planes(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """Correlate an array of rank 1 to 3 plane by plane: scipy.signal.correlate takes ten times as long."""
+    if image.ndim == 1:
+        return _planes(image[None], kernel[None])[0]
+    if image.ndim == 2:
+        # mark: multiply-add of direct by scipy.signal
+        return load("scipy.signal").correlate2d(image, kernel, "valid")
+    places, taps = range(len(image) - len(kernel) + 1), range(len(kernel))
+    return np.array([sum(_planes(image[place + tap], kernel[tap]) for tap in taps) for place in places])
 
 
 def _fft(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """Multiply spectra, of some channels at a time, and sum the results."""
-    fftconvolve, points = load("scipy.signal").fftconvolve, image.shape[0] * image.shape[1]
-    flipped = kernel[::-1, ::-1]  # because fftconvolve flips its kernel, unlike a correlation
-    step = max(1, _BLOCK_POINTS // points)
-    parts = (slice(first, first + step) for first in range(0, image.shape[2], step))
+    fftconvolve, axes = load("scipy.signal").fftconvolve, tuple(range(image.ndim - 1))
+    flipped = np.flip(kernel, axes)  # because fftconvolve flips its kernel, unlike a correlation
+    step = max(1, _BLOCK_POINTS // prod(image.shape[:-1]))
+    parts = (slice(first, first + step) for first in range(0, image.shape[-1], step))
     # mark: multiply-add of fft by scipy.signal
-    return sum(fftconvolve(image[..., c], flipped[..., c], "valid", (0, 1)).sum(axis=2) for c in parts)
+    return sum(fftconvolve(image[..., c], flipped[..., c], "valid", axes).sum(axis=-1) for c in parts)
 
 
-def _tile(sizes: Sequence[int], kernel: Sequence[int], method: str) -> tuple[int, int]:
-    """Return how many rows and columns of a plane one call of SciPy computes.
+def _tile(sizes: Sequence[int], taps: Sequence[int], method: str) -> list[int]:
+    """Return how many cells of each axis one call of SciPy computes: the last axes are cut last.
 
     A tile is read with the cells around it. For spectra, which take as long for these, it is no smaller than
     the kernel.
     """
-    (rows, cols), (tap_rows, tap_cols) = sizes, kernel[:2]
-    if method == "direct":
-        cells = max(1, _BLOCK_MACS // (tap_rows * tap_cols))
-        return max(1, cells // cols), min(cells, cols)
-    fewest = min(2 * tap_rows, rows + tap_rows - 1)
-    width = cols if fewest * (cols + tap_cols - 1) <= _BLOCK_POINTS else _BLOCK_POINTS // fewest - tap_cols
-    width = min(cols, max(tap_cols, width))
-    return max(tap_rows, _BLOCK_POINTS // (width + tap_cols - 1) - tap_rows + 1), width
+    fft, steps = method == "fft", list(sizes)
+    halo = [k - 1 if fft else 0 for k in taps]
+    most = _BLOCK_POINTS if fft else max(1, _BLOCK_MACS // prod(taps))
+    for axis, least in enumerate(taps if fft else [1] * len(taps)):
+        others = prod(n + more for a, (n, more) in enumerate(zip(steps, halo, strict=True)) if a != axis)
+        steps[axis] = min(steps[axis], max(least, most // others - halo[axis]))
+    return steps
 
 
-def _cells(geometry: Conv2DGeometry) -> Iterator[tuple[int, int, slice, int]]:
+def _cells(geometry: ConvGeometry) -> Iterator[tuple[int, int, slice, int]]:
     """Yield (image, out channel, in channels of its group, their number) for each output plane."""
-    depth, outs = geometry.filters_shape[2], geometry.out_channels // geometry.groups
+    depth, outs = geometry.filters_shape[-2], geometry.out_channels // geometry.groups
     for n, o in np.ndindex(geometry.batch, geometry.out_channels):
         first = o // outs * depth
         yield n, o, slice(first, first + depth), depth
 
 
-def _dilate(array: np.ndarray, row_step: int, col_step: int) -> np.ndarray:
-    """Insert zeros between the rows and columns of [rows, cols, ...]."""
-    rows, cols = (
-        (size - 1) * step + 1 for size, step in zip(array.shape, (row_step, col_step), strict=False)
-    )
-    check_memory((rows, cols, *array.shape[2:]), array.dtype, "an array with its zeros inserted")
-    spread = np.zeros((rows, cols, *array.shape[2:]), array.dtype)
-    spread[::row_step, ::col_step] = array
+def _dilate(array: np.ndarray, steps: Sequence[int]) -> np.ndarray:
+    """Insert zeros between the cells of each of the first axes."""
+    sizes = ((size - 1) * step + 1 for size, step in zip(array.shape, steps, strict=False))
+    shape = (*sizes, *array.shape[len(steps) :])
+    check_memory(shape, array.dtype, "an array with its zeros inserted")
+    spread = np.zeros(shape, array.dtype)
+    spread[_every(steps)] = array
     return spread
+
+
+def _every(steps: Sequence[int]) -> Index:
+    """Return an index that takes every ``step``-th cell of each of the first axes."""
+    return tuple(slice(None, None, step) for step in steps)
 
 
 def _choose(algorithm: str | None, default: str, *factors: np.ndarray) -> str:

@@ -19,8 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_call(parser, optional=True)
     add_backends(parser)
     parser.add_argument("--against", metavar="FILE", help="an .npy file with the output of another framework")
+    words = ", ".join(BOUNDS)
     parser.add_argument(
-        "--error", choices=BOUNDS, help="how the output was computed, which says its bound (default: direct)"
+        "--error", metavar="WORD", help=f"how that output was computed, which says its bound: one of {words}"
     )
     for name, kind in (("rtol", "relative"), ("atol", "absolute")):
         parser.add_argument(

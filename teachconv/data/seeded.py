@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from ..dtypes import is_integer, to_dtype
-from ..errors import ArgumentError, brief
+from ..errors import check_word
 
 __all__ = ["DATA", "make_array"]
 
@@ -36,8 +36,7 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
     >>> make_array((2,), "int32", "integers", "a").tolist()
     [1, 4]
     """
-    if data not in DATA:
-        raise ArgumentError(f"data must be one of {', '.join(DATA)}; got {brief(data)}")
+    check_word(data, "data", DATA)
     dtype = to_dtype(dtype)
     random = np.random.Generator(np.random.PCG64(crc32(seed.encode())))
     if data == "integers":

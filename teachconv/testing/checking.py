@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..arguments import words_of
 from ..backends import ranks_of
 from ..data.seeded import DATA
 from ..dispatch import find_backend
 from ..dtypes import FLOATS, INTEGERS
+from ..errors import words_of
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_of
 from ..verification.cases import Case, find_cases
 from ..verification.diffing import DiffReport, check_cases
@@ -105,8 +105,9 @@ def parametrize(
 ) -> Any:
     """Run a pytest test once for each case that a kernel has functions for; ``case`` is its argument.
 
-    The id of a test holds the case's name, its dtype, the kind of numbers, and its tags, so that ``-k "groups and
-    not gradient"`` selects some. ``case.check(kernel)`` fails with a line to paste, and skips what is refused.
+    The id of a test holds the case's name, its dtype, the kind of numbers, and its tags, so that ``-k "groups
+    and not gradient"`` selects some. ``case.check(kernel)`` fails with a line to paste, and skips what is
+    refused.
 
     Args:
         kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from .. import record
-from ..arguments import integer, real, words_of
+from ..arguments import integer, real
 from ..backends import ranks_of
 from ..dispatch import find_backend
 from ..dtypes import FLOATS, INTEGERS, is_integer, to_dtype
-from ..errors import ArgumentError, brief
+from ..errors import ArgumentError, brief, words_of
 from ..kinds import KINDS, Kind, kind_of
 from ..verification.cases import Case
 from ..verification.diffing import DiffReport, DiffRow, check_cases
@@ -56,8 +56,8 @@ def fuzz(
     """Run a kernel on random convolutions until one fails or the time is over; make the failure small.
 
     Sizes are around powers of two, where tiles begin and end: first one number of a small convolution is
-    changed at a time, on integers, whose sums are exact; then several at once, on numbers of all kinds. The same
-    seed gives the same calls; how many of them depends on the machine.
+    changed at a time, on integers, whose sums are exact; then several at once, on numbers of all kinds. The
+    same seed gives the same calls; how many of them depends on the machine.
 
     Args:
         kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .. import backends
-from ..arguments import listed, words_of
+from ..arguments import listed
 from ..backends import HALF_SUMS, Algorithm
 from ..devices import to_host
 from ..dtypes import FLOATS, INTEGERS
-from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, layout_of
 from ..verification.running import Isolated, Refused, name_of, what_went_wrong
@@ -73,11 +73,12 @@ def kernel(
 
     The names of the function's parameters say what they are, in the words of any framework: ``x``, ``input``
     or ``lhs``, ``w``, ``weight`` or ``kernel``, ``stride``, ``pad``, ``dilation``, ``groups``, ``bias``,
-    ``out_shape`` and so on. One in the singular, such as ``stride``, ``pad`` or ``padding``, is given one int; one
-    in the plural, such as ``strides`` or ``pads``, one for each axis: ``(rows, cols)`` and ``((top, bottom),
-    (left, right))``. Without a parameter for pads the function is given an input that is padded already. A call
-    that cannot be said in this way is refused, and is not run: different strides as one int, groups without
-    a parameter for them, a bias without one. If ``out`` or ``y`` is a parameter, it is an array to write to.
+    ``out_shape`` and so on. One in the singular, such as ``stride``, ``pad`` or ``padding``, is given one
+    int; one in the plural, such as ``strides`` or ``pads``, one for each axis: ``(rows, cols)`` and ``((top,
+    bottom), (left, right))``. Without a parameter for pads the function is given an input that is padded
+    already. A call that cannot be said in this way is refused, and is not run: different strides as one int,
+    groups without a parameter for them, a bias without one. If ``out`` or ``y`` is a parameter, it is an
+    array to write to, full of NaN.
 
     Args:
         function: computes the output of an input and filters; None if there is no such function. Of a tuple
@@ -88,12 +89,12 @@ def kernel(
         w: the layout of its filters, such as "HWIO", "OIHW" or "IOHW"; O are the output channels of the
             convolution, also in a function that computes the transposed one.
         y: the layout of the output, if that is not ``x``.
-        input_gradient: computes the gradient in the input of ``dy`` and ``w``. A transposed convolution is one:
-            what it calls its input is ``dy``.
+        input_gradient: computes the gradient in the input of ``dy`` and ``w``. A transposed convolution is
+            one: what it calls its input is ``dy``.
         filter_gradient: computes the gradient in the filters of ``x`` and ``dy``.
         strides: "int" or "pair", whatever the parameter is called.
-        pads: "int", "pair" for (rows, cols), "pairs" for ((top, bottom), (left, right)), "flat" for (top, left,
-            bottom, right), or "applied".
+        pads: "int", "pair" for (rows, cols), "pairs" for ((top, bottom), (left, right)), "flat" for (top,
+            left, bottom, right), or "applied".
         dilations: "int" or "pair".
         refuses: what the functions do not take: a function of the `ConvGeometry` that returns a reason, True
             or False; a type of exception that they raise then; or several of these.
@@ -117,8 +118,8 @@ def kernel(
     ...     return np.einsum("crsij,ocij->ors", windows[:, ::stride, ::stride], w)
     >>> mine = T.kernel(correlate, x="CHW", w="OIHW")
     >>> print(tc.check_backend(mine, tags="hand", data="integers", kinds="conv2d").summary)
-    4 pass, 6 not run (5: no parameter for a bias; 1: one int for strides): case table and contract on correlate
-    against the reference
+    4 pass, 6 not run (5: no parameter for a bias; 1: one int for strides): case table and contract on
+    correlate against the reference
     """
     if hasattr(function, "ALGORITHMS"):
         return Isolated(function, seconds, nbytes) if isolate else function
@@ -132,7 +133,7 @@ def kernel(
         raise ArgumentError(
             f"x, w and y must have the same axes among D, H, W; got {', '.join(layouts.values())}"
         )
-    known = [one for one in (refuses if isinstance(refuses, (tuple, list)) else [refuses])]
+    known = list(refuses) if isinstance(refuses, (tuple, list)) else [refuses]
     if not all(map(callable, known)):
         raise ArgumentTypeError(f"refuses must be functions or types of exceptions; got {brief(refuses)}")
     found = {}
@@ -214,7 +215,7 @@ def _meanings(function: Any, kind: Kind) -> dict[str, str]:
 
 
 def _forms(meanings: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the form of strides, pads and dilations: as asked, or as the number of the parameter's name says."""
+    """Return the form of strides, pads and dilations: as asked, or as the parameter's name says."""
     names = {meaning: name for name, meaning in meanings.items()}
     most = {"strides": "pair", "pads": "pairs", "dilations": "pair"}
     found = {}
@@ -367,7 +368,7 @@ class _Adapter:
         return given[0] if form == "int" else given
 
     def _order(self, role: str) -> tuple[list[int], list[int]]:
-        """Return which axes of a backend's array the function's array has, in its order, and which it lacks."""
+        """Return which axes of a backend's array the function's has, in its order, and which it lacks."""
         ours, theirs = layout_of(role, rank_of(role, self.layouts[role])), self.layouts[role]
         return [ours.index(letter) for letter in theirs], [
             i for i, letter in enumerate(ours) if letter not in theirs

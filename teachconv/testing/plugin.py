@@ -1,7 +1,8 @@
-"""A pytest plugin, for those who ask for it: ``pytest_plugins = ["teachconv.testing.plugin"]`` in conftest.py.
+"""A pytest plugin for those who ask: ``pytest_plugins = ["teachconv.testing.plugin"]`` in conftest.py.
 
 It adds the fixture ``conv_fuzz`` and the option ``--conv-seconds``, and a line at the end that says how many
-cases of `parametrize` passed, failed and were not run, and why. A session in which all of them were refused fails.
+cases of `parametrize` passed, failed and were not run, and why. A session in which all of them were refused
+fails.
 """
 
 from __future__ import annotations

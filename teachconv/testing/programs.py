@@ -5,12 +5,12 @@ A request is one line, in this order and without spaces, and then the bytes of t
     {"op":"conv2d","dtype":"float32","first":[1,4,4,1],"second":[3,3,1,1],"result":[1,2,2,1],
      "strides":[1,1],"pads":[[0,0],[0,0]],"dilations":[1,1],"groups":1,"nbytes":100}
 
-(in one line). ``op`` is "conv2d" of input and filters, "conv2d_backprop_input" of out_backprop and filters, or
-"conv2d_backprop_filter" of input and out_backprop; ``first``, ``second`` and ``result`` are the shapes in the
-layouts that `process` was given, arrays are little-endian and in C order, and ``nbytes`` is the length of both
-together. The answer is ``{"nbytes":16}``, a line, and then the bytes of the result; or one line alone,
-``{"refused":"why"}`` for a call that the program does not take, ``{"error":"why"}`` where it fails. At the end of
-its standard input the program ends. What it writes to its standard error is quoted if it crashes.
+(in one line). ``op`` is "conv2d" of input and filters, "conv2d_backprop_input" of out_backprop and filters,
+or "conv2d_backprop_filter" of input and out_backprop; ``first``, ``second`` and ``result`` are the shapes in
+the layouts that `process` was given, arrays are little-endian and in C order, and ``nbytes`` is the length of
+both together. The answer is ``{"nbytes":16}``, a line, and then the bytes of the result; or one line alone,
+``{"refused":"why"}`` for a call that the program does not take, ``{"error":"why"}`` where it fails. At the
+end of its standard input the program ends. What it writes to its standard error is quoted if it crashes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import words_of
-from ..errors import ContractError, brief, plain
+from ..errors import ContractError, brief, plain, words_of
 from ..kinds import KINDS
 from ..verification.running import Refused, how_it_ended, time_limit
 from .kernels import kernel
@@ -110,7 +109,8 @@ class _Program:
         )
         line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
         running = self._running or self._start()
-        assert running.stdin is not None and running.stdout is not None
+        assert running.stdin
+        assert running.stdout
         with time_limit(running, self._seconds) as late:
             with suppress(OSError):  # it has ended: then it answers nothing
                 running.stdin.write(line + first.tobytes() + second.tobytes())
@@ -131,7 +131,7 @@ class _Program:
         return np.frombuffer(data, first.dtype).reshape(shape)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors}
         self._running = subprocess.Popen(self._command, **pipes)
         self._stop = weakref.finalize(self, _stop, self._running, self._errors)

@@ -9,9 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from .. import dialects
-from ..arguments import PADDING_WORDS, words_of
+from ..arguments import PADDING_WORDS
 from ..data.seeded import DATA, make_array
 from ..dtypes import FLOATS, INTEGERS
+from ..errors import words_of
 from ..kinds import KINDS, kind_of
 from ..nn_ops import call_of
 from ..verification.cases import Case, Problem

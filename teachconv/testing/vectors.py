@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, tables
-from ..arguments import axis_order, words_of
+from ..arguments import axis_order
 from ..calls import Call
 from ..data.seeded import DATA
 from ..dtypes import FLOATS, INTEGERS, to_dtype
-from ..errors import ArgumentError, brief, plain
+from ..errors import ArgumentError, brief, plain, words_of
 from ..geometry import AxisGeometry, ConvGeometry
 from ..kinds import ANY_RANK, KINDS, OPS, layout_of
 from ..verification.cases import Case, find_cases
@@ -124,9 +124,8 @@ def judge(directory: Any, *, results: Any = None, error: str = "direct") -> Diff
 
     Args:
         directory: the directory of the vectors.
-        results: the directory of the results, one file for each vector: ``ID.bin``, its cells in the layout and dtype
-            of the vectors, or ``ID.npy``; None for ``results`` in ``directory``. A vector without a result is not
-            run.
+        results: the directory of the results, one file for each vector: ``ID.bin``, its cells in the layout
+            and dtype of the vectors; None for ``results`` in ``directory``. A vector without a result is not run.
         error: how the results were computed, a word of `diff`.
 
     Returns:
@@ -189,6 +188,7 @@ def _vectors(
 def _judged(entry: dict[str, Any], stored: Any, x: str, w: str, place: Path, error: str) -> DiffRow:
     """Judge the result of one vector."""
     number, dtype = entry["id"], to_dtype(entry["dtype"])
+    little = dtype.newbyteorder("<")
     name = f"{number} {entry['name']}, {entry['dtype']} {entry['data']}"
     axes = tuple(AxisGeometry(**axis) for axis in entry["axes"])
     g = ConvGeometry(entry["batch"], axes, entry["in_channels"], entry["out_channels"], entry["groups"])
@@ -200,28 +200,23 @@ def _judged(entry: dict[str, Any], stored: Any, x: str, w: str, place: Path, err
         return array.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
 
     def part(key: str) -> np.ndarray:
-        if not isinstance(stored, np.ndarray):
-            return np.asarray(stored[f"{number}.{key}"])
         start, nbytes = entry[key]["offset"], entry[key]["nbytes"]
-        return np.frombuffer(stored[start : start + nbytes].tobytes(), dtype.newbyteorder("<")).astype(dtype)
+        raw = stored[start : start + nbytes] if isinstance(stored, np.ndarray) else stored[f"{number}.{key}"]
+        return np.frombuffer(raw.tobytes(), little).astype(dtype)
 
     kind, layout = op.kind, layout_of(op.kind.result, g.rank)
     first, second = ours(part("first"), kind.first), ours(part("second"), kind.second)
     bias = part("bias") if "bias" in entry else None
     call = Call(op, first, second, g, g.shape_of(kind.result), layout, bias)
-    raw, saved = place / f"{number}.bin", place / f"{number}.npy"
     try:
-        got = np.load(saved) if saved.exists() else np.fromfile(raw, dtype.newbyteorder("<"))
+        got = np.fromfile(place / f"{number}.bin", np.uint8)
     except FileNotFoundError:
         return DiffRow(name, "", None, note="no result")
-    except (OSError, ValueError) as problem:
-        return DiffRow(name, "", False, np.inf, np.inf, np.inf, note=plain(problem))
-    if got.size != int(np.prod(g.shape_of(kind.result))):
-        note = f"{tables.count(got.size, 'cell')}, not the {entry['want']['shape']} of the result"
+    if got.size != entry["want"]["nbytes"]:
+        note = f"the result has {got.size} bytes, not {entry['want']['nbytes']}"
         return DiffRow(name, "", False, np.inf, np.inf, np.inf, note=note)
-    return Truth(call, ours(part("want"), kind.result)).row(
-        name, "", ours(got.astype(dtype), kind.result), error
-    )
+    got = ours(np.frombuffer(got.tobytes(), little).astype(dtype), kind.result)
+    return Truth(call, ours(part("want"), kind.result)).row(name, "", got, error)
 
 
 def _header(index: list[dict[str, Any]], rank: int) -> str:

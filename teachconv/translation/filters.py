@@ -10,7 +10,7 @@ from ..argument_types import ArrayLike, Framework
 from ..arguments import as_array, truth
 from ..devices import contiguous
 from ..dialects.calls import count, groups_to_last
-from ..errors import ArgumentError, brief, is_one_of, suggestion
+from ..errors import ArgumentError, brief, check_word
 from ..tables import count as counted
 from .targets import framework
 
@@ -62,9 +62,7 @@ def convert_filters(
     """
     from_, to = framework(from_), framework(to)
     for name, value in (("from_", from_), ("to", to)):
-        if not is_one_of(value, _FILTERS):
-            near = suggestion(value, _FILTERS)
-            raise ArgumentError(f"{name} must be one of {', '.join(_FILTERS)}; got {brief(value)}{near}")
+        check_word(value, name, _FILTERS)
         if value == "tensorflow_depthwise" and transposed:
             raise ArgumentError(f"{name} must not be {brief(value)} for a transposed convolution")
     groups, transposed = count(groups, "groups"), truth(transposed, "transposed")

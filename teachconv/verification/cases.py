@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import channels_first, shape_only, words_of
+from ..arguments import channels_first, shape_only
 from ..calls import Call, resolve
 from ..data.seeded import make_array
 from ..dtypes import is_integer, to_dtype
+from ..errors import words_of
 from ..geometry import ConvGeometry
 from ..kinds import ANY_RANK, OPS, Op
 
@@ -84,7 +85,7 @@ class Case:
             "crop": not isinstance(self.padding, str) and np.min(self.padding) < 0,
             "empty": 0 in chain(*shapes),
             "bias": self.bias,
-            "nchw": self._channels_first,
+            "nchw": self.data_format[1] == "C",
             "1d": g.rank == 1,
             "3d": g.rank == 3,
             "small": g.rank == 2 and g.macs <= _QUICK and cells <= _FEW,
@@ -109,38 +110,30 @@ class Case:
         common = {"strides": self.strides, "padding": self.padding, "data_format": self.data_format}
         common["dilations"] = self.dilations
         call = self._call(op, x, w, self.output_shape)
-        bias = {"bias": array(call.backend_shape[-1:], "bias")} if self.bias else {}
-        args: tuple[Any, ...] = x, w
-        extra: dict[str, Any] = {}
-        if op.transposed:
-            args, extra = (x, w, self.output_shape), {"output_padding": self.output_padding}
-        function, name = getattr(nn_ops, op.name), f"{self.op}: {self.name}"
-        yield Problem(name, function, args, common | extra | bias, replace(call, bias=bias.get("bias")))
-        if op.transposed:
-            return
+        bias = array(call.backend_shape[-1:], "bias") if self.bias else None
+        args: tuple[Any, ...] = (x, w, self.output_shape) if op.transposed else (x, w)
+        kwargs = common | ({"output_padding": self.output_padding} if op.transposed else {})
+        kwargs |= {"bias": bias} if self.bias else {}
+        name, call = f"{self.op}: {self.name}", replace(call, bias=bias)
+        yield Problem(name, getattr(nn_ops, op.name), args, kwargs, call)
         dy = images(call.geometry.output_shape, "out_backprop")
-        for gradient in (OPS if op.rank else ANY_RANK).values():
+        for gradient in () if op.transposed else (OPS if op.rank else ANY_RANK).values():
             if gradient.is_gradient and gradient.depthwise == op.depthwise:
-                function = getattr(nn_ops, gradient.name)
-                if gradient.kind.sums_images:
-                    name, args = f"{self.op} filter gradient: {self.name}", (x, w.shape, dy)
-                    call = self._call(gradient, x, dy, w.shape)
-                else:
-                    name, args = f"{self.op} input gradient: {self.name}", (x.shape, w, dy)
-                    call = self._call(gradient, dy, w, x.shape)
-                yield Problem(name, function, args, common, call)
+                of_filters = gradient.kind.sums_images
+                arrays, sizes = ((x, dy), w.shape) if of_filters else ((dy, w), x.shape)
+                args = (x, w.shape, dy) if of_filters else (x.shape, w, dy)
+                name = f"{self.op} {'filter' if of_filters else 'input'} gradient: {self.name}"
+                call = self._call(gradient, *arrays, sizes)
+                yield Problem(name, getattr(nn_ops, gradient.name), args, common, call)
 
     @property
     def _op(self) -> Op:
         return OPS.get(self.op) or ANY_RANK[self.op]
 
-    @property
-    def _channels_first(self) -> bool:
-        return self.data_format[1] == "C"
-
     def _arranged(self, array: np.ndarray) -> np.ndarray:
         """Return activations in the layout of the op."""
-        return array.transpose(channels_first(tuple(range(array.ndim)))) if self._channels_first else array
+        order = tuple(range(array.ndim))
+        return array.transpose(order if self.data_format[-1] == "C" else channels_first(order))
 
     def _call(self, op: Op, first: Any, second: Any, sizes: Any) -> Call:
         how = self.strides, self.padding, self.data_format, self.dilations

@@ -19,18 +19,17 @@ import numpy as np
 
 from .. import backends, dispatch, tables
 from ..argument_types import Backend, DTypeLike
-from ..arguments import words_of
 from ..backends import Algorithm
 from ..calls import Call
 from ..data.seeded import DATA
 from ..dtypes import float_format, is_integer, to_dtype
-from ..errors import ArgumentError, ArgumentTypeError, ContractError
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
 from ..kinds import KINDS, Kind, kind_of
 from .cases import Case, find_cases
 from .diffing import DiffReport, DiffRow, Truth, check_cases, locked
 from .running import Refused, Wrapped, watch, what_went_wrong
 
-__all__ = ["check_backend"]
+__all__ = ["amid_guards", "check_backend", "every_second_channel", "into_out", "packed", "plain"]
 
 
 def check_backend(
@@ -151,7 +150,7 @@ class _Check:
 
     def concerns(self, case: str, call: Call) -> bool:
         """Whether the check says anything of a call of a case."""
-        if call.kind.sums_images and self.run is _plain and self.activation and self.change is None:
+        if call.kind.sums_images and self.run is plain and self.activation and self.change is None:
             return False  # a filter gradient has neither bias nor activation
         return case in self.cases and not (self.change and is_integer(call.first.dtype))
 
@@ -222,7 +221,7 @@ _Layout: TypeAlias = Callable[[np.ndarray, Any], _Laid]
 _GUARD = 1024  # cells before and behind a contiguous array
 
 
-def _packed(array: np.ndarray, guard: Any) -> _Laid:
+def packed(array: np.ndarray, guard: Any) -> _Laid:
     """Contiguous, one element beyond an address that 64 divides."""
     block = np.full(array.size + 2 * _GUARD + 64, guard, array.dtype)
     start = _GUARD + (1 - block.ctypes.data // array.itemsize - _GUARD) % (64 // array.itemsize)
@@ -242,11 +241,11 @@ def _among(where: Any, order: Any, array: np.ndarray, guard: Any) -> _Laid:
 
 def _channels_first(array: np.ndarray, guard: Any) -> _Laid:
     """Contiguous with the channels first, as a caller of NCHW has it."""
-    block, part = _packed(np.moveaxis(array, -1, 1), guard)
+    block, part = packed(np.moveaxis(array, -1, 1), guard)
     return block, np.moveaxis(part, 1, -1)
 
 
-_every_second_channel = partial(_among, (..., slice(None, None, -1), slice(None, None, 2)), "C")
+every_second_channel = partial(_among, (..., slice(None, None, -1), slice(None, None, 2)), "C")
 _backwards = partial(_among, (slice(None, None, -2), slice(None, None, -2)), "C")
 _first_axis_innermost = partial(_among, ..., "F")
 
@@ -256,11 +255,12 @@ _first_axis_innermost = partial(_among, ..., "F")
 # ---------------------------------------------------------------------------------------------
 
 
-def _plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def plain(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call as it is."""
     return dispatch.run_canonical(call, module, **options)
 
 
-def _into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Fill ``out`` twice, from two sentinels: a cell that is never written differs, or is a sentinel."""
     found = []
     for sentinel in (-77, 99):
@@ -277,7 +277,7 @@ def _into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) -
     return np.where(unwritten, np.nan, found[0]).astype(call.first.dtype)
 
 
-def _amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call whose arrays may not be written to, and lie amid NaN or the largest integer."""
     guard = np.iinfo(call.first.dtype).max if is_integer(call.first.dtype) else np.nan
     moved = locked(call.with_each(lambda array: layout(array, guard)[1]))
@@ -338,21 +338,21 @@ def _times(call: Call, factor: float) -> Call:
 
 
 _CHECKS: tuple[_Check, ...] = (
-    _Check("out=", partial(_into_out, _packed), cases=_NAMES),
-    _Check("bias and relu", _plain, "relu", True, cases=_NAMES),
-    _Check("misaligned, read-only", partial(_amid_guards, _packed), cases=_NAMES),
-    _Check("strided, read-only", partial(_amid_guards, _every_second_channel), cases=_NAMES),
-    _Check("relu without bias", _plain, "relu", False),
-    _Check("out= not contiguous, bias and relu", partial(_into_out, _channels_first), "relu", True),
-    _Check("negative strides", partial(_amid_guards, _backwards)),
-    _Check("first axis innermost", partial(_amid_guards, _first_axis_innermost)),
+    _Check("out=", partial(into_out, packed), cases=_NAMES),
+    _Check("bias and relu", plain, "relu", True, cases=_NAMES),
+    _Check("misaligned, read-only", partial(amid_guards, packed), cases=_NAMES),
+    _Check("strided, read-only", partial(amid_guards, every_second_channel), cases=_NAMES),
+    _Check("relu without bias", plain, "relu", False),
+    _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
+    _Check("negative strides", partial(amid_guards, _backwards)),
+    _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
     _Check("input unchanged", _writeable),
     _Check("a new array", _twice),
     _Check("new numbers at an old address", _new_weights),
-    _Check("subnormal numbers", _plain, bias=False, change=_subnormal),
-    _Check("huge numbers", _plain, bias=False, change=_huge),
-    _Check("NaN, bias and relu", _plain, "relu", True, _with_nan),
-    _Check("algorithm=None", _plain, precision=None),
-    _Check("algorithm=None, precision='strict'", _plain, precision="strict"),
-    _Check("algorithm=None, precision='fast'", _plain, precision="fast"),
+    _Check("subnormal numbers", plain, bias=False, change=_subnormal),
+    _Check("huge numbers", plain, bias=False, change=_huge),
+    _Check("NaN, bias and relu", plain, "relu", True, _with_nan),
+    _Check("algorithm=None", plain, precision=None),
+    _Check("algorithm=None, precision='strict'", plain, precision="strict"),
+    _Check("algorithm=None, precision='fast'", plain, precision="fast"),
 )

@@ -10,23 +10,21 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from itertools import permutations
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..arguments import axis_order
 from ..calls import Call
 from ..dtypes import FORMATS, is_integer
 from ..geometry import slab
 from ..progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
-from .diagnoses import DIAGNOSES, attempts
+from .diagnoses import attempts
 from .failures import Failure, Mistake, Tolerance, relu
 
-__all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "diagnose", "diagnose_shape"]
+__all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "diagnose"]
 
 _PATIENCE = 0.5  # seconds for one result
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
@@ -61,7 +59,7 @@ class Found:
 
 
 def diagnose(case: Failure, thorough: bool = False) -> Found:
-    """Look for the mistake that explains a failed result of the right shape; for another see `diagnose_shape`.
+    """Look for the mistake that explains a failed result of the right shape; for another see `sizes`.
 
     Args:
         case: the failed result.
@@ -236,39 +234,3 @@ def _explained(values: np.ndarray, got: np.ndarray, want: np.ndarray) -> float:
         # sums of squares, not np.linalg.norm: BLAS would wake its threads for each of hundreds of guesses
         rest, whole, size = (float(np.square(part[known]).sum()) for part in (left, error, got))
         return 1 - (rest / whole) ** 0.5 if rest < size and whole else 0.0
-
-
-# ---------------------------------------------------------------------------------------------
-# Results of another shape
-# ---------------------------------------------------------------------------------------------
-
-
-def diagnose_shape(case: Failure) -> Diagnosis:
-    """Say what is wrong with a result, in the caller's layout, that has not even the right shape."""
-    call, got, shape = case.call, case.got, list(case.call.result_shape)
-    if got.ndim == 4 == len(call.result_shape):
-        theirs = call.to_caller(case.want)
-        limits = call.to_caller(np.broadcast_to(case.bound, case.want.shape))
-        for order in permutations(range(4)):
-            turned = theirs.transpose(order)
-            if turned.shape == got.shape and case.allows(got, turned, limits.transpose(order)).all():
-                return Diagnosis("layout", f"equal when transposed: got {list(got.shape)} for {shape}")
-    sizes = f"the shape is {list(got.shape)}, and the reference's is {shape}"
-    for mistake in (each for known in DIAGNOSES if known.changes == "geometry" for each in known.tries(case)):
-        found = _in_layout(got, mistake.call)
-        if found is None or not found.size:
-            continue
-        other = replace(case, call=mistake.call, got=found, bound=np.max(case.bound))
-        if other.allows(found, _values(mistake, other), *_limits(mistake, other)).all():
-            return Diagnosis(mistake.code, f"{sizes}: equal {mistake.sentence}")
-    return Diagnosis("output_shape", sizes)
-
-
-def _in_layout(got: np.ndarray, call: Call) -> np.ndarray | None:
-    """A result in the caller's layout as a backend has it, or None if it has not the call's shape."""
-    order = axis_order(call.layout)
-    theirs = tuple(call.backend_shape[axis] for axis in order)
-    batched = theirs if got.ndim == 4 else theirs[1:]  # a dialect's result without a batch
-    if got.shape != batched:
-        return None
-    return got.reshape(theirs).transpose(np.argsort(order))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -33,9 +33,11 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums, unrounded
 from . import diff_chunks
 from .cases import CASES, Case, find_cases
-from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose, diagnose_shape
+from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .places import held_words, where
 from .running import Refused, guarded, what_went_wrong
+from .sizes import diagnose_shape
+from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
 __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked"]
 
@@ -164,6 +166,8 @@ class DiffReport(tables.Report):
             reasons = [f"{number:,}: {note}" for note, number in why.most_common(_REASONS)]
             more = f"; {len(why) - _REASONS} more reasons" if len(why) > _REASONS else ""
             verdict += f", {why.total():,} not run ({'; '.join(reasons)}{more})"
+        suspicious = sum("suspicious:" in row.note for row in self.rows)
+        verdict += f", {suspicious} suspicious" if suspicious else ""
         base = (
             ""
             if self.reference_seconds is None
@@ -437,7 +441,7 @@ class Truth:
         """
         shape = tuple(self.call.result_shape)
         if got.shape != shape:
-            wrong = diagnose_shape(self._failure(got, self.bound(error)))
+            wrong = diagnose_shape(self._failure(got, self.bound(error)), self._explain)
             return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
         say(f"the bound of {name} {algorithm}")
         got, bound = self.call.from_caller(got), self.bound(error)
@@ -459,6 +463,9 @@ class Truth:
             elif not held_before:
                 found = diagnose(self._failure(got, bound, held))
                 notes.append(found.remark)
+        elif error == "direct" and sizes.ndim and self.parts is None and self.tolerance == Tolerance():
+            signs = odd_signs(got, self.want, independent(self.call, sizes))
+            notes.append(signs or odd_size(verdict, self._plain))
         return DiffRow(
             name,
             algorithm,
@@ -478,6 +485,16 @@ class Truth:
             self._explain,
             got[worst if verdict.passed else first_bad].item(),
         )
+
+    @cached_property
+    def _plain(self) -> float:
+        """The largest error of our own plain loops, as a fraction of its bound; 0 if there is none."""
+        got = plain_loops(self.call, self.activation)
+        if got is None:
+            return 0.0
+        bound, terms = self.bound("direct"), self.call.terms
+        verdict = bounds.judge(got, self.want, bound, self.abs_sum, terms, self.signed, self.exact)
+        return largest_of_many(verdict)
 
     def _failure(self, got: np.ndarray, bound: np.ndarray, held: float | None = None) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu", held)

@@ -109,7 +109,7 @@ def test_an_algorithm_takes_the_ranks_that_it_names():
     flat = tc.conv2d_geometry((1, 4, 4, 1), (2, 2, 1, 1))
     for ranks, fits in ((None, True), ((2,), True), ((1, 2), True), ((1, 3), False)):
         assert Algorithm("one", "", ranks=ranks).fits(FORWARD, "float32", flat) == fits
-    with pytest.raises(tc.ArgumentError, match=r"ranks of algorithm 'one' must be of 1, 2, 3; got 4$"):
+    with pytest.raises(tc.ArgumentError, match=r"ranks of algorithm 'one' must be one of 1, 2, 3; got 4$"):
         Algorithm("one", "", ranks=(2, 4))
 
 

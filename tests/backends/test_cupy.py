@@ -69,6 +69,36 @@ def test_device_arrays_stay_on_the_device(cupy, case):
         assert np.array_equal(traced.result.get(), want)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+@pytest.mark.parametrize("place", ["host", "device"])
+@pytest.mark.parametrize(
+    ("sizes", "taps", "how"),
+    [
+        ((11,), (3,), {"strides": 2, "padding": "SAME", "dilations": 1}),
+        ((4, 5, 6), (3, 2, 3), {"strides": (2, 1, 1), "padding": "SAME", "dilations": 1}),
+        # two planes of the result lie wholly in the padding
+        ((2, 3, 4), (2, 2, 2), {"strides": 1, "padding": ((3, 1), (0, 0), (1, 0)), "dilations": (2, 1, 1)}),
+    ],
+    ids=["sequence", "volume", "planes in the padding"],
+)
+def test_sequences_and_volumes(cupy, dtype, place, sizes, taps, how):
+    """A convolution of one or three axes, in two groups, with bias; and its gradients."""
+    x, w, bias = arrays((2, *sizes, 4), (*taps, 2, 6), (6,), dtype=dtype)
+    there = cupy.asarray if place == "device" else np.asarray
+    y = tc.convolution(x, w, **how, bias=bias, backend="reference")
+    calls = (
+        (tc.convolution, (x, w), {"bias": there(bias)}, y),
+        (tc.convolution_backprop_input, (x.shape, w, y), {}, None),
+        (tc.convolution_backprop_filter, (x, w.shape, y), {}, None),
+    )
+    for op, given, more, want in calls:
+        want = op(*given, **how, backend="reference") if want is None else want
+        moved = [there(one) if isinstance(one, np.ndarray) else one for one in given]
+        got = op(*moved, **how, **more, backend="cupy")
+        assert isinstance(got, cupy.ndarray if place == "device" else np.ndarray)
+        assert np.array_equal(got.get() if place == "device" else got, want)
+
+
 def test_host_arrays_are_copied_and_say_so(cupy, xw):
     traced = tc.trace(tc.conv2d, *xw, padding="SAME", bias=np.ones(5, "float32"), backend="cupy")
     assert isinstance(traced.result, np.ndarray)

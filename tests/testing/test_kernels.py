@@ -16,7 +16,7 @@ from teachconv import testing as T
 from teachconv.backends import numpy_backend
 
 sys.path.insert(0, str(Path(__file__).parent))
-import foreign  # noqa: E402
+import foreign
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "kernels"
 

@@ -5,7 +5,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import teachconv as tc
@@ -15,7 +14,7 @@ from teachconv.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 
-PROJECT = '''
+PROJECT = """
 import numpy as np
 from teachconv import testing as T
 
@@ -32,7 +31,7 @@ def test_conv(case):
 
 def test_fuzz(conv_fuzz):
     conv_fuzz(k, seed=3).check()
-'''
+"""
 
 
 def run(folder, *words, bug="", options=""):
@@ -64,7 +63,12 @@ def test_tests_are_selected_by_words(tmp_path):
 
 
 def test_a_failure_is_one_line_to_paste(tmp_path):
-    code, printed = run(tmp_path, "-k", "test_conv", bug="* np.where(np.arange(len(w)) == 2, 2, 1)[:, None, None].astype(w.dtype)")
+    code, printed = run(
+        tmp_path,
+        "-k",
+        "test_conv",
+        bug="* np.where(np.arange(len(w)) == 2, 2, 1)[:, None, None].astype(w.dtype)",
+    )
     assert code == 1
     line = next(line for line in printed.split("\n") if "AssertionError: T.check(" in line)
     paste = line.partition("AssertionError: ")[2].strip()

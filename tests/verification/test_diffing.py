@@ -379,9 +379,9 @@ def test_what_an_algorithm_says_of_itself_is_checked():
     names = set(bounds.__all__) - {"Verdict", "gamma", "judge", "half_accumulation"}
     assert set(backends.BOUNDS) == names | {"float16 accumulation", "bfloat16 accumulation"}
     for words, message in (
-        ({"error": "drect"}, r"error of algorithm 'own' must be of direct, .*'drect' \(did you mean"),
-        ({"precision": "nope"}, "precision of algorithm 'own' must be of strict, default, fast, tf32"),
-        ({"dtypes": ("float31",)}, "dtypes of algorithm 'own' must be of float16"),
+        ({"error": "drect"}, r"error of algorithm 'own' must be one of direct, .*'drect' \(did you mean"),
+        ({"precision": "nope"}, "precision of algorithm 'own' must be one of strict, default, fast, tf32"),
+        ({"dtypes": ("float31",)}, "dtypes of algorithm 'own' must be one of float16"),
         ({"kinds": ("conv3d",)}, "kind must be one of conv2d"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -516,6 +516,69 @@ def needs_a_contiguous_bias(x, w, geometry, *, bias=None, **options):
 
 def cannot_go_backwards(x, w, geometry, **options):
     return RIGHT(x[:, ::-1] if x.strides[1] < 0 else x, w, geometry, **options)
+
+
+def reads_past_its_arrays(x, w, geometry, **options):
+    y = RIGHT(x, w, geometry, **options)
+    if x.base is None or not x.flags.c_contiguous:
+        return y
+    start = x.ctypes.data - x.base.ctypes.data
+    block = np.lib.stride_tricks.as_strided(x, (x.size + 1,), (x.itemsize,)) if start else x.reshape(-1)
+    return y + 0 * block[-1]
+
+
+def writes_past_out(x, w, geometry, *, out=None, **options):
+    y = RIGHT(x, w, geometry, **options)
+    if out is None:
+        return y
+    out[...] = y
+    if out.flags.c_contiguous and out.base is not None:
+        np.lib.stride_tricks.as_strided(out, (out.size + 1,), (out.itemsize,))[-1] = 0
+    return out
+
+
+def needs_aligned_arrays(x, w, geometry, **options):
+    return RIGHT(x * (x.ctypes.data % 64 == 0 or not x.flags.c_contiguous), w, geometry, **options)
+
+
+def caches_weights_by_address(x, w, geometry, *, cache={}, **options):  # noqa: B006 (that is the bug)
+    kept = cache.setdefault((w.ctypes.data, w.shape, w.strides, w.dtype), (w, w.copy()))
+    return RIGHT(x, kept[1], geometry, **options)
+
+
+def flushes_subnormals(x, w, geometry, **options):
+    tiny = np.finfo(x.dtype).tiny
+    return RIGHT(np.where(np.abs(x) < tiny, 0, x).astype(x.dtype), w, geometry, **options)
+
+
+def overflows_on_the_way(x, w, geometry, **options):
+    with np.errstate(all="ignore"):
+        return RIGHT(x * np.float32(2**20), w, geometry, **options) / np.float32(2**20)
+
+
+def gives_other_bits_each_time(x, w, geometry, *, calls=[0], **options):  # noqa: B006
+    calls[0] += 1
+    y = RIGHT(x, w, geometry, **options)
+    return np.nextafter(y, np.float32(np.inf)) if calls[0] % 2 else y
+
+
+@pytest.mark.parametrize(
+    ("bug", "check", "sentence"),
+    [
+        (reads_past_its_arrays, "misaligned, read-only", "read outside its arrays: "),
+        (writes_past_out, "out=", "wrote outside out: 1 cell around it"),
+        (needs_aligned_arrays, "misaligned, read-only", ""),
+        (caches_weights_by_address, "new numbers at an old address", "that was at this address before"),
+        (flushes_subnormals, "subnormal numbers", ""),
+        (overflows_on_the_way, "huge numbers", ""),
+        (gives_other_bits_each_time, "float32 normal", "gives other bits when run again: "),
+    ],
+)
+def test_a_backend_that_breaks_the_contract_in_memory_fails_and_is_told(bug, check, sentence):
+    rows = tc.check_backend(broken(conv2d=bug), "float32", tags="odd").rows
+    notes = [row.note for row in rows if row.passed is False and row.name.endswith(check)]
+    assert notes
+    assert all(sentence in note for note in notes)
 
 
 @pytest.mark.parametrize(

@@ -347,3 +347,103 @@ def test_arrays_in_chunks_have_the_words_that_need_no_whole_image():
         assert not tc.diff(op, *args, backends=[], against=cut).passed
         with pytest.raises(ValueError, match="error 'fft' needs arrays in memory, not in chunks"):
             tc.diff(op, *args, backends=[], against=cut, error="fft")
+
+
+# ---------------------------------------------------------------------------------------------
+# what passes and is suspicious
+# ---------------------------------------------------------------------------------------------
+
+
+def note_of(x, w, theirs, **how):
+    """Return the note of an array that passes."""
+    row = tc.diff(tc.conv2d, x, w, 1, "SAME", backends=[], against=theirs, **how).rows[0]
+    assert row.passed
+    return row.note
+
+
+def test_errors_of_one_sign_are_suspicious():
+    """A result that is 8 eps too large keeps the bound of 1,600 terms; all its errors point away from zero."""
+    x, w = make_array((1, 12, 12, 64), "float32"), make_array((5, 5, 64, 4), "float32")
+    y = tc.conv2d(x, w, 1, "SAME", backend="reference")
+    eight = np.float32(8 * 2.0**-23)
+    assert note_of(x, w, y * (1 + eight)) == "suspicious: 576 of 576 errors are away from zero"
+    assert note_of(x, w, y * (1 - eight)) == "suspicious: 576 of 576 errors are towards zero"
+    assert note_of(x, w, np.nextafter(y, np.float32(np.inf))) == "suspicious: 576 of 576 errors are upwards"
+    up_and_down = np.where(np.arange(y.size).reshape(y.shape) % 2, 1 + eight, 1 - eight)
+    assert note_of(x, w, y * up_and_down) == ""
+    few = y.copy()
+    few.flat[:31] *= 1 + eight  # chance gives as many more often than one time in 10^9
+    assert note_of(x, w, few) == ""
+    few.flat[31] *= 1 + eight
+    assert note_of(x, w, few).startswith("suspicious: 32 of 32")
+    assert note_of(x, w, y * (1 + eight), error="fft") == ""  # one coefficient reaches every cell
+    assert note_of(x, w, y * (1 + eight), rtol=1e-5) == ""  # more is allowed on purpose
+    report = tc.diff(tc.conv2d, x, w, 1, "SAME", backends="numpy", against=y * (1 + eight))
+    assert report.passed
+    assert report.summary.startswith("all pass, 1 suspicious: ")
+
+
+def test_one_in_a_billion():
+    """Chernoff's bound is above the true tail of the binomial distribution, and not by much."""
+    from math import comb
+
+    from teachconv.verification.suspicion import odd_signs
+
+    for count in (32, 40, 100, 1000):
+        want = np.arange(1.0, count + 1)
+        found = [
+            most
+            for most in range(count // 2, count + 1)
+            if odd_signs(want + np.where(np.arange(count) < most, 2.0**-30, -(2.0**-30)), want)
+        ]
+        tail = sum(comb(count, k) for k in range(found[0], count + 1)) / 2**count
+        assert 10 * found[0] >= 9 * count
+        assert 4 * tail < 1e-9
+
+
+def test_equal_cells_count_once():
+    """A flat image has one sum, and one error, in all places."""
+    x, w = np.full((1, 20, 20, 8), 0.1, "float32"), make_array((3, 3, 8, 3), "float32")
+    y = tc.conv2d(x, w, backend="reference")
+    assert tc.diff(tc.conv2d, x, w, backends=[], against=np.nextafter(y, np.float32(99))).rows[0].note == ""
+
+
+def test_what_lost_bits_of_its_weights_is_suspicious():
+    """Float16 weights in a layer of 4,608 terms: within the bound, and far from what plain loops do."""
+    x, w = make_array((1, 8, 8, 512), "float32"), make_array((3, 3, 512, 8), "float32")
+    y = tc.conv2d(x, w.astype("float16").astype("float32"), 1, "SAME")
+    note = note_of(x, w, y)
+    assert note.startswith("suspicious: the largest error is 0.0")
+    assert note.endswith(" times that of cython's direct")
+
+
+def orders(products):
+    """Yield right float32 sums of products, [cells, terms]: the ways in which kernels add."""
+    running = lambda terms: np.cumsum(terms, axis=1, dtype="float32")[:, -1]  # noqa: E731
+    yield running(products)
+    yield running(products[:, ::-1])
+    yield running(np.stack([running(part) for part in np.array_split(products, 8, axis=1)], 1))
+    yield running(np.stack([running(products[:, lane::8]) for lane in range(8)], 1))
+    yield running(np.sort(products, axis=1))
+    yield products.sum(axis=1)
+    yield products.astype("float64").sum(axis=1).astype("float32")
+
+
+@pytest.mark.parametrize("kind", ["normal", "positive", "image", "relu"])
+def test_right_kernels_are_not_suspicious(kind):
+    """1,400 runs of each kind of data."""
+    from teachconv.verification.suspicion import odd_signs
+
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        terms, cells = int(rng.choice([8, 27, 64, 300])), int(rng.choice([40, 300, 1500]))
+        x, w = rng.standard_normal((2, cells, terms)).astype("float32")
+        if kind == "positive":
+            x, w = abs(x), abs(w)
+        elif kind == "image":
+            x, w = (rng.integers(0, 256, x.shape) / 255).astype("float32"), w[rng.integers(0, 8, cells)]
+        elif kind == "relu":
+            x = np.maximum(x, 0)
+        want = (x.astype("float64") * w).sum(axis=1).astype("float32")
+        for got in orders(x * w):
+            assert odd_signs(got, want) == ""

@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 
 from ...dtypes import FLOATS
 from ...errors import ArgumentError, brief
-from ...geometry import Conv2DGeometry
+from ...geometry import ConvGeometry
 from ...kinds import FORWARD, INPUT_GRADIENT, Kind
 from .. import ONCE, Algorithm, winograd_needs
 from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, tensor_gemm, tiled
@@ -33,11 +33,13 @@ _HALVES = ("float16", "bfloat16")
 _NEWEST = 90  # a compute capability, times ten, that has everything the ladder uses
 
 
-def _depthwise_needs(kind: Kind, geometry: Conv2DGeometry) -> str:
+def _depthwise_needs(kind: Kind, geometry: ConvGeometry) -> str:
     """Return what depthwise needs and a geometry lacks, or ""."""
-    if geometry.groups == geometry.in_channels:
+    planes = geometry.depth.filter_size if geometry.rank == 3 and kind.gathers else 1
+    if geometry.groups == geometry.in_channels and planes == 1:
         return ""
-    return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels"
+    several = f" and {planes} planes" if planes > 1 else ""
+    return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels{several}"
 
 
 # what pipelined_gemm needs and a geometry lacks: 16 bytes are 8 halves or 4 floats
@@ -173,6 +175,7 @@ ALGORITHMS = (
         precision="default",
         error="winograd2",
         refuses=winograd_needs,
+        ranks=(2,),
         why="3x3 at stride 1 with enough channels to pay for its transforms",
         build=partial(winograd, tile=2),
     ),
@@ -184,6 +187,7 @@ ALGORITHMS = (
         precision="fast",
         error="winograd4",
         refuses=winograd_needs,
+        ranks=(2,),
         why="3x3 at stride 1, and precision='fast' allows the larger tile",
         build=partial(winograd, tile=4),
     ),
@@ -226,7 +230,7 @@ def lacks(algorithm: str, dtype: str, arch: int) -> str:
 
 
 def choose(
-    kind: Kind, g: Conv2DGeometry, dtype: str, precision: str | None, arch: int = _NEWEST
+    kind: Kind, g: ConvGeometry, dtype: str, precision: str | None, arch: int = _NEWEST
 ) -> tuple[str, str]:
     """Return the algorithm that fits a call best, and why.
 
@@ -279,7 +283,7 @@ def choose(
 @lru_cache(maxsize=1024)
 def schedule(
     kind: Kind,
-    geometry: Conv2DGeometry,
+    geometry: ConvGeometry,
     dtype: str,
     algorithm: str | None,
     precision: str | None,
@@ -315,7 +319,7 @@ def schedule(
     return job.finish(chosen, why)
 
 
-def _check_sizes(g: Conv2DGeometry) -> None:
+def _check_sizes(g: ConvGeometry) -> None:
     """Raise if a size is too large for the kernels' 32-bit counters."""
     for name, axis in (("rows", g.rows), ("cols", g.cols)):
         reach = max(axis.in_size, axis.full_size) + abs(axis.pad_before) + axis.effective_filter

@@ -1,0 +1,103 @@
+"""Runs check_backend on every planted bug, each in a process of its own, and says which it finds.
+
+``PYTHONPATH=.:tests python tests/verification/planted/score.py`` writes one line a bug; numbers of bugs, or names of
+kernels, as arguments run these alone. ``--json FILE`` keeps the results.
+"""
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+
+from verification.planted import child, kernels
+from verification.planted.bugs import BUGS
+
+import teachconv as tc
+
+
+@dataclass(frozen=True)
+class Score:
+    """What check_backend said of one bug.
+
+    Attributes:
+        number: of the bug.
+        outcome: "found", "missed", "crashed" or "hung"; a crash and a hang show a bug, too.
+        failed: how many rows failed.
+        rows: how many rows there were.
+        first: the first row that failed.
+        diagnosis: its diagnosis, or what the first diagnosed row says where it has none.
+        note: its note.
+    """
+
+    number: int
+    outcome: str
+    failed: int = 0
+    rows: int = 0
+    first: str = ""
+    diagnosis: str = ""
+    note: str = ""
+
+    @property
+    def found(self):
+        """Whether the bug was seen."""
+        return self.outcome != "missed"
+
+
+def score(bug, cpu_seconds=120):
+    """Run check_backend on one bug."""
+
+    def check():
+        report = tc.check_backend(kernels.module(bug.kernel, bug.number), bug.dtypes)
+        bad = [row for row in report.rows if row.passed is False]
+        named = [row for row in bad if row.diagnosis]
+        return Score(
+            bug.number,
+            "found" if bad else "missed",
+            len(bad),
+            len(report.rows),
+            f"{bad[0].name} {bad[0].algorithm}" if bad else "",
+            str((named or bad)[0].diagnosis or "") if bad else "",
+            bad[0].note if bad else "",
+        )
+
+    outcome, value = child.run(check, cpu_seconds)
+    return value if outcome == "done" else Score(bug.number, outcome, note=value)
+
+
+def warm_up(bugs):
+    """Compile the kernels and fill the caches that the processes inherit; every sound kernel must pass."""
+    for kernel in dict.fromkeys(bug.kernel for bug in bugs):
+        dtypes = {dtype for bug in bugs if bug.kernel == kernel for dtype in bug.dtypes}
+        report = tc.check_backend(kernels.module(kernel), sorted(dtypes))
+        assert report.passed, report
+
+
+def main():
+    """Score the bugs of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("which", nargs="*", help="numbers of bugs, or names of kernels")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    bugs = [bug for bug in BUGS if not options.which or {str(bug.number), bug.kernel} & {*options.which}]
+    warm_up(bugs)
+    scores = []
+    for bug in bugs:
+        one = score(bug)
+        scores.append(one)
+        print(f"{bug.number} {bug.kernel} {one.outcome} {one.failed}/{one.rows}: {bug.text}", flush=True)
+        if one.found:
+            print(
+                f"    ideal: {bug.ideal}\n    first: {one.first}\n    {one.diagnosis or one.note}", flush=True
+            )
+        elif bug.unseen:
+            print(f"    cannot be seen: {bug.unseen}")
+    seen = [one for bug, one in zip(bugs, scores, strict=True) if not bug.unseen]
+    named = sum(bool(one.diagnosis) for one in seen)
+    print(f"{sum(one.found for one in seen)} of {len(seen)} found, {named} with a diagnosis; ", end="")
+    print(f"missed: {[one.number for one in seen if not one.found]}")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump([asdict(one) for one in scores], file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
