@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the failure and the line to paste; exit status 1 where it fails, and where nothing was compared."""
+    """Print the failure and the line to paste; exit status 1 also where nothing was compared."""
     module, _, name = arguments.function.partition(":")
     sys.path.insert(0, os.getcwd())  # as `python module.py` has it
     found = import_module(module)

@@ -21,7 +21,7 @@ from ..devices import to_host
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
 from ..geometry import ConvGeometry
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, layout_of
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
 from ..verification.running import Isolated, Refused, name_of, what_went_wrong
 
 __all__ = ["kernel", "rank_of"]
@@ -137,9 +137,8 @@ def kernel(
     if not all(map(callable, known)):
         raise ArgumentTypeError(f"refuses must be functions or types of exceptions; got {brief(refuses)}")
     found = {}
-    for kind, given in zip(
-        (FORWARD, INPUT_GRADIENT, FILTER_GRADIENT), (function, input_gradient, filter_gradient)
-    ):
+    functions = {FORWARD: function, INPUT_GRADIENT: input_gradient, FILTER_GRADIENT: filter_gradient}
+    for kind, given in functions.items():
         if given is not None:
             meanings = _meanings(given, kind)
             found[kind.name] = _Adapter(given, kind, layouts, meanings, _forms(meanings, forms), tuple(known))
@@ -147,7 +146,9 @@ def kernel(
         raise ArgumentTypeError("function must be a function of arrays; got None, and no gradient")
     first = next(iter(found.values())).function
     takes = (HALF_SUMS[error],) if error in HALF_SUMS else FLOATS + INTEGERS
-    algorithm = Algorithm(name_of(first), "a function under test", tuple(found), takes, error=error)
+    algorithm = Algorithm(
+        name_of(first), "a function under test", tuple(map(kind_of, found)), takes, error=error
+    )
     made = Kernel(
         name_of(first), (algorithm,), (ranks.pop(),), tuple(words_of(dtypes, "dtypes", FLOATS + INTEGERS))
     )

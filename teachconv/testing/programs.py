@@ -72,9 +72,8 @@ def process(
     words = [command] if isinstance(command, str) else [str(word) for word in command]
     program, has = _Program(words, seconds), words_of(kinds, "kinds", map(str, KINDS))
     functions = (getattr(program, kind.name) if kind.name in has else None for kind in KINDS)
-    forward, input_gradient, filter_gradient = functions
-    gradients = {"input_gradient": input_gradient, "filter_gradient": filter_gradient}
-    made = kernel(forward, x=x, w=w, y=y, **gradients, **options)
+    forward, options["input_gradient"], options["filter_gradient"] = functions
+    made = kernel(forward, x=x, w=w, y=y, **options)
     made.__name__ = Path(words[0]).name
     return made
 
@@ -132,8 +131,8 @@ class _Program:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors}
-        self._running = subprocess.Popen(self._command, **pipes)
+        pipe = subprocess.PIPE
+        self._running = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=self._errors)
         self._stop = weakref.finalize(self, _stop, self._running, self._errors)
         return self._running
 
@@ -148,11 +147,12 @@ class _Program:
         if ended:
             return how_it_ended(code, late, self._seconds) + (f"; it said {brief(last)}" if last else "")
         if not answer.startswith(b'{"nbytes":'):
-            return f'printed {brief(answer.decode(errors="replace").strip())} where a line such as {{"nbytes":{nbytes}}} was due'
+            said = brief(answer.decode(errors="replace").strip())
+            return f'printed {said} where a line such as {{"nbytes":{nbytes}}} was due'
         return f"answered {got} bytes, not the {nbytes} of its result"
 
 
-def _stop(running: subprocess.Popen[bytes], errors: Any) -> None:
+def _stop(running: Any, errors: Any) -> None:
     for file in (running.stdin, running.stdout, errors):
         with suppress(OSError):
             file.close()

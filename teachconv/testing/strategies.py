@@ -63,10 +63,12 @@ def shapes(
     images = []
     for k, d, edges in zip(sizes, spread, explicit, strict=True):
         effective = (k - 1) * d + 1
-        smallest = (
-            {"VALID": effective}.get(padding, 1) if isinstance(padding, str) else effective - sum(edges)
-        )
-        images.append(max(1, smallest) + draw(extra))
+        smallest: dict[Any, int] = {
+            **dict.fromkeys(PADDING_WORDS, 1),
+            "VALID": effective,
+            explicit: effective - sum(edges),
+        }
+        images.append(max(1, smallest[padding]) + draw(extra))
     return {
         "input_shape": (draw(st.integers(1, 2)), *images, count * ins),
         "filters_shape": (*sizes, ins, count * outs),
@@ -98,8 +100,8 @@ def calls(
             "conv2d_backprop_input".
         dtypes: the dtypes, or one of them.
         data: the kinds of numbers.
-        dialects: in whose words: "tensorflow", "torch", "onnx", "jax" or "keras"; the last four have convolutions
-            and no gradients.
+        dialects: in whose words: "tensorflow", "torch", "onnx", "jax" or "keras"; the last four have
+            convolutions and no gradients.
 
     Returns:
         A call: ``op``, ``args``, ``kwargs``, and its ``name``.
@@ -139,7 +141,7 @@ def calls(
             padding = "SAME"  # so much would be cut that nothing is left
     order = draw(st.sampled_from([f"N{'DHW'[-rank:]}C", f"NC{'DHW'[-rank:]}"]))
     case = Case("drawn", op, images, filters, drawn["strides"], padding, drawn["dilations"], order)
-    return next(each for each in case.problems(dtype, numbers) if each.call.kind is kind)
+    return {each.call.kind: each for each in case.problems(dtype, numbers)}[kind]
 
 
 def _in_words_of(draw: Draw, dialect: str, dtype: str, data: str) -> Problem:

@@ -1,8 +1,8 @@
 """Inputs, exact results and the bound of every cell as files, for a kernel that Python does not call.
 
-A directory of vectors has ``index.json``; ``data.bin``, which holds all arrays, little-endian and in C order, at the
-offsets that the index says; ``vectors.h``, the index as a table in C; and ``read_vectors.c``, which reads both. The
-results are files ``results/ID.bin``, and are judged as `diff` judges.
+A directory of vectors has ``index.json``; ``data.bin``, which holds all arrays, little-endian and in C order,
+at the offsets that the index says; ``vectors.h``, the index as a table in C; and ``read_vectors.c``, which
+reads both. The results are files ``results/ID.bin``, and are judged as `diff` judges.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def export(
         A sentence that says how many vectors there are, and how large they are.
 
     Raises:
-        ValueError: if they take more than 100 MB, a layout is not legal, or there is no such tag, kind, dtype or data.
+        ValueError: if they take more than 100 MB, a layout is not legal, or there is no such tag, kind, dtype
+            or data.
         OSError: if they cannot be written.
 
     >>> import tempfile
@@ -125,7 +126,8 @@ def judge(directory: Any, *, results: Any = None, error: str = "direct") -> Diff
     Args:
         directory: the directory of the vectors.
         results: the directory of the results, one file for each vector: ``ID.bin``, its cells in the layout
-            and dtype of the vectors; None for ``results`` in ``directory``. A vector without a result is not run.
+            and dtype of the vectors; None for ``results`` in ``directory``. A vector without a result is not
+            run.
         error: how the results were computed, a word of `diff`.
 
     Returns:
@@ -150,7 +152,8 @@ def judge(directory: Any, *, results: Any = None, error: str = "direct") -> Diff
         )
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise ArgumentError(
-            f"{plain(folder)} has no vectors, which `python -m teachconv vectors export` writes: {plain(problem)}"
+            f"{plain(folder)} has no vectors, which `python -m teachconv vectors export` writes: "
+            f"{plain(problem)}"
         ) from None
     place = folder / "results" if results is None else Path(results)
     return DiffReport("vectors", tuple(_judged(entry, stored, x, w, place, error) for entry in vectors))
@@ -174,7 +177,12 @@ def _vectors(
                 continue
             want = dispatch.run_canonical(call, "reference")
             bound = np.broadcast_to(Truth(call, want).bound("direct"), want.shape).astype(np.float64)
-            entry = {"name": problem.name, "tags": list(case.tags), "op": str(call.kind), "dtype": dtype}
+            entry: dict[str, Any] = {
+                "name": problem.name,
+                "tags": list(case.tags),
+                "op": str(call.kind),
+                "dtype": dtype,
+            }
             entry |= {"data": data, "batch": g.batch, "groups": g.groups}
             entry |= {"in_channels": g.in_channels, "out_channels": g.out_channels}
             entry |= {"axes": [{name: getattr(axis, name) for name in _AXIS} for axis in g.axes]}

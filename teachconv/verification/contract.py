@@ -54,15 +54,16 @@ def check_backend(
     Args:
         module: the backend: the three functions, or some of them, and ``ALGORITHMS``; what
             `teachconv.testing.kernel` makes of a plain function; or the name of a backend in the table.
-        dtypes: which dtypes to check, or one of them; None for its ``DTYPES``, or all that its algorithms list;
-            bfloat16 only where the package ml_dtypes is installed. One that no algorithm lists is left out.
+        dtypes: which dtypes to check, or one of them; None for its ``DTYPES``, or all that its algorithms
+            list, bfloat16 only where the package ml_dtypes is installed. One that no algorithm lists is left
+            out.
         tags: only cases that have one of these tags, such as "groups", "transposed" or "small"; None for all.
         kinds: the functions to check, such as "conv2d_backprop_filter", or one of them; None for all three.
         data: the kinds of data of the cases, such as "scaled", or one of them; None for "normal" and
             "integers". Large cases are run on these two alone, and in integer dtypes on "integers".
         slow: whether to run the cases that take long as well: layers at full size, indices beyond 20 bits.
-        require: the names of cases that must run, such as "same stride 2, odd input": one that the backend does
-            not take is a failed row.
+        require: the names of cases that must run, such as "same stride 2, odd input": one that the backend
+            does not take is a failed row.
 
     Returns:
         A `DiffReport` with a row for each check, each judged by the bound of its algorithm.
@@ -194,7 +195,7 @@ class _Check:
 
 
 def _contract_rows(
-    name: str, module: ModuleType, dtype: str, cases: Iterable[Case], kinds: Iterable[Kind]
+    name: str, module: Any, dtype: str, cases: Iterable[Case], kinds: Iterable[Kind]
 ) -> Iterator[DiffRow]:
     for case in (case for case in cases if case.name in _NAMES):
         for problem in case.problems(dtype, "integers"):

@@ -1,8 +1,8 @@
 """The one runner of code that is not ours: whatever it does, its caller gets a result or a sentence.
 
 `guarded` goes around each function of a backend under test: a function that prints, exits or changes its
-arguments raises `ContractError`, which every report takes for a failed row. What would end or stop Python itself,
-a crash or an endless loop, needs a process of its own: `Isolated`.
+arguments raises `ContractError`, which every report takes for a failed row. What would end or stop Python
+itself, a crash or an endless loop, needs a process of its own: `Isolated`.
 """
 
 from __future__ import annotations
@@ -158,7 +158,12 @@ class Isolated:
 def time_limit(process: Any, seconds: float) -> Iterator[list[bool]]:
     """Kill a process that takes longer; the list that is yielded has an item then."""
     late: list[bool] = []
-    timer = Timer(seconds, lambda: (late.append(True), process.kill()))
+
+    def stop() -> None:
+        late.append(True)
+        process.kill()
+
+    timer = Timer(seconds, stop)
     timer.start()
     try:
         yield late
@@ -186,7 +191,7 @@ def _serve(module: Any, pipe: Any, nbytes: int | None) -> None:
         while True:
             name, args, options = pipe.recv()
             try:
-                answer = False, "", np.array(getattr(watched, name)(*args, **options))
+                answer: tuple[bool, str, Any] = False, "", np.array(getattr(watched, name)(*args, **options))
             except Exception as error:
                 answer = isinstance(error, Refused), what_went_wrong(error), getattr(error, "result", None)
             pipe.send(answer)

@@ -122,7 +122,10 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
         news = {name: value for name, value in change.items() if value != shapes[name]}
         if news and shape_with(change) == got.shape:
             roles = (_ROLE[name] + "_mode" * isinstance(value, str) for name, value in news.items())
-            other, _ = nn_ops.call_of(op, (), given | change)
+            try:
+                other, _ = nn_ops.call_of(op, (), given | change)
+            except (TypeError, ValueError):  # "same", which TensorFlow's shapes take and its arrays do not
+                continue
             yield "_and_".join(dict.fromkeys(roles)), _text(op, news, shapes), other, got
 
 

@@ -188,14 +188,14 @@ def test_an_out_parameter_is_written_to():
         (foreign.right, {"x": "NHCC"}, 'x must be a layout such as "NHWC", "NCHW" or "CHW"; got \'NHCC\''),
         (foreign.right, {"w": "NCHW"}, 'w must be a layout such as "HWIO" or "OIHW"; got \'NCHW\''),
         (foreign.right, {"x": "NWC"}, "x, w and y must have the same axes"),
-        (foreign.right, {"pads": "both"}, "pads must be of int, pair, pairs, flat, applied; got 'both'"),
+        (foreign.right, {"pads": "both"}, "pads must be one of int, pair, pairs, flat, applied; got 'both'"),
         (
             foreign.right,
             {"refuses": "groups"},
             "refuses must be functions or types of exceptions; got 'groups'",
         ),
-        (foreign.right, {"error": "none"}, "error of algorithm 'right' must be of"),
-        (foreign.right, {"dtypes": "float31"}, "dtypes must be of"),
+        (foreign.right, {"error": "none"}, "error of algorithm 'right' must be"),
+        (foreign.right, {"dtypes": "float31"}, "dtypes must be one of"),
         (
             lambda x, w: None,
             {"isolate": True},

@@ -87,7 +87,7 @@ def test_nothing_passes_by_refusing_everything(tmp_path):
 
 def test_parametrize_says_what_is_wrong():
     for options in ({"dtypes": "float31"}, {"tags": "nothing"}, {"kinds": "conv4d"}, {"data": "none"}):
-        with pytest.raises(ValueError, match="must be of"):
+        with pytest.raises(ValueError, match="must be one of"):
             T.parametrize("numpy", **options)
 
 
@@ -96,7 +96,7 @@ def test_a_required_case_must_run():
     report = tc.check_backend(kernel, tags="hand", require="one pixel")
     assert [row.note for row in report.failed] == ["required, and not run"]
     assert tc.check_backend("numpy", "float32", tags="hand", require=["one pixel", "1x1"]).passed
-    with pytest.raises(ValueError, match="require must be of the example, one pixel"):
+    with pytest.raises(ValueError, match="require must be one of the example, one pixel"):
         tc.check_backend(kernel, tags="hand", require="no such case")
 
 
@@ -191,8 +191,8 @@ def test_time_is_kept_and_bad_arguments_are_refused():
     assert report.passed
     for options, words in {
         "seconds": (0, "seconds must be positive; got 0"),
-        "dtypes": ("float31", "dtypes must be of"),
-        "kinds": ("conv4d", "kinds must be of"),
+        "dtypes": ("float31", "dtypes must be one of"),
+        "kinds": ("conv4d", "kinds must be one of"),
     }.items():
         with pytest.raises(ValueError, match=words[1]):
             T.fuzz("numpy", **{options: words[0]})

@@ -54,7 +54,7 @@ def test_everything_is_drawn_and_becomes_small(condition, words):
 
 def test_bad_words_are_refused():
     for options in ({"kinds": "conv3d"}, {"dtypes": "float31"}, {"dialects": "caffe"}, {"data": "pretty"}):
-        with pytest.raises(ValueError, match="must be of"):
+        with pytest.raises(ValueError, match="must be one of"):
             find(T.strategies.calls(**options), lambda call: True)
 
 

@@ -201,8 +201,8 @@ def test_bad_arguments_are_refused(tmp_path):
         ({"x": "CHW"}, "x and w must be whole layouts"),
         ({"w": "OIW"}, "x and w must be whole layouts"),
         ({"x": "HHHH"}, "x must be a layout such as"),
-        ({"dtypes": "float31"}, "dtypes must be of"),
-        ({"tags": "none"}, "tags must be of"),
+        ({"dtypes": "float31"}, "dtypes must be one of"),
+        ({"tags": "none"}, "tags must be one of"),
         ({"tags": None, "dtypes": ["float32", "float64"]}, "these vectors take about .* MiB: choose fewer"),
     ):
         with pytest.raises(ValueError, match=words):
