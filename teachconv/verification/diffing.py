@@ -596,7 +596,8 @@ def _backend_rows(
                 yield DiffRow(name, algorithm.name, None, note=note)
                 continue
             shape = getattr(getattr(error, "result", None), "shape", call.backend_shape)
-            if not isinstance(error, ContractError) or shape == call.backend_shape:
+            numbers = np.asarray(getattr(error, "result", None)).dtype.kind in "iufV"
+            if not isinstance(error, ContractError) or shape == call.backend_shape or not numbers:
                 note = what_went_wrong(error)
                 yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
                 continue
@@ -669,7 +670,7 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
-_REASONS = 4  # that the first line of a report has room for
+_REASONS = 6  # that the first line of a report has room for
 _WORDS = {True: "pass", False: "FAIL", None: "not run"}
 
 
