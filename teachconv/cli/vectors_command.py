@@ -31,7 +31,6 @@ def _fill(name: str, parser: Parser) -> None:
     parser.add_argument("--kind", action="append", help="such as conv2d_backprop_input (default: all three)")
     parser.add_argument("--x", default="NHWC", help="the layout of the activations (default NHWC)")
     parser.add_argument("--w", default="HWIO", help="the layout of the filters (default HWIO)")
-    parser.add_argument("--npz", action="store_true", help="write the arrays as one .npz, nothing for C")
     parser.add_argument("--large", action="store_true", help="even if they take more than 100 MB")
     parser.set_defaults(run=_export)
 
@@ -44,7 +43,7 @@ def _export(arguments: argparse.Namespace) -> int:
         "kinds": arguments.kind,
     }
     chosen = {name: value for name, value in given.items() if value}
-    how = {"x": arguments.x, "w": arguments.w, "npz": arguments.npz, "large": arguments.large}
+    how = {"x": arguments.x, "w": arguments.w, "large": arguments.large}
     show(f"{arguments.directory}: {export(arguments.directory, **chosen, **how)}")
     return 0
 

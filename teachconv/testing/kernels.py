@@ -22,7 +22,7 @@ from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
-from ..verification.running import Isolated, Refused, name_of, what_went_wrong
+from ..verification.running import Refused, isolated, name_of, what_went_wrong
 
 __all__ = ["kernel", "rank_of"]
 
@@ -122,7 +122,7 @@ def kernel(
     correlate against the reference
     """
     if hasattr(function, "ALGORITHMS"):
-        return Isolated(function, seconds, nbytes) if isolate else function
+        return isolated(function, seconds, nbytes) if isolate else function
     forms = {"strides": strides, "pads": pads, "dilations": dilations}
     for name, form in forms.items():
         if form is not None:
@@ -153,7 +153,7 @@ def kernel(
         name_of(first), (algorithm,), (ranks.pop(),), tuple(words_of(dtypes, "dtypes", FLOATS + INTEGERS))
     )
     vars(made).update(found)
-    return Isolated(made, seconds, nbytes) if isolate else made
+    return isolated(made, seconds, nbytes) if isolate else made
 
 
 class Kernel:
@@ -222,14 +222,8 @@ def _forms(meanings: Mapping[str, str], given: Mapping[str, str | None]) -> dict
     found = {}
     for meaning, form in given.items():
         name = names.get(meaning)
-        usual = (
-            ("applied" if meaning == "pads" else "absent")
-            if name is None
-            else most[meaning]
-            if name.lower().endswith("s")
-            else "int"
-        )
-        found[meaning] = form or usual
+        told = most[meaning] if name and name.lower().endswith("s") else "int"
+        found[meaning] = form or (told if name else "applied" if meaning == "pads" else "absent")
     return found
 
 
@@ -306,7 +300,8 @@ class _Adapter:
     def _call(self, arrays: Mapping[str, np.ndarray], g: ConvGeometry, bias: Any) -> np.ndarray:
         """Call the function with what it knows each argument as."""
         dtype = arrays[self.kind.first].dtype
-        values: dict[str, Any] = {"geometry": g, "groups": g.groups, "bias": bias}
+        values: dict[str, Any] = {"geometry": g, "groups": g.groups}
+        values["bias"] = None if bias is None else np.ascontiguousarray(bias)
         for role in ROLES:
             shape = values[f"{role}_shape"] = self._shape(role, g.shape_of(role))
             given = arrays.get(role)

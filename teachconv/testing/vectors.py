@@ -43,7 +43,6 @@ def export(
     data: Iterable[str] | str = ("integers", "normal"),
     x: str = "NHWC",
     w: str = "HWIO",
-    npz: bool = False,
     large: bool = False,
 ) -> str:
     """Write the table of cases as test vectors: inputs, the exact result, and the bound of each cell.
@@ -59,7 +58,6 @@ def export(
         data: the kinds of numbers.
         x: the layout of the activations; its letters say for how many axes the cases are.
         w: the layout of the filters.
-        npz: whether the arrays are in one file for NumPy, ``data.npz``, without the files for C.
         large: whether more than 100 MB may be written.
 
     Returns:
@@ -94,29 +92,21 @@ def export(
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     index: list[dict[str, Any]] = []
-    arrays: dict[str, np.ndarray] = {}
     offset = 0
-    with open(folder / ("data.npz" if npz else "data.bin"), "wb") as file:
+    with open(folder / "data.bin", "wb") as file:
         for entry, parts in _vectors(chosen, of):
             entry |= {"id": len(index)}
             for name, (array, role) in parts.items():
                 moved = array.transpose(axis_order(w if role == "filters" else x)) if role else array
                 raw = np.ascontiguousarray(moved).astype(moved.dtype.newbyteorder("<"), copy=False)
                 entry[name] = {"shape": list(raw.shape), "offset": offset, "nbytes": raw.nbytes}
-                if npz:
-                    arrays[f"{entry['id']}.{name}"] = raw
-                else:
-                    file.write(raw.tobytes())
-                offset += raw.nbytes
+                offset += file.write(raw.tobytes())
             index.append(entry)
-        if npz:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-    about = {"format": 1, "x": x, "w": w, "npz": npz, "vectors": index}
+    about = {"format": 1, "x": x, "w": w, "vectors": index}
     (folder / "index.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
-    if not npz:
-        (folder / "vectors.h").write_text(_header(index, rank), encoding="utf-8")
-        reader = files(__package__).joinpath("read_vectors.c").read_text(encoding="utf-8")
-        (folder / "read_vectors.c").write_text(reader, encoding="utf-8")
+    (folder / "vectors.h").write_text(_header(index, rank), encoding="utf-8")
+    reader = files(__package__).joinpath("read_vectors.c").read_text(encoding="utf-8")
+    (folder / "read_vectors.c").write_text(reader, encoding="utf-8")
     return f"{tables.count(len(index), 'vector')}, {tables.size(offset)}"
 
 
@@ -147,9 +137,7 @@ def judge(directory: Any, *, results: Any = None, error: str = "direct") -> Diff
     try:
         about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
         x, w, vectors = about["x"], about["w"], about["vectors"]
-        stored = (
-            np.load(folder / "data.npz") if about["npz"] else np.memmap(folder / "data.bin", np.uint8, "r")
-        )
+        stored = np.memmap(folder / "data.bin", np.uint8, "r")
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise ArgumentError(
             f"{plain(folder)} has no vectors, which `python -m teachconv vectors export` writes: "
@@ -209,8 +197,7 @@ def _judged(entry: dict[str, Any], stored: Any, x: str, w: str, place: Path, err
 
     def part(key: str) -> np.ndarray:
         start, nbytes = entry[key]["offset"], entry[key]["nbytes"]
-        raw = stored[start : start + nbytes] if isinstance(stored, np.ndarray) else stored[f"{number}.{key}"]
-        return np.frombuffer(raw.tobytes(), little).astype(dtype)
+        return np.frombuffer(stored[start : start + nbytes].tobytes(), little).astype(dtype)
 
     kind, layout = op.kind, layout_of(op.kind.result, g.rank)
     first, second = ours(part("first"), kind.first), ours(part("second"), kind.second)

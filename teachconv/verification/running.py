@@ -2,7 +2,7 @@
 
 `guarded` goes around each function of a backend under test: a function that prints, exits or changes its
 arguments raises `ContractError`, which every report takes for a failed row. What would end or stop Python
-itself, a crash or an endless loop, needs a process of its own: `Isolated`.
+itself, a crash or an endless loop, needs a process of its own: `isolated`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from ..errors import ArgumentError, ContractError, brief, plain
 from ..kinds import KINDS, Kind, kind_of
 
 __all__ = [
-    "Isolated",
     "Refused",
     "Wrapped",
     "guarded",
     "how_it_ended",
+    "isolated",
     "name_of",
     "time_limit",
     "what_went_wrong",
@@ -101,17 +101,22 @@ def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options
 # ---------------------------------------------------------------------------------------------
 
 
-class Isolated:
-    """A backend that runs in a process of its own, which is started again after it has ended.
+def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> Wrapped:
+    """Return a backend that runs in a process of its own, which is started again after it has ended.
 
     Args:
         module: the backend: a module, or an object that can be pickled.
         seconds: how long a call may take.
         nbytes: how much memory the process may take beside what it has at its start; None for no limit.
     """
+    return Wrapped(module, _Process(module, seconds, nbytes))
 
-    def __init__(self, module: Any, seconds: float = 10.0, nbytes: int | None = None) -> None:
-        self._module, self._seconds, self._nbytes = module, seconds, nbytes
+
+class _Process:
+    """What goes around the functions of an isolated backend: it asks the other process instead."""
+
+    def __init__(self, module: Any, seconds: float, nbytes: int | None) -> None:
+        self._seconds, self._nbytes = seconds, nbytes
         self._sent = module.__name__ if isinstance(module, ModuleType) else module
         self._process: Any = None
         try:
@@ -122,13 +127,9 @@ class Isolated:
                 f"top of a module; {plain(error)}"
             ) from None
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") and name != "__name__":
-            raise AttributeError(name)
-        found = name_of(self._module) if name == "__name__" else getattr(self._module, name)
-        return partial(self._ask, name) if name in map(str, KINDS) else found
-
-    def _ask(self, name: str, *args: Any, out: np.ndarray | None = None, **options: Any) -> np.ndarray:
+    def __call__(
+        self, kind: Kind, function: Any, *args: Any, out: np.ndarray | None = None, **options: Any
+    ) -> np.ndarray:
         if self._process is None:
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()
@@ -140,7 +141,7 @@ class Isolated:
             self._pipe.recv()  # it is ready: the time that this takes is not the function's
         with time_limit(self._process, self._seconds) as late:
             try:
-                self._pipe.send((name, args, options))
+                self._pipe.send((kind.name, args, options))
                 refused, note, result = self._pipe.recv()
             except (EOFError, OSError):
                 self._process.join()

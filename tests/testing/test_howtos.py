@@ -68,7 +68,9 @@ def test_triton_on_tensors(path):
     torch = pytest.importorskip("torch")
     blocks = python_blocks("check_any_kernel")
     names = {"__name__": "page", "device": "cpu"}
-    names["triton_conv"] = lambda x, w, stride, padding: torch.nn.functional.conv2d(x, w, None, stride, padding)
+    names["triton_conv"] = lambda x, w, stride, padding: torch.nn.functional.conv2d(
+        x, w, None, stride, padding
+    )
     run([blocks[0], *(block for block in blocks if "import torch" in block)], names)
 
 
