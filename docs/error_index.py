@@ -18,6 +18,7 @@ calls ({versions}); teachconv's were made when this page was built.
 X, W = np.ones((1, 8, 8, 3), "float32"), np.ones((3, 3, 3, 4), "float32")
 WT, NCHW, OIHW = W.transpose(0, 1, 3, 2), X.transpose(0, 3, 1, 2), W.transpose(3, 2, 0, 1)
 NAMES = {"np": np, "tc": tc, "X": X, "W": W, "WT": WT, "NCHW": NCHW, "OIHW": OIHW}
+NAMES["ONES"] = np.ones(4, "float32")
 # (the page that explains it, the call)
 OURS = [
     ("four_strides", "tc.conv2d(X, W, [1, 2, 2, 2])"),
@@ -33,6 +34,12 @@ OURS = [
     ("how_an_autotuner_chooses", 'tc.conv2d(X, W, algorithm="winograd")'),
     ("winograd", 'tc.conv2d(X, W, 2, algorithm="winograd2")'),
     ("where_is_conv2d_executed", 'tc.conv2d(X, W, backend="cyton")'),
+    ("why_ceil_mode_gives_one_more", "tc.max_pool(X, 9, 1, 'VALID')"),
+    ("does_a_pool_pad_with_zeros", "tc.max_pool(X, 2, 1, 2)"),
+    ("does_a_pool_pad_with_zeros", "tc.dialects.torch.max_pool2d(NCHW, 3, padding=2)"),
+    ("average_pool_at_the_border", "tc.avg_pool(X.astype('int32'), 2, 2, 'SAME')"),
+    ("average_pool_at_the_border", "tc.dialects.torch.avg_pool2d(NCHW, 2, divisor_override=0)"),
+    ("folding_batch_normalisation", "tc.fold_batch_norm(W, None, None, None, ONES, -ONES, 1e-3)"),
     ("how_gradients_are_computed", "tc.conv2d_backprop_input(X.shape, W, np.ones((1, 9, 9, 4), 'float32'))"),
 ]
 

@@ -113,6 +113,8 @@ class Adapter:
             converted = {name: to_array(item, name) for name, item in given.items()}
             stage.arrays(**{n: a for n, a in converted.items() if a is not given[n]})
         result = op(**converted)
+        if isinstance(result, tuple):
+            return tuple(self.from_array(part, value) for part in result)
         return self.from_array(result, value) if out is None else out
 
     def to_array(self, value: Any, name: str) -> np.ndarray:

@@ -18,6 +18,7 @@ __all__ = [
     "accumulator",
     "float_format",
     "is_integer",
+    "lowest",
     "to_dtype",
     "wrap",
 ]
@@ -70,6 +71,13 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
     (True, False)
     """
     return dtype.kind in "iu"
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """Return the lowest finite value of a dtype, from which TensorFlow's CPU kernels look for the largest."""
+    if is_integer(dtype):
+        return np.iinfo(dtype).min
+    return dtype.type(-3.3895314e38) if dtype.name == "bfloat16" else np.finfo(dtype).min
 
 
 def wrap(numbers: Any, dtype: np.dtype[Any]) -> Any:

@@ -230,7 +230,16 @@ def split_padding(total: int, lower: bool = False) -> Pair:
 
 
 def forward_axis(
-    axis: str, n: int, k: int, s: int, d: int, mode: str, pads: Pair, *, may_be_empty: bool = False
+    axis: str,
+    n: int,
+    k: int,
+    s: int,
+    d: int,
+    mode: str,
+    pads: Pair,
+    *,
+    may_be_empty: bool = False,
+    ceil: bool = False,
 ) -> AxisGeometry:
     """Return one axis of a forward convolution: how many outputs, and how many zeros before and after.
 
@@ -243,6 +252,8 @@ def forward_axis(
         mode: "SAME", "SAME_LOWER", "VALID" or "EXPLICIT".
         pads: (before, after), which only "EXPLICIT" and "VALID" (with zeros) use.
         may_be_empty: give an empty result if the input is too small, as JAX does, instead of raising.
+        ceil: of a pool without SAME, whether a last window that does not fit counts too (``ceil_mode``), if
+            it begins before the padding at the end.
 
     Returns:
         The axis, with its derivation.
@@ -264,7 +275,9 @@ def forward_axis(
         ]
     else:
         before, after = pads
-        o = (n + before + after - ek) // s + 1
+        o = (n + before + after - ek + (s - 1 if ceil else 0)) // s + 1
+        dropped = ceil and o > 1 and (o - 1) * s - before >= n
+        o -= dropped
         if o < 1 and n and not may_be_empty:
             padded = f", padding {before} and {after}" if mode == "EXPLICIT" else ""
             raise ArgumentError(
@@ -272,11 +285,14 @@ def forward_axis(
                 f"(filter {k}, dilation {d}{padded}); got {n}"
             )
         o = max(0, o)  # an empty input gives an empty output; any other gives at least one cell
+        opening, closing = "⌈⌉" if ceil else "⌊⌋"
         steps += [
             f"padding           pad_before = {before}, pad_after = {after} ({_mode_name(mode)})",
-            f"output            o  = ⌊(n + pad_before + pad_after - ek) / s⌋ + 1"
-            f" = ⌊({n} + {before} + {after} - {ek}) / {s}⌋ + 1 = {o}",
+            f"output            o  = {opening}(n + pad_before + pad_after - ek) / s{closing} + 1"
+            f" = {opening}({n} + {before} + {after} - {ek}) / {s}{closing} + 1 = {o + dropped}",
         ]
+        if dropped:
+            steps.append(f"ceil_mode         o  = {o}: the last window would begin in the padding at the end")
     steps.append(f"index law         in_index = out_index·{s} - {_signed(before)} + tap·{d}")
     return AxisGeometry(n, k, o, s, d, before, after, tuple(steps))
 

@@ -23,7 +23,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from .errors import ArgumentError, brief
+from .errors import check_word
 
 __all__ = [
     "ANY_RANK",
@@ -128,8 +128,7 @@ def kind_of(kind: Kind | str) -> Kind:
     """
     if isinstance(kind, Kind):
         return kind
-    if kind not in _NAMED:
-        raise ArgumentError(f"kind must be one of {', '.join(_NAMED)}; got {brief(kind)}")
+    check_word(kind, "kind", _NAMED)
     return _NAMED[kind]
 
 

@@ -205,24 +205,15 @@ def factors_of(geometry: ConvGeometry, role: str, cell: Cell) -> dict[str, tuple
     [[0, 1], [1, 2]]
     """
     images, indices, channels = _AT[role](geometry, cell)
-    along = [_inside(axis, role, index) for axis, index in zip(geometry.axes, indices, strict=True)]
-    in_indices, taps, out_indices = zip(*along, strict=True)
+    tables = [_ALONG[role](axis, index) for axis, index in zip(geometry.axes, indices, strict=True)]
+    tables = [[tap for tap in table if not tap.in_padding] for table in tables]
     ins, depths, outs = (list(dict.fromkeys(each)) for each in zip(*channels, strict=True))
     places = {
-        "input": (images, *in_indices, ins),
-        "filters": (*taps, depths, outs),
-        "output": (images, *out_indices, outs),
+        "input": (images, *([tap.in_index for tap in table] for table in tables), ins),
+        "filters": (*([tap.tap for tap in table] for table in tables), depths, outs),
+        "output": (images, *([tap.out_index for tap in table] for table in tables), outs),
     }
     return {other: np.ix_(*place) for other, place in places.items() if other != role}
-
-
-def _inside(axis: AxisGeometry, role: str, index: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """Return input indices, taps and output indices of the triples that one index belongs to."""
-    if role == "filters":  # as ranges: an axis may be long
-        outs, ins = overlap(axis, index)
-        return range(axis.in_size)[ins], [index], range(axis.out_size)[outs]
-    taps = [tap for tap in _ALONG[role](axis, index) if not tap.in_padding]
-    return [tap.in_index for tap in taps], [tap.tap for tap in taps], [tap.out_index for tap in taps]
 
 
 # images, an index of each axis, channels; each is (input channel, its depth in the filter, output channel)

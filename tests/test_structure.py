@@ -30,6 +30,7 @@ ROOMS = """
     backends
     dispatch
     nn_ops
+    windows
     planning tuning_file
     tuning
     dialects

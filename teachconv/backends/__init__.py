@@ -41,7 +41,7 @@ from .. import record, tables
 from ..argument_types import BackendName
 from ..arguments import Pair
 from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
-from ..errors import ArgumentError, BackendUnavailable, brief, check_word, suggestion
+from ..errors import ArgumentError, BackendUnavailable, brief, check_word
 from ..geometry import AxisGeometry, ConvGeometry, axis_slab
 from ..kinds import KINDS, Kind, kind_of
 from ..memory import check_memory
@@ -280,9 +280,7 @@ def get(name: Any) -> ModuleType:
     """
     if isinstance(name, str) and name in _ready:
         return _ready[name]
-    if not isinstance(name, str) or name not in TABLE:
-        near = suggestion(name, TABLE)
-        raise ArgumentError(f"backend must be one of {', '.join(TABLE)}; got {brief(name)}{near}")
+    check_word(name, "backend", TABLE)
     problem = why_not(name)
     if problem:
         raise BackendUnavailable(f"backend {brief(name)} cannot run here: {problem}")

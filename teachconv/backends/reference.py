@@ -325,9 +325,8 @@ def _patches(images: np.ndarray, filters: np.ndarray, *, g: ConvGeometry, scatte
     """
     tables = [(scatter if scatters else gather)(axis) for axis in g.axes]
     rank, filter_sizes = len(tables), filters.shape[1:-2]
-    depth, outs = ins, channels = filters.shape[-2], filters.shape[-1] // g.groups
-    if scatters:
-        depth, channels = outs, ins
+    ins, outs = filters.shape[-2], filters.shape[-1] // g.groups
+    depth, channels = (outs, ins) if scatters else (ins, outs)
     one_place = prod(images.shape[:2]) * images.shape[-1] * prod(filter_sizes)
     room, found = LARGEST_BLOCK // one_place, []
     for axis, table in reversed(list(enumerate(tables))):
@@ -386,10 +385,8 @@ def _exact_sums(
     The correctly rounded doubles of all sums are rounded on to the dtype as one array. Only where a
     double is a midpoint of the dtype, or not finite, are the terms looked at again.
     """
-
-    blocks: Blocks = partial(_patches, g=g, scatters=kind.scatters)
-    if kind.sums_images:
-        blocks = partial(_overlaps, g=g)
+    patches = partial(_patches, g=g, scatters=kind.scatters)
+    blocks: Blocks = partial(_overlaps, g=g) if kind.sums_images else patches
 
     def exact_blocks() -> Iterable[Block]:
         return blocks(_exact_numbers(first)[np.newaxis], _exact_numbers(second)[np.newaxis])
@@ -425,8 +422,8 @@ def _exact_sums(
         doubtful |= ~np.isfinite(totals) | may_underflow
         if doubtful.any():
             for block in exact_blocks():
-                found = _settle(rounded[block.cells], doubtful[block.cells], block, bias, dtype)
-                rounded[block.cells] = found
+                at = block.cells
+                rounded[at] = _settle(rounded[at], doubtful[at], block, bias, dtype)
         result = rounded.astype(dtype)
     if cuts is not None:
         _check_some(result, kind, first, second, g, bias)
@@ -451,9 +448,8 @@ def _check_some(
     """
     dtype = first.dtype
     cost = g.terms_of(kind.result) * (50 if dtype.name == "float64" else 1)  # fractions are slow
-    count, places = min(64, max(1, _CHECKED // max(1, cost))), np.arange(result.size)
-    if result.size > count:
-        places = np.random.default_rng(0).integers(result.size, size=count)
+    count = min(64, result.size, max(1, _CHECKED // max(1, cost)))
+    places = np.random.default_rng(0).choice(result.size, count, replace=False, shuffle=False)
     for cell in zip(*(axis.tolist() for axis in np.unravel_index(places, result.shape)), strict=True):
         at = factors_of(g, kind.result, cell)
         one, other = _exact_numbers(first[at[kind.first]]), _exact_numbers(second[at[kind.second]])

@@ -1,11 +1,12 @@
-"""The other frameworks' convolutions under their own signatures, all computed by teachconv's index law.
+"""The other frameworks' convolutions and pools under their own signatures, computed by one index law.
 
 ::
 
-    tc.dialects.torch    conv2d, conv_transpose2d, conv2d_input, conv2d_weight, pad
-    tc.dialects.onnx     conv, conv_transpose
-    tc.dialects.jax      conv_general_dilated, conv_transpose
-    tc.dialects.keras    conv, conv_transpose
+    tc.dialects.torch    conv2d, conv_transpose2d, conv2d_input, conv2d_weight, pad,
+                         max_pool1d, max_pool2d, max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d
+    tc.dialects.onnx     conv, conv_transpose, max_pool, average_pool
+    tc.dialects.jax      conv_general_dilated, conv_transpose, reduce_window
+    tc.dialects.keras    conv, conv_transpose, max_pool, average_pool
 
 No framework needs to be installed. Arguments, layouts, results and errors are the framework's;
 `teachconv.trace`, `teachconv.explain`, `teachconv.diff`, `teachconv.resolve` and `teachconv.translate` take

@@ -30,6 +30,7 @@ __all__ = [
     "DialectFunction",
     "Operand",
     "dialect_function",
+    "ints",
     "pair",
     "run",
     "to_call",
@@ -387,28 +388,45 @@ def caller_layout(conv: ConvCall) -> str:
 
 
 def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, single: bool = False) -> Pair:
-    """Return two ints, (rows, cols), of an argument that a dialect gives as an int or a sequence.
+    """Return two ints, (rows, cols), as `ints`."""
+    rows, cols = ints(value, name, 2, least=least, scalar=scalar, single=single, axes="(rows, cols)")
+    return rows, cols
 
-    ``scalar`` allows one int for both, ``single`` a sequence of one; ``least`` is the smallest legal.
+
+def ints(
+    value: Any,
+    name: str,
+    rank: int,
+    *,
+    least: int | None = 1,
+    scalar: bool = True,
+    single: bool = False,
+    axes: str = "one for each axis",
+) -> Shape:
+    """Return one int for each spatial axis of an argument that a dialect gives as an int or a sequence.
+
+    ``scalar`` allows one int for all, ``single`` a sequence of one; ``least`` is the smallest legal, ``axes``
+    what messages call the axes.
     """
-    legal = ("an int or " if scalar else "") + ("1 or 2 ints" if single else "2 ints, (rows, cols)")
+    each = f"{rank} ints, {axes}"
+    legal = ("an int or " if scalar else "") + (f"1 or {each}" if single and rank > 1 else each)
     if isinstance(value, (str, bytes, dict, set)) or (value is None):
         raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
     if getattr(value, "ndim", None) == 0 or not hasattr(value, "__iter__"):
         if not scalar:
             integer(value, name)
             raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
-        numbers = [integer(value, name), integer(value, name)]
+        numbers = [integer(value, name) for _ in range(rank)]
     else:
-        numbers = [integer(item, name) for item in islice(value, 3)]
+        numbers = [integer(item, name) for item in islice(value, rank + 1)]
         if single and len(numbers) == 1:
-            numbers.append(numbers[0])
-    if len(numbers) != 2:
+            numbers = [numbers[0] for _ in range(rank)]
+    if len(numbers) != rank:
         raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
     if least is not None and min(numbers) < least:
         raise ArgumentError(f"{name} must be at least {least}; got {brief(value)}")
     check_steps(numbers, name, value)
-    return numbers[0], numbers[1]
+    return tuple(numbers)
 
 
 def count(value: Any, name: str) -> int:

@@ -1,4 +1,4 @@
-"""JAX's two convolutions: jax.lax.conv_general_dilated and jax.lax.conv_transpose.
+"""JAX's two convolutions and its pool: conv_general_dilated, conv_transpose, reduce_window of jax.lax.
 
 Layouts are given by the argument ``dimension_numbers``. Their defaults differ: NCHW and OIHW for the first
 function, NHWC and HWIO for the second. ``lhs_dilation`` inserts zeros between the input's cells, which turns
@@ -7,7 +7,7 @@ the call into a transposed convolution with a flipped filter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, NamedTuple, Never, TypeAlias
@@ -16,13 +16,16 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Pairs
-from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
+from ..arguments import Pads, Pair, Shape, check_steps, integer, real, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from ..kinds import OPS
-from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, pair, run
+from ..windows.calls import run_window, window_function
+from ..windows.pooling import PoolCall
+from ..windows.walking import whole
+from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, ints, pair, run
 
-__all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose"]
+__all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose", "reduce_window"]
 
 _LHS = Operand("lhs", "input", "in the order of dimension_numbers")
 _RHS = Operand("rhs", "filters", "in the order of dimension_numbers")
@@ -111,17 +114,19 @@ def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
     return _Layouts(lhs.translate(ours), rhs.translate(ours), out.translate(ours))
 
 
-def _pairs(padding: Any) -> Pads:
+def _pairs(padding: Any, rank: int = 2) -> Pads:
     """Return JAX's ((low, high), (low, high)) as ints, in JAX's order; negative numbers crop."""
-    legal = "a string or 2 pairs of ints, ((low, high), (low, high))"
+    legal = (
+        f"a string or {tables.count(rank, 'pair')} of ints, ({', '.join('(low, high)' for _ in range(rank))})"
+    )
     if not hasattr(padding, "__iter__"):
         raise ArgumentTypeError(f"padding must be {legal}; got {brief(padding)}")
-    sides = [list(islice(side, 3)) if hasattr(side, "__iter__") else [] for side in islice(padding, 3)]
-    if [len(side) for side in sides] != [2, 2]:
+    sides = [list(islice(side, 3)) if hasattr(side, "__iter__") else [] for side in islice(padding, rank + 1)]
+    if len(sides) != rank or any(len(side) != 2 for side in sides):
         raise ArgumentError(f"padding must be {legal}; got {brief(padding)}")
-    first, second = ((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
-    check_steps((*first, *second), "padding", padding)
-    return first, second
+    pairs = tuple((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
+    check_steps([size for pair in pairs for size in pair], "padding", padding)
+    return pairs
 
 
 # ---------------------------------------------------------------------------------------------
@@ -478,3 +483,102 @@ def conv_transpose(
         transpose_kernel=transpose_kernel,
         use_consistent_padding=use_consistent_padding,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# Pooling
+# ---------------------------------------------------------------------------------------------
+
+_REDUCTIONS = {"max": "max", "maximum": "max", "add": "sum"}
+
+
+def _reduce_window(
+    operand: Shape,
+    init_value: Any,
+    computation: Any,
+    window_dimensions: Any,
+    window_strides: Any,
+    padding: Any,
+    base_dilation: Any,
+    window_dilation: Any,
+) -> PoolCall:
+    """Resolve a call of reduce_window."""
+    rank = len(operand)
+
+    def each(value: Any, name: str) -> Shape:
+        return ints(
+            (1,) * rank if value is None else value, name, rank, scalar=False, axes="as operand has axes"
+        )
+
+    reduce = _REDUCTIONS.get(getattr(computation, "__name__", brief(computation).strip("'")))
+    if reduce is None:
+        raise ArgumentError(f"computation must be jax.lax.max or add, or a name; got {brief(computation)}")
+    start = real(init_value, "init_value")
+    if reduce == "sum" and start != 0:
+        raise ArgumentError(
+            f"init_value must be 0 for add: JAX adds it for every cell of padding, and once; got {start:g}"
+        )
+    if max(each(base_dilation, "base_dilation")) > 1:
+        raise ArgumentError(f"base_dilation must be 1: no pool has such gaps; got {brief(base_dilation)}")
+    mode, pads = "EXPLICIT", ((0, 0),) * rank
+    if isinstance(padding, str):
+        mode, _ = _mode(padding, (1, 1))
+    else:
+        pads = _pairs(padding, rank)
+    sizes = ints(window_dimensions, "window_dimensions", rank, scalar=False, axes="as operand has axes")
+    steps, spread = each(window_strides, "window_strides"), each(window_dilation, "window_dilation")
+    axes = tuple(
+        forward_axis("rows", *facts[:4], mode, facts[4], may_be_empty=True)
+        for facts in zip(operand, sizes, steps, spread, pads, strict=True)
+    )
+    pooled = [number for number, axis in enumerate(axes) if axis != whole(axis.in_size)] or [rank - 1]
+    if len(pooled) > 3:
+        raise ArgumentError(f"window_dimensions must be 1 but on 3 axes; got {brief(window_dimensions)}")
+    letters, others = iter("DHW"[3 - len(pooled) :]), iter("NCGTUV")
+    layout = "".join(next(letters if number in pooled else others) for number in range(rank))
+    return PoolCall("jax.reduce_window", reduce, axes, layout, start=start)
+
+
+@window_function(_reduce_window, "operand", (1, 2, 3, 4, 5, 6), "any number up to 6")
+def reduce_window(
+    operand: ArrayLike,
+    init_value: float,
+    computation: Callable[..., Any] | Literal["max", "add"],
+    window_dimensions: Sequence[Int],
+    window_strides: Sequence[Int] | None = None,
+    padding: Literal["SAME", "SAME_LOWER", "VALID"] | Pairs = "VALID",
+    base_dilation: Sequence[Int] | None = None,
+    window_dilation: Sequence[Int] | None = None,
+) -> Any:
+    """Reduce windows like jax.lax.reduce_window, to their maximum or their sum.
+
+    JAX has no mean: an average pool divides the sum by the size of the window, or by a second call on ones,
+    which counts the cells that are not padding.
+
+    Args:
+        operand: an array of up to 6 axes.
+        init_value: -inf for a maximum, 0 for a sum. A larger one takes part in every maximum, so that 0 acts
+            as zeros around *and* inside.
+        computation: jax.lax.max or jax.lax.add, or their names.
+        window_dimensions: the size of the window, one int for each axis, 1 for batch and channels.
+        window_strides: the distance between windows, likewise; None for 1.
+        padding: "SAME", "SAME_LOWER", "VALID", or a pair for each axis; negative numbers crop.
+        base_dilation: None or ones.
+        window_dilation: the distance between the cells of a window.
+
+    Returns:
+        The result; empty if a window is larger than the padded operand. NaN is larger than any number.
+
+    Raises:
+        ValueError, TypeError: if JAX refuses the arguments, or the reduction is another one.
+
+    Source: jax/_src/lax/windowed_reductions.py (0.10.2).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([-3, -1, -2])
+    >>> tc.dialects.jax.reduce_window(x, -np.inf, "max", (2,), (2,), "SAME").tolist()
+    [-1.0, -2.0]
+    >>> tc.dialects.jax.reduce_window(x, 0, "max", (2,), (2,), "SAME").tolist()
+    [0.0, 0.0]
+    """
+    return run_window(reduce_window, **locals())

@@ -1,4 +1,4 @@
-"""Keras 3's keras.ops.conv and keras.ops.conv_transpose, in two dimensions.
+"""Keras 3's keras.ops.conv and conv_transpose in two dimensions, and its pools in one to three.
 
 Activations are channels_last (NHWC) or channels_first (NCHW). In both cases the kernel is [rows, cols,
 in/groups, out], and that of a transposed convolution [rows, cols, out, in]. Keras computes the size of a
@@ -8,6 +8,7 @@ are not the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Never
 
 import numpy as np
@@ -17,10 +18,12 @@ from ..argument_types import ArrayLike, Backend, Ints
 from ..arguments import Pair, Shape, channels_last
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
-from ..kinds import OPS
-from .calls import ConvCall, Operand, dialect_function, full_size, pair, run
+from ..kinds import OPS, layout_of
+from ..windows.calls import run_window, window_function
+from ..windows.pooling import PoolCall, pool_call
+from .calls import ConvCall, Operand, dialect_function, full_size, ints, pair, run
 
-__all__ = ["conv", "conv_transpose"]
+__all__ = ["average_pool", "conv", "conv_transpose", "max_pool"]
 
 _INPUTS = Operand("inputs", "input", "[batch, rows, cols, channels], or that in data_format order")
 _KERNEL = Operand("kernel", "filters", "[rows, cols, in / groups, out]")
@@ -254,3 +257,86 @@ def conv_transpose(
         data_format=data_format,
         dilation_rate=dilation_rate,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# Pooling
+# ---------------------------------------------------------------------------------------------
+
+
+def _pool(reduce: str, name: str) -> Callable[..., PoolCall]:
+    """Return the resolver of max_pool or average_pool."""
+
+    def resolve(inputs: Shape, pool_size: Any, strides: Any, padding: Any, data_format: Any) -> PoolCall:
+        rank = len(inputs) - 2
+        mode, layout = _words(padding, data_format)
+        layout = layout_of("input", rank) if layout[-1] == "C" else "NC" + "DHW"[-rank:]
+        sizes = ints(pool_size, "pool_size", rank)
+        steps = sizes if strides is None else ints(strides, "strides", rank)
+        return pool_call(name, reduce, inputs, layout, sizes, steps, (mode, ((0, 0),) * rank))
+
+    return resolve
+
+
+_POOLED = "[batch, *sizes, channels], or that in data_format order"
+
+
+@window_function(_pool("max", "keras.max_pool"), "inputs", (3, 4, 5), _POOLED)
+def max_pool(
+    inputs: ArrayLike,
+    pool_size: Ints,
+    strides: Ints | None = None,
+    padding: Literal["valid", "same", "VALID", "SAME"] = "valid",
+    data_format: Literal["channels_last", "channels_first"] | None = None,
+) -> Any:
+    """Return the largest value of each window like keras.ops.max_pool, over one, two or three axes.
+
+    Args:
+        inputs: [batch, *sizes, channels], or that in the order of ``data_format``.
+        pool_size: the size of the window, an int or one for each axis.
+        strides: the distance between windows; None for ``pool_size``.
+        padding: "valid" or "same", which never wins.
+        data_format: "channels_last", "channels_first", or None for channels_last.
+
+    Returns:
+        The values. NaN is skipped, as on Keras' TensorFlow backend.
+
+    Raises:
+        ValueError, TypeError: if Keras refuses the arguments, or the window is larger than the input.
+
+    Source: keras/src/ops/nn.py (3.15.1).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.keras.max_pool(np.float32([1, 2, 3]).reshape(1, 3, 1), 2, padding="same").ravel().tolist()
+    [2.0, 3.0]
+    """
+    return run_window(max_pool, **locals())
+
+
+@window_function(_pool("average", "keras.average_pool"), "inputs", (3, 4, 5), _POOLED)
+def average_pool(
+    inputs: ArrayLike,
+    pool_size: Ints,
+    strides: Ints | None = None,
+    padding: Literal["valid", "same", "VALID", "SAME"] = "valid",
+    data_format: Literal["channels_last", "channels_first"] | None = None,
+) -> Any:
+    """Return the mean of each window like keras.ops.average_pool; padding does not count.
+
+    Args:
+        inputs, pool_size, strides, padding, data_format: as in `max_pool`; a floating dtype.
+
+    Returns:
+        The means, exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: as `max_pool`.
+
+    Source: keras/src/ops/nn.py (3.15.1).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([1, 2, 3]).reshape(1, 3, 1)
+    >>> tc.dialects.keras.average_pool(x, 2, padding="same").ravel().tolist()
+    [1.5, 3.0]
+    """
+    return run_window(average_pool, **locals())

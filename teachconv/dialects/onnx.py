@@ -1,4 +1,4 @@
-"""ONNX's Conv and ConvTranspose of opset 22, as onnxruntime computes them.
+"""ONNX's Conv, ConvTranspose, MaxPool and AveragePool of opset 22, as onnxruntime computes them.
 
 Activations are NCHW. Filters are OIHW; those of ConvTranspose are [in, out/group, rows, cols]. ``pads`` are
 [top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator differ, this module
@@ -8,18 +8,21 @@ a dilation, output_padding from the stride up to the dilation, float64. The deri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
+from math import prod
 from typing import Any, Literal, Never
 
 import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int
-from ..arguments import Pads, Pair, Shape, check_steps, integer
+from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
+from ..windows.calls import run_window, window_function
+from ..windows.pooling import PoolCall, pool_call, refuse_wide_pads
 from .calls import (
     ConvCall,
     Operand,
@@ -29,11 +32,12 @@ from .calls import (
     count,
     dialect_function,
     full_size,
+    ints,
     pair,
     run,
 )
 
-__all__ = ["conv", "conv_transpose"]
+__all__ = ["average_pool", "conv", "conv_transpose", "max_pool"]
 
 _X = Operand("X", "input", "[batch, channels, rows, cols]")
 _W = Operand("W", "filters", "[out, in / group, rows, cols]")
@@ -53,9 +57,7 @@ def _attributes(
     X: Shape, W: Shape, auto_pad: Any, strides: Any, dilations: Any, kernel_shape: Any
 ) -> tuple[Pair, Pair]:
     """Check the attributes that both ops have; return strides and dilations."""
-    if not is_one_of(auto_pad, _AUTO_PAD):
-        near = suggestion(auto_pad, _AUTO_PAD)
-        raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {brief(auto_pad)}{near}")
+    _check_auto_pad(auto_pad)
     if kernel_shape is not None:
         size = pair(kernel_shape, "kernel_shape", scalar=False)
         if size != tuple(W[2:]):
@@ -70,15 +72,26 @@ def _pair(value: Any, name: str, least: int = 1) -> Pair:
     return (1, 1) if value is None else pair(value, name, least=least, scalar=False)
 
 
-def _pads(pads: Any, auto_pad: str) -> Pads:
-    """Return ONNX's [top, left, bottom, right] as ((top, bottom), (left, right))."""
+def _check_auto_pad(auto_pad: Any) -> None:
+    """Raise unless it is a word of ONNX."""
+    if not is_one_of(auto_pad, _AUTO_PAD):
+        near = suggestion(auto_pad, _AUTO_PAD)
+        raise ArgumentError(f"auto_pad must be one of {', '.join(_AUTO_PAD)}; got {brief(auto_pad)}{near}")
+
+
+_SIDES = {1: "[left, right]", 2: "[top, left, bottom, right]", 3: "[front, top, left, back, bottom, right]"}
+
+
+def _sides(pads: Any, auto_pad: str, rank: int) -> Pads:
+    """Return ONNX's pads, all begins and then all ends, as a pair for each axis."""
     if pads is None:
-        return (0, 0), (0, 0)
+        return tuple((0, 0) for _ in range(rank))
+    legal = f"{2 * rank} ints, {_SIDES[rank]}"
     if isinstance(pads, str) or not hasattr(pads, "__iter__"):
-        raise ArgumentTypeError(f"pads must be 4 ints, [top, left, bottom, right]; got {brief(pads)}")
-    numbers = [integer(pad, "pads") for pad in islice(pads, 5)]
-    if len(numbers) != 4:
-        raise ArgumentError(f"pads must be 4 ints, [top, left, bottom, right]; got {brief(pads)}")
+        raise ArgumentTypeError(f"pads must be {legal}; got {brief(pads)}")
+    numbers = [integer(pad, "pads") for pad in islice(pads, 2 * rank + 1)]
+    if len(numbers) != 2 * rank:
+        raise ArgumentError(f"pads must be {legal}; got {brief(pads)}")
     if min(numbers) < 0:
         raise ArgumentError(f"pads must not be negative in ONNX; got {brief(pads)}")
     check_steps(numbers, "pads", pads)
@@ -87,8 +100,7 @@ def _pads(pads: Any, auto_pad: str) -> Pads:
             f"pads and auto_pad {auto_pad} both set the padding; give only one of them; got pads "
             f"{brief(pads)}"
         )
-    top, left, bottom, right = numbers
-    return (top, bottom), (left, right)
+    return tuple((numbers[axis], numbers[rank + axis]) for axis in range(rank))
 
 
 def _conv(
@@ -109,7 +121,7 @@ def _conv(
     groups = count(group, "group")
     check_groups(groups, "group", in_channels, depth, "W.shape[1]", outs, "W.shape[0]")
     check_bias(B, outs, "B")
-    padding = (_FORWARD_MODES[auto_pad], _pads(pads, auto_pad))
+    padding = (_FORWARD_MODES[auto_pad], _sides(pads, auto_pad, 2))
     geometry = forward_geometry(
         (n, in_rows, in_cols, in_channels), (rows, cols, depth, outs), step, padding, spread
     )
@@ -155,7 +167,7 @@ def _conv_transpose(
     if output_shape is not None:
         wanted = pair(output_shape, "output_shape", scalar=False)
         pads = None  # output_shape determines the pads; like onnxruntime, ignore those given
-    both = _pads(pads, auto_pad)
+    both = _sides(pads, auto_pad, 2)
     rows, cols = (
         _transposed_axis(auto_pad, *facts)
         for facts in zip(("rows", "cols"), in_sizes, sizes, step, spread, both, extra, wanted, strict=True)
@@ -372,3 +384,136 @@ def conv_transpose(
         pads=pads,
         strides=strides,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# Pooling
+# ---------------------------------------------------------------------------------------------
+
+
+def _pool(reduce: str, name: str) -> Callable[..., PoolCall]:
+    """Return the resolver of MaxPool or AveragePool."""
+
+    def resolve(
+        X: Shape,
+        kernel_shape: Any,
+        auto_pad: Any,
+        ceil_mode: Any,
+        dilations: Any,
+        pads: Any,
+        strides: Any,
+        count_include_pad: Any = 0,
+        storage_order: Any = 0,
+        indices: Any = False,
+    ) -> PoolCall:
+        rank = len(X) - 2
+        layout = "NC" + "DHW"[-rank:]
+        _check_auto_pad(auto_pad)
+        sizes = ints(kernel_shape, "kernel_shape", rank, scalar=False)
+        ones = (1,) * rank
+        steps = ones if strides is None else ints(strides, "strides", rank, scalar=False)
+        spread = ones if dilations is None else ints(dilations, "dilations", rank, scalar=False)
+        sides = _sides(pads, auto_pad, rank)
+        refuse_wide_pads(sides, sizes, "pads")
+        if auto_pad.startswith("SAME"):  # the pads of the window without its dilation
+            plain = pool_call(name, reduce, X, layout, sizes, steps, (_FORWARD_MODES[auto_pad], sides))
+            sides = plain.geometry.padding
+        places = tuple(prod(X[axis + 1 :]) for axis in range(len(X)))
+        if truth(storage_order, "storage_order"):
+            places = (*places[:2], *(prod(X[2:axis]) for axis in range(2, len(X))))
+        return pool_call(
+            name,
+            reduce,
+            X,
+            layout,
+            sizes,
+            steps,
+            ("EXPLICIT", sides),
+            spread,
+            ceil=truth(ceil_mode, "ceil_mode"),
+            divisor="padded" if truth(count_include_pad, "count_include_pad") else "inside",
+            places=places if truth(indices, "indices") else (),
+        )
+
+    return resolve
+
+
+_POOLED = "[batch, channels, *sizes]"
+
+
+@window_function(_pool("max", "onnx.max_pool"), "X", (3, 4, 5), _POOLED)
+def max_pool(
+    X: ArrayLike,
+    kernel_shape: Sequence[Int],
+    *,
+    auto_pad: Literal["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"] = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Sequence[Int] | None = None,
+    pads: Sequence[Int] | None = None,
+    storage_order: int = 0,
+    strides: Sequence[Int] | None = None,
+    indices: bool = False,
+) -> Any:
+    """Return the largest value of each window like ONNX's MaxPool, over one, two or three axes.
+
+    Args:
+        X: [batch, channels, *sizes].
+        kernel_shape: the size of the window, an int for each axis.
+        auto_pad: as in `conv`; SAME takes the pads of the window without its dilation, as onnxruntime does.
+        ceil_mode: 1 if a last window that does not fit counts too, unless it would begin in the padding at
+            the end; onnxruntime 1.32.0 does so for every opset from 10 to 22.
+        dilations: the distance between the cells of a window.
+        pads: all begins, then all ends; each smaller than the window.
+        storage_order: 1 if indices count columns by columns.
+        strides: the distance between windows; None for 1, not for the window's size.
+        indices: whether to return the operator's second output as well: where the values are in X, flattened;
+            -1 for a window without cells.
+
+    Returns:
+        The values, or (values, indices). NaN is skipped, which ONNX does not define.
+
+    Raises:
+        ValueError, TypeError: if the specification or onnxruntime forbids the arguments.
+
+    Source: https://onnx.ai/onnx/operators/onnx__MaxPool.html, opset 22, and onnxruntime's pool_attributes.h.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([[[1, 2, 3, 4, 5]]])
+    >>> tc.dialects.onnx.max_pool(x, [2], strides=[2], ceil_mode=1).tolist()
+    [[[2.0, 4.0, 5.0]]]
+    """
+    return run_window(max_pool, **locals())
+
+
+@window_function(_pool("average", "onnx.average_pool"), "X", (3, 4, 5), _POOLED)
+def average_pool(
+    X: ArrayLike,
+    kernel_shape: Sequence[Int],
+    *,
+    auto_pad: Literal["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"] = "NOTSET",
+    ceil_mode: int = 0,
+    count_include_pad: int = 0,
+    dilations: Sequence[Int] | None = None,
+    pads: Sequence[Int] | None = None,
+    strides: Sequence[Int] | None = None,
+) -> Any:
+    """Return the mean of each window like ONNX's AveragePool, over one, two or three axes.
+
+    Args:
+        X, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides: as in `max_pool`.
+        count_include_pad: 1 if padding counts in the divisor; what ``ceil_mode`` adds beyond it does not.
+
+    Returns:
+        The means, exact and rounded once; 0 for a window without cells.
+
+    Raises:
+        ValueError, TypeError: as `max_pool`.
+
+    Source: https://onnx.ai/onnx/operators/onnx__AveragePool.html, opset 22.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([[[6, 6, 6]]])
+    >>> tc.dialects.onnx.average_pool(x, [3], pads=[1, 1]).tolist()
+    [[[6.0, 6.0, 6.0]]]
+    """
+    return run_window(average_pool, **locals())

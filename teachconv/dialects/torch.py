@@ -1,4 +1,4 @@
-"""PyTorch's convolutions: the two of torch.nn.functional, and the gradients of torch.nn.grad.
+"""PyTorch's convolutions, of torch.nn.functional and torch.nn.grad, its pools and its padding.
 
 Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a transposed convolution are
 [in, out/groups, rows, cols]. Padding is symmetric and does not depend on the stride: for a 3 x 3 filter
@@ -7,23 +7,26 @@ Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a trans
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
-from math import isfinite
+from math import inf, isfinite, prod
 from typing import Any, Literal, Never
 
 import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
-from ..arguments import Pair, Shape, as_array, check_steps, integer, normalize_shape, real
+from ..arguments import Pair, Shape, as_array, check_steps, integer, normalize_shape, real, truth
 from ..devices import array_module, override_of
 from ..dtypes import float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
-from ..kinds import OPS
+from ..kinds import AXES, OPS
+from ..windows.calls import run_window, window_function
+from ..windows.pooling import PoolCall, pool_call
 from .calls import (
     ConvCall,
+    F,
     Operand,
     check_bias,
     check_groups,
@@ -31,11 +34,13 @@ from .calls import (
     count,
     dialect_function,
     full_size,
+    ints,
     pair,
     run,
 )
 
 __all__ = ["conv2d", "conv2d_input", "conv2d_weight", "conv_transpose2d", "pad"]
+__all__ += ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d"]
 
 _INPUT = Operand("input", "input", "[batch, channels, rows, cols] or [channels, rows, cols]", (3, 4))
 _WEIGHT = Operand("weight", "filters", "[out, in / groups, rows, cols]")
@@ -460,6 +465,212 @@ def conv2d_weight(
         dilation=dilation,
         groups=groups,
     )
+
+
+# ---------------------------------------------------------------------------------------------
+# Pooling
+# ---------------------------------------------------------------------------------------------
+
+
+def _pool(reduce: str, rank: int) -> Callable[..., PoolCall]:
+    """Return the resolver of max_pool or avg_pool of a rank."""
+    words = f"torch.{'max' if reduce == 'max' else 'avg'}_pool{rank}d"
+
+    def resolve(
+        input: Shape,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: Any,
+        dilation: Any = 1,
+        return_indices: Any = False,
+        count_include_pad: Any = True,
+        divisor_override: Any = None,
+    ) -> PoolCall:
+        layout = ("NC" + "DHW"[-rank:])[-len(input) :]
+        if 0 in input[-rank - 1 :]:
+            raise ArgumentError(f"input must have no empty axis but the batch; got shape {list(input)}")
+        sizes = ints(kernel_size, "kernel_size", rank, single=True)
+        steps = ints(kernel_size if stride is None else stride, "stride", rank, single=True)
+        pads = ints(padding, "padding", rank, least=0, single=True)
+        spread = ints(dilation, "dilation", rank, single=True)
+        for axis, k, d, p in zip(AXES[-rank:], sizes, spread, pads, strict=True):
+            if p > (most := ((k - 1) * d + 1 if rank == 2 else k) // 2):
+                raise ArgumentError(f"padding {axis} must be at most {most}, half of the window; got {p}")
+        places = tuple(prod(input[i + 1 :]) * (letter in "DHW") for i, letter in enumerate(layout))
+        divisor: str | int = "padded" if truth(count_include_pad, "count_include_pad") else "inside"
+        if divisor_override is not None:
+            divisor = integer(divisor_override, "divisor_override")
+            check_steps([divisor], "divisor_override", divisor_override)
+            if not divisor:
+                raise ArgumentError("divisor_override must not be 0, as sums are divided by it; got 0")
+        return pool_call(
+            words,
+            reduce,
+            input,
+            layout,
+            sizes,
+            steps,
+            ("EXPLICIT", tuple((p, p) for p in pads)),
+            spread,
+            ceil=truth(ceil_mode, "ceil_mode"),
+            divisor=divisor,
+            start=-inf,
+            places=places if truth(return_indices, "return_indices") else (),
+        )
+
+    return resolve
+
+
+def _pool_function(reduce: str, rank: int) -> Callable[[F], F]:
+    axes = f"[batch, channels, {', '.join(AXES[-rank:])}], or that without the batch"
+    return window_function(_pool(reduce, rank), "input", (rank + 1, rank + 2), axes)
+
+
+@_pool_function("max", 1)
+def max_pool1d(
+    input: ArrayLike,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Return the largest value of each window like torch.nn.functional.max_pool1d; as `max_pool2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.max_pool1d(np.float32([[1, 2, 3, 4, 5]]), 2, ceil_mode=True).tolist()
+    [[2.0, 4.0, 5.0]]
+    """
+    return run_window(max_pool1d, **locals())
+
+
+@_pool_function("max", 2)
+def max_pool2d(
+    input: ArrayLike,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Return the largest value of each window like torch.nn.functional.max_pool2d.
+
+    Args:
+        input: [batch, channels, rows, cols], or that without the batch.
+        kernel_size: the size of the window, an int or 2 ints.
+        stride: the distance between windows; None for ``kernel_size``.
+        padding: minus infinity on both sides, at most half of the window.
+        dilation: the distance between the cells of a window.
+        ceil_mode: whether a last window that does not fit counts too, unless it would begin in the padding at
+            the right or the bottom.
+        return_indices: whether to return where the values are as well, as row * cols + col of the input;
+            -1 for a window without cells.
+
+    Returns:
+        The values, or (values, indices). NaN is larger than any number.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments.
+
+    Source: aten/src/ATen/native/Pool.h, pooling_output_shape, and DilatedMaxPool2d.cpp (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]])
+    >>> tc.dialects.torch.max_pool2d(x, 2).shape, tc.dialects.torch.max_pool2d(x, 2, ceil_mode=True).shape
+    ((1, 1, 1), (1, 2, 2))
+    """
+    return run_window(max_pool2d, **locals())
+
+
+@_pool_function("max", 3)
+def max_pool3d(
+    input: ArrayLike,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Return the largest value of each window like torch.nn.functional.max_pool3d; as `max_pool2d`."""
+    return run_window(max_pool3d, **locals())
+
+
+@_pool_function("average", 1)
+def avg_pool1d(
+    input: ArrayLike,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    """Return the mean of each window like torch.nn.functional.avg_pool1d; as `avg_pool2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.torch.avg_pool1d(np.float32([[6, 6, 6]]), 3, 2, 1).tolist()
+    [[4.0, 4.0]]
+    """
+    return run_window(avg_pool1d, **locals())
+
+
+@_pool_function("average", 2)
+def avg_pool2d(
+    input: ArrayLike,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Int | None = None,
+) -> Any:
+    """Return the mean of each window like torch.nn.functional.avg_pool2d.
+
+    Args:
+        input, kernel_size, stride, ceil_mode: as in `max_pool2d`; a floating dtype.
+        padding: zeros on both sides, at most half of the window.
+        count_include_pad: whether the padding counts in the divisor, which TensorFlow's never does. What
+            ``ceil_mode`` adds beyond the padding does not count.
+        divisor_override: what to divide by instead.
+
+    Returns:
+        The means, exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments, and for int64, whose means it cuts off.
+
+    Source: aten/src/ATen/native/cpu/AvgPoolKernel.cpp (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.full((1, 2, 2), 4, "float32")
+    >>> tc.dialects.torch.avg_pool2d(x, 2, 2, 1).tolist()
+    [[[1.0, 1.0], [1.0, 1.0]]]
+    >>> tc.dialects.torch.avg_pool2d(x, 2, 2, 1, count_include_pad=False).tolist()
+    [[[4.0, 4.0], [4.0, 4.0]]]
+    """
+    return run_window(avg_pool2d, **locals())
+
+
+@_pool_function("average", 3)
+def avg_pool3d(
+    input: ArrayLike,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Int | None = None,
+) -> Any:
+    """Return the mean of each window like torch.nn.functional.avg_pool3d; as `avg_pool2d`."""
+    return run_window(avg_pool3d, **locals())
+
+
+# ---------------------------------------------------------------------------------------------
+# Padding
+# ---------------------------------------------------------------------------------------------
 
 
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}

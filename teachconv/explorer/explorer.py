@@ -14,15 +14,13 @@ import numpy as np
 from .. import dispatch, nn_ops
 from ..arguments import axis_order, first_of, integer, refuse_masked
 from ..devices import call_on_host, to_host
-from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, printable
 from ..files import path_of
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
 from ..progress import during
 from ..tables import count
-from ..truth import bounds
-from ..truth.exact import abs_sum, signed_sums, unrounded
+from ..truth.exact import judge_direct
 from ..verification.diffing import diff
 from .axis_tables import part_call
 from .document import SIDES, Document, code
@@ -291,13 +289,8 @@ class Explorer:
         if document.empty:
             return differs
         call, shown = part_call(document.call, document.part)
-        want, got = dispatch.run_canonical(call, "reference"), theirs[shown]
-        if is_integer(want.dtype):
-            differs[shown] = got != want
-        else:
-            sums = abs_sum(call)
-            bound, signed = bounds.direct(sums, call.terms, want.dtype), signed_sums(call, sums)
-            differs[shown] = ~bounds.judge(got, want, bound, sums, call.terms, signed, unrounded(call)).ok
+        want = dispatch.run_canonical(call, "reference")
+        differs[shown] = ~judge_direct(call, theirs[shown], want).ok
         return differs
 
 

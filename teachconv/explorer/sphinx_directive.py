@@ -19,7 +19,7 @@ from typing import Any
 from .. import nn_ops
 from ..arguments import PADDING_WORDS
 from ..data.seeded import make_array
-from ..errors import ArgumentError, brief, suggestion
+from ..errors import ArgumentError, check_word
 from .explorer import Explorer, explore
 from .page import image_address
 
@@ -84,10 +84,7 @@ def _directive() -> Any:
 
 def _picture(name: str, options: dict[str, Any]) -> Explorer:
     """Return the explorer of one directive."""
-    if name not in _OPS:
-        raise ArgumentError(
-            f"the op must be one of {', '.join(_OPS)}; got {brief(name)}{suggestion(name, _OPS)}"
-        )
+    check_word(name, "the op", _OPS)
     words = dict(options)
     for array in ("input", "filters"):
         if array not in words:

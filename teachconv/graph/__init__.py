@@ -86,7 +86,6 @@ from .ops import (  # noqa: F401  (fill the registries)
     variables,
 )
 from .ops import image_ops as image
-from .ops import logging_ops as debugging
 from .ops import nn_ops as nn
 from .ops.array_ops import *
 from .ops.constant_op import constant, convert_to_tensor, is_tensor
@@ -125,7 +124,6 @@ __all__ = [
     "control_dependencies",
     "convert_to_tensor",
     "custom_gradient",
-    "debugging",
     "device",
     "disable_v2_behavior",
     "enable_v2_behavior",

@@ -329,7 +329,7 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
         if isinstance(result, Tensor):  # the call only added a node: a graph is being built
             return source_of(result, result, (), {})
         ops = dict.fromkeys(recorder.ran)
-    generated = public.__module__ == gen_nn_ops.__name__
+    generated = _is_generated(public)
     steps, lines = [] if generated else [step_at("public function", public)], []
     ran = _convolution(stages)
     for op_name, wrapper in ops.items():
@@ -468,7 +468,7 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
     for module in _PUBLIC:
         if name in module.__all__:
             public = inspect.unwrap(getattr(module, name))
-            return public, _op_of(_generated_name(public))
+            return None if _is_generated(public) else public, _op_of(_generated_name(public))
     if name in REGISTRY or name in gen_nn_ops.__all__:
         op_name = name if name in REGISTRY else _op_of(name)
         return None, op_name
@@ -502,13 +502,20 @@ def _wrappers(op_name: str) -> list[Callable[..., Any]]:
     for module in _PUBLIC:
         for name in module.__all__:
             public = inspect.unwrap(getattr(module, name))
-            if _op_of(_generated_name(public)) == op_name:
+            if not _is_generated(public) and _op_of(_generated_name(public)) == op_name:
                 found.append(public)
     return found
 
 
+def _is_generated(public: Callable[..., Any]) -> bool:
+    """Return whether a public function is a generated wrapper, as those of element-wise ops are."""
+    return public.__module__ == gen_nn_ops.__name__
+
+
 def _generated_name(public: Callable[..., Any]) -> str:
-    """Return the generated wrapper that a function calls, read from its source instead of a table."""
+    """Return the generated wrapper that a function is or calls, read from its source instead of a table."""
+    if _is_generated(public):
+        return public.__name__
     tree = ast.parse(textwrap.dedent(inspect.getsource(public)))
     for node in ast.walk(tree):
         if (

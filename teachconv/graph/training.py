@@ -175,10 +175,6 @@ class Optimizer:
 
     # --- slots -----------------------------------------------------------------------------------
 
-    def get_slot_names(self) -> list[str]:
-        """Return the names of the slots that variables have."""
-        return sorted(self._slots)
-
     def get_slot(self, var: Variable, name: str) -> Variable | None:
         """Return a slot of a variable, or None.
 

@@ -16,13 +16,15 @@ from threading import Lock
 from typing import Any, overload
 
 from .. import nn_ops, tables
-from ..arguments import integer
+from ..arguments import Shape, integer
 from ..backends.reference import exact_product, round_sum
 from ..calls import Call
 from ..devices import call_on_host, lazy_call
 from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..taps import Triple, triples_of
+from ..windows.calls import FUNCTIONS, bound_call
+from ..windows.pooling import explain_pool
 from .pictures import cell_picture
 
 __all__ = ["Explanation", "Tap", "explain"]
@@ -231,7 +233,8 @@ def explain(
         **kwargs: the op's keyword arguments.
 
     Returns:
-        An `Explanation`: ``.value`` and ``.taps``.
+        An `Explanation`: ``.value`` and ``.taps``. For a pool these are the cells of its window, in the order
+        of its own axes, those in the padding included; ``.divisor`` is what their sum is divided by.
 
     Raises:
         IndexError: if the cell is out of range; the message gives the legal range.
@@ -248,6 +251,11 @@ def explain(
       0,0,0,0     0,1,0,0            1            10       10           10
       0,0,1,0     0,2,0,0            2           100      200          210
     """
+    if is_one_of(op, FUNCTIONS):
+        nn_ops.refuse({"at_input": at_input}, op.__name__, at_input="give at=, a cell of the result")
+        pool, x = bound_call(op, args, kwargs)
+        inside = _inside(at, "at", pool.output_shape, f"({', '.join(pool.layout)})")
+        return explain_pool(pool, x, inside)
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         call, options = nn_ops.call_of(op, *call_on_host(args, kwargs), explain)
@@ -378,8 +386,13 @@ def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
     shape, layout = call.cells_of(role)
     words = _FILTER_AXES if "H" in layout and "C" not in layout else _AXES
     axes = f"({', '.join(words[letter] for letter in layout)})"
+    return call.find(role, _inside(cell, name, shape, axes))
+
+
+def _inside(cell: Any, name: str, shape: Shape, axes: str) -> Cell:
+    """A cell of a shape given by the caller, checked and counted from 0."""
     try:
-        numbers = [integer(index, name) for index in islice(cell, 5)]
+        numbers = [integer(index, name) for index in islice(cell, len(shape) + 1)]
     except TypeError:
         raise ArgumentTypeError(f"{name} must be {axes}, {len(shape)} integers; got {brief(cell)}") from None
     if len(numbers) != len(shape):
@@ -387,8 +400,7 @@ def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
     for index, size in zip(numbers, shape, strict=True):
         if not -size <= index < size:
             raise IndexError(f"{name} must be inside shape {list(shape)} as {axes}; got {tuple(numbers)}")
-    inside = tuple(index % size for index, size in zip(numbers, shape, strict=True))
-    return call.find(role, inside)
+    return tuple(index % size for index, size in zip(numbers, shape, strict=True))
 
 
 def _bias_of(call: Call, cell: Cell) -> Any:

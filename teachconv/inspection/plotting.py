@@ -16,11 +16,9 @@ from .. import dispatch, nn_ops, tables, taps
 from ..argument_types import ArrayLike
 from ..arguments import first_of, refuse_masked
 from ..devices import call_on_host, to_host
-from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry
-from ..truth import bounds
-from ..truth.exact import abs_sum, signed_sums, unrounded
+from ..truth.exact import judge_direct
 from .animating import animate
 from .explaining import Explanation, explain
 from .plot_planes import (
@@ -179,10 +177,7 @@ def diff_heatmap(op: Any, *args: Any, against: ArrayLike, ax: Axes = None, n: in
             f"against must have the shape of the result, {list(call.result_shape)}; got {list(theirs.shape)}"
         )
     want = dispatch.run_canonical(call, "reference")
-    got = call.from_caller(theirs)
-    sums = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
-    bound = np.zeros(()) if is_integer(want.dtype) else bounds.direct(sums, call.terms, want.dtype)
-    verdict = bounds.judge(got, want, bound, sums, call.terms, signed_sums(call, sums), unrounded(call))
+    verdict = judge_direct(call, call.from_caller(theirs), want)
     if call.kind.sums_images:
         fraction, bad = verdict.fraction.max(axis=(2, 3)), (~verdict.ok).any(axis=(2, 3))
     else:

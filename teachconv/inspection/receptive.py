@@ -22,6 +22,7 @@ from ..geometry import (
     conv2d_geometry,
     conv2d_transpose_geometry,
 )
+from ..windows.pooling import PoolCall
 
 __all__ = ["Field", "ReceptiveField", "receptive_field"]
 
@@ -200,16 +201,16 @@ _NOTE = "offset: the first input row and column that output [0, 0] sees; centre:
 
 
 def receptive_field(
-    geometries: Iterable[Geometry | Sequence[Any]], *, input_size: Ints = 224
+    geometries: Iterable[Geometry | PoolCall | Sequence[Any]], *, input_size: Ints = 224
 ) -> ReceptiveField:
     """Return the part of the input of a stack of layers that one output cell depends on.
 
     Args:
         geometries: the layers, first layer first: geometries from `conv2d_geometry` and
-            `conv2d_transpose_geometry`, or tuples (layer, size, stride, padding, dilation) such as
-            ("conv", 3, 2) or ("pool", 2). The layer is "conv", "pool" or "transpose". What is left out at the
-            end is stride 1 (for "pool" the size), padding "VALID" and dilation 1. The input size of a
-            geometry must be the output size of the previous layer.
+            `conv2d_transpose_geometry`, pools that `resolve` returned, or tuples (layer, size, stride,
+            padding, dilation) such as ("conv", 3, 2) or ("pool", 2). The layer is "conv", "pool" or
+            "transpose". What is left out at the end is stride 1 (for "pool" the size), padding "VALID" and
+            dilation 1. The input size of a geometry must be the output size of the previous layer.
         input_size: rows and columns of the input, if the first layer is a tuple.
 
     Returns:
@@ -240,8 +241,8 @@ def receptive_field(
     size = normalize_steps(input_size, "input_size")
     for number, layer in enumerate(geometries):
         where = f"geometries[{number}]"
-        if isinstance(layer, (Conv2DGeometry, Conv2DTransposeGeometry)):
-            g, name = layer, layer._name
+        if isinstance(layer, (Conv2DGeometry, Conv2DTransposeGeometry, PoolCall)):
+            g, name = (layer.geometry, "pool") if isinstance(layer, PoolCall) else (layer, layer._name)
             if g.rank != 2:
                 raise ArgumentError(f"{where} must have 2 axes, rows and cols; got {g.rank}, of a {name}")
         else:

@@ -21,8 +21,6 @@ layers/ -> models.py -> training.py (``train_step``, ``fit``) -> losses.py, opti
 1.0
 """
 
-from typing import TYPE_CHECKING
-
 from . import (
     activations,
     callbacks,
@@ -40,7 +38,7 @@ from . import (
 from .layers import Input, Layer
 from .losses import Loss
 from .metrics import Metric
-from .missing import module_getattr
+from .missing import refuse_other_names
 from .models import Model, Sequential
 from .optimizers import Optimizer
 
@@ -64,5 +62,4 @@ __all__ = [
     "utils",
 ]
 
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)
+refuse_other_names(__name__)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import finalize
 
 from ..graph import EagerTensor, nn
-from .missing import module_getattr
 from .naming import look_up
 
 __all__ = ["get", "linear", "relu", "softmax"]
@@ -70,7 +69,3 @@ def get(identifier: Any) -> Callable[[Any], Any]:
         return linear
     function: Callable[[Any], Any] = look_up(identifier, _BY_NAME, "activation")
     return function
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

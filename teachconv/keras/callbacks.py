@@ -9,16 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from inspect import signature
-from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..arguments import real
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
-from .missing import module_getattr
+from ..errors import ArgumentTypeError, brief
 
-__all__ = ["Callback", "EarlyStopping", "History", "LearningRateScheduler", "ProgbarLogger"]
+__all__ = ["Callback", "History", "LearningRateScheduler", "ProgbarLogger"]
 
 Logs = Mapping[str, float]
 
@@ -114,78 +111,6 @@ class History(Callback):
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
-
-
-class EarlyStopping(Callback):
-    """Ends the training when a number has stopped to improve.
-
-    Args:
-        monitor: the name of the number in the logs.
-        min_delta: how much counts as an improvement.
-        patience: how many epochs without one are let pass.
-        verbose: whether to print when it stops.
-        mode: "min", "max", or "auto": "max" for an accuracy, otherwise "min".
-        restore_best_weights: whether to go back to the weights of the best epoch.
-
-    Attributes:
-        stopped_epoch: the number of the epoch that it stopped after; 0 if it did not.
-        best_epoch: the number of the best epoch so far.
-        best: its number in the logs.
-        wait: how many epochs have passed since.
-
-    Raises:
-        ValueError: if ``mode`` is none of these.
-    """
-
-    def __init__(
-        self,
-        monitor: str = "val_loss",
-        min_delta: float = 0,
-        patience: int = 0,
-        verbose: int = 0,
-        mode: str = "auto",
-        *,
-        restore_best_weights: bool = False,
-    ):
-        if not is_one_of(mode, ("auto", "min", "max")):
-            raise ArgumentError(f"mode must be 'auto', 'min' or 'max'; got {brief(mode)}")
-        if not isinstance(monitor, str):
-            raise ArgumentTypeError(f"monitor must be the name of a number in the logs; got {brief(monitor)}")
-        self.monitor, self.patience, self.verbose = monitor, patience, verbose
-        self.restore_best_weights = restore_best_weights
-        largest = mode == "max" or (mode == "auto" and monitor.endswith(("accuracy", "acc")))
-        self._sign, self._min_delta = (-1 if largest else 1), abs(real(min_delta, "min_delta"))
-
-    def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Start to count."""
-        self._best, self.wait, self._best_weights = inf, 0, None
-        self.stopped_epoch = self.best_epoch = 0
-        self.best: float | None = None
-
-    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Compare; stop the training, or wait."""
-        if self.monitor not in (logs or {}):
-            near = suggestion(self.monitor, logs or {})
-            raise ArgumentError(
-                f"monitor must be one of {', '.join(logs or {})}; got {brief(self.monitor)}{near}"
-            )
-        value = self._sign * (logs or {})[self.monitor]
-        if value < self._best - self._min_delta:
-            self._best, self.wait = value, 0
-            self.best, self.best_epoch = self._sign * value, epoch
-            if self.restore_best_weights:
-                self._best_weights = self.model.get_weights()
-            return
-        self.wait += 1
-        if self.wait >= self.patience:
-            self.model.stop_training, self.stopped_epoch = True, epoch
-
-    def on_train_end(self, logs: Logs | None = None) -> None:
-        """Go back to the best weights, if asked to."""
-        if self._best_weights is not None:
-            self.model.set_weights(self._best_weights)
-        if self.stopped_epoch and self.verbose:
-            print(f"Epoch {self.stopped_epoch + 1}: early stopping")
 
 
 class LearningRateScheduler(Callback):
@@ -294,7 +219,3 @@ def _order(logs: Logs) -> Sequence[str]:
 
 def _number(value: float) -> str:
     return f"{value:.4f}" if np.isnan(value) or abs(value) > 1e-3 else f"{value:.4e}"
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -6,12 +6,11 @@ Keras: keras/src/backend/config.py (floatx) and keras/src/utils/rng_utils.py (se
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
-from .missing import module_getattr
+from ..errors import ArgumentError, ArgumentTypeError, brief, check_word
 
 __all__ = ["check_seed", "floatx", "next_seed", "set_floatx", "set_random_seed"]
 
@@ -42,10 +41,7 @@ def set_floatx(value: str) -> None:
         ValueError: for any other value.
     """
     global _floatx
-    if value not in _FLOATS:
-        raise ArgumentError(
-            f"value must be one of {', '.join(_FLOATS)}; got {brief(value)}{suggestion(value, _FLOATS)}"
-        )
+    check_word(value, "value", _FLOATS)
     _floatx = value
 
 
@@ -86,7 +82,3 @@ def check_seed(seed: Any) -> int:
 def next_seed(seed: int | None = None) -> int:
     """Return ``seed``, or the next one of the sequence that `set_random_seed` starts."""
     return int(_seeds.integers(2**32)) if seed is None else check_seed(seed)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

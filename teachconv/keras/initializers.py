@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, prod, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..arguments import first_of, integer
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, plain
 from ..graph.framework.op_def import as_dtype
 from ..memory import check_memory
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
-from .missing import module_getattr
 from .naming import look_up
 
 __all__ = [
@@ -199,10 +198,7 @@ class VarianceScaling(_Random):
             ("mode", mode, ("fan_in", "fan_out", "fan_avg")),
             ("distribution", distribution, ("uniform", "truncated_normal", "untruncated_normal")),
         ):
-            if not is_one_of(value, legal):
-                raise ArgumentError(
-                    f"{name} must be one of {', '.join(legal)}; got {brief(value)}{suggestion(value, legal)}"
-                )
+            check_word(value, name, legal)
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -314,7 +310,3 @@ def initializer_of(identifier: Any, argument: str) -> Callable[..., Any]:
     found = look_up(identifier, _BY_NAME, "initializer", argument)
     made: Callable[..., Any] = found() if isinstance(found, type) else found
     return made
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -9,7 +9,7 @@ that its gradient comes from the same registry as that of every layer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from .activations import logits_of
 from .checks import check_name, refuse
 from .config import floatx
 from .layers.layer import Shape, shape_text
-from .missing import module_getattr
 from .naming import look_up, snake_case
 
 __all__ = [
@@ -377,7 +376,3 @@ def get(identifier: Any) -> Loss:
     if isinstance(found, Loss):
         return found
     return Loss(found, getattr(found, "__name__", "loss").strip("<>"))  # a lambda has the name "<lambda>"
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -6,7 +6,7 @@ They are computed with NumPy from what the training step returned; no gradient g
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from ..graph.ops.constant_op import is_tensor
 from .checks import check_name
 from .config import floatx
 from .layers.layer import Shape, shape_text
-from .missing import module_getattr
 from .naming import look_up, snake_case
 
 __all__ = [
@@ -205,7 +204,3 @@ def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
     if isinstance(found, type):
         found = found(identifier) if isinstance(identifier, str) else found()
     return found if isinstance(found, Metric) else Metric(found, getattr(found, "__name__", None))
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from inspect import ismodule
 from typing import Any
 
 from ..errors import brief, suggestion
 
-__all__ = ["instead_of", "module_getattr"]
+__all__ = ["instead_of", "refuse_other_names"]
 
 _PATH = "a model is one path of layers here; combine tensors in the call of a Layer of your own"
 _AHEAD = "change the images before fit"
@@ -73,6 +75,7 @@ _CALLBACKS = {
     "ReduceLROnPlateau": "LearningRateScheduler",
     "TerminateOnNaN": "fit itself stops where the loss is not finite",
     **dict.fromkeys(("TensorBoard", "CSVLogger", "RemoteMonitor"), "History, which fit returns"),
+    "EarlyStopping": "a Callback whose on_epoch_end sets self.model.stop_training",
     "LambdaCallback": "Callback, whose methods you override",
 }
 _UTILS = {
@@ -109,7 +112,20 @@ _MODULES: dict[str, tuple[dict[str, str], str]] = {
     "utils": (_UTILS, "NumPy, with arrays"),
     "models": (_MODELS, "Sequential and Model"),
     "config": ({}, "floatx and set_floatx"),
+    "backend": ({}, "the functions of teachconv.graph"),
 }
+
+
+def refuse_other_names(module: str) -> None:
+    """Let a module, and the modules among its public names, answer for a name that they do not have.
+
+    Args:
+        module: the module's name; the module is complete.
+    """
+    whole = sys.modules[module]
+    below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
+    for each in (whole, *below):
+        vars(each)["__getattr__"] = module_getattr(each.__name__, each.__all__)
 
 
 def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
 from .layers.layer import KerasTensor, Layer, Shape
-from .missing import module_getattr
 from .summary import Summary
 from .training import Trainer
 
@@ -314,33 +313,8 @@ class Sequential(Model):
         self._arguments.append({})
         self.forget_functions()
 
-    def pop(self) -> Layer:
-        """Remove the last layer.
-
-        Returns:
-            The layer.
-
-        Raises:
-            ValueError: if there is none.
-        """
-        if not self.layers:
-            raise ArgumentError(f"model {brief(self.name)} has no layers")
-        layer = self._path.pop()
-        self._arguments.pop()
-        self.output_shape = self._path[-1].output_shape if self._path else None
-        if self._ends is not None:
-            source = self._ends[1].source
-            self._ends = (self._ends[0], source) if self._path and source is not None else None
-        self.built = self.output_shape is not None
-        self.forget_functions()
-        return layer
-
 
 def _input_of(layer: Layer) -> InputLayer:
     """Return the InputLayer of a first layer that knows the shape of its input."""
     assert layer.input_shape is not None
     return InputLayer(layer.input_shape[1:], layer.input_shape[0], dtype=layer.dtype)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ..graph.ops import gen_nn_ops
 from ..graph.ops.constant_op import is_tensor
 from .checks import check_name, check_number, refuse
 from .config import floatx
-from .missing import module_getattr
 from .naming import look_up, snake_case
 
 __all__ = ["SGD", "Adam", "Optimizer", "get"]
@@ -288,7 +287,3 @@ def get(identifier: Any) -> Optimizer:
             f"optimizer must be a name ({', '.join(_BY_NAME)}) or an Optimizer; got {brief(made)}"
         )
     return made
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from .config import floatx, set_random_seed
-from .missing import module_getattr
 from .naming import clear_session
 from .torch_weights import weights_from_torch, weights_to_torch
 
@@ -42,7 +41,3 @@ def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray:
     if classes.ndim > 1 and classes.shape[-1] == 1:
         classes = classes[..., 0]
     return np.eye(count, dtype=floatx())[classes]
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

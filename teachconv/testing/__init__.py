@@ -11,15 +11,15 @@ from typing import Any
 
 from ..errors import no_attribute
 from ..verification.cases import CASES, Case
-from ..verification.invariance import check_invariance
+from ..verification.invariance import InvarianceReport, check_invariance
 from . import vectors
 from .checking import check, parametrize
 from .fuzzing import fuzz
 from .kernels import kernel
 from .programs import process
 
-__all__ = ["CASES", "Case", "check", "check_invariance", "fuzz", "kernel", "parametrize", "process"]
-__all__ += ["strategies", "vectors"]
+__all__ = ["CASES", "Case", "InvarianceReport", "check", "check_invariance", "fuzz", "kernel"]
+__all__ += ["parametrize", "process", "strategies", "vectors"]
 
 
 def __getattr__(name: str) -> Any:

@@ -32,13 +32,12 @@ from ..graph import (
     cast,
 )
 from ..graph.ops.nn_impl import clip_by_value
-from . import array_ops, config, debugging, dtypes, errors, framework, math, math_ops, nn, random
+from . import array_ops, config, dtypes, errors, framework, math, math_ops, nn, random
 from .array_ops import *
-from .debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank
 from .dtypes import *
 from .framework import *
 from .math_ops import *
-from .missing import module_getattr
+from .missing import refuse_other_names
 
 if TYPE_CHECKING:
     from . import compat, keras, python
@@ -47,7 +46,6 @@ VERSION = "2.21.0"  # TensorFlow's, with Keras 3
 newaxis = None
 
 __all__ = [
-    "Assert",
     "EagerTensor",
     "GradientTape",
     "Graph",
@@ -57,15 +55,10 @@ __all__ = [
     "TensorShape",
     "TensorSpec",
     "VERSION",
-    "assert_equal",
-    "assert_greater",
-    "assert_less",
-    "assert_rank",
     "cast",
     "clip_by_value",
     "compat",
     "config",
-    "debugging",
     "dtypes",
     "errors",
     "keras",
@@ -80,7 +73,4 @@ __all__ += dtypes.__all__
 __all__ += framework.__all__
 __all__ += math_ops.__all__
 
-_LATER = {name: f"{__name__}.{name}" for name in ("compat", "keras", "python")}  # imported on demand
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__, _LATER)
+refuse_other_names(__name__)

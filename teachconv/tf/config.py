@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .. import graph as tg
-from .missing import module_getattr
 
 __all__ = ["list_physical_devices"]
 
@@ -26,7 +25,3 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
         for device in tg.ConfigProto().devices()
         if device_type in (None, device.device_type)
     ]
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

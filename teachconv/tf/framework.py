@@ -28,7 +28,6 @@ __all__ = [
     "is_tensor",
     "name_scope",
     "no_op",
-    "print",
 ]
 
 
@@ -65,23 +64,6 @@ def is_tensor(x: Any) -> bool:
     (True, False)
     """
     return tg.is_tensor(x) or isinstance(x, tg.Variable)
-
-
-def print(*inputs: Any, **kwargs: Any) -> Any:
-    """Print tensors and other values when the op runs, to the error stream by default.
-
-    Args:
-        *inputs: tensors, Python values, or lists, tuples and dicts of them.
-        **kwargs: ``output_stream``, ``summarize``, ``sep``, ``end`` and ``name``, as in
-            `teachconv.graph.ops.logging_ops.print`.
-
-    Returns:
-        None eagerly; in a graph, the operation that prints.
-
-    Raises:
-        ValueError: if ``output_stream`` is neither sys.stdout nor sys.stderr.
-    """
-    return tg.debugging.print(*inputs, **kwargs)
 
 
 def control_dependencies(control_inputs: Any) -> Any:

@@ -2,18 +2,12 @@
 
 # ruff: noqa: F403  (math_ops says in __all__ which of its names are public)
 
-from typing import TYPE_CHECKING
-
 from ..graph.ops.cwise_ops import log, rsqrt
 from . import math_ops
 from .math_ops import *
-from .missing import module_getattr
 from .nn import log_softmax, softmax
 
 __all__ = ["log", "log_softmax", "rsqrt", "softmax"]
 __all__ += math_ops.__all__
 __all__.remove("matmul")  # of the root alone, as range
 __all__.remove("range")
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

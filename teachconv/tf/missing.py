@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable
 from importlib import import_module
+from inspect import ismodule
 from typing import Any
 
 from ..errors import brief, suggestion
 
-__all__ = ["module_getattr"]
+__all__ = ["refuse_other_names"]
 
+_TF = __name__.rpartition(".")[0]
 _ARRAYS = "NumPy arrays, which fit and functions take"
 # what is nearest to names of TensorFlow's that many programs use, by their last part
 _INSTEAD = {
@@ -26,6 +29,9 @@ _INSTEAD = {
     **dict.fromkeys(("split", "reverse", "roll"), "slices, such as x[:, ::-1]"),
     **dict.fromkeys(("eye", "linspace"), "tf.constant of NumPy's array"),
     **dict.fromkeys(("norm", "l2_normalize"), "tf.sqrt(tf.reduce_sum(tf.square(x)))"),
+    **dict.fromkeys(
+        ("print", "debugging", "Assert"), "Python's own, where tensors have values: outside of a tf.function"
+    ),
     "batch_normalization": "tf.keras.layers.BatchNormalization",
     "image": "tf.keras.layers.UpSampling2D, and slices",
     "separable_conv2d": "depthwise_conv2d and conv2d",
@@ -38,15 +44,24 @@ _INSTEAD = {
 }
 
 
-def module_getattr(
-    module: str, known: Iterable[str], later: Mapping[str, str] | None = None
-) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module: it refuses names, or imports the modules that are imported late.
+def refuse_other_names(module: str) -> None:
+    """Let a module, and the modules among its public names, answer for a name that they do not have.
+
+    Args:
+        module: the module's name. It is complete, but for modules that are imported on demand.
+    """
+    whole = sys.modules[module]
+    below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
+    for each in (whole, *below):
+        vars(each)["__getattr__"] = module_getattr(each.__name__, each.__all__)
+
+
+def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module: it refuses names, or imports a module on demand.
 
     Args:
         module: the module's name.
-        known: the names that the module has.
-        later: the modules behind the names that are imported where they are first asked for.
+        known: the names that are public in the module.
 
     Returns:
         A function of the name, which raises ``AttributeError`` with the nearest name that is there.
@@ -58,8 +73,8 @@ def module_getattr(
     """
 
     def look_up(name: str) -> Any:
-        if later and name in later:
-            return import_module(later[name])
+        if name in known:
+            return import_module(f"{_TF}.{name}")
         near = "" if name.startswith("__") else suggestion(name, known)
         if name in _INSTEAD:
             near = f"; nearest: {_INSTEAD[name]}"

@@ -6,7 +6,7 @@ leads to gen_nn_ops.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..arguments import check_data_format, normalize_steps
 from ..errors import ArgumentError, brief
@@ -14,7 +14,6 @@ from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import l2_loss, leaky_relu, relu6
 from ..graph.ops.nn_ops import relu, sparse_softmax_cross_entropy_with_logits
-from .missing import module_getattr
 from .options import unsupported
 
 __all__ = [
@@ -458,7 +457,3 @@ def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: 
     """
     unsupported(shift=(shift, None))
     return nn_impl.moments(x, axes, keepdims, name)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

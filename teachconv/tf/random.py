@@ -5,11 +5,10 @@ TensorFlow: python/ops/random_ops.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..graph.ops import random_ops
 from .dtypes import float32
-from .missing import module_getattr
 
 __all__ = ["normal", "set_seed", "truncated_normal", "uniform"]
 
@@ -104,7 +103,3 @@ def set_seed(seed: int | None) -> None:
         TypeError: if ``seed`` is no int.
     """
     random_ops.set_random_seed(seed)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

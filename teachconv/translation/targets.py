@@ -13,6 +13,7 @@ from .. import nn_ops
 from ..argument_types import Framework
 from ..dialects.calls import FUNCTIONS, ConvCall
 from ..errors import ArgumentError, brief, suggestion
+from ..windows.calls import FUNCTIONS as WINDOWS
 from .forward import FORWARD
 from .target_calls import Family, TargetCall, is_transposed
 from .transposed import TRANSPOSED
@@ -61,6 +62,8 @@ def function_named(name: str) -> Callable[..., Any]:
         ArgumentError: if there is no such function, or several frameworks have one and TensorFlow has not.
     """
     known = {entry.name: function for function, entry in FUNCTIONS.items()}
+    places = ((function.__module__.rpartition(".")[2], function) for function in WINDOWS)
+    known |= {f"{place.replace('pooling', 'tensorflow')}.{f.__name__}": f for place, f in places}
     module, _, last = name.rpartition(".")
     word = f"{framework(module) if module else 'tensorflow'}.{last}"
     if word in known:

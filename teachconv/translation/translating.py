@@ -26,6 +26,8 @@ from ..errors import ArgumentError, BackendUnavailable, brief, is_one_of, sugges
 from ..inspection.pictures import padding_picture
 from ..tables import pre
 from ..verification.diffing import DiffReport, DiffRow, diff
+from ..windows.calls import FUNCTIONS as WINDOWS
+from ..windows.calls import bound_call
 from .sizes import family_of, made_for
 from .source_text import filter_permutation, here, write
 from .target_calls import TargetCall, is_transposed
@@ -44,12 +46,13 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
 
     Args:
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
-            "torch.conv2d", "F.conv2d", "tf.nn.conv2d".
+            "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools too.
         *args: the function's arguments; a shape can stand in for an array.
         **arguments: likewise, by name.
 
     Returns:
-        A ``teachconv.dialects.calls.ConvCall``, which prints as the derivation.
+        A ``teachconv.dialects.calls.ConvCall``, or a ``teachconv.windows.pooling.PoolCall``, which prints as
+        the derivation.
 
     Raises:
         ValueError, TypeError: if the function itself would raise it.
@@ -70,7 +73,10 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
       result            full[1 : 33] of its 33 cells
       index law         output_index = input_index·2 - 1 + tap·1
     """
-    return bind_shapes(_function(function), args, arguments)[0]
+    called = _function(function)
+    if is_one_of(called, WINDOWS):
+        return bound_call(called, args, arguments, shapes=True)[0]
+    return bind_shapes(called, args, arguments)[0]
 
 
 def _function(function: Callable[..., Any] | str) -> Callable[..., Any]:

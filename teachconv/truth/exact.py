@@ -9,8 +9,9 @@ import numpy as np
 from ..backends import numpy_backend
 from ..calls import Call
 from ..dtypes import accumulator, float_format, is_integer
+from . import bounds
 
-__all__ = ["abs_sum", "float64_result", "signed_sums", "unrounded"]
+__all__ = ["abs_sum", "float64_result", "judge_direct", "signed_sums", "unrounded"]
 
 
 def abs_sum(call: Call) -> np.ndarray:
@@ -91,6 +92,24 @@ def unrounded(call: Call) -> np.ndarray | None:
     """
     dtype = call.first.dtype
     return None if is_integer(dtype) or accumulator(dtype) == dtype else float64_result(call)
+
+
+def judge_direct(call: Call, got: np.ndarray, want: np.ndarray) -> bounds.Verdict:
+    """Judge a result by the bound of direct summation; integers must be equal.
+
+    Args:
+        call: the call.
+        got: the result, as a backend returns it.
+        want: the reference's.
+
+    Returns:
+        What `teachconv.truth.bounds.judge` returns.
+    """
+    if is_integer(want.dtype):
+        return bounds.judge(got, want)
+    sizes = abs_sum(call)
+    bound, signed = bounds.direct(sizes, call.terms, want.dtype), signed_sums(call, sizes)
+    return bounds.judge(got, want, bound, sizes, call.terms, signed, unrounded(call))
 
 
 def _magnitudes(array: np.ndarray) -> np.ndarray:

@@ -98,7 +98,7 @@ class Case:
         return quick or self.geometry.macs <= _QUICK
 
     def problems(self, dtype: Any = "float32", data: str = "normal") -> Iterator[Problem]:
-        """Yield the problems of this case with seeded data of one kind (see `make_array`)."""
+        """Yield the problems of this case with seeded data of a kind, such as "normal" or "integers"."""
 
         def array(shape: Any, role: str) -> np.ndarray:
             return make_array(shape, dtype, data, f"{self.name} {role}")
@@ -150,8 +150,8 @@ def find_cases(tags: Iterable[str] | str | None = None, slow: bool = False) -> t
     Raises:
         ValueError: if no case has one of the tags.
 
-    >>> [case.name for case in find_cases("hand")]
-    ['the example', 'one pixel']
+    >>> [case.name for case in find_cases("dilated") if "transposed" in case.tags]
+    ['dilation', 'output padding beyond stride']
     """
     every = [(case, case.tags) for case in CASES]
     wanted = words_of(tags, "tags", dict.fromkeys(tag for _, found in every for tag in found))

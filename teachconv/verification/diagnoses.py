@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from . import fitted_mistakes as fitted
-from . import mistakes, number_mistakes as numbers
+from . import mistakes
+from . import number_mistakes as numbers
 from .failures import Failure, Mistake, View
 
 __all__ = ["DIAGNOSES", "Known", "attempts"]
@@ -53,15 +55,15 @@ DIAGNOSES: tuple[Known, ...] = (
           "conv2d(where(x > 2, nan, x), w)", "nan_to_num(conv2d(where(x > 2, nan, x), w))", "explanation/error_bounds"),
     Known("flipped_filter", "the filter is flipped: a true convolution", "filter", mistakes.flips,
           _PLAIN, "conv2d(x, w[::-1, ::-1], 1, 'SAME')", "answers/correlation_or_convolution"),
-    Known("swapped_filter_axes", "rows and columns of the filter are exchanged", "filter", mistakes.swapped_filter_axes,
+    Known("swapped_filter_axes", "rows and columns of the filter are exchanged", "filter", partial(mistakes.filter_orders, "swapped_filter_axes"),
           _PLAIN, "conv2d(x, w.transpose(1, 0, 2, 3), 1, 'SAME')", "answers/converting_transposed_filters"),
-    Known("transposed_filter", "in and out channels of the filter are exchanged", "filter", mistakes.transposed_filters,
+    Known("transposed_filter", "in and out channels of the filter are exchanged", "filter", partial(mistakes.filter_orders, "transposed_filter"),
           _PLAIN, "conv2d(x, w.reshape(*w.shape[:2], w.shape[3], -1).transpose(0, 1, 3, 2), 1, 'SAME')",
           "answers/converting_transposed_filters"),
-    Known("groups", "channels are dealt out to the groups in turn", "filter", mistakes.groups,
+    Known("groups", "channels are dealt out to the groups in turn", "filter", partial(mistakes.groups, "groups"),
           "conv2d(x, w[:, :, ::2])", "conv2d(x[..., [*range(0, x.shape[3], 2), *range(1, x.shape[3], 2)]], w[:, :, ::2])",
           "answers/dilated_grouped_depthwise"),
-    Known("group_offset", "a group reads the channels of another", "filter", mistakes.group_offsets,
+    Known("group_offset", "a group reads the channels of another", "filter", partial(mistakes.groups, "group_offset"),
           "conv2d(x, w[:, :, ::2])", "conv2d(concatenate([x[..., : x.shape[3] // 2]] * 2, 3), w[:, :, ::2])",
           "answers/dilated_grouped_depthwise"),
     Known("padding_side", "padding stands on the other side", "geometry", mistakes.padding_sides,
@@ -71,15 +73,15 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("output_alignment", "another part of the full transposed result is kept", "geometry", mistakes.output_alignments,
           "conv2d_transpose(x, w.transpose(0, 1, 3, 2), None, 2)",
           "conv2d_transpose(x, w.transpose(0, 1, 3, 2), None, 2, 'VALID')[:, 1:, 1:]", "answers/why_output_shape"),
-    Known("dilation", "the dilation is ignored, applied twice, or another", "geometry", mistakes.dilations,
+    Known("dilation", "the dilation is ignored, applied twice, or another", "geometry", partial(mistakes.steps, "dilation"),
           "conv2d(x, w, 1, 'SAME', dilations=2)", _PLAIN, "answers/dilated_grouped_depthwise", mistakes.other_dilations),
-    Known("stride_and_dilation", "strides and dilations are exchanged", "geometry", mistakes.stride_and_dilation,
+    Known("stride_and_dilation", "strides and dilations are exchanged", "geometry", partial(mistakes.steps, "stride_and_dilation"),
           "conv2d(x, w, (1, 2), 'SAME', dilations=(2, 1))", "conv2d(x, w, (2, 1), 'SAME', dilations=(1, 2))",
           "arguments/dilations"),
-    Known("swapped_strides", "the strides of rows and columns are exchanged", "geometry", mistakes.swapped_strides,
+    Known("swapped_strides", "the strides of rows and columns are exchanged", "geometry", partial(mistakes.steps, "swapped_strides"),
           "conv2d(x, w, (1, 2))", "conv2d(x, w, (2, 1))",
           "arguments/strides"),
-    Known("swapped_dilations", "the dilations of rows and columns are exchanged", "geometry", mistakes.swapped_dilations,
+    Known("swapped_dilations", "the dilations of rows and columns are exchanged", "geometry", partial(mistakes.steps, "swapped_dilations"),
           "conv2d(x, w, 1, 'SAME', dilations=(1, 2))", "conv2d(x, w, 1, 'SAME', dilations=(2, 1))", "arguments/dilations"),
     Known("padding_mode", "another padding word", "geometry", mistakes.padding_modes,
           "conv2d(x, w, 1, ((2, 0), (2, 0)))", _PLAIN, "answers/same_or_valid"),
@@ -89,6 +91,8 @@ DIAGNOSES: tuple[Known, ...] = (
           _BIAS, f"maximum({_PLAIN}, 0) + b", "answers/the_three_steps"),
     Known("activation", "an activation is left out, or another one", "result", numbers.activations,
           _BIAS, f"clip({_BIAS}, 0, 6)", "answers/the_three_steps"),
+    Known("accumulates", "the result is added to what out held", "result", numbers.accumulations,
+          _PLAIN, f"{_PLAIN} + held", "howto/find_a_bug_in_your_kernel"),
     Known("residual", "the input is added to the result", "result", numbers.residuals,
           "conv2d(x, w[..., : x.shape[3]], 1, 'SAME')", "conv2d(x, w[..., : x.shape[3]], 1, 'SAME') + x", "answers/the_three_steps"),
     Known("padding_values", "padding with other numbers than zeros", "input", numbers.padding_values,
@@ -96,25 +100,37 @@ DIAGNOSES: tuple[Known, ...] = (
           fitted.padding_constants),
     Known("rounded", "arrays or the result are rounded to a smaller type", "numbers", numbers.rounded,
           _PLAIN, "conv2d(x.astype('float16').astype('float32'), w, 1, 'SAME')", "explanation/error_bounds"),
+    Known("accumulator", "the sums are formed in a half type", "numbers", numbers.accumulators,
+          _PLAIN, "sum16(x, w)", "explanation/error_bounds"),
     Known("permuted_channels", "channels are in another order", "input", numbers.channel_orders,
           _PLAIN, "conv2d(x[..., ::-1], w, 1, 'SAME')", "answers/nhwc_or_nchw"),
     Known("permuted_batch", "images are in another order", "input", numbers.image_orders,
           "conv2d(concatenate([x, -2 * x]), w)", "conv2d(concatenate([-2 * x, x]), w)", "answers/nhwc_or_nchw"),
     Known("shift", "the result is moved by rows or columns", "result", fitted.shifts,
           _PLAIN, f"pad({_PLAIN}, ((0, 0), (1, 0), (0, 0), (0, 0)))[:, :-1]", "answers/one_pixel_shift"),
-    Known("copied", "channels, images or rows hold those of others", "result", fitted.copies,
+    Known("permuted_rows", "rows or columns of the result are in another order", "result", partial(fitted.copies, "permuted"),
+          _PLAIN, f"{_PLAIN}[:, ::-1]", "howto/find_a_bug_in_your_kernel"),
+    Known("copied", "channels, images or rows hold those of others", "result", partial(fitted.copies, "copied"),
           _BIAS, f"take({_BIAS}, [0, 1, 1, *range(3, len(b))], 3)", "howto/find_a_bug_in_your_kernel"),
     Known("scale", "the result is multiplied by a number", "numbers", fitted.scales,
           _BIAS, "conv2d(x / 255, w, 1, 'SAME', bias=b)", "howto/port_a_network"),
+    Known("channel_shift", "a number is added to each channel", "numbers", fitted.scales_by_channel,
+          _BIAS, f"{_BIAS} + b * b", "howto/port_a_network"),
     Known("scale_and_shift", "channels are multiplied by numbers, and others added", "numbers", fitted.scales_by_channel,
           _BIAS, f"{_BIAS} * (1 + b * b) - b", "howto/port_a_network"),
-    Known("missing_terms", "terms of the sums are missing", "numbers", fitted.missing_terms,
+    Known("missing_terms", "terms of the sums are missing", "numbers", partial(fitted.terms, "missing_terms"),
           _BIAS, "conv2d(x[..., :-1], w[:, :, :-1], 1, 'SAME', bias=b)", "howto/find_a_bug_in_your_kernel"),
-    Known("doubled_terms", "terms of the sums are counted twice", "numbers", fitted.doubled_terms,
+    Known("doubled_terms", "terms of the sums are counted twice", "numbers", partial(fitted.terms, "doubled_terms"),
           _BIAS, f"{_BIAS} + conv2d(x[..., :1], w[:, :, :1], 1, 'SAME')", "howto/find_a_bug_in_your_kernel"),
-    Known("swapped_image_axes", "rows and columns of the image are exchanged", "input", numbers.swapped_image_axes,
+    Known("swapped_image_axes", "rows and columns of the image are exchanged", "input", partial(numbers.input_axes, "swapped_image_axes"),
           "conv2d(x[:, :6, :6], w)", "conv2d(x[:, :6, :6].transpose(0, 2, 1, 3), w)", "answers/nhwc_or_nchw"),
-    Known("reshaped_filter", "the filter is reshaped where it has to be transposed", "filter", mistakes.reshaped_filters,
+    Known("flipped_image", "the image is upside down, or mirrored", "input", partial(numbers.input_axes, "flipped_image"),
+          _PLAIN, "conv2d(x[:, ::-1], w, 1, 'SAME')", "answers/nhwc_or_nchw"),
+    Known("reshaped_image", "the image is reshaped where it has to be transposed", "input", partial(numbers.input_axes, "reshaped_image"),
+          _PLAIN, "conv2d(x.transpose(0, 3, 1, 2).reshape(x.shape), w, 1, 'SAME')", "answers/nhwc_or_nchw"),
+    Known("quantized", "the filter is quantized to 8 bits", "numbers", numbers.quantized,
+          _PLAIN, "conv2d(x, rint(w / (abs(w).max() / 127)) * (abs(w).max() / 127), 1, 'SAME')", "explanation/error_bounds"),
+    Known("reshaped_filter", "the filter is reshaped where it has to be transposed", "filter", partial(mistakes.filter_orders, "reshaped_filter"),
           _PLAIN, "conv2d(x, w.transpose(3, 2, 0, 1).reshape(w.shape), 1, 'SAME')", "answers/converting_transposed_filters"),
     Known("layout", "the result's axes are in another order", "result", numbers.layouts,
           _PLAIN, f"{_PLAIN}.transpose(0, 3, 1, 2).reshape({_PLAIN}.shape)", "answers/nhwc_or_nchw"),
@@ -142,6 +158,7 @@ _PADDING = (
     numbers.padding_values,
 )
 _USUAL_PAIRS = [
+    (partial(mistakes.filter_orders, "swapped_filter_axes"), mistakes.flips),
     *product((mistakes.flips,), _PADDING),
     *product(_PADDING, (numbers.activations, numbers.biases, numbers.channel_orders)),
 ]

@@ -74,15 +74,17 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
     for mistake in attempts(case, thorough):
         if time.thread_time() - start > _PATIENCE and not thorough:
             break
+        if local and mistake.chosen:
+            continue  # what was fitted to the result says less
         say(f"looking for the mistake: {mistake.code}")
         tried += 1
         fits, explained = _judged(mistake, case, window)
-        if fits == "everywhere":
-            local = Diagnosis(mistake.code, f"equal {mistake.sentence}")
+        if fits and (local is None or fits == "in every cell"):
+            cells = "in these cells " if fits == "in the bad cells" else ""
+            local = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}")
+        if fits == "in every cell":
             break
-        if fits and local is None:
-            local = Diagnosis(mistake.code, f"in these cells equal {mistake.sentence}")
-        if explained >= most:
+        if explained >= most and not mistake.chosen:
             most, nearest = explained, mistake
     remark = "" if local else "none of the usual mistakes"
     if nearest is not None and local is None:
@@ -97,7 +99,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
 
 
 def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -> tuple[str, float]:
-    """Where a mistake fits ("everywhere", "in the bad cells", "" for neither), and how much of the error it explains."""
+    """Where a mistake fits, "" for nowhere, and how much of the error it explains."""
     call = mistake.call
     if prod(call.backend_shape) != case.got.size:
         return "", 0.0
@@ -127,13 +129,14 @@ def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -
     new = bad & ok
     if form is None:
         new &= ~case.allows(want, values, limits, sizes)
-    if not values[bad].any() and np.isfinite(want[bad]).all():  # zeros have many causes
+    if (values[bad] == values[bad][:1]).all() and np.isfinite(want[bad]).all():  # one number has many causes
         ok &= ok.all() and mistake.view is not None and not mistake.moves  # as a relu, which others confirm
     if mistake.summed_in and _explained(want, got, np.zeros_like(want)) < 0.9:
         return "", 0.0  # the bound of such sums is so wide that other mistakes lie within it
     if not ok[bad].all() or _evidence(mistake, case, got, want, limits, new) < _EVIDENCE:
         return "", _explained(values, got, want)
-    return "everywhere" if ok.all() else "in the bad cells", 1.0
+    fits = "in the bad cells" if not ok.all() else "in every cell" if mistake.part is ... else "in a part"
+    return fits, 1.0
 
 
 def _window(case: Failure) -> tuple[slice, ...] | None:

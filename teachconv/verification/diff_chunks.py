@@ -77,6 +77,7 @@ def compare_chunks(
     seconds = 0.0
     for where, call in lazy.parts():
         rows, more = compare(call, {name: np.asarray(array[where]) for name, array in against.items()})
+        rows = [replace(row, bad=None, where=row.where and f"in a chunk: {row.where}"[:60]) for row in rows]
         total = [_joined(*pair) for pair in zip(total, rows, strict=True)] if total else rows
         seconds += more
     return total, seconds

@@ -44,6 +44,10 @@ __all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 
+# tables of functions that are no ops, such as pools, and what compares their calls
+REPORTS: list[tuple[Iterable[Callable[..., Any]], Callable[..., DiffReport]]] = []
+
+
 @dataclass(frozen=True, eq=False)
 class DiffRow:
     """The comparison of one result with the reference.
@@ -193,14 +197,19 @@ class DiffReport(tables.Report):
             *tables.left(""),
         )
         rows = [_cells(row, optional) for row in ordered]
-        found: dict[str, list[str]] = {}
+        found: dict[str, list[DiffRow]] = {}
         for row in self.failed:
             if row._found:
-                found.setdefault(row._found, []).append(f"{row.name} {row.algorithm}".strip())
+                found.setdefault(row._found, []).append(row)
         lines = [self._tolerance] if self._tolerance else []
-        for text, names in found.items():
-            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-            lines.append(f"{', '.join(names[:3])}{more}: {text}")
+        for text, alike in found.items():
+            names = ", ".join(f"{row.name} {row.algorithm}".strip() for row in alike[:3])
+            more = f" and {len(alike) - 3:,} more" if len(alike) > 3 else ""
+            tried, looked = sum(row.tried for row in alike), sum(row.looked for row in alike)
+            how = (
+                f" (tried {tables.count(tried, 'explanation')} in {tables.duration(float(f'{looked:.1g}'))})"
+            )
+            lines.append(f"{names}{more}: {text}{how if tried and not alike[0].diagnosis else ''}")
         return tables.Table(columns, rows, self._headline(), lines, marked=range(len(self.failed)))
 
 
@@ -212,13 +221,15 @@ def diff(
     error: str | Mapping[str, str] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    thorough: bool = False,
     **kwargs: Any,
 ) -> DiffReport:
     """Compare backends, and arrays from other frameworks, with the reference on one call.
 
     Args:
-        op: any op of teachconv. With ``algorithm`` there are rows of that algorithm only, with
-            ``precision="strict"`` only those of algorithms that satisfy it.
+        op: any op of teachconv, or a pool, which has no backends: it is compared with ``against``. With
+            ``algorithm`` there are rows of that algorithm only, with ``precision="strict"`` only those of
+            algorithms that satisfy it.
         *args: the op's positional arguments.
         backends: names, or modules that implement the contract of `teachconv.backends`, or one of them; None
             for every backend that can run here. There is one row for each algorithm that fits the call. They
@@ -234,6 +245,8 @@ def diff(
         rtol: a relative error to allow as well, for results of lower precision. A cell passes if its error is
             within its bound or within ``atol + rtol * |value|``. None means 0.
         atol: an absolute error to allow as well. None means 0.
+        thorough: whether every pair of mistakes is tried on a result that fails, however long it takes. If
+            not, the search for an explanation ends after half a second for each result.
         **kwargs: the op's keyword arguments.
 
     Returns:
@@ -256,6 +269,10 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
+    for functions, report in REPORTS:
+        if is_one_of(op, functions):
+            nn_ops.refuse({"backends": backends}, op.__name__, backends="it has none, give against=")
+            return report(op, args, kwargs, against, tolerance)
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         args, kwargs = call_on_host(args, kwargs)
@@ -288,7 +305,7 @@ def diff(
         start = record.clock()
         want = dispatch.run_canonical(call, "reference")
         seconds = record.clock() - start
-        truth = Truth(call, want, None, explain_cell, tolerance)
+        truth = Truth(call, want, None, explain_cell, tolerance, thorough=thorough)
         rows: list[DiffRow] = []
         for name, module in found:
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
@@ -333,9 +350,7 @@ def check_cases(
     rows: list[DiffRow] = []
     failed: Counter[tuple[Any, ...]] = Counter()
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(modules)]
-    for case in find_cases() if cases is None else cases:
-        if not case.takes(dtype, data):
-            continue
+    for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
             call = problem.call
@@ -386,6 +401,7 @@ class Truth:
         explain_cell: explains the cell of the result that ``at`` names, or None where nobody asks.
         tolerance: the error that is allowed beside the bound.
         activation: the activation that ``want`` has, which a `Call` does not say.
+        thorough: whether all pairs of mistakes are tried on what fails.
     """
 
     def __init__(
@@ -396,8 +412,9 @@ class Truth:
         explain_cell: Callable[..., Explanation] | None = None,
         tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
         activation: str | None = None,
+        thorough: bool = False,
     ) -> None:
-        self.call, self.want, self._explain = call, want, explain_cell
+        self.call, self.want, self._explain, self._thorough = call, want, explain_cell, thorough
         self.tolerance, self.activation, self.parts = tolerance, activation, parts
         self.signed = None  # of a sum of parts it is not known
         if parts is not None:
@@ -461,8 +478,9 @@ class Truth:
             if self.parts is not None:
                 notes.append("no mistake was looked for in chunks: diff a part that is in memory")
             elif not held_before:
-                found = diagnose(self._failure(got, bound, held))
-                notes.append(found.remark)
+                failure = self._failure(got, bound, held)
+                found = diagnose(failure, self._thorough) if failure.bad.any() else Found()
+                notes.append(found.remark if failure.bad.any() else _LAST_ROUNDING)
         elif error == "direct" and sizes.ndim and self.parts is None and self.tolerance == Tolerance():
             signs = odd_signs(got, self.want, independent(self.call, sizes))
             notes.append(signs or odd_size(verdict, self._plain))
@@ -492,9 +510,8 @@ class Truth:
         got = plain_loops(self.call, self.activation)
         if got is None:
             return 0.0
-        bound, terms = self.bound("direct"), self.call.terms
-        verdict = bounds.judge(got, self.want, bound, self.abs_sum, terms, self.signed, self.exact)
-        return largest_of_many(verdict)
+        sizes = self.abs_sum
+        return largest_of_many(bounds.judge(got, self.want, self.bound("direct"), sizes, self.call.terms))
 
     def _failure(self, got: np.ndarray, bound: np.ndarray, held: float | None = None) -> Failure:
         return Failure(self.call, got, self.want, bound, self.tolerance, self.activation == "relu", held)
@@ -506,6 +523,10 @@ def check_comparison(call: Call) -> None:
     check_bytes(nbytes, f"comparing a result of {list(call.backend_shape)}")
 
 
+# only the comparison with the unrounded sum tells this
+_LAST_ROUNDING = (
+    "each cell is next to the exact sum, but not always what it rounds to: truncated, or rounded twice"
+)
 # the bounds that need nothing but sum |x||w|
 _BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
 _BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
@@ -519,15 +540,14 @@ def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
         raise ArgumentError(
             f"error must be one of {', '.join(BOUNDS)}; got {brief(error)}{suggestion(error, BOUNDS)}"
         )
-    dtype = call.first.dtype
-    needs = ""
+    dtype, needs = call.first.dtype, ""
     if in_chunks and error not in _BY_SIZE:
         needs = f"arrays in memory, not in chunks, for which it may be one of {', '.join(_BY_SIZE)}"
     elif is_integer(dtype):
         return
     elif error.startswith("winograd"):
-        needs = winograd_needs(call.kind, call.geometry)
-        needs = "the forward op or the input gradient" if call.kind.sums_images else needs
+        other = call.kind.sums_images
+        needs = "the forward op or the input gradient" if other else winograd_needs(call.kind, call.geometry)
     elif error in HALF_SUMS and dtype.name != HALF_SUMS[error]:
         needs = f"data of {HALF_SUMS[error]}; got {dtype.name}"
     if needs:
@@ -688,5 +708,5 @@ def _cells(row: DiffRow, optional: Iterable[str]) -> tuple[str, ...]:
         _WORDS[row.passed],
         *(tables.number(number) if row.compared else "" for number in numbers),
         *(found[name] for name in optional),
-        "" if row.passed is False else row._found,
+        row._found if row.bad is None else f"{int(row.bad.sum()):,} of {row.bad.size:,}: {row.where}",
     )

@@ -14,7 +14,7 @@ from ..dtypes import FORMATS, FloatFormat, is_integer
 from ..truth import bounds
 from ..truth.exact import float64_result
 
-__all__ = ["Failure", "Mistake", "Tolerance", "View", "relu"]
+__all__ = ["Failure", "Mistake", "Tolerance", "View", "relu", "wide"]
 
 View = Callable[[np.ndarray], np.ndarray]
 
@@ -109,6 +109,11 @@ class Mistake:
     slack: float = 0.0
     chosen: float = 0.0
     part: Any = ...
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    """Return an array in the type in which mistakes are computed: float64, or its own integer type."""
+    return array if is_integer(array.dtype) else array.astype(np.float64)
 
 
 def relu(result: np.ndarray) -> np.ndarray:

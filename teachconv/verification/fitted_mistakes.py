@@ -15,72 +15,48 @@ import numpy as np
 from .. import tables
 from ..calls import Call
 from ..dtypes import FORMATS, is_integer
-from ..geometry import slab
 from ..kinds import gradient_of
-from ..truth import bounds
-from ..truth.exact import abs_sum, float64_result
-from .failures import Failure, Mistake, relu
+from ..truth.exact import float64_result
+from .failures import Failure, Mistake, wide
 from .number_mistakes import order_words, padded
 from .places import members
 
-__all__ = [
-    "copies",
-    "doubled_terms",
-    "missing_terms",
-    "padding_constants",
-    "scales",
-    "scales_by_channel",
-    "shifts",
-]
+__all__ = ["copies", "padding_constants", "scales", "scales_by_channel", "shifts", "terms"]
 
 
-def copies(case: Failure) -> Iterator[Mistake]:
+def copies(code: str, case: Failure) -> Iterator[Mistake]:
     """The result's channels, images, rows or columns in another order: for each the nearest of the reference's."""
     call, rank = case.call, case.call.geometry.rank
-    nouns = ["image", *("slice", "row", "column")[-rank:], "channel"]
+    spatial = ("slice", "row", "column")[-rank:]
+    nouns = ["image", *spatial, "channel"]
     if call.kind.sums_images:
-        nouns = [*(f"filter {noun}" for noun in nouns[1:-1]), "in channel", "out channel"]
-    for axis in (rank + 1, 0, *range(1, rank + 1)):
-        yield from _copied(case, axis, nouns[axis], case.want, 0.0, True)
-        if (
-            axis == rank + 1 and call.bias is not None
-        ):  # the filters are in another order, and the bias is not
-            bias = call.bias if is_integer(call.bias.dtype) else call.bias.astype(np.float64)
-            if not case.activated:
-                yield from _copied(case, axis, nouns[axis], case.exact - bias, bias, False)
-
-
-def _copied(
-    case: Failure, axis: int, noun: str, want: np.ndarray, bias: Any, all_of_it: bool
-) -> Iterator[Mistake]:
-    """One axis in another order."""
-    got, near = (np.moveaxis(array, axis, 0).astype(np.float64) for array in (case.got - bias, want))
-    count = len(got)
-    got, near = got.reshape(count, -1), near.reshape(count, -1)
-    if count < 2 or not (np.isfinite(got).all() and np.isfinite(near).all()):
-        return
-    with np.errstate(over="ignore", invalid="ignore"):
-        distance = (near**2).sum(axis=1) - 2 * got @ near.T
-    order = tuple(int(i) for i in distance.argmin(axis=1))
-    moved = [i for i, j in enumerate(order) if i != j]
-    if not moved:
-        return
-    if sorted(order) == list(range(count)):
-        code, sentence = "permuted", f"when the result's {noun}s are in the order {order_words(order)}"
-    else:
-        code = "copied"
-        words = [f"{noun} {i} holds {noun} {order[i]}" for i in moved[:3]]
-        sentence = f"when {', '.join(words)}{', ...' if len(moved) > 3 else ''}"
-    words = "" if all_of_it else ", before the bias is added"
-    name = "batch" if noun == "image" else f"{noun.replace(' ', '_')}s"
-    yield Mistake(
-        f"{code}_{name}",
-        sentence + words,
-        case.call,
-        lambda result: (result - bias).take(order, axis) + bias,
-        moves=True,
-        chosen=len(moved) * log2(count),
-    )
+        nouns = [*(f"filter {noun}" for noun in spatial), "in channel", "out channel"]
+    offsets: list[Any] = [0.0] if call.bias is None or case.activated else [0.0, wide(call.bias)]
+    for axis, offset in product((rank + 1, 0, *range(1, rank + 1)), offsets):
+        noun, of_filters = nouns[axis], isinstance(offset, np.ndarray)  # the bias is where it was
+        got, want = (np.moveaxis(a - offset, axis, 0).astype(np.float64) for a in (case.got, case.want))
+        got, want = (array.reshape(len(array), -1) for array in (got, want))
+        if len(got) < 2 or not (np.isfinite(got).all() and np.isfinite(want).all()):
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            order = tuple(((want**2).sum(axis=1) - 2 * got @ want.T).argmin(axis=1).tolist())
+        moved = [i for i, j in enumerate(order) if i != j]
+        kind = "permuted" if len(set(order)) == len(order) else "copied"
+        if not moved or code != kind:
+            continue
+        words = f"the result's {noun}s are in the order {order_words(order)}"
+        if kind == "copied":
+            words = ", ".join(f"{noun} {i} holds {noun} {order[i]}" for i in moved[:3]) + ", ..." * (
+                len(moved) > 3
+            )
+        yield Mistake(
+            f"{kind}_{'batch' if noun == 'image' else noun.replace(' ', '_') + 's'}",
+            f"when {words}{', before the bias is added' if of_filters else ''}",
+            call,
+            lambda y, axis=axis, order=order, offset=offset: (y - offset).take(order, axis) + offset,  # type: ignore[misc]
+            moves=True,
+            chosen=len(moved) * log2(len(order)),
+        )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -91,19 +67,20 @@ def _copied(
 def scales(case: Failure) -> Iterator[Mistake]:
     """The result times a factor, with the bias or before it is added; one cell gives the factor."""
     call, dtype = case.call, case.call.first.dtype
-    bias = None if call.bias is None else call.bias.astype(np.float64)
-    for words, offset in [("", 0.0)] + ([] if bias is None else [(", before the bias is added", bias)]):
+    offsets = {"": np.float64(0)}
+    if call.bias is not None:
+        offsets[", before the bias is added"] = call.bias.astype(np.float64)
+    for words, offset in offsets.items():
         want, got = (array.astype(np.float64) - offset for array in (case.exact, case.got))
-        if not (np.isfinite(want).all() and np.isfinite(got).all()):
-            continue
         if case.activated:  # where the relu gives 0, nothing is known
             want = np.where(case.got > 0, want, 0.0)
-        nonzero = np.abs(want[want != 0])
-        if not nonzero.size or nonzero.min() == nonzero.max():
-            continue  # a sum, a product, another value: nothing could tell them apart
+        sizes = np.abs(want[want != 0])
+        if not (
+            np.isfinite(want).all() and np.isfinite(got).all() and sizes.size and sizes.min() < sizes.max()
+        ):
+            continue  # of equal numbers a sum, a product, another value: nothing could tell them apart
         cell = np.unravel_index(int(np.abs(want).argmax()), want.shape)
-        factor = Fraction(float(got[cell])) / Fraction(float(want[cell]))
-        error = _error(case, cell)
+        factor, error = Fraction(float(got[cell])) / Fraction(float(want[cell])), _error(case, cell)
         simple = factor if is_integer(dtype) else _simplest(factor, error / abs(float(want[cell])))
         if simple not in (0, 1):
             yield Mistake(
@@ -116,22 +93,21 @@ def scales(case: Failure) -> Iterator[Mistake]:
             )
 
 
-def _line(result: np.ndarray, factor: Any, offset: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """(result - offset) * factor + offset, in the type of the result; what is too large for it fits nothing."""
+def _line(result: np.ndarray, factor: Any, offset: Any, dtype: np.dtype[Any], shift: Any = 0.0) -> np.ndarray:
+    """(result - offset) * factor + offset + shift, in a type; what is too large for it fits nothing."""
     with np.errstate(all="ignore"):
-        values = (result.astype(np.float64) - offset) * factor + offset
+        values = (result.astype(np.float64) - offset) * factor + offset + shift
         return np.rint(values).astype(dtype) if is_integer(dtype) else values
 
 
 def _error(case: Failure, cell: Any = ...) -> float:
     """How far the number in a cell may lie from the exact one."""
-    dtype = case.call.first.dtype
-    if is_integer(dtype):
+    if is_integer(case.got.dtype):
         return 0.0
-    limits = np.broadcast_to(np.maximum(case.bound, case.tolerance.of(case.want)), case.got.shape)[cell]
-    return float(
-        np.max(2 * limits + 2 * FORMATS[dtype.name].unit_roundoff * np.abs(case.got[cell].astype(np.float64)))
-    )
+    got = np.abs(case.got[cell].astype(np.float64))
+    limits = np.maximum(case.bound, case.tolerance.of(case.want))
+    limits = np.broadcast_to(limits, case.got.shape)[cell] + 2.0**-case.digits * got
+    return float(2 * np.max(limits, where=np.isfinite(limits), initial=0.0))
 
 
 def _simplest(factor: Fraction, uncertain: float) -> Fraction:
@@ -153,103 +129,82 @@ def _factor_words(factor: Fraction) -> str:
 
 
 def scales_by_channel(case: Failure) -> Iterator[Mistake]:
-    """A factor and a constant for each channel, as a batch normalisation has them: a line through each one's cells."""
+    """A factor and a constant for each channel, as a batch normalisation has them: a line through its cells."""
     want, got = (array.reshape(-1, array.shape[-1]).astype(np.float64) for array in (case.exact, case.got))
-    factors, offsets, slack = np.ones(got.shape[1]), np.zeros(got.shape[1]), _error(case)
-    for channel in range(got.shape[1]):
-        x, y = want[:, channel], got[:, channel]
-        known = np.isfinite(x) & np.isfinite(y) & ((y > 0) | (not case.activated))
-        x, y = x[known], y[known]
-        spread = x - x.mean() if x.size else x
-        if x.size < 4 or not (square := float(spread @ spread)):
+    slack, lines = _error(case), []
+    with np.errstate(invalid="ignore"):
+        known = np.isfinite(want) & np.isfinite(got) & ((got > 0) | (not case.activated))
+    for x, y in ((want[cells, c], got[cells, c]) for c, cells in enumerate(known.T)):
+        middle = x - x.mean() if x.size > 3 else x
+        if x.size < 4 or not np.any(middle):
             return
-        factor = float(spread @ (y - y.mean())) / square
-        factor = 1.0 if abs(factor - 1) * np.abs(spread).max() <= 2 * slack else factor
+        factor = float(middle @ (y - y.mean())) / float(middle @ middle)
+        factor = 1.0 if abs(factor - 1) * np.abs(middle).max() <= 2 * slack else factor
         offset = float(y.mean() - factor * x.mean())
-        factors[channel], offsets[channel] = factor, 0.0 if abs(offset) <= 2 * slack else offset
-    if not factors.all():
-        return  # a channel that holds one number has many causes
+        lines.append((factor, 0.0 if abs(offset) <= 2 * slack else offset))
+    factors, offsets = np.array(lines).T
     changed = (factors != 1) | (offsets != 0)
-    parts = [(factors, 1.0, "multiplied by"), (offsets, 0.0, "increased by")]
-    words = [f"{text} {_listed(values[changed])}" for values, none, text in parts if (values != none).any()]
-    if not words:
-        return
-    which = "every channel is" if changed.all() else f"channels {_listed(np.flatnonzero(changed))} are"
-    sentence = f"when {which} {' and '.join(words)}"
-    code = (
-        "scale_and_shift" if len(words) > 1 else "channel_scale" if (factors != 1).any() else "channel_shift"
-    )
-    if (
-        case.held is not None
-        and changed.all()
-        and np.array_equal(np.rint(offsets), np.full_like(offsets, case.held))
-    ):
-        code, sentence = "accumulates", "when the result is added to what out held before"
-    yield Mistake(
-        code,
-        sentence,
-        case.call,
-        lambda result: _line(result, factors, 0.0, case.exact.dtype) + offsets.astype(case.exact.dtype),
-        slack=slack,
-        chosen=float(((factors != 1).sum() + (offsets != 0).sum()) * case.digits),
-    )
+    if not factors.all() or not changed.any():
+        return  # a channel that holds one number has many causes
+    parts = {
+        "scale": (factors, factors != 1, "multiplied by"),
+        "shift": (offsets, offsets != 0, "increased by"),
+    }
+    words = {
+        name: f"{verb} {_listed(values[changed])}"
+        for name, (values, other, verb) in parts.items()
+        if other.any()
+    }
+    code = "scale_and_shift" if len(words) > 1 else f"channel_{[*words][0]}"
+    which = "" if changed.all() else f" ({members(np.flatnonzero(changed), changed.size, 'channel')})"
+    sentence = f"when it is, per output channel{which}, {' and '.join(words.values())}"
+    sentence += ": another batch normalisation" if "scale" in words else ": another bias, or another mean"
+    view = partial(_line, factor=factors, offset=0.0, dtype=case.exact.dtype, shift=offsets)
+    chosen = float(sum(other.sum() for _, other, _ in parts.values()) * case.digits)
+    yield Mistake(code, sentence, case.call, view, slack=slack, chosen=chosen)
 
 
 def _listed(values: np.ndarray) -> str:
     """Numbers as text: one if all are equal, else the first three."""
-    if (values == values[0]).all():
-        return tables.number(float(values[0]), 4)
-    return ", ".join(tables.number(float(value), 4) for value in values[:3]) + (
-        ", ..." if len(values) > 3 else ""
+    shown = values[: 1 if (values == values[0]).all() else 3]
+    return ", ".join(tables.number(float(value), 4) for value in shown) + ", ..." * (
+        1 < len(shown) < len(values)
     )
 
 
 def padding_constants(case: Failure) -> Iterator[Mistake]:
     """Padding with a constant, the same for all channels or one for each: by least squares."""
-    call = case.call
-    ones = padded(replace(call, first=np.zeros_like(call.first), bias=None), constant_values=1)
-    depth = call.first.shape[-1]
-    if ones is None or depth > 16 or case.activated:
+    call, depth = case.call, case.call.first.shape[-1]
+    plain = call.with_each(wide)
+    own = padded(replace(plain, first=plain.first[:1]))
+    if own is None or depth > 16 or case.activated or call.kind.sums_images:
         return
-    first = np.stack(
-        [np.where(np.arange(depth) == c, ones.first[0], 0) for c in range(depth)]
-    )  # an image a channel
-    reaching = replace(ones, first=first, geometry=replace(ones.geometry, batch=depth))
-    if call.kind.sums_images:
-        return
-    effect = float64_result(reaching).astype(np.float64).reshape(depth, -1).T
-    with np.errstate(all="ignore"):
-        rest = (case.got.astype(np.float64) - case.exact.astype(np.float64)).reshape(len(case.got), -1)[0]
-    if not np.isfinite(rest).all():
-        return
-    for columns, words in ((effect.sum(axis=1, keepdims=True), "all channels"), (effect, "each channel")):
-        found = np.linalg.lstsq(columns, rest, rcond=None)[0]
-        if columns.shape[1] > 1 or words == "all channels":
-            values = np.broadcast_to(found, (depth,))
-            yield from _padded_with(case, values, words)
-
-
-def _padded_with(case: Failure, values: np.ndarray, words: str) -> Iterator[Mistake]:
-    """The call padded with these numbers, rounded to simple ones where that is as near."""
-    simple = np.array([float(Fraction(v).limit_denominator(256)) for v in values])
-    values = np.where(np.abs(simple - values) <= 1e-6 * np.abs(values), simple, values)
-    call = case.call
-    wide = call if is_integer(call.first.dtype) else call.with_each(lambda array: array.astype(np.float64))
-    made = padded(wide)
-    assert made is not None
-    mask = padded(replace(wide, first=np.zeros_like(wide.first)), constant_values=1)
-    assert mask is not None
-    first = np.where(mask.first != 0, values.astype(wide.first.dtype), made.first)
-    what = _listed(values)
-    sentence = f"when the padding is {what} instead of 0" + (" (by channel)" if "," in what else "")
-    if values.any():
-        yield Mistake(
-            "padding_values",
-            sentence,
-            replace(made, first=first),
-            chosen=len(set(values)) * case.digits,
-            slack=_error(case),
+    ring = padded(replace(plain, first=np.zeros_like(plain.first[:1])), constant_values=1)
+    assert ring is not None
+    each = (
+        np.eye(depth, dtype=plain.first.dtype).reshape(depth, *(1,) * call.geometry.rank, depth) * ring.first
+    )
+    effect = float64_result(
+        replace(ring, first=each, bias=None, geometry=replace(ring.geometry, batch=depth))
+    )
+    effect = effect.reshape(depth, -1).T.astype(np.float64)
+    rest = (wide(case.got[:1]).astype(np.float64) - case.exact[:1]).ravel()
+    rows = np.flatnonzero(effect.any(axis=1) & np.isfinite(rest))[:4096]
+    for columns in {1: effect.sum(axis=1, keepdims=True), depth: effect}.values():
+        found = np.linalg.lstsq(columns[rows], rest[rows], rcond=None)[0]
+        simple = np.array([float(Fraction(value).limit_denominator(256)) for value in found])
+        values = np.broadcast_to(
+            np.where(np.abs(simple - found) <= 1e-5 * np.abs(found), simple, found), depth
         )
+        made = padded(plain)
+        assert made is not None
+        first = np.where(ring.first != 0, values.astype(made.first.dtype), made.first)
+        what = f"{_listed(values)} instead of 0{' (by channel)' if len(set(values)) > 1 else ''}"
+        if values.any():
+            changed, chosen = replace(made, first=first), len(found) * case.digits
+            yield Mistake(
+                "padding_values", f"when the padding is {what}", changed, chosen=chosen, slack=_error(case)
+            )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -257,27 +212,16 @@ def _padded_with(case: Failure, values: np.ndarray, words: str) -> Iterator[Mist
 # ---------------------------------------------------------------------------------------------
 
 
-def missing_terms(case: Failure) -> Iterator[Mistake]:
-    """Terms that the sums are without: those of some channels, taps, rows, images."""
-    return _terms(case, -1, "missing_terms", "without")
-
-
-def doubled_terms(case: Failure) -> Iterator[Mistake]:
-    """Terms that are counted twice."""
-    return _terms(case, 1, "doubled_terms", "with twice the products of")
-
-
-def _terms(case: Failure, times: int, code: str, text: str) -> Iterator[Mistake]:
-    """Parts of an array whose products, so many times, are the error."""
-    call = case.call
-    if not all(np.isfinite(array).all() for array in (call.first, call.second)):
+def terms(code: str, case: Failure) -> Iterator[Mistake]:
+    """Terms that the sums are without, or that they count twice: those of some channels, taps, rows, images."""
+    call, times = case.call, -1 if code == "missing_terms" else 1
+    plain, cells = call.with_each(wide), _telling(case)
+    if not cells or not all(np.isfinite(array).all() for array in (call.first, call.second)):
         return
-    wide = call if is_integer(call.first.dtype) else call.with_each(lambda array: array.astype(np.float64))
-    cells = _telling(case)
     rest = np.array([float(case.got[cell]) - float(case.exact[cell]) for cell in cells])
-    for name in ("second", "first") if cells else ():
-        array = getattr(wide, name)
-        products = np.stack([_products(wide, cell, name) for cell in cells])
+    for name in ("second", "first"):
+        array = getattr(plain, name)
+        products = np.stack([_products(plain, cell, name) for cell in cells])
         for axes, noun in _axes_of(call, name):
             back = np.argsort(axes)
             others = [axis for axis in range(array.ndim) if axis not in axes]
@@ -286,10 +230,13 @@ def _terms(case: Failure, times: int, code: str, text: str) -> Iterator[Mistake]
             for start, past in _ranges(sums.reshape(len(cells), -1), times * rest, _error(case)):
                 part = np.zeros(prod(shape), bool)
                 part[start:past] = True
-                part = np.expand_dims(part.reshape(shape).transpose(back), others)
-                changed = replace(call, **{name: np.where(part, (1 + times) * array, array)})
-                which = members(np.arange(start, past), prod(shape), noun)
-                yield Mistake(code, f"{text} {which}", changed, chosen=2 * log2(prod(shape)))
+                which = members(np.flatnonzero(part), part.size, noun)
+                words = f"without {which}" if times < 0 else f"with twice the products of {which}"
+                if times < 0 and part.sum() == part.size - 1:
+                    words = f"with {members(np.flatnonzero(~part), part.size, noun)} only"
+                keep = np.expand_dims(part.reshape(shape).transpose(back), others)
+                changed = replace(call, **{name: np.where(keep, (1 + times) * array, array)})
+                yield Mistake(code, words, changed, chosen=2 * log2(part.size))
 
 
 def _telling(case: Failure) -> list[tuple[int, ...]]:

@@ -29,7 +29,7 @@ from ..errors import ArgumentError
 from ..kinds import KINDS, LAYOUTS, OPS
 from ..progress import during, say
 from ..truth.exact import abs_sum, float64_result
-from .diffing import bound_of, check_comparison, locked
+from .diffing import DiffRow, Truth, bound_of, check_comparison, locked
 
 __all__ = ["GradientReport", "GradientRow", "check_gradients"]
 
@@ -49,6 +49,8 @@ class GradientRow:
         cells: how many cells of the argument were checked.
         worst: the cell with the largest fraction, or None where one number stands for all cells.
         note: a remark.
+        wrong: of a check that failed, how the array that is wrong differs from the reference: a `DiffRow` with
+            ``where``, ``bad`` and ``diagnosis``; None if both arrays are within their bounds.
     """
 
     name: str
@@ -58,6 +60,7 @@ class GradientRow:
     cells: int
     worst: Cell | None = None
     note: str = ""
+    wrong: DiffRow | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,7 +249,7 @@ class _Form:
         error = self._distance(sums[0], sums[1])
         cells = self.arrays[role].size
         name = f"adjoint identity, {self.call.op.words[role]}"
-        return self._row(name, [(error, limit, None)], cells, self._note(role))
+        return self._row(name, role, [(error, limit, None)], cells, self._note(role))
 
     def differences(self, role: str, cells: int) -> GradientRow:
         """Central differences of some cells of an argument, beside the gradient."""
@@ -269,7 +272,7 @@ class _Form:
             error = self._distance(slope, 2 * expected if self.exact else expected)
             found.append((error, limit + float(gradient.error[cell]), self.call.name(role, cell)))
         name = f"central differences, {self.call.op.words[role]}"
-        return self._row(name, found, len(found), self._note(role))
+        return self._row(name, role, found, len(found), self._note(role))
 
     def bias_differences(self, cells: int) -> GradientRow:
         """Central differences of the bias: its gradient is the sum over images and positions."""
@@ -285,7 +288,7 @@ class _Form:
             expected = _dot(self.above[reached], np.ones(int(reached.sum()), self.dtype))
             error = self._distance(slope, 2 * expected if self.exact else expected)
             found.append((error, limit, (channel,)))
-        return self._row("central differences, bias", found, len(found))
+        return self._row("central differences, bias", self.arguments[0], found, len(found))
 
     def _slope(
         self, calls: Iterator[Call], widest: Call, reached: np.ndarray, step: Any
@@ -312,8 +315,24 @@ class _Form:
         """How far two numbers are apart; those of an integer type may differ by whole turns."""
         return abs(float(wrap(int(left) - int(right), self.dtype))) if self.exact else abs(left - right)
 
+    def _wrong(self, role: str) -> DiffRow | None:
+        """Which of the two is wrong, the result of the op or the gradient, and how, by the reference."""
+        for call in (self.call, self._call_for(role)):
+            truth = Truth(call, dispatch.run_canonical(call, "reference"))
+            error = max(self._algorithms(call)[1], key=lambda each: float(np.max(truth.bound(each))))
+            name = self.call.op.words[call.kind.result] + (" gradient" if call is not self.call else "")
+            row = truth.row(name, self.algorithm or "", call.to_caller(self._run(call).result), error)
+            if row.passed is False:
+                return row
+        return None
+
     def _row(
-        self, name: str, found: Sequence[tuple[float, float, Cell | None]], cells: int, note: str = ""
+        self,
+        name: str,
+        role: str,
+        found: Sequence[tuple[float, float, Cell | None]],
+        cells: int,
+        note: str = "",
     ) -> GradientRow:
         """The worst of what was found; where sums may overflow, nothing can be said."""
         judged = [(_fraction(error, limit), cell) for error, limit, cell in found]
@@ -322,7 +341,10 @@ class _Form:
             note = "; ".join(filter(None, [note, "some sums may overflow"]))
         known = [error if error == error else inf for error, limit, _ in found if limit < inf]
         passed = bool(worst <= 1) if known else None
-        return GradientRow(name, passed, max(known, default=0.0), worst, cells, cell, note)
+        wrong = self._wrong(role) if passed is False else None
+        if wrong:
+            note = "; ".join(filter(None, [note, f"{wrong.name} wrong in {wrong.where}", wrong._found]))
+        return GradientRow(name, passed, max(known, default=0.0), worst, cells, cell, note, wrong)
 
 
 def _fraction(error: float, limit: float) -> float:

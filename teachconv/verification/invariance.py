@@ -74,9 +74,8 @@ def check_invariance(
     rows: list[DiffRow] = []
     for problem in (problem for case in find_cases(tags) for problem in case.problems(dtype)):
         call = problem.call
-        if call.kind.name not in chosen:
-            continue
-        fitting = [one.name for _, _, one in dispatch.candidates([(name, module)], call)]
+        found = [(name, module)] if call.kind.name in chosen else []
+        fitting = [one.name for _, _, one in dispatch.candidates(found, call)]
         for algorithm in [*fitting, None] if fitting else ():
             label = f"{name.rpartition('.')[2]}: {problem.name}, {call.first.dtype.name}"
             before, *after = (_result(run, call, module, algorithm) for run in (plain, *_WAYS.values()))

@@ -1,8 +1,8 @@
 """The usual mistakes with filters, groups and geometry: a call with one of them made on purpose.
 
 Each function yields calls, or views of a result, with one mistake in them, the usual ones first. `diagnoses` lists
-the functions, and `diagnosing` runs the calls and compares the results with what was found. Mistakes in the numbers
-of the arrays are in `number_mistakes`, those that are read off a wrong result in `fitted_mistakes`.
+the functions, and `diagnosing` runs the calls and compares the results with what was found. Mistakes in the
+numbers of the arrays are in `number_mistakes`, those that are read off a wrong result in `fitted_mistakes`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 
-from ..arguments import axis_order
 from ..calls import Call
 from ..geometry import AxisGeometry, ConvGeometry, forward_axis, split_padding
 from ..kinds import AXES, layout_of
 from .failures import Failure, Mistake, View
 
 __all__ = [
-    "axis_words",
-    "dilations",
+    "filter_orders",
     "flips",
-    "group_offsets",
     "groups",
     "other_dilations",
     "other_padding",
@@ -32,28 +28,24 @@ __all__ = [
     "padding_modes",
     "padding_sides",
     "reread",
-    "reshaped_filters",
-    "stride_and_dilation",
+    "some_axes",
+    "steps",
     "stride_phases",
-    "swapped_dilations",
-    "swapped_filter_axes",
-    "swapped_strides",
-    "transposed_filters",
 ]
 
-_AXIS_WORDS = {"depth": "depth", "rows": "rows", "cols": "columns"}
-_PADS = {"depth": ("pad_front", "at the front"), "rows": ("pad_top", "at the top")}
-_PADS["cols"] = "pad_left", "on the left"
+_WORDS = {"depth": "depth", "rows": "rows", "cols": "columns"}
+_SIDES = {
+    "depth": ("pad_front", "at the front"),
+    "rows": ("pad_top", "at the top"),
+    "cols": ("pad_left", "on the left"),
+}
 
 
-def axis_words(axes: Sequence[int], rank: int) -> str:
-    """Return the names of some spatial axes of a convolution."""
-    return " and ".join(_AXIS_WORDS[AXES[-rank:][axis]] for axis in axes)
-
-
-def _some(rank: int) -> list[tuple[int, ...]]:
-    """Which axes a mistake may be made in: in all of them, or in some."""
-    return [axes for size in range(rank, 0, -1) for axes in combinations(range(rank), size)]
+def some_axes(rank: int) -> dict[tuple[int, ...], str]:
+    """Return the axes in which a mistake may be made, all of them first, and their names."""
+    names = [_WORDS[axis] for axis in AXES[-rank:]]
+    sets = (axes for size in range(rank, 0, -1) for axes in combinations(range(rank), size))
+    return {axes: " and ".join(names[axis] for axis in axes) for axes in sets}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -64,124 +56,101 @@ def _some(rank: int) -> list[tuple[int, ...]]:
 def flips(case: Failure) -> Iterator[Mistake]:
     """The filter flipped; of a filter gradient, the result."""
     rank = case.call.geometry.rank
-    for axes in _some(rank):
-        what = axis_words(axes, rank)
-        if len(axes) == rank:
-            what += " (a true convolution instead of a cross-correlation)"
-
-        def flip(filters: np.ndarray, axes: tuple[int, ...] = axes) -> np.ndarray:
-            return np.flip(filters, axes)
-
-        yield _filtered(case.call, "flipped_filter", f"the filter is flipped in {what}", flip)
+    for axes, words in some_axes(rank).items():
+        whole = " (a true convolution instead of a cross-correlation)" if len(axes) == rank else ""
+        yield _filtered(
+            case.call, "flipped_filter", f"flipped in {words}{whole}", lambda w, axes=axes: np.flip(w, axes)
+        )
 
 
-def swapped_filter_axes(case: Failure) -> Iterator[Mistake]:
-    """The filter with two of its spatial axes exchanged."""
+def filter_orders(code: str, case: Failure) -> Iterator[Mistake]:
+    """The filter with axes exchanged, or reshaped from or to another framework's order of axes."""
     rank = case.call.geometry.rank
-    for pair in combinations(range(rank), 2):
-        order = list(range(rank + 2))
-        order[pair[0]], order[pair[1]] = pair[1], pair[0]
-        sentence = f"the filter's {axis_words(pair, rank)} are exchanged"
-        yield _filtered(case.call, "swapped_filter_axes", sentence, lambda w, order=order: w.transpose(order))
-
-
-def transposed_filters(case: Failure) -> Iterator[Mistake]:
-    """The filter with its channels exchanged, or read in that order."""
-    rank = case.call.geometry.rank
-    order = (*range(rank), rank + 1, rank)
-    sentence = "the filter's in and out channels are exchanged"
-    yield _filtered(case.call, "transposed_filter", sentence, lambda w: w.transpose(order))
-    read = reread(order, backwards=True)
-    yield _filtered(
-        case.call, "transposed_filter", f"{sentence} (its memory was read in the other order)", read
-    )
-
-
-def reshaped_filters(case: Failure) -> Iterator[Mistake]:
-    """The filter of another framework reshaped to this layout, where it had to be transposed."""
-    own = layout_of("filters", case.call.geometry.rank)
+    own = layout_of("filters", rank)
     taps = own[:-2]
-    for theirs in (f"OI{taps}", f"O{taps}I", f"IO{taps}", f"I{taps}O", f"{taps}OI", own[::-1]):
-        order = tuple(map(own.index, theirs))
-        for backwards in (False, True):
-            names = (own, theirs) if backwards else (theirs, own)
-            sentence = "the filter is {} reshaped to {}, where it has to be transposed".format(*names)
-            yield _filtered(case.call, "reshaped_filter", sentence, reread(order, backwards))
+    for pair, words in some_axes(rank).items():
+        if len(pair) == 2 and code == "swapped_filter_axes":
+            order = [{pair[0]: pair[1], pair[1]: pair[0]}.get(axis, axis) for axis in range(rank + 2)]
+            yield from _other_sizes(case.call, order, f"read with its {words} exchanged")
+            yield _filtered(
+                case.call, code, f"read with its {words} exchanged", lambda w, order=order: w.transpose(order)
+            )
+    words = "read with its in and out channels exchanged"
+    order = (*range(rank), rank + 1, rank)
+    theirs = ("OI" + taps, f"O{taps}I", "IO" + taps, f"I{taps}O", taps + "OI", own[::-1])
+    orders = {each: tuple(map(own.index, each)) for each in theirs}
+    if code == "transposed_filter":
+        yield _filtered(case.call, code, words, lambda w: w.transpose(order))
+        read = reread(order, backwards=True)
+        yield _filtered(case.call, code, f"{words} (its memory, in the other order)", read)
+    for name, back in product(orders, (False, True)) if code == "reshaped_filter" else ():
+        words = "{} reshaped to {}, where it has to be transposed".format(
+            *(own, name) if back else (name, own)
+        )
+        yield _filtered(case.call, code, words, reread(orders[name], back))
 
 
 def reread(order: Sequence[int], backwards: bool = False) -> View:
     """Return a view that transposes in memory, then reads as if that had not happened; or the inverse."""
-
-    def read(array: np.ndarray) -> np.ndarray:
-        if backwards:
-            return array.reshape([array.shape[axis] for axis in order]).transpose(np.argsort(order))
-        return array.transpose(order).reshape(array.shape)
-
-    return read
+    if backwards:
+        return lambda array: array.reshape([array.shape[axis] for axis in order]).transpose(np.argsort(order))
+    return lambda array: array.transpose(order).reshape(array.shape)
 
 
-def _filtered(call: Call, code: str, sentence: str, change: View) -> Mistake:
+def _filtered(call: Call, code: str, words: str, change: View) -> Mistake:
     """A call with a changed filter, if the change keeps its shape; a filter gradient with a changed result."""
-    role = "filters"
-    own = call.cells_of(role)[0] if call.op.depthwise else call.geometry.shape_of(role)
+    own = call.cells_of("filters")[0] if call.op.depthwise else call.geometry.filters_shape
 
     def changed(filters: np.ndarray) -> np.ndarray:
         made = change(filters.reshape(own))
         return made.reshape(filters.shape) if made.shape == own else filters
 
     if call.kind.sums_images:
-        return Mistake(code, f"when {sentence}", call, changed, moves=True)
-    return Mistake(code, f"when {sentence}", replace(call, second=changed(call.second)))
+        return Mistake(code, f"when the filter is {words}", call, changed, moves=True)
+    return Mistake(code, f"when the filter is {words}", replace(call, second=changed(call.second)))
 
 
-def groups(case: Failure) -> Iterator[Mistake]:
-    """Channels dealt out to the groups like cards instead of in blocks, or the other way round."""
-
-    def dealt(count: int) -> list[np.ndarray]:
-        each = np.arange(count)
-        return [
-            each.reshape(parts).T.ravel()
-            for parts in ((case.call.geometry.groups, -1), (-1, case.call.geometry.groups))
-        ]
-
-    sentence = "when {} channels are dealt out to the {} groups in turn instead of in blocks"
-    yield from _regrouped(case.call, "groups", sentence, dealt)
-
-
-def group_offsets(case: Failure) -> Iterator[Mistake]:
-    """Every group reads the channels of the first, or of the next."""
-    parts = case.call.geometry.groups
-
-    def first(count: int) -> list[np.ndarray]:
-        return [np.arange(count) % (count // parts)]
-
-    def moved(count: int) -> list[np.ndarray]:
-        return [np.roll(np.arange(count), step * (count // parts)) for step in (-1, 1)]
-
-    yield from _regrouped(
-        case.call, "group_offset", "when all {1} groups have the {0} channels of the first", first
-    )
-    yield from _regrouped(
-        case.call, "group_offset", "when each of the {1} groups has the {0} channels of its neighbour", moved
-    )
-
-
-def _regrouped(call: Call, code: str, sentence: str, orders: Any) -> Iterator[Mistake]:
-    """A grouped call with channels in other orders: those of the first array, of the second, of the result."""
-    parts = call.geometry.groups
-    if parts == 1:
+def _other_sizes(call: Call, order: Sequence[int], words: str) -> Iterator[Mistake]:
+    """A filter that is not square with its spatial axes exchanged, for each rule for its padding."""
+    g = call.geometry
+    sizes = [g.axes[axis].filter_size for axis in order[: g.rank]]
+    if call.kind.sums_images or call.op.depthwise or sizes == [axis.filter_size for axis in g.axes]:
         return
-    for order in orders(call.first.shape[-1]):
-        yield Mistake(code, sentence.format("input", parts), replace(call, first=call.first[..., order]))
-    if call.second.shape[-1] % parts == 0 and not call.kind.sums_images:
-        for order in orders(call.second.shape[-1]):
-            yield Mistake(
-                code, sentence.format("filter", parts), replace(call, second=call.second[..., order])
-            )
-    if call.backend_shape[-1] % parts == 0:
-        for order in orders(call.backend_shape[-1]):
-            view = lambda result, order=order: result[..., order]  # noqa: E731
-            yield Mistake(code, sentence.format("output", parts), call, view, moves=True)
+    resized = (replace(axis, filter_size=size) for axis, size in zip(g.axes, sizes, strict=True))
+    changed = replace(call, second=call.second.transpose(order), geometry=replace(g, axes=tuple(resized)))
+    for geometry in dict.fromkeys(_geometries(changed, g.strides, g.dilations).values()):
+        yield Mistake(
+            "swapped_filter_axes", f"when the filter is {words}", replace(changed, geometry=geometry)
+        )
+
+
+def groups(code: str, case: Failure) -> Iterator[Mistake]:
+    """Channels dealt out to the groups like cards instead of in blocks, or the other way; those of another group."""
+    call, parts = case.call, case.call.geometry.groups
+    arrays = {"input": call.first, "filter": call.second, "output": case.got}
+    for name, array in arrays.items() if parts > 1 else ():
+        count = array.shape[-1]
+        if count % parts or (name == "filter" and call.kind.sums_images):
+            continue
+        blocks, cards = np.arange(count).reshape(parts, -1), np.arange(count).reshape(-1, parts)
+        neighbours = [
+            ("of each of the {} groups are its neighbour's", np.roll(blocks, step, 0)) for step in (1, -1)
+        ]
+        orders = {
+            "groups": [
+                ("are dealt out to the {} groups in turn instead of in blocks", each.T)
+                for each in (blocks, cards)
+            ],
+            "group_offset": [("of all {} groups are those of the first", blocks[[0] * parts]), *neighbours],
+        }
+        for words, order in orders[code]:
+            sentence = f"when {name} channels {words.format(parts)}"
+            view: View = lambda array, order=order.ravel(): array[..., order]  # type: ignore[misc]  # noqa: E731
+            if name == "output":
+                yield Mistake(code, sentence, call, view, moves=True)
+            else:
+                place = "first" if name == "input" else "second"
+                yield Mistake(code, sentence, replace(call, **{place: view(array)}))  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -192,7 +161,7 @@ def _regrouped(call: Call, code: str, sentence: str, orders: Any) -> Iterator[Mi
 def padding_sides(case: Failure) -> Iterator[Mistake]:
     """As much padding before as there should be after: top for bottom, left for right."""
     g = case.call.geometry
-    for swapped in _some(g.rank) if not case.call.op.transposed else ():
+    for swapped in some_axes(g.rank) if not case.call.op.transposed else ():
         axes = [_padded(axis, axis.pad_after) if i in swapped else axis for i, axis in enumerate(g.axes)]
         yield from _moved(case.call, axes, "padding_side", _where_padding_is(g, axes))
 
@@ -205,7 +174,7 @@ def _where_padding_is(g: ConvGeometry, axes: Sequence[AxisGeometry]) -> str:
         if not more:
             continue
         changes.append(
-            f"{_NUMBERS.get(abs(more), abs(more))} {'more' if more > 0 else 'less'} {_PADS[name][1]}"
+            f"{_NUMBERS.get(abs(more), abs(more))} {'more' if more > 0 else 'less'} {_SIDES[name][1]}"
         )
         # as many outputs as ours result from this much padding after, or up to stride - 1 more
         least = ours.full_size - ours.in_size - theirs.pad_before
@@ -218,35 +187,35 @@ _NUMBERS = {1: "one", 2: "two", 3: "three"}
 
 def stride_phases(case: Failure) -> Iterator[Mistake]:
     """Every stride-th cell, but starting at another one."""
-    call = case.call
-    for axes in (
-        _nearby(call, [axis.stride - 1 for axis in call.geometry.axes]) if not call.op.transposed else ()
-    ):
-        yield from _moved(call, axes, "stride_phase", "the stride starts at another cell")
+    reach = [axis.stride - 1 for axis in case.call.geometry.axes]
+    return _nearby(
+        case.call, reach, "stride_phase", "the stride starts at another cell", case.call.op.transposed
+    )
 
 
 def other_padding(case: Failure) -> Iterator[Mistake]:
     """Padding that is larger or smaller before the input, and the reverse after it."""
-    call = case.call
-    reach = [axis.effective_filter - 1 for axis in call.geometry.axes]
-    for axes in _nearby(call, reach) if not call.kind.scatters else ():
-        yield from _moved(call, axes, "padding_amount", "the padding before the input is another")
+    reach = [axis.effective_filter - 1 for axis in case.call.geometry.axes]
+    return _nearby(
+        case.call, reach, "padding_amount", "another padding before the input", case.call.kind.scatters
+    )
 
 
 def output_alignments(case: Failure) -> Iterator[Mistake]:
     """Another part of the full transposed result was kept."""
-    call = case.call
-    reach = [max(axis.stride, axis.effective_filter) - 1 for axis in call.geometry.axes]
-    for axes in _nearby(call, reach) if call.kind.scatters else ():
-        yield from _moved(call, axes, "output_alignment", "another part of the full result is kept")
+    reach = [max(axis.stride, axis.effective_filter) - 1 for axis in case.call.geometry.axes]
+    words = "another part of the full result is kept"
+    return _nearby(case.call, reach, "output_alignment", words, not case.call.kind.scatters)
 
 
-def _nearby(call: Call, reach: Sequence[int]) -> Iterator[list[AxisGeometry]]:
+def _nearby(call: Call, reach: Sequence[int], code: str, sentence: str, never: bool) -> Iterator[Mistake]:
     """All axes with other values of pad_before, the nearest first."""
-    steps = [range(-min(most, 7), min(most, 7) + 1) for most in reach]
-    for moved in sorted(product(*steps), key=lambda each: sum(map(abs, each))):
-        axes = zip(call.geometry.axes, moved, strict=True)
-        yield [_padded(axis, axis.pad_before + step) for axis, step in axes]
+    ranges = [range(-min(most, 7), min(most, 7) + 1) for most in reach]
+    for moved in sorted(product(*ranges), key=lambda each: sum(map(abs, each))) if not never else ():
+        pairs = zip(call.geometry.axes, moved, strict=True)
+        yield from _moved(
+            call, [_padded(axis, axis.pad_before + step) for axis, step in pairs], code, sentence
+        )
 
 
 def _padded(axis: AxisGeometry, before: int) -> AxisGeometry:
@@ -257,7 +226,7 @@ def _moved(call: Call, axes: Sequence[AxisGeometry], code: str, sentence: str) -
     """The call with other padding before, if it is another."""
     g = call.geometry
     changes = [
-        f"{_PADS[name][0]} {now.pad_before} instead of {was.pad_before}"
+        f"{_SIDES[name][0]} {now.pad_before} instead of {was.pad_before}"
         for name, was, now in zip(AXES[-g.rank :], g.axes, axes, strict=True)
         if was.pad_before != now.pad_before
     ]
@@ -266,61 +235,45 @@ def _moved(call: Call, axes: Sequence[AxisGeometry], code: str, sentence: str) -
         yield Mistake(code, f"with {' and '.join(changes)}: {sentence}", moved)
 
 
-def dilations(case: Failure) -> Iterator[Mistake]:
-    """The dilation ignored, on all axes or where the stride is not 1, or applied twice."""
-    strides, now = case.call.geometry.strides, case.call.geometry.dilations
-    ignored = [(1,) * len(now), *((1, *now[1:]), (*now[:-1], 1))]
-    ignored.append(
-        tuple(1 if stride > 1 else dilation for stride, dilation in zip(strides, now, strict=True))
-    )
-    tries = dict.fromkeys(ignored, "is ignored") | {tuple(d * d for d in now): "is applied twice"}
-    for other, what in tries.items():
-        if other != now:
-            sentence = f"with dilations {other} instead of {now}: the dilation {what}"
-            yield from _resized(case.call, "dilation", sentence, strides, other)
+def steps(code: str, case: Failure) -> Iterator[Mistake]:
+    """Strides or dilations ignored, applied twice, or exchanged."""
+    s, d = case.call.geometry.strides, case.call.geometry.dilations
+    each = range(len(d))
+    ones = [tuple(1 if axis in axes else d[axis] for axis in each) for axes in some_axes(len(d))]
+    at_stride = tuple(1 if s[axis] > 1 else d[axis] for axis in each)
+    tries = {
+        "dilation": [
+            *((s, other, "the dilation is ignored") for other in dict.fromkeys((*ones, at_stride))),
+            (s, tuple(n * n for n in d), "the dilation is applied twice"),
+        ],
+        "stride_and_dilation": [(d, s, "the two are exchanged")],
+        "swapped_strides": [(s[::-1], d, "their axes are exchanged")],
+        "swapped_dilations": [(s, d[::-1], "their axes are exchanged")],
+    }
+    for strides, dilations, words in tries[code]:
+        yield from _resized(case.call, code, strides, dilations, f": {words}")
 
 
 def other_dilations(case: Failure) -> Iterator[Mistake]:
     """Any other dilation from 1 to 24, on all axes or on one."""
-    strides, now = case.call.geometry.strides, case.call.geometry.dilations
-    for dilation, axes in product(range(1, 25), _some(len(now))):
-        other = tuple(dilation if i in axes else d for i, d in enumerate(now))
-        if other != now:
-            sentence = f"with dilations {other} instead of {now}"
-            yield from _resized(case.call, "dilation", sentence, strides, other)
-
-
-def stride_and_dilation(case: Failure) -> Iterator[Mistake]:
-    """Stride and dilation exchanged."""
-    strides, now = case.call.geometry.strides, case.call.geometry.dilations
-    if strides != now:
-        sentence = f"with strides {now} and dilations {strides}: the two are exchanged"
-        yield from _resized(case.call, "stride_and_dilation", sentence, now, strides)
-
-
-def swapped_strides(case: Failure) -> Iterator[Mistake]:
-    """The strides in the order columns, rows."""
-    strides, now = case.call.geometry.strides, case.call.geometry.dilations
-    if strides != strides[::-1]:
-        sentence = f"with strides {strides[::-1]} instead of {strides}: their axes are exchanged"
-        yield from _resized(case.call, "swapped_strides", sentence, strides[::-1], now)
-
-
-def swapped_dilations(case: Failure) -> Iterator[Mistake]:
-    """The dilations in the order columns, rows."""
-    strides, now = case.call.geometry.strides, case.call.geometry.dilations
-    if now != now[::-1]:
-        sentence = f"with dilations {now[::-1]} instead of {now}: their axes are exchanged"
-        yield from _resized(case.call, "swapped_dilations", sentence, strides, now[::-1])
+    g = case.call.geometry
+    for dilation, axes in product(range(1, 25), some_axes(g.rank)):
+        other = tuple(dilation if i in axes else d for i, d in enumerate(g.dilations))
+        yield from _resized(case.call, "dilation", g.strides, other)
 
 
 def _resized(
-    call: Call, code: str, sentence: str, strides: Sequence[int], dilations: Sequence[int]
+    call: Call, code: str, strides: tuple[int, ...], dilations: tuple[int, ...], words: str = ""
 ) -> Iterator[Mistake]:
-    """The call with other strides and dilations, for each rule by which its padding may have been chosen."""
-    for geometry in dict.fromkeys(_geometries(call, strides, dilations).values()):
-        padding = f" (padding {geometry.padding})" if geometry.padding != call.geometry.padding else ""
-        yield Mistake(code, sentence + padding, replace(call, geometry=geometry))
+    """The call with other strides or dilations, for each rule by which its padding may have been chosen."""
+    g = call.geometry
+    pairs = [("strides", strides, g.strides), ("dilations", dilations, g.dilations)]
+    changed = [(name, now, was) for name, now, was in pairs if now != was]
+    now, was = (" and ".join(f"{each[0]} {each[side]}" for each in changed) for side in (1, 2))
+    for geometry in dict.fromkeys(_geometries(call, strides, dilations).values()) if changed else ():
+        padding = f" (padding {geometry.padding})" if geometry.padding != g.padding else ""
+        was = was.removeprefix("strides ").removeprefix("dilations ") if len(changed) == 1 else was
+        yield Mistake(code, f"with {now} instead of {was}{words}{padding}", replace(call, geometry=geometry))
 
 
 def padding_modes(case: Failure) -> Iterator[Mistake]:
@@ -354,14 +307,18 @@ def _axes(call: Call, axis: AxisGeometry, stride: int, dilation: int) -> dict[st
     """One axis for another stride and dilation, by the rule for its padding and for the size that follows."""
     n, k, o = axis.in_size, axis.filter_size, axis.out_size
     pads = axis.pad_before, axis.pad_after
+    reach = (k - 1) * dilation + 1
+    full = (o - 1) * stride + reach
     if call.kind.gathers:
         padded = dict.fromkeys(_MODES, (0, 0)) | {"EXPLICIT": pads}
-        return {
+        own = {
             mode: forward_axis("rows", n, k, stride, dilation, mode, zeros, may_be_empty=True)
             for mode, zeros in padded.items()
         }
-    reach = (k - 1) * dilation + 1
-    full = (o - 1) * stride + reach
+        for rule, before in {"size kept": pads[0], "half the filter": reach // 2}.items():
+            padding = {"pad_before": before, "pad_after": full - n - before}
+            own[rule] = replace(axis, stride=stride, dilation=dilation, **padding)
+        return own
     rules = {"kept": (n, pads[0]), "SAME of that size": (n, split_padding(max(0, full - n))[0])}
     if call.op.transposed:  # its result has the size that the rule says; a gradient's is given
         same = o * stride

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import permutations, product
 from math import erf
 from typing import Any
 
@@ -14,108 +14,101 @@ from ..arguments import axis_order
 from ..calls import Call
 from ..dtypes import FORMATS, FloatFormat, is_integer
 from ..geometry import AxisGeometry
-from .failures import Failure, Mistake, View, relu
-from .mistakes import reread
+from .failures import Failure, Mistake, View, relu, wide
+from .mistakes import reread, some_axes
 
 __all__ = [
+    "accumulations",
+    "accumulators",
     "activations",
     "biases",
     "channel_orders",
     "image_orders",
+    "input_axes",
     "layouts",
     "lost_nan",
     "order_words",
     "padded",
     "padding_values",
+    "quantized",
     "relu_before_bias",
     "residuals",
     "rounded",
-    "swapped_image_axes",
 ]
 
 
 def biases(case: Failure) -> Iterator[Mistake]:
     """The bias left out, added twice, subtracted, or in another order."""
-    bias = case.call.bias
-    if bias is None:
-        return
-    changes = {
-        "without the bias": None,
-        "when the bias is added twice": 2 * bias,
-        "when the bias is subtracted": -bias,
-    }
-    changes["when the first bias is added to every channel"] = np.full_like(bias, bias[0])
-    changes["when the bias is in reverse order"] = bias[::-1]
+    b = case.call.bias
+    changes = {} if b is None else {"without the bias": None, "when the bias is added twice": 2 * b}
+    if b is not None:
+        changes |= {"when the bias is subtracted": -b, "when the bias is in reverse order": b[::-1]}
+        changes["when the first bias is added to every channel"] = np.full_like(b, b[0])
     for sentence, other in changes.items():
         yield Mistake("bias", sentence, replace(case.call, bias=other))
 
 
 def relu_before_bias(case: Failure) -> Iterator[Mistake]:
     """The activation applied to the sum of products, and the bias added to what that gives."""
-    bias = case.call.bias
-    if bias is not None:
-        wide = bias if is_integer(bias.dtype) else bias.astype(np.float64)
-        bare = replace(case.call, bias=None)
+    if case.call.bias is not None:
+        bias, bare = wide(case.call.bias), replace(case.call, bias=None)
         sentence = "when the relu comes before the bias"
-        yield Mistake("relu_before_bias", sentence, bare, lambda result: relu(result) + wide, activated=False)
+        yield Mistake("relu_before_bias", sentence, bare, lambda result: relu(result) + bias, activated=False)
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return np.asarray(1 / (1 + np.exp(-x)))
-
-
-def _leaky(slope: float) -> View:
-    return lambda x: np.where(x < 0, slope * x, x)
-
-
-_ACTIVATIONS: dict[str, View] = {
-    "relu": relu,
-    "relu6": lambda x: np.clip(x, 0, 6),
-    **{f"leaky relu of slope {slope}": _leaky(slope) for slope in (0.01, 0.1, 0.2, 0.3)},
-    "silu (swish)": lambda x: x * _sigmoid(x),
+_SOFT: dict[str, View] = {
+    **{f"leaky relu of slope {s}": lambda x, s=s: np.where(x < 0, s * x, x) for s in (0.01, 0.1, 0.2, 0.3)},  # type: ignore[misc]
+    "silu (swish)": lambda x: x / (1 + np.exp(-x)),
     "gelu": lambda x: x * (1 + np.vectorize(erf, [float])(x / np.sqrt(2))) / 2,
     "gelu (tanh)": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
     "elu": lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x),
-    "sigmoid": _sigmoid,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "tanh": np.tanh,
 }
+_HARD: dict[str, View] = {"relu": relu, "relu6": lambda x: np.clip(x, 0, 6)}
 
 
 def activations(case: Failure) -> Iterator[Mistake]:
     """The activation left out, or another one."""
     if case.activated:
         yield Mistake("activation", "without the relu: it was left out", case.call, activated=False)
-    for name, function in _ACTIVATIONS.items():
-        if not (case.activated and function is relu) and not (is_integer(case.got.dtype) and name != "relu"):
-            sentence = (
-                f"after {name} instead of relu"
-                if case.activated
-                else f"after a {name}, which this call does not have"
-            )
+    sentence = "after {} instead of relu" if case.activated else "after {}, which this call does not have"
+    for name, function in (_HARD | ({} if is_integer(case.got.dtype) else _SOFT)).items():
+        if not (case.activated and function is relu):
             # a function of the mathematical library has an error of a few ulps
-            slack = 0.0 if function is relu else 4 * 2.0**-case.digits
-            yield Mistake("activation", sentence, case.call, function, activated=False, slack=slack)
+            slack = 0.0 if name in _HARD else 4 * 2.0**-case.digits
+            words = sentence.format(name if case.activated else f"a {name}")
+            yield Mistake("activation", words, case.call, function, activated=False, slack=slack)
 
 
 def lost_nan(case: Failure) -> Iterator[Mistake]:
     """NaN replaced by 0: in the result, as a relu that compares does it, or before it is multiplied."""
-    call = case.call
     if np.isnan(case.exact).any():
-        zero: Callable[[np.ndarray], np.ndarray] = lambda array: np.where(np.isnan(array), 0, array)  # noqa: E731
-        yield Mistake("nan_lost", "when 0 takes the place of NaN in the result", call, zero)
-        yield Mistake("nan_lost", "when NaN in the arrays is read as 0", call.with_each(zero))
+        zero: View = lambda array: np.where(np.isnan(array), 0, array)  # noqa: E731
+        yield Mistake("nan_lost", "when 0 takes the place of NaN in the result", case.call, zero)
+        yield Mistake("nan_lost", "when NaN in the arrays is read as 0", case.call.with_each(zero))
+
+
+def accumulations(case: Failure) -> Iterator[Mistake]:
+    """The result added to what ``out`` held before the call."""
+    if case.held is not None:
+        held, words = round(case.held), f"when it is added to what out held before, {case.held:g}"
+        slack = abs(held) * 2.0 ** (1 - case.digits)
+        for view in (
+            (lambda y: y + held, lambda y: relu(y) + held) if case.activated else (lambda y: y + held,)
+        ):
+            yield Mistake("accumulates", words, case.call, view, activated=False, slack=slack)
 
 
 def residuals(case: Failure) -> Iterator[Mistake]:
     """The input added to the result, before the activation or after it."""
-    x = case.call.first if is_integer(case.got.dtype) else case.call.first.astype(np.float64)
+    x = wide(case.call.first)
     if x.shape == case.got.shape:
+        call, words = case.call, "when the input is added to the result"
+        yield Mistake("residual", words, call, lambda y: y + x, moves=True)
         yield Mistake(
-            "residual", "when the input is added to the result", case.call, lambda y: y + x, moves=True
+            "residual", f"{words} after the relu", call, lambda y: relu(y) + x, moves=True, activated=False
         )
-        if case.activated:
-            sentence = "when the input is added after the relu"
-            yield Mistake("residual", sentence, case.call, lambda y: relu(y) + x, moves=True, activated=False)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -131,40 +124,43 @@ _PADDINGS = {
 
 
 def padding_values(case: Failure) -> Iterator[Mistake]:
-    """Padding with the input's own values instead of zeros."""
-    g = case.call.geometry
+    """Padding with the input's own values instead of zeros; or zeros where the caller had padded the input."""
+    call, g = case.call, case.call.geometry
     for mode, words in _PADDINGS.items():
-        call = padded(case.call, mode=mode)
-        if call is not None and all(max(needed(axis)) < axis.in_size for axis in g.axes):
+        made = padded(call, mode=mode)
+        if made is not None and all(max(_needed(axis)) < axis.in_size for axis in g.axes):
             # no framework mirrors more than there is
-            yield Mistake("padding_values", f"when the padding {words} instead of being zero", call)
+            yield Mistake("padding_values", f"when the padding {words} instead of being zero", made)
+    for border in (1, 2, 3):
+        inside = (slice(None), *(slice(border, -border),) * g.rank)
+        first = np.zeros_like(call.first)
+        first[inside] = call.first[inside]
+        sentence = f"when the input's border, {border} wide, is zero: its padding was lost"
+        yield Mistake("padding_values", sentence, replace(call, first=first))
 
 
 def padded(call: Call, **how: Any) -> Call | None:
     """Return a call whose first array has its padding already, by `numpy.pad`; None if it needs none."""
-    pads = [needed(axis) for axis in call.geometry.axes]
+    pads = [_needed(axis) for axis in call.geometry.axes]
     if call.kind.first != "input" or not any(map(any, pads)):
         return None
     first = np.pad(call.first, ((0, 0), *pads, (0, 0)), **how)
-    axes = tuple(_in_front(*each) for each in zip(call.geometry.axes, pads, strict=True))
+    axes = tuple(
+        replace(
+            axis,
+            in_size=axis.in_size + before + after,
+            pad_before=axis.pad_before - before,
+            pad_after=axis.pad_after - after,
+        )
+        for axis, (before, after) in zip(call.geometry.axes, pads, strict=True)
+    )
     return replace(call, first=first, geometry=replace(call.geometry, axes=axes))
 
 
-def needed(axis: AxisGeometry) -> tuple[int, int]:
-    """Return how many cells of padding the taps reach before and after the input."""
+def _needed(axis: AxisGeometry) -> tuple[int, int]:
+    """How many cells of padding the taps reach before and after the input."""
     last = axis.in_index(axis.out_size - 1, axis.filter_size - 1)
     return max(0, axis.pad_before), max(0, last - axis.in_size + 1)
-
-
-def _in_front(axis: AxisGeometry, pads: tuple[int, int]) -> AxisGeometry:
-    """The axis of an input that already has its padding."""
-    before, after = pads
-    return replace(
-        axis,
-        in_size=axis.in_size + before + after,
-        pad_before=axis.pad_before - before,
-        pad_after=axis.pad_after - after,
-    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -182,63 +178,78 @@ class _CutOff(FloatFormat):
             return np.ldexp(np.trunc(np.ldexp(doubles, -last_bit)), last_bit), np.zeros(doubles.shape, bool)
 
 
-_TF32 = 11, -136, FORMATS["float32"].largest
+_TF32 = FloatFormat(11, -136, FORMATS["float32"].largest)
 _ROUNDED: dict[str, tuple[str, FloatFormat]] = {
     **{name: (f"rounded to {name}", FORMATS[name]) for name in ("float16", "bfloat16", "float32")},
-    "tf32": ("rounded to TF32", FloatFormat(*_TF32)),
-    "tf32, cut off": ("cut off to TF32", _CutOff(*_TF32)),
-    "bfloat16, cut off": (
-        "cut off to bfloat16",
-        _CutOff(
-            *(getattr(FORMATS["bfloat16"], name) for name in ("precision", "smallest_exponent", "largest"))
-        ),
-    ),
+    "tf32": ("rounded to TF32", _TF32),
+    "tf32, cut off": ("cut off to TF32", _CutOff(11, -136, _TF32.largest)),
+    "bfloat16, cut off": ("cut off to bfloat16", _CutOff(8, -133, _TF32.largest)),
 }
 
 
 def rounded(case: Failure) -> Iterator[Mistake]:
-    """Arrays, result or both rounded to a format with fewer bits; or the sums formed in one."""
+    """Arrays, result or both rounded to a format with fewer bits."""
     call = case.call
-    if is_integer(call.first.dtype):
-        return
     first, second, result = call.kind.words
-    for name, (words, form) in _ROUNDED.items():
+    formats = {} if is_integer(call.first.dtype) else _ROUNDED
+    for name, (words, form) in formats.items():
         if form.precision >= case.digits:
             continue
-        code = f"rounded({name})"
-        if not name.startswith("tf32"):
+        code, whole = f"rounded({name})", not name.startswith("tf32")  # TF32 is no type: a result has none
+        if whole:
             yield Mistake(code, f"when the {result} is {words}", call, rounded=form)
         small = call.with_each(lambda array, form=form: _rounded(array, form))
-        if name == "float16" and _alike(call, small):
-            code, words = "rounded(float16 or tf32)", "rounded to float16 or TF32, which are the same here"
+        also = name == "float16" and _alike(call, small)
         for what, changed in (
             (f"{first} and {second} are", small),
             (f"the {first} is", replace(call, first=small.first)),
             (f"the {second} is", replace(call, second=small.second)),
         ):
-            yield Mistake(code, f"when {what} {words}", changed)
-            if not name.startswith("tf32"):
+            both = (
+                (f"{code[:-1]} or tf32)", f"{words} or TF32, which are the same here")
+                if also
+                else (code, words)
+            )
+            yield Mistake(both[0], f"when {what} {both[1]}", changed)
+            if whole:
                 too = what.replace(" is", "").replace(" are", "").replace(" and", ",")
-                yield Mistake(
-                    f"rounded({name})",
-                    f"when {too} and {result} are {words.partition(' or')[0]}",
-                    changed,
-                    rounded=form,
-                )
+                yield Mistake(code, f"when {too} and {result} are {words}", changed, rounded=form)
+
+
+def accumulators(case: Failure) -> Iterator[Mistake]:
+    """The sums formed in a half type, step by step."""
     for name in ("float16", "bfloat16"):
-        if FORMATS[name].precision < case.digits:
+        if not is_integer(case.got.dtype) and FORMATS[name].precision < case.digits:
             sentence = f"when the sums are formed in {name}, step by step"
-            yield Mistake("accumulator", sentence, call, rounded=FORMATS[name], summed_in=name)
+            yield Mistake(f"accumulator({name})", sentence, case.call, rounded=FORMATS[name], summed_in=name)
+
+
+def quantized(case: Failure) -> Iterator[Mistake]:
+    """The filter quantized to 8 bits, with one scale or with one for each channel of the result."""
+    call, rank = case.call, case.call.geometry.rank
+    if call.kind.second == "filters" and not is_integer(call.second.dtype):
+        w = wide(call.second)
+        for axes, words in (
+            (None, "one scale for all"),
+            ((*range(rank), rank + call.kind.scatters), "one for each channel"),
+        ):
+            step = np.abs(w).max(axes, keepdims=True) / 127
+            with np.errstate(all="ignore"):
+                changed = replace(call, second=np.rint(w / step) * step)
+            yield Mistake("quantized(int8)", f"when the filter is quantized to int8, {words}", changed)
 
 
 def _alike(call: Call, small: Call) -> bool:
     """Whether numbers that are rounded to float16 are those that TF32 would give, but for tiny ones."""
-    for own, array in ((call.first, small.first), (call.second, small.second)):
-        other = _rounded(own, _ROUNDED["tf32"][1])
-        with np.errstate(invalid="ignore"):
-            if not np.abs(array - other).max(initial=0.0) <= 2.0**-24 * np.abs(own).max(initial=0.0):
-                return False
-    return True
+    pairs = [(own, array, _rounded(own, _TF32)) for own, array in zip(_both(call), _both(small), strict=True)]
+    with np.errstate(invalid="ignore"):
+        return all(
+            np.abs(a - b).max(initial=0) <= 2.0**-24 * np.abs(own).max(initial=0) for own, a, b in pairs
+        )
+
+
+def _both(call: Call) -> tuple[np.ndarray, np.ndarray]:
+    return call.first, call.second
 
 
 def _rounded(array: np.ndarray, form: FloatFormat) -> np.ndarray:
@@ -253,16 +264,15 @@ def _rounded(array: np.ndarray, form: FloatFormat) -> np.ndarray:
 
 def channel_orders(case: Failure) -> Iterator[Mistake]:
     """The channels of the first array in another order; those of the result are read off the result."""
-    call = case.call
-    depth = call.first.shape[-1]
-    own = tuple(range(depth))
+    call, own = case.call, tuple(range(case.call.first.shape[-1]))
+    depth = len(own)
     orders = {own[::-1]: ""}
     if depth % 2 == 0:
         orders[own[depth // 2 :] + own[: depth // 2]] = "the two halves exchanged"
         orders[own[::2] + own[1::2]] = "even ones first"
         orders[tuple(np.reshape(own, (2, -1)).T.ravel().tolist())] = "the two halves interleaved"
     if depth <= 4 and call.geometry.groups == 1:
-        orders = dict.fromkeys(permutations(own), "") | orders
+        orders = orders | dict.fromkeys(permutations(own), "") | orders
     for order, words in orders.items():
         if order != own:
             words = f"{order_words(order)}{f': {words}' if words and depth > 2 else ''}"
@@ -287,46 +297,42 @@ def order_words(order: tuple[int, ...]) -> str:
     return f"{list(order)}{' (BGR for RGB)' if backwards and len(order) == 3 else ''}"
 
 
-def swapped_image_axes(case: Failure) -> Iterator[Mistake]:
-    """The image with rows and columns exchanged, or reshaped where it had to be transposed."""
+def input_axes(code: str, case: Failure) -> Iterator[Mistake]:
+    """The image with spatial axes exchanged or reversed, or reshaped where it had to be transposed."""
     call, rank = case.call, case.call.geometry.rank
-    turned = {
-        (0, *order, rank + 1): "has its rows and columns exchanged"
-        for order in permutations(range(1, rank + 1))
+    axes = [axis + 1 for axis in range(rank)]
+    turns = [(0, *order, rank + 1) for order in permutations(axes)][1:]
+    changes: dict[str, list[tuple[str, View]]] = {
+        "flipped_image": [
+            (f"is reversed in {words}", lambda x, a=each: np.flip(x, [i + 1 for i in a]))
+            for each, words in some_axes(rank).items()
+        ],  # type: ignore[misc]
+        "swapped_image_axes": [
+            ("has its rows and columns exchanged", lambda x, o=order: x.transpose(o)) for order in turns
+        ],  # type: ignore[misc]
+        "reshaped_image": [
+            ("is reshaped where it has to be transposed", reread(order, backwards))
+            for order, backwards in product([*turns, (0, rank + 1, *axes)], (False, True))
+        ],
     }
-    for order, words in turned.items():
-        other = call.first.transpose(order)
-        if other.shape == call.first.shape and order != (*range(rank + 2),):
-            yield Mistake(
-                "swapped_image_axes", f"when the {call.kind.words[0]} {words}", replace(call, first=other)
-            )
-    channels_first = (0, rank + 1, *range(1, rank + 1))
-    for order in (*turned, channels_first):
-        for backwards in (False, True):
-            sentence = f"when the {call.kind.words[0]} is reshaped where it has to be transposed"
-            yield Mistake(
-                "reshaped_input", sentence, replace(call, first=reread(order, backwards)(call.first))
-            )
+    for words, change in changes[code]:
+        first = change(call.first)
+        if first.shape == call.first.shape:
+            yield Mistake(code, f"when the {call.kind.words[0]} {words}", replace(call, first=first))
 
 
 def layouts(case: Failure) -> Iterator[Mistake]:
     """The right numbers with their axes in another order, or read in another order."""
-    call, rank = case.call, case.call.geometry.rank
-    own = tuple(range(rank + 2))
+    call, own = case.call, tuple(range(case.got.ndim))
     sentence = "when the axes are read in another order"
     shape = call.cells_of("filters")[0] if call.kind.sums_images and call.op.depthwise else call.backend_shape
     for order in permutations(own):
-        turned: View = lambda result, order=order: (
-            result.reshape(shape).transpose(order).reshape(result.shape)
-        )  # type: ignore[misc]  # noqa: E731
         if order != own and tuple(shape[axis] for axis in order) == shape:
-            yield Mistake("layout", f"{sentence}: transposed by {order}", call, turned, moves=True)
-    for order in ((0, rank + 1, *own[1:-1]), (0, *own[2:], 1)):
-        text = f"{sentence}: reshaped where transpose{order} was needed"
-        yield Mistake("layout", text, call, _reread_by_caller(call, order), moves=True)
-
-
-def _reread_by_caller(call: Call, order: tuple[int, ...]) -> View:
-    """Transpose in memory, then read as if that had not happened, in the caller's layout."""
-    axes = axis_order(call.layout)
-    return lambda result: reread(order)(result.transpose(axes)).transpose(np.argsort(axes))
+            view: View = lambda y, order=order: y.reshape(shape).transpose(order).reshape(y.shape)  # type: ignore[misc]  # noqa: E731
+            yield Mistake("layout", f"{sentence}: transposed by {order}", call, view, moves=True)
+    axes = axis_order(call.layout)  # reread in the caller's layout
+    for order in ((0, own[-1], *own[1:-1]), (0, *own[2:], 1)):
+        view = lambda y, order=order: reread(order)(y.transpose(axes)).transpose(np.argsort(axes))  # type: ignore[misc]  # noqa: E731
+        yield Mistake(
+            "layout", f"{sentence}: reshaped where transpose{order} was needed", call, view, moves=True
+        )

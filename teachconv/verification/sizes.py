@@ -51,7 +51,7 @@ def diagnose_shape(case: Failure, asked: Callable[..., Any] | None = None) -> Di
     fits: list[tuple[str, str, Failure]] = []
     for code, words, other, got in chain(_reordered(case), _varied(case.got, asked), _rounded_up(case)):
         as_other = _as_of(case, other, got)
-        fits.append((code, f"{sizes}{list(call.result_shape)}: {words} gives this size", as_other))
+        fits.append((code, f"{sizes}{list(call.result_shape)}: {words} this size", as_other))
         if as_other.want.any() and as_other.allows(as_other.got, as_other.want, as_other.bound).all():
             return Diagnosis(code, f"{fits[-1][1]} and these numbers")
     bound = np.ascontiguousarray(np.broadcast_to(case.bound, case.want.shape))
@@ -93,7 +93,7 @@ _WORDS: dict[str, Sequence[Any]] = {
     "auto_pad": ("SAME_UPPER", "SAME_LOWER", "VALID"),
     **dict.fromkeys(_ROLES["groups"], range(1, 129)),
 }
-_BESIDE: dict[str, dict[str, Any]] = {"pads": {"auto_pad": "NOTSET"}, "auto_pad": {"pads": None}}
+_BESIDE: dict[str, dict[str, Any]] = {"pads": {"auto_pad": "NOTSET"}}
 _SIDES = sorted(product(range(13), repeat=2), key=lambda side: (side[0] != side[1], sum(side)))
 _NUMBERS: dict[str, Sequence[Any]] = {  # what one axis may have
     "stride": range(1, 9),
@@ -110,12 +110,13 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
     op, args, until = asked.args[0], asked.args[1:], record.clock() + _SECONDS
     given = nn_ops.bind(op, args, asked.keywords).arguments
     conv, shapes = bind_shapes(op, args, asked.keywords)
+    shapes = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in shapes.items()}
 
     def shape_with(change: dict[str, Any]) -> tuple[int, ...]:
         try:
             return FUNCTIONS[op].resolver(**shapes | change).result_shape
         except (TypeError, ValueError):  # the framework refuses it
-            return ()
+            return (-1,)
 
     changes = chain(_changes(op, shapes, got), _by_axis(conv, shapes, got, shape_with))
     for change in takewhile(lambda _: record.clock() < until, changes):
@@ -138,11 +139,11 @@ def _changes(op: Any, shapes: dict[str, Any], got: np.ndarray) -> Iterator[dict[
     for count in (1, 2, 3):
         yield from map(dict, combinations(optional.items(), count))
     yield {name: shapes[name][::-1] for name in known if isinstance(shapes[name], (list, tuple))}
-    steps = [name for name in known if _ROLE[name] in ("stride", "dilation")]
-    yield dict(zip(steps, (shapes[name] for name in reversed(steps)), strict=True))
+    for one, other in combinations(known, 2):
+        yield {one: shapes[other], other: shapes[one]}
     for name in known:
         words = (got.shape, got.shape[2:]) if _ROLE[name] == "size" else _WORDS.get(name, ())
-        yield from ({name: word} | _BESIDE.get(name, {}) for word in words)
+        yield from ({name: word} for word in words if shapes[name] not in (None, "NOTSET"))
 
 
 def _by_axis(
@@ -177,8 +178,10 @@ def _spelled(framework: str, rows: Any, cols: Any) -> Any:
 def _text(op: Any, news: dict[str, Any], shapes: dict[str, Any]) -> str:
     """What was changed, in words."""
     new, old = (" and ".join(f"{n}={brief(values[n])}" for n in news) for values in (news, shapes))
-    forgotten = all(value == _default(op, name) for name, value in news.items())
-    return f"{old} was forgotten: {new}, the default," if forgotten else f"{new} instead of {old}"
+    was, s, gives = ("was", "", "gives") if len(news) == 1 else ("were", "s", "give")
+    if all(value == _default(op, name) for name, value in news.items()):
+        return f"{old} {was} forgotten: the default{s}, {new}, {gives}"
+    return f"{new} instead of {old} {gives}"
 
 
 def _default(op: Any, name: str) -> Any:
@@ -196,10 +199,10 @@ def _reordered(case: Failure) -> Iterator[_Found]:
     for order in permutations(range(len(shape))) if got.ndim == len(shape) else ():
         if tuple(shape[axis] for axis in order) == got.shape:
             turned = got.transpose(np.argsort(order))
-            yield "layout", f"transpose{order} of the reference", case.call, turned
+            yield "layout", f"transpose{order} of the reference gives", case.call, turned
     if got.ndim != len(shape) and [n for n in shape if n != 1] == [n for n in got.shape if n != 1]:
         words = "without its batch axis" if shape == (1, *got.shape) else "with other axes of size 1"
-        yield "layout", f"the reference {words}", case.call, got.reshape(shape)
+        yield "layout", f"the reference {words} gives", case.call, got.reshape(shape)
 
 
 def _rounded_up(case: Failure) -> Iterator[_Found]:
@@ -212,7 +215,7 @@ def _rounded_up(case: Failure) -> Iterator[_Found]:
     longer = replace(call, geometry=replace(call.geometry, axes=axes))
     shape = tuple(longer.backend_shape[axis] for axis in axis_order(call.layout))
     if call.kind.gathers and shape[-case.got.ndim :] == case.got.shape != tuple(call.result_shape):
-        yield ("ceil_mode", "the size rounded up, as with ceil_mode=True,", longer, case.got)
+        yield ("ceil_mode", "rounding the size up, as with ceil_mode=True, gives", longer, case.got)
 
 
 def _parts(case: Failure, want: np.ndarray, limits: np.ndarray) -> Iterator[tuple[str, str]]:

@@ -113,7 +113,7 @@ def test_diff_with_a_tolerance(capsys, tmp_path):
 def test_diff_alone_runs_the_table(capsys):
     status, out, _ = run(capsys, "diff", "--dtype", "int32", "--data", "integers")
     assert status == 0
-    assert f"{len(find_cases())} cases" in out
+    assert f"{len(find_cases('small'))} cases" in out
     assert "all pass" in out
 
 

@@ -189,13 +189,10 @@ def test_static_shapes():
     assert hash(shape) == hash(tg.TensorShape((None, 4)))
     assert (shape.rank, shape.ndims, len(shape), unknown.rank) == (2, 2, 2, None)
     assert (list(shape), shape[-1], shape[:1], unknown[0], unknown[:1]) == ([None, 4], 4, (None,), None, None)
-    assert ([3] + tg.TensorShape([2])) == tg.TensorShape([3]) + [2] == [3, 2]
-    assert shape.concatenate(unknown) == unknown
     assert shape.merge_with([3, None]) == (3, 4)
     assert shape.is_compatible_with((3, 4))
     assert not shape.is_compatible_with((3, 5))
     assert (shape.num_elements(), tg.TensorShape([2, 3]).num_elements()) == (None, 6)
-    assert unknown.with_rank(2) == (None, None)
     assert tg.TensorShape([])
     assert not unknown
     for bad, message in (
@@ -203,8 +200,6 @@ def test_static_shapes():
         (lambda: len(unknown), "Cannot take the length of a shape with unknown rank"),
         (lambda: list(unknown), "Cannot iterate over a shape with unknown rank"),
         (lambda: shape.merge_with([3, 5]), r"Shapes \(None, 4\) and \(3, 5\) are not compatible"),
-        (lambda: shape.assert_is_compatible_with([3]), r"Shapes \(None, 4\) and \(3,\) are incompatible"),
-        (lambda: shape.with_rank(3), r"Shape \(None, 4\) must have rank 3"),
         (lambda: tg.TensorShape([-1]), "dims must have no negative size"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -443,17 +438,6 @@ def test_messages_for_what_holds_no_numbers():
     ]:
         with pytest.raises(error, match=message):
             call()
-
-
-def test_load_and_list_devices():
-    eager = tg.Variable(1.0)
-    eager.load(3.0)
-    with tg.Graph().as_default(), tg.Session() as session:
-        v = tg.Variable([1.0, 2.0])
-        v.load([5.0, 6.0], session)
-        assert session.run(v).tolist() == [5.0, 6.0]
-        assert float(eager) == 3.0
-        assert session.list_devices()[0].name == "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
 def test_the_op_comes_first():

@@ -527,3 +527,17 @@ def test_graph_ops_do_not_run_eagerly():
     with tg.name_scope("layer") as scope, tg.control_dependencies([tg.constant(1.0)]):  # no effect
         assert scope == "layer/"
         assert int(tg.add(1, 2)) == 3
+
+
+def test_all_and_any():
+    cells = np.array([[True, False, True], [True, True, True]])
+    for axis in (None, 0, 1, [0, 1], -1):
+        for keep in (False, True):
+            numpys = tuple(axis) if isinstance(axis, list) else axis
+            assert np.array_equal(tg.reduce_all(cells, axis, keep), cells.all(numpys, keepdims=keep))
+            assert np.array_equal(tg.reduce_any(cells, axis, keep), cells.any(numpys, keepdims=keep))
+    assert (bool(tg.reduce_all(np.zeros(0, bool))), bool(tg.reduce_any(np.zeros(0, bool)))) == (True, False)
+    with pytest.raises(TypeError, match="input_tensor of reduce_all must have dtype bool"):
+        tg.reduce_all([1, 0])
+    with pytest.raises(ValueError, match="input_tensor of reduce_all must fit dtype bool; got int64 2"):
+        tg.reduce_all(np.array([1, 2]))

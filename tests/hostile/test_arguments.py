@@ -123,6 +123,8 @@ def plan(**arguments):
 
 GEOMETRY = tc.conv2d_geometry(X.shape, W.shape)
 SHAPES = {"input_shape": X.shape, "filters_shape": W.shape}
+TWO = np.ones(2, "f4")
+POOL = {"ksize": 2, "strides": 2, "padding": "SAME"}
 FUNCTIONS = {
     "conv2d": (tc.conv2d, {"input": X, "filters": W}),
     "conv2d_transpose": (tc.conv2d_transpose, {"input": X, "filters": W}),
@@ -134,6 +136,14 @@ FUNCTIONS = {
     "conv2d_backprop_filter": (
         tc.conv2d_backprop_filter,
         {"input": X, "filter_sizes": W.shape, "out_backprop": Y},
+    ),
+    "max_pool": (tc.max_pool, {"input": X} | POOL),
+    "avg_pool": (tc.avg_pool, {"input": X} | POOL),
+    "max_pool_grad": (tc.max_pool_grad, {"orig_input": X, "grad": Y} | POOL),
+    "avg_pool_grad": (tc.avg_pool_grad, {"orig_input_shape": X.shape, "grad": Y} | POOL),
+    "fold_batch_norm": (
+        tc.fold_batch_norm,
+        {"filters": W, "mean": TWO, "variance": TWO, "eps": 1e-3, "bias": TWO, "gamma": TWO, "beta": TWO},
     ),
     "conv2d_geometry": (tc.conv2d_geometry, SHAPES),
     "conv2d_transpose_geometry": (tc.conv2d_transpose_geometry, SHAPES),
@@ -156,14 +166,14 @@ FUNCTIONS = {
 }
 DIALECTS = {
     "torch": {"input": NCHW, "weight": OIHW, "pad": (1, 1), "grad_output": Y.transpose(0, 3, 1, 2)}
-    | {"input_size": NCHW.shape, "weight_size": OIHW.shape},
-    "onnx": {"X": NCHW, "W": OIHW},
-    "jax": {"lhs": NCHW, "rhs": OIHW, "window_strides": (1, 1), "strides": (1, 1), "padding": "VALID"},
-    "keras": {"inputs": X, "kernel": W},
+    | {"kernel_size": 2, "input_size": NCHW.shape, "weight_size": OIHW.shape},
+    "onnx": {"X": NCHW, "W": OIHW, "kernel_shape": (2, 2)},
+    "jax": {"lhs": NCHW, "rhs": OIHW, "window_strides": (1, 1), "strides": (1, 1), "padding": "VALID"}
+    | {"operand": X, "init_value": 0, "computation": "max", "window_dimensions": (1, 2, 2, 1)},
+    "keras": {"inputs": X, "kernel": W, "pool_size": 2},
 }
 KERAS = {"filters": 2, "kernel_size": 3, "units": 3, "rate": 0.5, "target_shape": (32,), "shape": (4, 4, 2)}
 KERAS |= {"pool_size": 2, "activation": "relu", "schedule": lambda epoch: 0.1, "learning_rate": 0.1}
-TWO = np.ones(2, "f4")
 WORDS = KERAS | {
     "a": np.ones((2, 2), "f4"), "b": np.ones((2, 2), "f4"), "axis": 0, "bias": TWO, "depth": 3, "dtype": "float32",
     "features": TWO, "filters": W, "filter": W, "input": X, "images": X, "indices": np.int32([0, 1]),
@@ -200,6 +210,8 @@ def of_dialects():
         for function in (getattr(module, each) for each in module.__all__):
             if isinstance(function, types.FunctionType):
                 more = {"lhs": X, "rhs": W} if (name, function.__name__) == ("jax", "conv_transpose") else {}
+                if "pool" in function.__name__ and name == "torch":  # a batch, channels, and its axes
+                    more = {"input": np.ones((1, 2, 4, 4, 4)[: 2 + int(function.__name__[-2])], "f4")}
                 yield f"{name}.{function.__name__}", (function, required(function, words | more))
 
 

@@ -159,22 +159,12 @@ def test_a_new_learning_rate_counts_without_a_new_trace():
     assert len(model.train_function.trace_log) == 1
 
 
-def test_early_stopping_goes_back_to_the_best_weights():
-    stop = keras.callbacks.EarlyStopping("loss", patience=2, restore_best_weights=True)
-    after = []
-
-    class Keep(keras.callbacks.Callback):
+def test_a_callback_ends_the_training():
+    class Stop(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
-            after.append(self.model.get_weights())
+            self.model.stop_training = epoch == 1
 
-    model = network(optimizer=keras.optimizers.SGD(1.0))  # too large: the loss falls and rises
-    history = model.fit(IMAGES, LABELS, epochs=50, verbose=0, callbacks=[Keep(), stop], seed=0).history[
-        "loss"
-    ]
-    assert len(history) < 50
-    assert stop.stopped_epoch == len(history) - 1
-    assert min(history) == history[-3]
-    assert all((a == b).all() for a, b in zip(model.get_weights(), after[-3], strict=True))
+    assert network().fit(IMAGES, LABELS, epochs=5, verbose=0, callbacks=[Stop()]).epoch == [0, 1]
 
 
 @pytest.mark.parametrize("verbose", ["auto", 2])
@@ -218,8 +208,6 @@ def test_a_model_has_inputs_and_outputs():
     np.testing.assert_array_equal(part(IMAGES), model.layers[0](IMAGES))
     more = keras.Model(part.input, layers.Flatten()(part.output))
     assert more.predict(IMAGES[:2]).shape == (2, 144)
-    model.pop()
-    assert model.output.shape == (None, 144)
     with pytest.raises(AttributeError, match="has not been called, and has no input yet"):
         _ = layers.Dense(3).input
     with pytest.raises(ValueError, match="its first layer needs an Input"):
@@ -230,11 +218,9 @@ def test_small_words_of_keras():
     model = keras.Sequential([layers.Dense(1, input_shape=(4,))])
     assert model.metrics_names == []
     model.compile("ADAM", "MSE", metrics=["mse"])
-    stop = keras.callbacks.EarlyStopping("loss", patience=1, min_delta=100)
     x, y = np.ones((2, 4)), np.ones((2, 1))
-    history = model.fit(x, y, epochs=5, verbose=0, callbacks=[stop]).history
-    assert (model.metrics_names, stop.best_epoch, stop.stopped_epoch, stop.wait) == (["loss", "mse"], 0, 1, 1)
-    assert stop.best == history["loss"][0]
+    model.fit(x, y, verbose=0)
+    assert model.metrics_names == ["loss", "mse"]
     assert layers.Conv2D(1, 1, data_format="CHANNELS_LAST").data_format == "channels_last"
     with pytest.raises(TypeError, match=r"x must be an array: .*got None"):
         model.fit(None, y, validation_split=0.5)

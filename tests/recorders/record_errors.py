@@ -34,6 +34,16 @@ def onnx_conv(op="Conv", **attributes):
     return session.run(None, {"x": np.ones((1, 3, 8, 8), np.float32), "w": np.ones(filters, np.float32)})
 
 
+def onnx_pool(op="MaxPool", **attributes):
+    """Run one pool of ONNX on ones [1, 3, 8, 8]."""
+    value = helper.make_tensor_value_info
+    node = helper.make_node(op, ["x"], ["y"], kernel_shape=[2, 2], **attributes)
+    ends = [value("x", TensorProto.FLOAT, (1, 3, 8, 8))], [value("y", TensorProto.FLOAT, None)]
+    model = helper.make_model(helper.make_graph([node], "g", *ends), opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+
+
 CALLS = [
     ("PyTorch", "padding_same_with_stride_in_pytorch", lambda: torch.nn.Conv2d(3, 4, 3, stride=2, padding="same")),
     ("PyTorch", "padding_same_with_stride_in_pytorch", lambda: F.conv2d(tx, tw, stride=2, padding="same")),
@@ -43,6 +53,13 @@ CALLS = [
     ("PyTorch", "output_padding", lambda: F.conv_transpose2d(tx, torch.ones(3, 4, 3, 3), output_padding=1)),
     ("PyTorch", "converting_transposed_filters", lambda: F.conv_transpose2d(tx, tw)),
     ("PyTorch", "nhwc_or_nchw", lambda: F.conv2d(torch.ones(1, 8, 8, 3), tw)),
+    ("PyTorch", "does_a_pool_pad_with_zeros", lambda: F.max_pool2d(tx, 3, padding=2)),
+    ("PyTorch", "does_a_pool_pad_with_zeros", lambda: F.max_pool1d(torch.ones(1, 3, 8), 3, padding=2)),
+    ("PyTorch", "why_ceil_mode_gives_one_more", lambda: F.max_pool2d(tx, 9)),
+    ("PyTorch", "average_pool_at_the_border", lambda: F.avg_pool2d(tx, 2, divisor_override=0)),
+    ("PyTorch", "average_pool_at_the_border", lambda: F.avg_pool2d(tx.int(), 2)),
+    ("PyTorch", "which_eps_and_momentum", lambda: torch.nn.BatchNorm2d(3)(torch.ones(1, 3, 1, 1))),
+    ("PyTorch", "which_eps_and_momentum", lambda: torch.nn.BatchNorm2d(4)(tx)),
     ("TensorFlow", "four_strides", lambda: tf.nn.conv2d(x, w, [1, 2, 2, 2], "SAME")),
     ("TensorFlow", "four_strides", lambda: tf.nn.conv2d(x, w, [2, 2, 2], "SAME")),
     ("TensorFlow", "same_or_valid", lambda: tf.nn.conv2d(x, w, 1, "same")),
@@ -51,6 +68,9 @@ CALLS = [
     ("TensorFlow", "why_output_shape", lambda: tf.nn.conv2d_transpose(x, tf.ones([3, 3, 4, 3]), strides=2)),
     ("TensorFlow", "converting_transposed_filters", lambda: tf.nn.conv2d_transpose(x, w, [1, 16, 16, 4], 2)),
     ("TensorFlow", "sizes_parameters_flops", lambda: tf.nn.conv2d(tf.ones([1, 2, 2, 3]), tf.ones([4, 4, 3, 4]), 1, "VALID")),
+    ("TensorFlow", "does_a_pool_pad_with_zeros", lambda: tf.nn.max_pool(x, 2, 1, [[0, 0], [2, 0], [0, 0], [0, 0]])),
+    ("TensorFlow", "average_pool_at_the_border", lambda: tf.nn.avg_pool(x, 2, 1, [[0, 0], [1, 1], [1, 1], [0, 0]])),
+    ("TensorFlow", "average_pool_at_the_border", lambda: tf.nn.avg_pool(tf.ones([1, 4, 4, 1], tf.int32), 2, 2, "SAME")),
     ("Keras", "same_or_valid", lambda: tf.keras.layers.Conv2D(4, 3, padding=1)),
     ("Keras", "dilated_grouped_depthwise", lambda: tf.keras.layers.Conv2D(4, 3, strides=2, dilation_rate=2)),
     ("Keras", "output_padding", lambda: tf.keras.layers.Conv2DTranspose(4, 3, strides=2, output_padding=2)),
@@ -59,6 +79,9 @@ CALLS = [
     ("JAX", "nhwc_or_nchw", lambda: jax.lax.conv_general_dilated(np.ones((1, 8, 8, 3), np.float32), jw, (1, 1), "SAME")),
     ("JAX", "four_strides", lambda: jax.lax.conv_general_dilated(jx, jw, (1, 2, 2, 1), "SAME")),
     ("JAX", "same_or_valid", lambda: jax.lax.conv_general_dilated(jx, jw, (1, 1), "SMAE")),
+    ("JAX", "does_a_pool_pad_with_zeros", lambda: jax.lax.reduce_window(jx, -np.inf, jax.lax.max, (2, 2), (2, 2), "SAME")),
+    ("ONNX Runtime", "does_a_pool_pad_with_zeros", lambda: onnx_pool(pads=[2, 0, 0, 0])),
+    ("ONNX Runtime", "why_ceil_mode_gives_one_more", lambda: onnx_pool(strides=[2, 2], pads=[1, 1])),
     ("ONNX Runtime", "onnx_auto_pad", lambda: onnx_conv(auto_pad="SAME_UPPER", dilations=[2, 2])),
     ("ONNX Runtime", "onnx_auto_pad", lambda: onnx_conv(auto_pad="SAME")),
     ("ONNX Runtime", "dilated_grouped_depthwise", lambda: onnx_conv(group=2)),

@@ -804,14 +804,14 @@ def pixels_scaled_twice(p):
 @row(
     "the mean was not subtracted",
     "caffe -> tf",
-    r"shift per|per (output )?channel|added to each channel|bias",
+    r"every channel|added to each channel|bias",
 )
 def mean_not_subtracted(p):
     call, x, w = layer(p)
     return call, tc.conv2d(x + p.array("mean", x.shape[3]), w)
 
 
-@row("pixels in [0, 1], not in [-1, 1]", "tf -> torch", r"shift per|per (output )?channel|scale")
+@row("pixels in [0, 1], not in [-1, 1]", "tf -> torch", r"every channel|scale")
 def pixels_in_unit_range(p):
     call, x, w = layer(p)
     return call, tc.conv2d(((x + 1) / 2).astype("float32"), w)
@@ -868,13 +868,13 @@ def bias_twice(p):
     return call, plain + b + b
 
 
-@row("the bias belongs to another layer", "torch -> own loader", r"bias|shift per|per (output )?channel")
+@row("the bias belongs to another layer", "torch -> own loader", r"bias|every channel")
 def bias_of_another_layer(p):
     call, plain, _ = biased(p)
     return call, plain + p.array("other", p.outs).reshape(-1, 1, 1)
 
 
-@row("the bias is in another order", "darknet -> torch", r"bias|shift per|per (output )?channel")
+@row("the bias is in another order", "darknet -> torch", r"bias|every channel")
 def bias_reversed(p):
     call, plain, b = biased(p)
     return call, plain + b[::-1]
@@ -927,7 +927,7 @@ def folded(p: Problem, eps: float = 1e-3) -> tuple[partial, Callable[..., np.nda
     return fold(), lambda *args, **kwargs: fold(*args, **kwargs)()
 
 
-_NORM = r"per (output )?channel|batch norm"
+_NORM = r"every channel|batch norm"
 
 
 @row("batch normalisation folded with PyTorch's eps, not Keras's", "keras -> torch", _NORM)
@@ -1101,7 +1101,7 @@ def transposed_padding_not_cropped(p):
 @row(
     "padding was added to the input instead of cropped from the output",
     "torch -> tico",
-    r"padding|input",
+    r"padding|input|reference is \[",
     "transposed size",
 )
 def transposed_padding_of_the_input(p):
@@ -1244,7 +1244,7 @@ def gradient_flipped(p):
 @row(
     "the filter gradient is the last image's",
     "own backward -> torch",
-    r"last image|image.*only|without image|sum",
+    r"without (out_backprop|input) images? 0",
     "gradients",
 )
 def gradient_of_the_last_image(p):

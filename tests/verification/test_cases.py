@@ -60,7 +60,7 @@ def test_tags_kinds_and_data_are_chosen():
     assert {name.split(", ")[0] for name in few} == {
         f"numpy_backend: conv2d{part}: {name}"
         for part in ("", " input gradient", " filter gradient")
-        for name in ("the example", "one pixel")
+        for name in ("the example", "one pixel", "one row", "one column", "1x1", "1x1 stride 2")
     }
     assert not any("slow" in case.tags for case in find_cases())
     assert {case for case in CASES if "slow" in case.tags} == set(find_cases("slow", slow=True))

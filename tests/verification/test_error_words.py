@@ -70,6 +70,8 @@ def test_what_is_truncated_to_a_half_type_fails_and_what_is_rounded_passes(dtype
             row = judged(op, args, wrong)
             assert not row.passed, (op, round_it)
             assert 1 < row.bound_fraction < 2.1  # it is one unit off, where half of one is allowed
+            assert "each cell is next to the exact sum" in row.note
+            assert "truncated, or rounded twice" in row.note
         assert judged(op, args, float_format(dtype).round(sums.astype("float64"))[0].astype(dtype)).passed
         assert judged(op, args, sums).passed  # not rounded yet
 

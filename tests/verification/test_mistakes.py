@@ -54,7 +54,12 @@ class TestPlanted:
     def test_dilation(self, seed, dtype, padding):
         p = Problem(seed, dtype, min_dilation=2)
         ours = p.arguments(padding=padding, dilations=(2, 2))
-        for theirs, word in ((1, "ignored"), ((4, 4), "applied twice")):
+        words = (
+            ("was forgotten", "dilations=4 instead of")
+            if padding == "VALID"
+            else ("ignored", "applied twice")
+        )
+        for theirs, word in zip((1, (4, 4)), words, strict=True):  # VALID gives another size
             got = tc.conv2d(p.x, p.w, **ours | {"dilations": theirs})
             code, sentence = named(tc.conv2d, p.x, p.w, **ours, got=got)
             assert code == "dilation"
@@ -67,7 +72,7 @@ class TestPlanted:
         theirs = {"strides": (2, 1), "dilations": (1, 2), "padding": padding}
         code, sentence = named(tc.conv2d, p.x, p.w, **ours, got=tc.conv2d(p.x, p.w, **theirs))
         assert code == "stride_and_dilation"
-        assert "strides (2, 1) and dilations (1, 2)" in sentence
+        assert "strides=(2, 1) and dilations=(1, 2) instead of" in sentence
 
     def test_valid_for_same_and_the_reverse(self, seed, dtype):
         p = Problem(seed, dtype)
@@ -75,8 +80,8 @@ class TestPlanted:
             got = tc.conv2d(p.x, p.w, **p.arguments(padding=theirs))
             code, sentence = named(tc.conv2d, p.x, p.w, **p.arguments(padding=ours), got=got)
             assert code == "padding_mode"
-            assert f"with {theirs}, padding ((" in sentence
-            assert f"instead of {ours}" in sentence
+            assert f"padding='{ours}'" in sentence
+            assert f"padding='{theirs}'" in sentence
 
     def test_valid_for_same_transposed(self, seed, dtype):
         p = Problem(seed, dtype)
@@ -168,7 +173,8 @@ class TestPlantedTransposed:
             got = tc.conv2d_transpose(p.x, w, **ours)
             code, sentence = named(tc.conv2d_transpose, p.x, w, **ours, dilations=2, got=got)
             assert code == "dilation"
-            assert "with dilations (1, 1) instead of (2, 2): the dilation is ignored" in sentence
+            ignored = "with dilations (1, 1) instead of (2, 2): the dilation is ignored"
+            assert (ignored if padding == "SAME" else "dilations=2 was forgotten") in sentence
         op, y = tc.conv2d_backprop_input, tc.conv2d(p.x, p.w, 1, "SAME")
         got = op(p.x.shape, p.w, y, 1, "SAME")
         assert named(op, p.x.shape, p.w, y, 1, "SAME", dilations=2, got=got)[0] == "dilation"

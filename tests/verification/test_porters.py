@@ -3,14 +3,13 @@
 import pytest
 from verification.porters import ROWS, SIZES, Problem, score
 
-NAMED = 0.5  # of all rows
-WRONG = {  # named in words of another framework than the caller's, or as float16 where TF32 fits as well
-    "dilation_missing",
-    "padding_forgotten",
-    "size_rounded_up",
-    "tf32_on",
-    "transposed_dilation_ignored",
-    "transposed_padding_not_cropped",
+UNNAMED = {
+    "circular_border_lost",  # the padding was done before the call
+    "filter_rotated",
+    "filter_size_width_first",
+    "image_upside_down",
+    "stride_and_dilation_exchanged",
+    "weights_in_int8",
 }
 
 
@@ -19,9 +18,11 @@ WRONG = {  # named in words of another framework than the caller's, or as float1
 )
 def test_mistakes_are_named(size):
     scores = [score(row, size) for row in ROWS]
-    assert {found.row.id for found in scores if found.verdict == "wrong"} <= WRONG
-    missing = [found for found in scores if found.verdict == "nothing"]
-    assert len(missing) <= (1 - NAMED) * len(ROWS), [found.row.id for found in missing]
+    assert not [found.row.id for found in scores if found.verdict == "wrong"]
+    named = [found.row.id for found in scores if found.verdict == "named"]
+    located = [found.row.id for found in scores if found.verdict == "located"]
+    assert len(named) >= 0.94 * len(ROWS)
+    assert {row.id for row in ROWS} - {*named, *located} <= UNNAMED
 
 
 def test_there_are_more_than_a_hundred_each_with_its_own_name():

@@ -5,7 +5,7 @@ TensorFlow: python/client/session.py in front of core/common_runtime/direct_sess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -119,25 +119,9 @@ class Session:
         results = [next(arrays) if isinstance(item, Tensor) else None for item in found]
         return nest.pack_sequence_as(fetches, results)
 
-    def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
-        """Return a function that runs the graph: one argument for each tensor of ``feed_list``.
-
-        Args:
-            fetches: as in `run`.
-            feed_list: the tensors that the function's arguments are fed to.
-
-        Returns:
-            The function, which returns the values of ``fetches``.
-        """
-        return lambda *values: self.run(fetches, dict(zip(feed_list, values, strict=True)))
-
     def as_default(self) -> Any:
         """Return a context manager that makes this the default session; it does not close the session."""
         return set_default_session(self)
-
-    def list_devices(self) -> list[Any]:
-        """Return the devices of this machine, each a ``DeviceSpec`` with a ``name`` and a ``device_type``."""
-        return list(self.config.devices(with_gpus=True))
 
     def close(self) -> None:
         """Release all values; the session can no longer run."""

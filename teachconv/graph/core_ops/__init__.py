@@ -6,6 +6,6 @@ support. Added are padding SAME_LOWER, and int64 wherever int32 is allowed. Afte
 ``python -m teachconv.graph.core_ops.op_gen`` to write the generated wrappers again.
 """
 
-from . import array_ops, functional_ops, logging_ops, math_ops, nn_ops, state_ops
+from . import array_ops, cwise_ops, functional_ops, math_ops, nn_ops, state_ops
 
-__all__ = ["array_ops", "functional_ops", "logging_ops", "math_ops", "nn_ops", "state_ops"]
+__all__ = ["array_ops", "cwise_ops", "functional_ops", "math_ops", "nn_ops", "state_ops"]

@@ -8,7 +8,6 @@ run is None.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ...errors import ArgumentError, brief
 from ..framework.op_def import get_op_def
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, text
-from .common_shape_fns import broadcast, merged_shape, normalize_axes
+from .common_shape_fns import merged_shape, normalize_axes
 
 __all__ = ["MASKS", "index_of", "sliced_shape"]
 
@@ -262,25 +261,6 @@ def dynamic_stitch_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------
-
-
-def select_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the shape of t and e; the condition has it too, or is a scalar or a vector of rows."""
-    (shape,) = merged_shape(c, 1)
-    condition = c.shapes[0]
-    if shape is not None and condition is not None and len(condition) > 1:
-        return merged_shape(c)
-    if shape is not None and condition and not is_compatible(condition, shape[:1]):
-        raise ArgumentError(
-            f"condition of {c.op} must have the shape {text(shape)} or one element for each row; got "
-            f"{text(condition)}"
-        )
-    return [shape]
-
-
-def select_v2_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the broadcast shape of condition, t and e."""
-    return [reduce(lambda one, other: broadcast(one, other, c.op), c.shapes)]
 
 
 def arg_max_shape(c: InferenceContext) -> list[StaticShape]:

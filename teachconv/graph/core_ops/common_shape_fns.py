@@ -19,6 +19,7 @@ import numpy as np
 from ...arguments import channels_last, normalize_padding, normalize_steps
 from ...errors import ArgumentError, brief
 from ...geometry import conv2d_geometry
+from ...windows.pooling import refuse_wide_pads
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
 
@@ -158,11 +159,7 @@ def pool_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the number of windows along rows and columns; batch and channels are unchanged."""
     shape = c.with_rank(0, 4, "input")
     rows, cols = normalize_steps(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
-    mode, pads = normalize_padding(padding_argument(c.attrs), c.attrs["data_format"])
-    for sides, window, pair in (("Top", "Bottom"), rows, pads[0]), (("Left", "Right"), cols, pads[1]):
-        for side, pad in zip(sides, pair, strict=True):
-            if mode == "EXPLICIT" and pad >= window:  # a window would hold padding only
-                raise ArgumentError(f"{side} padding {pad} needs to be smaller than the window size {window}")
+    refuse_wide_pads(normalize_padding(padding_argument(c.attrs), c.attrs["data_format"])[1], (rows, cols))
     channels = _nhwc(c, shape)[3]
     # a depthwise filter has the same windows
     one_channel = (rows, cols, None if channels is None else min(1, channels), channels)

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons and reductions. TensorFlow: core/ops/math_ops.cc and random_ops.cc."""
+"""Products, reductions and random numbers. TensorFlow: core/ops/math_ops.cc and random_ops.cc."""
 
 from __future__ import annotations
 
@@ -10,123 +10,8 @@ from . import common_shape_fns as shape_fns
 
 __all__: list[str] = []
 
-# --- one input ----------------------------------------------------------------------------------------
+# --- products and reductions --------------------------------------------------------------------------
 
-
-def _unary(kind: str) -> dict[str, Any]:
-    return {
-        "inputs": ["x: T"],
-        "outputs": ["y: T"],
-        "attrs": [f"T: {kind}"],
-        "shape_fn": shape_fns.unchanged_shape,
-    }
-
-
-def _unary_grad() -> dict[str, Any]:
-    return {
-        "inputs": ["y: T", "dy: T"],
-        "outputs": ["z: T"],
-        "attrs": ["T: floattype"],
-        "shape_fn": shape_fns.merged_shape,
-    }
-
-
-register_op("Neg", **_unary("numbertype"), summary="Returns -x.")
-register_op("Abs", **_unary("numbertype"), summary="Returns the absolute value.")
-register_op("Sign", **_unary("numbertype"), summary="Returns -1, 0 or 1.")
-register_op("Square", **_unary("realnumbertype"), summary="Returns x * x.")
-register_op("Sqrt", **_unary("floattype"), summary="Returns the square root.")
-register_op("Rsqrt", **_unary("floattype"), summary="Returns 1 / sqrt(x).")
-register_op("Exp", **_unary("floattype"), summary="Returns e to the power of x.")
-register_op("Log", **_unary("floattype"), summary="Returns the natural logarithm.")
-register_op("Tanh", **_unary("floattype"), summary="Returns the hyperbolic tangent.")
-register_op("Sigmoid", **_unary("floattype"), summary="Returns 1 / (1 + exp(-x)).")
-register_op("SqrtGrad", **_unary_grad(), summary="Returns dy / (2 y), where y = sqrt(x).")
-register_op("RsqrtGrad", **_unary_grad(), summary="Returns -dy y ** 3 / 2, where y = 1 / sqrt(x).")
-register_op("TanhGrad", **_unary_grad(), summary="Returns dy (1 - y ** 2), where y = tanh(x).")
-register_op("SigmoidGrad", **_unary_grad(), summary="Returns dy y (1 - y), where y = sigmoid(x).")
-register_op(
-    "LogicalNot",
-    inputs=["x: bool"],
-    outputs=["y: bool"],
-    shape_fn=shape_fns.unchanged_shape,
-    summary="Returns not x.",
-)
-register_op(
-    "Cast",
-    inputs=["x: SrcT"],
-    outputs=["y: DstT"],
-    attrs=["SrcT: type", "DstT: type"],
-    shape_fn=shape_fns.unchanged_shape,
-    summary="Converts to another dtype; floats are cut off towards zero, bool becomes 0 or 1.",
-)
-
-# --- two inputs ---------------------------------------------------------------------------------------
-
-
-def _binary(kind: str, result: str = "T") -> dict[str, Any]:
-    return {
-        "inputs": ["x: T", "y: T"],
-        "outputs": [f"z: {result}"],
-        "attrs": [f"T: {kind}"],
-        "shape_fn": shape_fns.broadcast_shape,
-    }
-
-
-register_op(
-    "Add",  # AddV2 in TensorFlow, where "Add" also accepts strings
-    **_binary("realnumbertype"),
-    summary="Returns x + y with broadcasting.",
-)
-register_op("Sub", **_binary("realnumbertype"), summary="Returns x - y with broadcasting.")
-register_op("Mul", **_binary("realnumbertype"), summary="Returns x * y with broadcasting.")
-register_op("RealDiv", **_binary("floattype"), summary="Returns x / y with broadcasting.")
-register_op("FloorDiv", **_binary("realnumbertype"), summary="Returns x / y rounded down.")
-register_op("FloorMod", **_binary("realnumbertype"), summary="Returns x - y * FloorDiv(x, y).")
-register_op("Pow", **_binary("numbertype"), summary="Returns x to the power of y with broadcasting.")
-register_op("Maximum", **_binary("realnumbertype"), summary="Returns the larger one of x and y.")
-register_op("Minimum", **_binary("realnumbertype"), summary="Returns the smaller one of x and y.")
-register_op("Greater", **_binary("realnumbertype", "bool"), summary="Returns x > y.")
-register_op("GreaterEqual", **_binary("realnumbertype", "bool"), summary="Returns x >= y.")
-register_op("Less", **_binary("realnumbertype", "bool"), summary="Returns x < y.")
-register_op("LessEqual", **_binary("realnumbertype", "bool"), summary="Returns x <= y.")
-register_op("Equal", **_binary("type", "bool"), summary="Returns whether x and y are equal.")
-register_op("NotEqual", **_binary("type", "bool"), summary="Returns whether x and y differ.")
-
-
-def _logical() -> dict[str, Any]:
-    return {"inputs": ["x: bool", "y: bool"], "outputs": ["z: bool"], "shape_fn": shape_fns.broadcast_shape}
-
-
-register_op("LogicalAnd", **_logical(), summary="Returns x and y with broadcasting.")
-register_op("LogicalOr", **_logical(), summary="Returns x or y with broadcasting.")
-
-# --- several inputs -----------------------------------------------------------------------------------
-
-register_op(
-    "Select",
-    inputs=["condition: bool", "t: T", "e: T"],
-    outputs=["output: T"],
-    attrs=["T: type"],
-    shape_fn=array_shape_fns.select_shape,
-    summary="Returns t where the condition is true, e elsewhere; all of one shape.",
-)
-register_op(
-    "SelectV2",
-    inputs=["condition: bool", "t: T", "e: T"],
-    outputs=["output: T"],
-    attrs=["T: type"],
-    shape_fn=array_shape_fns.select_v2_shape,
-    summary="Returns t where the condition is true, e elsewhere, with broadcasting.",
-)
-register_op(
-    "AddN",
-    inputs=["inputs: N * T"],
-    outputs=["sum: T"],
-    attrs=["N: int", "T: realnumbertype"],
-    shape_fn=shape_fns.merged_shape,
-    summary="Returns the sum of tensors of one shape.",
-)
 register_op(
     "MatMul",
     inputs=["a: T", "b: T"],

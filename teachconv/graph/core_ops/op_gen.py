@@ -33,7 +33,8 @@ graph or, if there is none, runs the op immediately. Nothing is computed here;
 
 Below its summary each function has the definition of its op: ``Op(inputs) -> outputs``, and the attributes
 with their defaults. T is the dtype of the inputs. In every function, ``name`` is the name of the node, and
-``_kernel`` the label of its kernel; None stands for the default.
+``_kernel`` the label of its kernel; None stands for the default. Element-wise ops have one kernel, and their
+functions are public as they are: tg.exp is gen_nn_ops.exp.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _function(op_def: OpDef) -> str:
     parameters = [f"{name}: Any" for name in inputs]
     parameters += [f"{attr.name}: Any{_default(attr)}" for attr in given] + ["name: str | None = None"]
     attrs = [attr.name for attr in given]
-    if inputs:
+    if inputs and op_def.function is None:
         parameters.append("_kernel: str | None = None")
         attrs.append("_kernel")
     outputs = ", ".join(map(str, op_def.outputs)) or "the operation"
@@ -102,10 +103,17 @@ def _function(op_def: OpDef) -> str:
         f'    """{op_def.summary}',
         "",
         *(fill(f"{fact}.", 110, initial_indent=" " * 4, subsequent_indent=" " * 8) for fact in facts if fact),
+        *([] if op_def.function is None else _arguments(inputs)),
         '    """',
         "    " + _laid_out("return run_or_add(", call, ")", 4),
     ]
     return "\n\n" + "\n".join(lines) + "\n"
+
+
+def _arguments(inputs: Sequence[str]) -> list[str]:
+    one = len(inputs) == 1
+    what = "a tensor, variable, array or number" if one else "tensors, variables, arrays or numbers"
+    return ["", "    Args:", f"        {', '.join(inputs)}: {what}.", "        name: the name of the node."]
 
 
 def _laid_out(start: str, items: Sequence[str], end: str, indent: int) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import ArgumentError, brief
 from .. import nest
 from ..common_runtime.execute import recorded_by
-from ..framework.context import current_graph, executing_eagerly
+from ..framework.context import current_graph
 from ..framework.op_def import is_trainable
 from ..framework.ops import GraphKeys
 from ..framework.tensor_shape import TensorShape
@@ -179,24 +179,6 @@ class GradientTape:
         self._read_graph()
         return tuple(self._variables.values())
 
-    @contextmanager
-    def stop_recording(self) -> Iterator[None]:
-        """Within the block, record nothing on this tape."""
-        if not self._recording:
-            raise ArgumentError("Trying to stop recording a tape which is not recording.")
-        self._end()
-        try:
-            yield
-        finally:
-            self._begin()
-
-    def reset(self) -> None:
-        """Forget all records and what is watched, as if the block began here."""
-        self._watched, self._variables, self._producers = {}, {}, {}
-        self._used = False
-        if self._recording:
-            self._begin()
-
     # --- differentiating -------------------------------------------------------------------------
 
     def gradient(
@@ -253,8 +235,7 @@ class GradientTape:
             unconnected_gradients: "none", or "zero" for zeros of the source's shape, where the target does
                 not depend on a source.
             parallel_iterations: without effect, because the elements are taken one after the other.
-            experimental_use_pfor: without effect, except that False needs a persistent tape eagerly, as in
-                TensorFlow.
+            experimental_use_pfor: without effect.
 
         Returns:
             The structure of ``sources`` with a tensor of shape ``[*target, *source]`` for each, or None.
@@ -272,7 +253,6 @@ class GradientTape:
         """
         check_unconnected(unconnected_gradients)
         self._check_unused()
-        self._check_loop("jacobian", experimental_use_pfor)
         y = self._target(target)
         flat = [self._source(item) for item in nest.flatten(sources)]
         shape = _known_shape(y, "target")
@@ -325,7 +305,6 @@ class GradientTape:
         """
         check_unconnected(unconnected_gradients)
         self._check_unused()
-        self._check_loop("batch_jacobian", experimental_use_pfor)
         y, x = self._target(target), self._source(source)
         outs, ins = _known_shape(y, "target"), _known_shape(x, "source")
         if not outs or not ins or outs[0] != ins[0]:
@@ -345,13 +324,6 @@ class GradientTape:
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or "
                 "jacobians)"
-            )
-
-    def _check_loop(self, name: str, experimental_use_pfor: bool) -> None:
-        if not experimental_use_pfor and not self._persistent and executing_eagerly():
-            raise RuntimeError(
-                f"GradientTape must be created with persistent=True to compute the {name} with eager "
-                "execution enabled and with experimental_use_pfor set to False."
             )
 
     @contextmanager

@@ -93,11 +93,6 @@ class DeviceSpec:
             )
         )
 
-    @property
-    def name(self) -> str:
-        """The full name, such as "/job:localhost/replica:0/task:0/device:CPU:0"."""
-        return f"/job:localhost/replica:0/task:0{self}"
-
     def __str__(self) -> str:
         if self.device_type is None and self.device_index is None:
             return ""

@@ -94,7 +94,7 @@ class EagerTensor(Operators):
         return self.shape
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("op", "name", "graph", "value_index", "consumers", "eval"):
+        if name in ("op", "name", "graph", "eval"):
             raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
         if name in ("assign", "assign_add", "assign_sub"):
             raise AttributeError(

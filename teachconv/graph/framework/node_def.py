@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from textwrap import indent
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from .errors import InvalidArgumentError
-from .op_def import get_op_def
 
 if TYPE_CHECKING:
     from .ops import Operation
@@ -63,64 +59,10 @@ class NodeDef:
         """The attributes, under TensorFlow's name."""
         return self.attrs
 
-    def __str__(self) -> str:
-        lines = [f'name: "{self.name}"', f'op: "{self.op}"']
-        lines += [f'input: "{name}"' for name in self.input]
-        if self.device:
-            lines.append(f'device: "{self.device}"')
-        for name in sorted(self.attrs):
-            value = self._attr_text(name)
-            lines += [
-                "attr {",
-                f'  key: "{name}"',
-                "  value {",
-                *(f"    {line}" for line in value),
-                "  }",
-                "}",
-            ]
-        return "\n".join(lines)
-
-    def _attr_text(self, name: str) -> list[str]:
-        attr = get_op_def(self.op).attr_by_name.get(name)
-        is_shape = attr is not None and attr.type == "shape"
-        return _shape_text("shape", self.attrs[name]) if is_shape else _attr_text(self.attrs[name])
-
-
-_DATA_TYPES = {"float16": "HALF", "float32": "FLOAT", "float64": "DOUBLE"}  # the others keep their names
-
-
-def _shape_text(field: str, shape: Any) -> list[str]:
-    """Return the lines of a shape in the text form of TensorFlow's TensorShapeProto."""
-    if shape is None:
-        return [f"{field} {{", "  unknown_rank: true", "}"]
-    dims = [
-        line for size in shape for line in ("  dim {", f"    size: {-1 if size is None else size}", "  }")
-    ]
-    return [f"{field} {{", *dims, "}"]
-
-
-def _attr_text(value: Any) -> list[str]:
-    """Return the lines of an attribute's value in the text form of TensorFlow's AttrValue."""
-    if isinstance(value, np.dtype):
-        return [f"type: DT_{_DATA_TYPES.get(value.name, value.name.upper())}"]
-    if isinstance(value, bool):
-        return [f"b: {str(value).lower()}"]
-    if isinstance(value, int):
-        return [f"i: {value}"]
-    if isinstance(value, str):
-        return [f's: "{value}"']
-    if isinstance(value, np.ndarray):
-        sizes = [f"  {line}" for line in _shape_text("tensor_shape", value.shape)]
-        dtype = _attr_text(value.dtype)[0].replace("type", "dtype")
-        return ["tensor {", f"  {dtype}", *sizes, f"  # {value.ravel()[:8]}", "}"]
-    if isinstance(value, tuple):
-        return ["list {", *(f"  {line}" for item in value for line in _attr_text(item)), "}"]
-    return [f'func {{ name: "{getattr(value, "name", value)}" }}']
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphDef:
-    """The nodes of a graph as plain data; it prints in the text form of TensorFlow's GraphDef.
+    """The nodes of a graph as plain data.
 
     Attributes:
         node: the nodes in order of creation.
@@ -130,22 +72,9 @@ class GraphDef:
     ...     y = tg.nn.relu(tg.placeholder("float32", [2], name="x"), name="y")
     >>> [(node.name, node.op, node.input) for node in graph.as_graph_def().node]
     [('x', 'Placeholder', []), ('y', 'Relu', ['x'])]
-    >>> print(graph.as_graph_def().node[1])
-    name: "y"
-    op: "Relu"
-    input: "x"
-    attr {
-      key: "T"
-      value {
-        type: DT_FLOAT
-      }
-    }
     """
 
     node: tuple[NodeDef, ...]
-
-    def __str__(self) -> str:
-        return "\n".join("node {\n" + indent(str(node), "  ") + "\n}" for node in self.node)
 
 
 Nodes: TypeAlias = "dict[str, NodeDef]"

@@ -169,6 +169,7 @@ class OpDef:
         is_stateful: whether a run can have side effects or a result that is not determined by the inputs.
         file: the source file that registers the op.
         line: the line in that file.
+        function: the NumPy function that computes an element-wise op; None if a kernel of its own does.
         attr_by_name: the attributes by name.
     """
 
@@ -181,6 +182,7 @@ class OpDef:
     is_stateful: bool = False
     file: str = ""
     line: int = 0
+    function: Callable[..., Any] | None = None
     attr_by_name: dict[str, AttrDef] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -248,6 +250,7 @@ def register_op(
     shape_fn: ShapeFunction,
     summary: str,
     is_stateful: bool = False,
+    function: Callable[..., Any] | None = None,
 ) -> OpDef:
     """Add an op to the registry, as TensorFlow's REGISTER_OP macro does.
 
@@ -259,6 +262,7 @@ def register_op(
         shape_fn: the shape function.
         summary: one sentence.
         is_stateful: whether the op has side effects or state.
+        function: for an element-wise op, the NumPy function that computes it.
 
     Returns:
         The definition, with file and line of the caller.
@@ -289,6 +293,7 @@ def register_op(
         is_stateful,
         caller.f_code.co_filename,
         caller.f_lineno,
+        function,
         {attr.name: attr for attr in parsed},
     )
     REGISTRY[name] = op_def

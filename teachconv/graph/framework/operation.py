@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from os.path import abspath, dirname, join, sep
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ArgumentError, brief
 from .context import session_for
 from .node_def import NodeDef, from_operation
 from .op_def import OpDef, attr_of
@@ -118,29 +117,6 @@ class Operation:
         """The operation as plain data, a ``NodeDef``."""
         return from_operation(self)
 
-    def add_control_input(self, op: Operation) -> None:
-        """Make this operation wait until ``op`` has finished.
-
-        Args:
-            op: an operation of the same graph.
-
-        Raises:
-            ValueError: if ``op`` is of another graph, or if this would create a cycle; the graph is then
-                unchanged.
-        """
-        if not isinstance(op, Operation) or op.graph is not self.graph:
-            raise ArgumentError(f"op must be an Operation of the same graph; got {brief(op)}")
-        path = _path(op, self)
-        if path:
-            names = " -> ".join([*(step.name for step in path), path[0].name])
-            raise ArgumentError(
-                f"{brief(op.name)} needs {brief(self.name)} itself, which would make a cycle: {names}"
-            )
-        self.graph.check_not_finalized()
-        if op not in self.control_inputs:
-            self.control_inputs = (*self.control_inputs, op)
-            self.graph.version += 1
-
     def __repr__(self) -> str:
         return f"<tf.Operation {self.name!r} type={self.type}>"
 
@@ -151,23 +127,3 @@ def _caller() -> tuple[str, int]:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_FORWARDING):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
-
-
-def _path(start: Operation, goal: Operation) -> list[Operation]:
-    """Return a path along inputs from ``start`` back to ``goal``, in execution order; [] if there is none."""
-    came_from: dict[Operation, Operation | None] = {start: None}
-    stack = [start]
-    while stack:
-        op = stack.pop()
-        if op is goal:
-            path: list[Operation] = []
-            step: Operation | None = op
-            while step is not None:
-                path.append(step)
-                step = came_from[step]
-            return path
-        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
-            if before not in came_from:
-                came_from[before] = op
-                stack.append(before)
-    return []

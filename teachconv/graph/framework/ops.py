@@ -54,7 +54,6 @@ class _Scopes:
     control: tuple[Operation, ...] = ()
     colocate: Operation | None = None
     original_op: Operation | None = None
-    kernel_labels: Mapping[str, str] = field(default_factory=dict)
     gradient_names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -69,7 +68,6 @@ class Graph:
     Attributes:
         is_function: whether it is the graph of a function that is traced (def_function.py).
         outer: the graph inside which a function is traced, or None.
-        finalized: whether nothing can be added any more.
         version: a counter of changes that can affect the result of a run.
 
     >>> from teachconv import graph as tg
@@ -97,7 +95,6 @@ class Graph:
         self._scopes: ContextVar[_Scopes] = ContextVar("teachconv_graph_scopes", default=_NO_SCOPES)
         self._collections: dict[str, list[Any]] = {}
         self.last_run: Mapping[str, Any] = {}  # name of each node of the latest run -> its KernelDef
-        self.finalized = False
         self.version = 0  # counts changes that can affect a run
 
     # --- reading ---------------------------------------------------------------------------------
@@ -144,28 +141,6 @@ class Graph:
             )
         return outputs[int(index)]
 
-    def as_graph_element(self, obj: Any) -> Tensor | Operation:
-        """Return the tensor or the operation that an object stands for.
-
-        Args:
-            obj: a tensor, an operation or a variable of this graph, or the name of a tensor or operation.
-
-        Returns:
-            The tensor or operation.
-
-        Raises:
-            ValueError, TypeError: if it is of another graph, or nothing of the kind.
-        """
-        if isinstance(obj, str):
-            return self.get_tensor_by_name(obj) if ":" in obj else self.get_operation_by_name(obj)
-        if hasattr(obj, "_graph_tensor"):
-            obj = obj.value()
-        if not isinstance(obj, (Tensor, Operation)):
-            raise ArgumentTypeError(f"Can not convert a {type(obj).__name__} into a Tensor or Operation.")
-        if obj.graph is not self:
-            raise ArgumentError(f"{brief(obj.name)} is not an element of this graph.")
-        return obj
-
     def as_graph_def(self) -> GraphDef:
         """Return the nodes as plain data, which prints in the text form of TensorFlow's GraphDef.
 
@@ -174,20 +149,10 @@ class Graph:
         """
         return GraphDef(tuple(map(from_operation, self._operations)))
 
-    def finalize(self) -> None:
-        """Refuse to add anything from now on."""
-        self.finalized = True
-
-    def check_not_finalized(self) -> None:
-        """Raise ``RuntimeError`` after `finalize`."""
-        if self.finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
-
     # --- collections -----------------------------------------------------------------------------
 
     def add_to_collection(self, name: str, value: Any) -> None:
         """Append a value to a collection of the graph, such as ``GraphKeys.TRAINABLE_VARIABLES``."""
-        self.check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
@@ -293,24 +258,6 @@ class Graph:
             yield
 
     @contextmanager
-    def kernel_label_map(self, labels: Mapping[str, str]) -> Iterator[None]:
-        """Select the kernels of the ops created in the block by label, as in ``{"Conv2D": "numpy"}``.
-
-        TensorFlow: Graph._kernel_label_map. The labels of the convolution ops are the names of teachconv's
-        backends.
-
-        Args:
-            labels: the kernel label by op name.
-
-        Raises:
-            ValueError: if there is no op of a name.
-        """
-        for op_type in labels:
-            get_op_def(op_type)
-        with self._within(kernel_labels={**self._scopes.get().kernel_labels, **labels}):
-            yield
-
-    @contextmanager
     def gradient_override_map(self, names: Mapping[str, str]) -> Iterator[None]:
         """Give the ops created in the block another gradient, as in ``{"Relu": "GuidedRelu"}``.
 
@@ -406,16 +353,12 @@ class Graph:
         Raises:
             ValueError: if an input is of another graph.
         """
-        self.check_not_finalized()
         for tensor in inputs:
             if tensor.op.graph is not self:
                 raise ArgumentError(
                     f"{brief(tensor.name)} belongs to a graph other than that of {brief(name)}"
                 )
         scopes = self._scopes.get()
-        label = scopes.kernel_labels.get(op_def.name)
-        if label is not None:
-            attrs = attrs | {"_kernel": label}
         gradient = scopes.gradient_names.get(op_def.name)
         if gradient is not None:
             attrs = attrs | {"_gradient_op_type": gradient}

@@ -288,19 +288,10 @@ class Tensor(Operators):
         """Return the static shape."""
         return self.shape
 
-    def consumers(self) -> list[Operation]:
-        """Return the operations that read the tensor, once for each time, in the order of their creation."""
-        return [op for op in self.graph.get_operations() for tensor in op.inputs if tensor is self]
-
     @property
     def device(self) -> str:
         """The device that the operation requests."""
         return self.op.device
-
-    @property
-    def value_index(self) -> int:
-        """The index of this output, as TensorFlow names it."""
-        return self.index
 
     def _compares_values(self) -> bool:
         return self.graph.is_function
@@ -373,16 +364,6 @@ class TensorSpec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", TensorShape(self.shape))
         object.__setattr__(self, "dtype", as_dtype(self.dtype))
-
-    @classmethod
-    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
-        """Return the shape and dtype of a tensor, variable or array."""
-        return cls(tensor.shape, tensor.dtype, name)
-
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether a tensor or a specification has the dtype, and a shape that fits."""
-        fits: bool = self.shape.is_compatible_with(spec_or_value.shape)
-        return fits and bool(self.dtype == spec_or_value.dtype)
 
     def __str__(self) -> str:
         return f"{self.shape} {self.dtype.name}"

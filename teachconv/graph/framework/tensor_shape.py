@@ -73,27 +73,11 @@ class TensorShape:
         """Return whether some fully known shape agrees with both; an unknown size agrees with every size."""
         return is_compatible(self._dims, as_shape(other))
 
-    def assert_is_compatible_with(self, other: Any) -> None:
-        """Raise ``ValueError`` unless the shapes are compatible."""
-        if not self.is_compatible_with(other):
-            raise ArgumentError(f"Shapes {self} and {TensorShape(other)} are incompatible")
-
     def merge_with(self, other: Any) -> TensorShape:
         """Return the sizes known from either shape; raise ``ValueError`` if they contradict each other."""
         if not self.is_compatible_with(other):
             raise ArgumentError(f"Shapes {self} and {TensorShape(other)} are not compatible")
         return TensorShape(merge(self._dims, as_shape(other)))
-
-    def concatenate(self, other: Any) -> TensorShape:
-        """Return the axes of both, these first; unknown if either is."""
-        more = as_shape(other)
-        return TensorShape(None if self._dims is None or more is None else self._dims + more)
-
-    def with_rank(self, rank: int) -> TensorShape:
-        """Return the shape with ``rank`` axes; raise ``ValueError`` if it has another number of axes."""
-        if self._dims is not None and len(self._dims) != rank:
-            raise ArgumentError(f"Shape {self} must have rank {rank}")
-        return self.merge_with((None,) * rank)
 
     def __len__(self) -> int:
         return len(self._known("take the length of"))
@@ -113,12 +97,6 @@ class TensorShape:
 
     def __bool__(self) -> bool:
         return self._dims is not None
-
-    def __add__(self, other: Any) -> TensorShape:
-        return self.concatenate(other)
-
-    def __radd__(self, other: Any) -> TensorShape:
-        return TensorShape(other).concatenate(self)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, TensorShape):

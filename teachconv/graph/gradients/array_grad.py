@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 for _name in (
     *("StopGradient", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
-    *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub", "Assert", "PrintV2"),
+    *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub", "DynamicStitch"),
 ):
     NotDifferentiable(_name)
 
@@ -143,12 +143,6 @@ def _concat_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     sizes = array_ops.shape_n(values)
     offsets = gen_nn_ops.concat_offset(axis, sizes)
     return *(array_ops.slice(grad, begin, size) for begin, size in zip(offsets, sizes, strict=True)), None
-
-
-@RegisterGradient("DynamicStitch")
-def _dynamic_stitch_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    half = len(op.inputs) // 2
-    return *(None,) * half, *(array_ops.gather(grad, indices) for indices in op.inputs[:half])
 
 
 # --- parts ------------------------------------------------------------------------------------------

@@ -264,12 +264,6 @@ def _add_n_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     return (grad,) * len(op.inputs)
 
 
-@RegisterGradient("Select")
-def _select_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    condition, zeros = op.inputs[0], array_ops.zeros_like(op.inputs[1])
-    return None, gen_nn_ops.select(condition, grad, zeros), gen_nn_ops.select(condition, zeros, grad)
-
-
 @RegisterGradient("SelectV2")
 def _select_v2_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     condition, x, y = op.inputs

@@ -14,7 +14,7 @@ import numpy as np
 from ... import backends, dispatch
 from ...backends import to_accumulator
 from ...calls import Call
-from ...dtypes import is_integer
+from ...dtypes import is_integer, lowest
 from ...geometry import conv2d_geometry
 from ...kinds import OPS
 from ..core_ops.common_shape_fns import normalize_axes
@@ -196,13 +196,6 @@ class AnyOp(_Fold):
 
     ufunc = np.logical_or
     initial = staticmethod(lambda dtype: False)
-
-
-def lowest(dtype: np.dtype[Any]) -> Any:
-    """Return the lowest finite value of a dtype, from which TensorFlow's CPU kernels look for the largest."""
-    if is_integer(dtype):
-        return np.iinfo(dtype).min
-    return dtype.type(-3.3895314e38) if dtype.name == "bfloat16" else np.finfo(dtype).min
 
 
 @register_kernel("ArgMax")

@@ -54,43 +54,34 @@ def tuple(tensors: Any, name: str = "tuple") -> list[Any]:
             ]
 
 
-# what acts on the world outside of the graph, which has the part of one more variable
-_OUTSIDE = "the world outside"
-_ACT_OUTSIDE = ("Assert", "PrintV2", "StatefulPartitionedCall", "If")
-
-
 def add_control_dependencies(graph: Graph) -> list[Operation]:
     """Make each access to a variable wait for the ones before it, unless both only read.
-
-    What prints or checks waits for what prints or checks before it, too.
 
     Args:
         graph: the graph of a function, complete.
 
     Returns:
-        The operations that change a variable, print or check: every call runs them, whether or not its result
-        needs them.
+        The operations that change a variable: every call runs them, whether or not its result needs them.
     """
     refs: dict[Operation, Operation] = {}  # operation that returns a reference -> the variable
-    last_write: dict[Operation | str, Operation] = {}
-    reads: dict[Operation | str, list[Operation]] = {}
+    last_write: dict[Operation, Operation] = {}
+    reads: dict[Operation, list[Operation]] = {}
     writes: list[Operation] = []
     for op in graph.get_operations():
         if op.type == "Variable":
             refs[op] = op
             continue
-        touched: set[Operation | str] = {refs[tensor.op] for tensor in op.inputs if tensor.op in refs}
-        outside = {_OUTSIDE} if op.type in _ACT_OUTSIDE else set()
-        if not touched and not outside:
+        touched = {refs[tensor.op] for tensor in op.inputs if tensor.op in refs}
+        if not touched:
             continue
         takes = op.op_def.flat(op.op_def.inputs, op.attrs)
         written = {
             refs[tensor.op]
             for tensor, arg in zip(op.inputs, takes, strict=True)
             if arg.is_ref and op.op_def.is_stateful
-        } | outside
+        }
         earlier: list[Operation] = []
-        for variable in touched | outside:
+        for variable in touched:
             if variable in last_write:
                 earlier.append(last_write[variable])
             if variable in written:

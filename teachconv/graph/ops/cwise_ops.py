@@ -15,6 +15,31 @@ from ..framework.op_def import as_dtype, is_trainable
 from ..framework.tensor import tensor_dtype
 from . import gen_nn_ops
 from .constant_op import convert_to_tensor, is_tensor
+from .gen_nn_ops import (
+    abs,
+    equal,
+    exp,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    not_equal,
+    pow,
+    rsqrt,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    tanh,
+)
+from .gen_nn_ops import floor_mod as floormod
+from .gen_nn_ops import neg as negative
 
 __all__ = [
     "abs",
@@ -46,141 +71,6 @@ __all__ = [
     "truediv",
     "where",
 ]
-
-
-def negative(x: Any, name: str | None = None) -> Any:
-    """Return -x element-wise.
-
-    Args:
-        x: numbers, a tensor, variable, array or number.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the same shape.
-    """
-    return gen_nn_ops.neg(x, name=name)
-
-
-def abs(x: Any, name: str | None = None) -> Any:
-    """Return the absolute value element-wise.
-
-    Args:
-        x, name: as in `negative`.
-
-    Returns:
-        As `negative`.
-    """
-    return gen_nn_ops.abs(x, name=name)
-
-
-def sign(x: Any, name: str | None = None) -> Any:
-    """Return -1, 0 or 1 element-wise.
-
-    Args:
-        x, name: as in `negative`.
-
-    Returns:
-        As `negative`.
-    """
-    return gen_nn_ops.sign(x, name=name)
-
-
-def square(x: Any, name: str | None = None) -> Any:
-    """Return x * x element-wise.
-
-    Args:
-        x, name: as in `negative`.
-
-    Returns:
-        As `negative`.
-    """
-    return gen_nn_ops.square(x, name=name)
-
-
-def sqrt(x: Any, name: str | None = None) -> Any:
-    """Return the square root element-wise.
-
-    Args:
-        x: floats, a tensor, variable, array or number.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the same shape.
-    """
-    return gen_nn_ops.sqrt(x, name=name)
-
-
-def rsqrt(x: Any, name: str | None = None) -> Any:
-    """Return 1 / sqrt(x) element-wise.
-
-    Args:
-        x, name: as in ``sqrt``.
-
-    Returns:
-        As ``sqrt``.
-    """
-    return gen_nn_ops.rsqrt(x, name=name)
-
-
-def exp(x: Any, name: str | None = None) -> Any:
-    """Return e to the power of x element-wise.
-
-    Args:
-        x, name: as in ``sqrt``.
-
-    Returns:
-        As ``sqrt``.
-    """
-    return gen_nn_ops.exp(x, name=name)
-
-
-def log(x: Any, name: str | None = None) -> Any:
-    """Return the natural logarithm element-wise.
-
-    Args:
-        x, name: as in ``sqrt``.
-
-    Returns:
-        As ``sqrt``.
-    """
-    return gen_nn_ops.log(x, name=name)
-
-
-def tanh(x: Any, name: str | None = None) -> Any:
-    """Return the hyperbolic tangent element-wise.
-
-    Args:
-        x, name: as in ``sqrt``.
-
-    Returns:
-        As ``sqrt``.
-    """
-    return gen_nn_ops.tanh(x, name=name)
-
-
-def sigmoid(x: Any, name: str | None = None) -> Any:
-    """Return 1 / (1 + exp(-x)) element-wise.
-
-    Args:
-        x, name: as in ``sqrt``.
-
-    Returns:
-        As ``sqrt``.
-    """
-    return gen_nn_ops.sigmoid(x, name=name)
-
-
-def logical_not(x: Any, name: str | None = None) -> Any:
-    """Return not x element-wise.
-
-    Args:
-        x: booleans, a tensor, variable, array or number.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the same shape.
-    """
-    return gen_nn_ops.logical_not(x, name=name)
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
@@ -221,187 +111,6 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
         ValueError, TypeError: as `truediv`.
     """
     return gen_nn_ops.floor_div(x, y, name=name or "floordiv")
-
-
-def floormod(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the remainder of x / y, which has the sign of y, with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.floor_mod(x, y, name=name)
-
-
-def pow(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x to the power of y with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.pow(x, y, name=name)
-
-
-def maximum(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the larger one of x and y with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.maximum(x, y, name=name)
-
-
-def minimum(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the smaller one of x and y with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.minimum(x, y, name=name)
-
-
-def greater(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return whether x > y with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.greater(x, y, name=name)
-
-
-def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return whether x >= y with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.greater_equal(x, y, name=name)
-
-
-def less(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return whether x < y with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.less(x, y, name=name)
-
-
-def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return whether x <= y with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.less_equal(x, y, name=name)
-
-
-def equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return whether x and y are equal, with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.equal(x, y, name=name)
-
-
-def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return whether x and y differ, with broadcasting.
-
-    Args:
-        x, y, name: as in `truediv`.
-
-    Returns:
-        As `truediv`.
-
-    Raises:
-        ValueError, TypeError: as `truediv`.
-    """
-    return gen_nn_ops.not_equal(x, y, name=name)
-
-
-def logical_and(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x and y with broadcasting.
-
-    Args:
-        x, y: booleans: tensors, variables or arrays.
-        name: the name of the node.
-
-    Returns:
-        A tensor of the broadcast shape.
-
-    Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other.
-    """
-    return gen_nn_ops.logical_and(x, y, name=name)
-
-
-def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x or y with broadcasting.
-
-    Args:
-        x, y, name: as in `logical_and`.
-
-    Returns:
-        As `logical_and`.
-
-    Raises:
-        ValueError, TypeError: as `logical_and`.
-    """
-    return gen_nn_ops.logical_or(x, y, name=name)
 
 
 def where(condition: Any, x: Any, y: Any, name: str | None = None) -> Any:

@@ -9,7 +9,8 @@ graph or, if there is none, runs the op immediately. Nothing is computed here;
 
 Below its summary each function has the definition of its op: ``Op(inputs) -> outputs``, and the attributes
 with their defaults. T is the dtype of the inputs. In every function, ``name`` is the name of the node, and
-``_kernel`` the label of its kernel; None stands for the default.
+``_kernel`` the label of its kernel; None stands for the default. Element-wise ops have one kernel, and their
+functions are public as they are: tg.exp is gen_nn_ops.exp.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ __all__ = [
     "apply_gradient_descent",
     "apply_momentum",
     "arg_max",
-    "_assert",
     "assign",
     "assign_add",
     "assign_sub",
@@ -90,7 +90,6 @@ __all__ = [
     "partitioned_call",
     "placeholder",
     "pow",
-    "print_v2",
     "prod",
     "random_standard_normal",
     "random_uniform",
@@ -106,7 +105,6 @@ __all__ = [
     "resource_apply_keras_momentum",
     "rsqrt",
     "rsqrt_grad",
-    "select",
     "select_v2",
     "shape",
     "shape_n",
@@ -141,22 +139,30 @@ __all__ = [
 ]
 
 
-def abs(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def abs(x: Any, name: str | None = None) -> Any:
     """Returns the absolute value.
 
     Abs(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64, int32, int64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Abs", name, [x], {"_kernel": _kernel})
+    return run_or_add("Abs", name, [x], {})
 
 
-def add(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def add(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x + y with broadcasting.
 
     Add(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Add", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("Add", name, [x, y], {})
 
 
 def add_n(inputs: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -275,28 +281,6 @@ def arg_max(
         output_type: {int32, int64} = 'int64'.
     """
     return run_or_add("ArgMax", name, [input, dimension], {"output_type": output_type, "_kernel": _kernel})
-
-
-def _assert(
-    condition: Any,
-    data: Any,
-    template: Any,
-    placeholder: Any = "{}",
-    summarize: Any = 3,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Fails with the text unless the condition holds.
-
-    Assert(condition: bool, data: T) -> the operation.
-    T: list(type); template: string; placeholder: string = '{}'; summarize: int = 3.
-    """
-    return run_or_add(
-        "Assert",
-        name,
-        [condition, data],
-        {"template": template, "placeholder": placeholder, "summarize": summarize, "_kernel": _kernel},
-    )
 
 
 def assign(ref: Any, value: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -683,22 +667,30 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None, _kernel: st
     return run_or_add("DynamicStitch", name, [indices, data], {"_kernel": _kernel})
 
 
-def equal(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns whether x and y are equal.
 
     Equal(x: T, y: T) -> z: bool.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Equal", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("Equal", name, [x, y], {})
 
 
-def exp(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def exp(x: Any, name: str | None = None) -> Any:
     """Returns e to the power of x.
 
     Exp(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Exp", name, [x], {"_kernel": _kernel})
+    return run_or_add("Exp", name, [x], {})
 
 
 def expand_dims(input: Any, dim: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -719,22 +711,30 @@ def fill(dims: Any, value: Any, name: str | None = None, _kernel: str | None = N
     return run_or_add("Fill", name, [dims, value], {"_kernel": _kernel})
 
 
-def floor_div(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x / y rounded down.
 
     FloorDiv(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("FloorDiv", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("FloorDiv", name, [x, y], {})
 
 
-def floor_mod(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def floor_mod(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x - y * FloorDiv(x, y).
 
     FloorMod(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("FloorMod", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("FloorMod", name, [x, y], {})
 
 
 def gather_v2(
@@ -749,22 +749,30 @@ def gather_v2(
     return run_or_add("GatherV2", name, [params, indices, axis], {"_kernel": _kernel})
 
 
-def greater(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def greater(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x > y.
 
     Greater(x: T, y: T) -> z: bool.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Greater", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("Greater", name, [x, y], {})
 
 
-def greater_equal(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x >= y.
 
     GreaterEqual(x: T, y: T) -> z: bool.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("GreaterEqual", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("GreaterEqual", name, [x, y], {})
 
 
 def identity(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -818,31 +826,43 @@ def invert_permutation(x: Any, name: str | None = None, _kernel: str | None = No
     return run_or_add("InvertPermutation", name, [x], {"_kernel": _kernel})
 
 
-def less(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def less(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x < y.
 
     Less(x: T, y: T) -> z: bool.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Less", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("Less", name, [x, y], {})
 
 
-def less_equal(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x <= y.
 
     LessEqual(x: T, y: T) -> z: bool.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("LessEqual", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("LessEqual", name, [x, y], {})
 
 
-def log(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def log(x: Any, name: str | None = None) -> Any:
     """Returns the natural logarithm.
 
     Log(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Log", name, [x], {"_kernel": _kernel})
+    return run_or_add("Log", name, [x], {})
 
 
 def log_softmax(logits: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -854,28 +874,40 @@ def log_softmax(logits: Any, name: str | None = None, _kernel: str | None = None
     return run_or_add("LogSoftmax", name, [logits], {"_kernel": _kernel})
 
 
-def logical_and(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def logical_and(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x and y with broadcasting.
 
     LogicalAnd(x: bool, y: bool) -> z: bool.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("LogicalAnd", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("LogicalAnd", name, [x, y], {})
 
 
-def logical_not(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def logical_not(x: Any, name: str | None = None) -> Any:
     """Returns not x.
 
     LogicalNot(x: bool) -> y: bool.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("LogicalNot", name, [x], {"_kernel": _kernel})
+    return run_or_add("LogicalNot", name, [x], {})
 
 
-def logical_or(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x or y with broadcasting.
 
     LogicalOr(x: bool, y: bool) -> z: bool.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("LogicalOr", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("LogicalOr", name, [x, y], {})
 
 
 def mat_mul(
@@ -1013,13 +1045,17 @@ def max_pool_grad_grad(
     )
 
 
-def maximum(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def maximum(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns the larger one of x and y.
 
     Maximum(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Maximum", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("Maximum", name, [x, y], {})
 
 
 def mean(
@@ -1054,31 +1090,43 @@ def min(
     return run_or_add("Min", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
-def minimum(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def minimum(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns the smaller one of x and y.
 
     Minimum(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Minimum", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("Minimum", name, [x, y], {})
 
 
-def mul(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def mul(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x * y with broadcasting.
 
     Mul(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Mul", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("Mul", name, [x, y], {})
 
 
-def neg(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def neg(x: Any, name: str | None = None) -> Any:
     """Returns -x.
 
     Neg(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64, int32, int64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Neg", name, [x], {"_kernel": _kernel})
+    return run_or_add("Neg", name, [x], {})
 
 
 def no_op(name: str | None = None) -> Any:
@@ -1089,13 +1137,17 @@ def no_op(name: str | None = None) -> Any:
     return run_or_add("NoOp", name, [], {})
 
 
-def not_equal(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns whether x and y differ.
 
     NotEqual(x: T, y: T) -> z: bool.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("NotEqual", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("NotEqual", name, [x, y], {})
 
 
 def one_hot(
@@ -1165,44 +1217,17 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
     return run_or_add("Placeholder", name, [], {"dtype": dtype, "shape": shape})
 
 
-def pow(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def pow(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x to the power of y with broadcasting.
 
     Pow(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64, int32, int64}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Pow", name, [x, y], {"_kernel": _kernel})
-
-
-def print_v2(
-    inputs: Any,
-    template: Any,
-    end: Any,
-    placeholder: Any = "{}",
-    summarize: Any = 3,
-    output_stream: Any = "stderr",
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Writes the text to a stream.
-
-    PrintV2(inputs: T) -> the operation.
-    T: list(type); template: string; placeholder: string = '{}'; summarize: int = 3; output_stream: {stderr,
-        stdout} = 'stderr'; end: string.
-    """
-    return run_or_add(
-        "PrintV2",
-        name,
-        [inputs],
-        {
-            "template": template,
-            "end": end,
-            "placeholder": placeholder,
-            "summarize": summarize,
-            "output_stream": output_stream,
-            "_kernel": _kernel,
-        },
-    )
+    return run_or_add("Pow", name, [x, y], {})
 
 
 def prod(
@@ -1287,13 +1312,17 @@ def rank(input: Any, name: str | None = None, _kernel: str | None = None) -> Any
     return run_or_add("Rank", name, [input], {"_kernel": _kernel})
 
 
-def real_div(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def real_div(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x / y with broadcasting.
 
     RealDiv(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("RealDiv", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("RealDiv", name, [x, y], {})
 
 
 def relu(features: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1390,40 +1419,43 @@ def resource_apply_keras_momentum(
     )
 
 
-def rsqrt(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def rsqrt(x: Any, name: str | None = None) -> Any:
     """Returns 1 / sqrt(x).
 
     Rsqrt(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Rsqrt", name, [x], {"_kernel": _kernel})
+    return run_or_add("Rsqrt", name, [x], {})
 
 
-def rsqrt_grad(y: Any, dy: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def rsqrt_grad(y: Any, dy: Any, name: str | None = None) -> Any:
     """Returns -dy y ** 3 / 2, where y = 1 / sqrt(x).
 
     RsqrtGrad(y: T, dy: T) -> z: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        y, dy: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("RsqrtGrad", name, [y, dy], {"_kernel": _kernel})
+    return run_or_add("RsqrtGrad", name, [y, dy], {})
 
 
-def select(condition: Any, t: Any, e: Any, name: str | None = None, _kernel: str | None = None) -> Any:
-    """Returns t where the condition is true, e elsewhere; all of one shape.
-
-    Select(condition: bool, t: T, e: T) -> output: T.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
-    """
-    return run_or_add("Select", name, [condition, t, e], {"_kernel": _kernel})
-
-
-def select_v2(condition: Any, t: Any, e: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def select_v2(condition: Any, t: Any, e: Any, name: str | None = None) -> Any:
     """Returns t where the condition is true, e elsewhere, with broadcasting.
 
     SelectV2(condition: bool, t: T, e: T) -> output: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+
+    Args:
+        condition, t, e: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("SelectV2", name, [condition, t, e], {"_kernel": _kernel})
+    return run_or_add("SelectV2", name, [condition, t, e], {})
 
 
 def shape(input: Any, out_type: Any = "int32", name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1445,31 +1477,43 @@ def shape_n(input: Any, out_type: Any = "int32", name: str | None = None, _kerne
     return run_or_add("ShapeN", name, [input], {"out_type": out_type, "_kernel": _kernel})
 
 
-def sigmoid(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def sigmoid(x: Any, name: str | None = None) -> Any:
     """Returns 1 / (1 + exp(-x)).
 
     Sigmoid(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Sigmoid", name, [x], {"_kernel": _kernel})
+    return run_or_add("Sigmoid", name, [x], {})
 
 
-def sigmoid_grad(y: Any, dy: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def sigmoid_grad(y: Any, dy: Any, name: str | None = None) -> Any:
     """Returns dy y (1 - y), where y = sigmoid(x).
 
     SigmoidGrad(y: T, dy: T) -> z: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        y, dy: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("SigmoidGrad", name, [y, dy], {"_kernel": _kernel})
+    return run_or_add("SigmoidGrad", name, [y, dy], {})
 
 
-def sign(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def sign(x: Any, name: str | None = None) -> Any:
     """Returns -1, 0 or 1.
 
     Sign(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64, int32, int64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Sign", name, [x], {"_kernel": _kernel})
+    return run_or_add("Sign", name, [x], {})
 
 
 def size(input: Any, out_type: Any = "int32", name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1521,31 +1565,43 @@ def sparse_softmax_cross_entropy_with_logits(
     return run_or_add("SparseSoftmaxCrossEntropyWithLogits", name, [features, labels], {"_kernel": _kernel})
 
 
-def sqrt(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def sqrt(x: Any, name: str | None = None) -> Any:
     """Returns the square root.
 
     Sqrt(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Sqrt", name, [x], {"_kernel": _kernel})
+    return run_or_add("Sqrt", name, [x], {})
 
 
-def sqrt_grad(y: Any, dy: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def sqrt_grad(y: Any, dy: Any, name: str | None = None) -> Any:
     """Returns dy / (2 y), where y = sqrt(x).
 
     SqrtGrad(y: T, dy: T) -> z: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        y, dy: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("SqrtGrad", name, [y, dy], {"_kernel": _kernel})
+    return run_or_add("SqrtGrad", name, [y, dy], {})
 
 
-def square(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def square(x: Any, name: str | None = None) -> Any:
     """Returns x * x.
 
     Square(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Square", name, [x], {"_kernel": _kernel})
+    return run_or_add("Square", name, [x], {})
 
 
 def squeeze(input: Any, squeeze_dims: Any = (), name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1672,13 +1728,17 @@ def strided_slice_grad(
     )
 
 
-def sub(x: Any, y: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def sub(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x - y with broadcasting.
 
     Sub(x: T, y: T) -> z: T.
     T: {float16, bfloat16, float32, float64, int32, int64, uint8}.
+
+    Args:
+        x, y: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("Sub", name, [x, y], {"_kernel": _kernel})
+    return run_or_add("Sub", name, [x, y], {})
 
 
 def sum(
@@ -1697,22 +1757,30 @@ def sum(
     return run_or_add("Sum", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
-def tanh(x: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def tanh(x: Any, name: str | None = None) -> Any:
     """Returns the hyperbolic tangent.
 
     Tanh(x: T) -> y: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
     """
-    return run_or_add("Tanh", name, [x], {"_kernel": _kernel})
+    return run_or_add("Tanh", name, [x], {})
 
 
-def tanh_grad(y: Any, dy: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+def tanh_grad(y: Any, dy: Any, name: str | None = None) -> Any:
     """Returns dy (1 - y ** 2), where y = tanh(x).
 
     TanhGrad(y: T, dy: T) -> z: T.
     T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        y, dy: tensors, variables, arrays or numbers.
+        name: the name of the node.
     """
-    return run_or_add("TanhGrad", name, [y, dy], {"_kernel": _kernel})
+    return run_or_add("TanhGrad", name, [y, dy], {})
 
 
 def tile(input: Any, multiples: Any, name: str | None = None, _kernel: str | None = None) -> Any:

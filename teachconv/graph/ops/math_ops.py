@@ -18,6 +18,8 @@ from ..framework.op_def import as_dtype
 from . import array_ops, gen_nn_ops
 from .constant_op import constant, convert_to_tensor, is_tensor
 from .cwise_ops import cast
+from .gen_nn_ops import mul as multiply
+from .gen_nn_ops import sub as subtract
 
 __all__ = [
     "add",
@@ -58,36 +60,6 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
         return gen_nn_ops.add(x, y, name=name)
     with name_scope(name or "Add") as scope:
         return gen_nn_ops.add(convert_to_tensor(x, name="x"), y, name=scope)
-
-
-def subtract(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x - y with broadcasting.
-
-    Args:
-        x, y, name: as in `add`.
-
-    Returns:
-        A tensor or array.
-
-    Raises:
-        ValueError, TypeError: as `add`.
-    """
-    return gen_nn_ops.sub(x, y, name=name)
-
-
-def multiply(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the element-wise product x * y with broadcasting.
-
-    Args:
-        x, y, name: as in `add`.
-
-    Returns:
-        A tensor or array.
-
-    Raises:
-        ValueError, TypeError: as `add`.
-    """
-    return gen_nn_ops.mul(x, y, name=name)
 
 
 def matmul(

@@ -254,19 +254,6 @@ class Variable(Operators):
         """
         return self._update(gen_nn_ops.assign_sub, delta, name)
 
-    def load(self, value: Any, session: Any = None) -> None:
-        """Replace the value at once, as TensorFlow 1's programs do.
-
-        Args:
-            value: the new value.
-            session: the session that stores the value of a variable of a graph; None uses the default one.
-        """
-        if self._graph is None:
-            self.assign(value)
-        else:
-            session = session_for(session, "load a value with `load()`")
-            session.run(self.initializer, {self.initializer.inputs[1]: value})
-
     def __iadd__(self, other: Any) -> Any:
         raise RuntimeError(
             "`variable += value` with `tf.Variable`s is not supported. Use `variable.assign_add(value)` to "

@@ -1,8 +1,5 @@
 """The layers. Keras: keras.layers."""
 
-from typing import TYPE_CHECKING
-
-from ..missing import module_getattr
 from .convolutional import Conv2D, Conv2DTranspose, DepthwiseConv2D
 from .core import Activation, Dense, Dropout, Input, InputLayer, ReLU, Softmax
 from .layer import Layer
@@ -37,6 +34,3 @@ __all__ = [
     "Softmax",
     "UpSampling2D",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

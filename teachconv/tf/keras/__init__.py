@@ -7,7 +7,6 @@ True
 """
 
 import sys
-from typing import TYPE_CHECKING
 
 from ...keras import (
     Input,
@@ -23,7 +22,7 @@ from ...keras import (
     optimizers,
     utils,
 )
-from ...keras.missing import module_getattr
+from ...keras.missing import refuse_other_names
 from . import backend
 
 __all__ = [
@@ -45,5 +44,4 @@ __all__ = [
 for _name in __all__[3:]:  # so that `import teachconv.tf.keras.layers` finds the module
     sys.modules[f"{__name__}.{_name}"] = globals()[_name]
 
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)
+refuse_other_names(__name__)

@@ -389,31 +389,12 @@ print(
     spec.shape,
     spec.dtype.name,
     spec.name,
-    spec.is_compatible_with(tf.zeros([2, 3])),
-    tf.TensorSpec.from_tensor(tf.zeros([2])).shape,
 )
-
-# %% assertions
-tf.debugging.assert_equal(tf.constant([1, 2]), [1, 2])
-tf.debugging.assert_equal(tf.constant([1, 2]), [1, 3])
-
-# %% tf.print writes to the error stream
-tf.print("x:", tf.constant([1, 2]))
-print("done")
 
 # %% whether all or any hold
 x = tf.constant([[1.0, -2.0], [3.0, 4.0]])
 print(tf.reduce_all(x > 0.0).numpy(), tf.reduce_any(x < 0.0, axis=1).numpy().tolist())
 print(tf.math.reduce_all(x > 0.0, axis=0, keepdims=True).numpy().tolist())
-
-# %% assertions about signs and sizes
-x = tf.constant([1.0, 2.0])
-tf.debugging.assert_positive(x)
-tf.debugging.assert_rank(x, 1)
-tf.debugging.assert_near(x, [1.0, 2.0])
-tf.debugging.assert_less(x, 3.0)
-print(tf.debugging.check_numerics(x, "x").numpy().tolist())
-tf.debugging.assert_shapes([(x, (3,))])
 
 # %% depthwise_conv2d with strides and dilations above 1
 x, w = tf.ones([1, 7, 7, 1]), tf.ones([3, 3, 1, 1])

@@ -378,17 +378,6 @@ def f(x, y):
 f(tf.constant(1.0))
 
 
-# %% tf.print runs at every call
-@tf.function
-def f(x):
-    tf.print("running")
-    print("tracing")
-    return x
-
-
-f(tf.constant(1.0))
-f(tf.constant(1.0))
-
 # %% a tensor is captured
 c = tf.constant([1.0, 2.0])
 

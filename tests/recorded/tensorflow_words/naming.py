@@ -189,13 +189,6 @@ tf.get_default_graph().get_tensor_by_name("x:1")
 x = tf.constant(1.0, name="x")
 graph = tf.get_default_graph()
 print(graph.get_tensor_by_name("x:0") is x, graph.get_operation_by_name("x") is x.op, graph is x.graph)
-print(graph.as_graph_element("x:0") is x, graph.as_graph_element("x") is x.op)
-
-# %% who reads a tensor
-x = tf.constant(1.0, name="x")
-tf.nn.relu(x, name="a")
-tf.add(x, x, name="b")
-print([op.name for op in x.consumers()])
 
 # %% attributes of a node
 x = tf.placeholder(tf.float32, [1, 8, 8, 1], name="x")
@@ -215,13 +208,6 @@ x = tf.placeholder(tf.float32, [2], name="x")
 tf.nn.relu(x * 2.0, name="y")
 for node in tf.get_default_graph().as_graph_def().node:
     print(node.name, node.op, list(node.input))
-
-# %% nothing is added to a finalized graph
-graph = tf.get_default_graph()
-tf.constant(1.0)
-graph.finalize()
-print(graph.finalized)
-tf.constant(2.0)
 
 # %% trainable variables and all variables
 a = tf.Variable(1.0, name="a")

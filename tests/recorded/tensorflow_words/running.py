@@ -351,23 +351,3 @@ options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
 metadata = tf.RunMetadata()
 with tf.Session() as session:
     print(session.run(x * 2.0, options=options, run_metadata=metadata).tolist())
-
-# %% a partial function of a run
-x = tf.placeholder(tf.float32, [])
-with tf.Session() as session:
-    double = session.make_callable(x * 2.0, [x])
-    print(double(3.0))
-
-# %% an assertion that a fetch depends on
-x = tf.placeholder(tf.float32, [2])
-with tf.control_dependencies([tf.assert_positive(x, message="sizes")]):
-    y = tf.identity(x)
-with tf.Session() as session:
-    print(session.run(y, {x: [1.0, 2.0]}).tolist())
-    session.run(y, {x: [-1.0, 2.0]})
-
-# %% an assertion that nothing depends on does not run
-x = tf.placeholder(tf.float32, [2])
-tf.assert_positive(x)
-with tf.Session() as session:
-    print(session.run(x * 2.0, {x: [-1.0, 2.0]}).tolist())

@@ -25,7 +25,7 @@ print(x.shape == [2, 3], x.shape == (2, 3), x.shape == [3, 2], len(x.shape))
 # %% shapes are made, merged and compared
 a = tf.TensorShape([None, 3])
 b = tf.TensorShape([2, None])
-print(a.merge_with(b).as_list(), a.is_compatible_with(b), a.concatenate([4]).as_list(), a.num_elements())
+print(a.merge_with(b).as_list(), a.is_compatible_with(b), a.num_elements())
 
 # %% shapes that do not fit cannot be merged
 tf.TensorShape([2, 3]).merge_with([2, 4])

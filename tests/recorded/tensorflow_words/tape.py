@@ -90,28 +90,11 @@ with tf.GradientTape() as outer:
     first = inner.gradient(y, x)
 print(first.numpy(), outer.gradient(first, x).numpy())
 
-# %% stop_recording
-x = tf.Variable(2.0)
-with tf.GradientTape() as tape:
-    y = x * x
-    with tape.stop_recording():
-        z = y * 5.0
-    w = y + z
-print(tape.gradient(w, x).numpy())
-
 # %% stop_gradient
 x = tf.Variable(2.0)
 with tf.GradientTape() as tape:
     y = x * tf.stop_gradient(x)
 print(tape.gradient(y, x).numpy())
-
-# %% reset
-x = tf.Variable(2.0)
-with tf.GradientTape() as tape:
-    y = x * x
-    tape.reset()
-    z = x * 3.0
-print(tape.gradient(y, x))
 
 # %% integers are not differentiated
 x = tf.constant([1, 2])

@@ -35,11 +35,10 @@ from ....graph import (
 from ... import VERSION, config, dtypes, errors, newaxis
 from ...dtypes import *
 from ...framework import UnconnectedGradients, function, is_tensor
-from ...missing import module_getattr
-from . import array_ops, check_ops, debugging, framework, math, math_ops, nn, random, train, variables
+from ...missing import refuse_other_names
+from . import array_ops, framework, math, math_ops, nn, random, train, variables
 from . import variable_scope as _variable_scope
 from .array_ops import *
-from .check_ops import *
 from .default_graph import enable_eager_execution, reset_default_graph
 from .framework import *
 from .math_ops import *
@@ -69,7 +68,6 @@ __all__ = [
     "UnconnectedGradients",
     "VERSION",
     "config",
-    "debugging",
     "disable_eager_execution",
     "disable_v2_behavior",
     "dtypes",
@@ -94,11 +92,9 @@ __all__ = [
 ]
 __all__ += dtypes.__all__
 __all__ += array_ops.__all__
-__all__ += check_ops.__all__
 __all__ += framework.__all__
 __all__ += math_ops.__all__
 __all__ += _variable_scope.__all__
 __all__ += variables.__all__
 
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__, {"keras": "teachconv.tf.keras"})
+refuse_other_names(__name__)

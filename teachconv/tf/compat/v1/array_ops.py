@@ -6,8 +6,25 @@ from typing import Any
 
 from ....graph.ops import array_ops as graph_array_ops
 from ... import array_ops
+from ...array_ops import (
+    concat,
+    fill,
+    group,
+    identity,
+    one_hot,
+    ones,
+    rank,
+    reshape,
+    slice,
+    stack,
+    stop_gradient,
+    tile,
+    unstack,
+    where,
+    zeros,
+)
 from ...options import either
-from .default_graph import in_graph
+from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
     "concat",
@@ -36,22 +53,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-concat = in_graph(array_ops.concat)
-fill = in_graph(array_ops.fill)
-group = in_graph(array_ops.group)
-identity = in_graph(array_ops.identity)
-one_hot = in_graph(array_ops.one_hot)
-ones = in_graph(array_ops.ones)
-rank = in_graph(array_ops.rank)
-reshape = in_graph(array_ops.reshape)
-slice = in_graph(array_ops.slice)
-stack = in_graph(array_ops.stack)
-stop_gradient = in_graph(array_ops.stop_gradient)
-tile = in_graph(array_ops.tile)
-unstack = in_graph(array_ops.unstack)
-where = in_graph(array_ops.where)
-zeros = in_graph(array_ops.zeros)
 
 
 @in_graph
@@ -121,3 +122,6 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
     """Return zeros of the shape of a tensor."""
     return array_ops.zeros_like(tensor, dtype, name)
+
+
+imported_in_graph(globals())

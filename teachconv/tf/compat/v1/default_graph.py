@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import isfunction
 from typing import Any, ParamSpec, TypeVar
 
 from .... import graph as tg
 from ....graph.framework.context import set_default_graph
 from ...options import unsupported
 
-__all__ = ["enable_eager_execution", "in_graph", "reset_default_graph"]
+__all__ = ["enable_eager_execution", "imported_in_graph", "in_graph", "reset_default_graph"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,6 +39,18 @@ def in_graph(function: Callable[P, R]) -> Callable[P, R]:
 
     wrapper.__doc__ = (function.__doc__ or "").partition("\n    >>>")[0]
     return wrapper
+
+
+def imported_in_graph(module: dict[str, Any]) -> None:
+    """Let the public functions that a module has imported add to the default graph, as its own functions do.
+
+    Args:
+        module: the names of the module, which is complete.
+    """
+    for name in module["__all__"]:
+        function = module[name]
+        if isfunction(function) and function.__module__ != module["__name__"]:
+            module[name] = in_graph(function)
 
 
 def reset_default_graph() -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from .... import graph as tg
+from ....graph import get_default_graph
 from ... import framework
+from ...framework import control_dependencies, no_op
 from ...options import either, unsupported
-from .default_graph import in_graph
+from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
     "cond",
@@ -22,13 +24,7 @@ __all__ = [
     "gradients",
     "name_scope",
     "no_op",
-    "print",
 ]
-
-control_dependencies = in_graph(framework.control_dependencies)
-get_default_graph = in_graph(tg.get_default_graph)
-no_op = in_graph(framework.no_op)
-print = in_graph(framework.print)
 
 
 @in_graph
@@ -106,3 +102,6 @@ def gradients(
         stop_gradients=stop_gradients,
         unconnected_gradients=unconnected_gradients,
     )
+
+
+imported_in_graph(globals())

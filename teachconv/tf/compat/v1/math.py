@@ -2,15 +2,9 @@
 
 # ruff: noqa: F403  (math_ops says in __all__ which of its names are public)
 
-from typing import TYPE_CHECKING
-
 from ... import math
-from ...missing import module_getattr
 from .math_ops import *
 from .nn import log_softmax, softmax  # noqa: F401  (in __all__, as everything of tf.math)
 
 __all__: list[str] = []
 __all__ += math.__all__
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

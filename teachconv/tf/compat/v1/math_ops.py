@@ -7,11 +7,42 @@ from typing import Any
 
 from .... import graph as tg
 from ....arguments import truth
-from ....graph.ops import nn_impl
+from ....graph import cast, log, rsqrt
+from ....graph.ops.nn_impl import clip_by_value
 from ... import math_ops
 from ...dtypes import float32, int32, int64
+from ...math_ops import (
+    abs,
+    add,
+    add_n,
+    divide,
+    equal,
+    exp,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    matmul,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    not_equal,
+    pow,
+    range,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    subtract,
+    tanh,
+    truediv,
+)
 from ...options import either
-from .default_graph import in_graph
+from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
     "abs",
@@ -79,30 +110,6 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     return in_graph(reduction)
 
 
-abs = in_graph(math_ops.abs)
-add = in_graph(math_ops.add)
-add_n = in_graph(math_ops.add_n)
-cast = in_graph(tg.cast)
-clip_by_value = in_graph(nn_impl.clip_by_value)
-divide = in_graph(math_ops.divide)
-equal = in_graph(math_ops.equal)
-exp = in_graph(math_ops.exp)
-greater = in_graph(math_ops.greater)
-greater_equal = in_graph(math_ops.greater_equal)
-less = in_graph(math_ops.less)
-less_equal = in_graph(math_ops.less_equal)
-log = in_graph(tg.log)
-logical_and = in_graph(math_ops.logical_and)
-logical_not = in_graph(math_ops.logical_not)
-logical_or = in_graph(math_ops.logical_or)
-matmul = in_graph(math_ops.matmul)
-maximum = in_graph(math_ops.maximum)
-minimum = in_graph(math_ops.minimum)
-multiply = in_graph(math_ops.multiply)
-negative = in_graph(math_ops.negative)
-not_equal = in_graph(math_ops.not_equal)
-pow = in_graph(math_ops.pow)
-range = in_graph(math_ops.range)
 reduce_all = _reduction(math_ops.reduce_all)
 reduce_any = _reduction(math_ops.reduce_any)
 reduce_max = _reduction(math_ops.reduce_max)
@@ -110,14 +117,6 @@ reduce_mean = _reduction(math_ops.reduce_mean)
 reduce_min = _reduction(math_ops.reduce_min)
 reduce_prod = _reduction(math_ops.reduce_prod)
 reduce_sum = _reduction(math_ops.reduce_sum)
-rsqrt = in_graph(tg.rsqrt)
-sigmoid = in_graph(math_ops.sigmoid)
-sign = in_graph(math_ops.sign)
-sqrt = in_graph(math_ops.sqrt)
-square = in_graph(math_ops.square)
-subtract = in_graph(math_ops.subtract)
-tanh = in_graph(math_ops.tanh)
-truediv = in_graph(math_ops.truediv)
 
 
 @in_graph
@@ -154,3 +153,6 @@ def to_int32(x: Any, name: str = "ToInt32") -> Any:
         A tensor of the same shape.
     """
     return tg.cast(x, int32, name)
+
+
+imported_in_graph(globals())

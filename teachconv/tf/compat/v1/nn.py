@@ -5,15 +5,26 @@ TensorFlow: python/ops/nn_ops.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import graph as tg
 from ....arguments import truth
 from ....graph.ops import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
 from ... import nn
-from ...missing import module_getattr
+from ...nn import (
+    bias_add,
+    depthwise_conv2d_backprop_filter,
+    depthwise_conv2d_backprop_input,
+    l2_loss,
+    leaky_relu,
+    max_pool2d,
+    relu,
+    relu6,
+    sigmoid,
+    tanh,
+)
 from ...options import either
-from .default_graph import in_graph
+from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
     "avg_pool",
@@ -43,16 +54,6 @@ __all__ = [
     "tanh",
 ]
 
-bias_add = in_graph(nn.bias_add)
-depthwise_conv2d_backprop_filter = in_graph(nn.depthwise_conv2d_backprop_filter)
-depthwise_conv2d_backprop_input = in_graph(nn.depthwise_conv2d_backprop_input)
-max_pool2d = in_graph(nn.max_pool2d)
-l2_loss = in_graph(nn.l2_loss)
-leaky_relu = in_graph(nn.leaky_relu)
-relu = in_graph(nn.relu)
-relu6 = in_graph(nn.relu6)
-sigmoid = in_graph(nn.sigmoid)
-tanh = in_graph(nn.tanh)
 _conv2d_transpose = in_graph(nn.conv2d_transpose)
 
 
@@ -259,5 +260,4 @@ def moments(
     return nn.moments(x, axes, shift, truth(keepdims, "keepdims"), name)
 
 
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)
+imported_in_graph(globals())

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ... import random
-from ...missing import module_getattr
 from .default_graph import in_graph
 
 __all__ = ["normal", "set_random_seed", "truncated_normal", "uniform"]
@@ -14,6 +11,3 @@ normal = random_normal = in_graph(random.normal)
 uniform = random_uniform = in_graph(random.uniform)
 truncated_normal = in_graph(random.truncated_normal)
 set_random_seed = in_graph(random.set_seed)
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -5,10 +5,9 @@ TensorFlow: python/training/.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....graph import training
-from ...missing import module_getattr
 from ...options import unsupported
 from .default_graph import in_graph
 
@@ -46,7 +45,3 @@ class AdamOptimizer(Optimizer, training.AdamOptimizer):
     ) -> None:
         unsupported(use_own_namescope_for_non_slot_vars=(use_own_namescope_for_non_slot_vars, False))
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = module_getattr(__name__, __all__)

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .... import graph as tg
+from ....graph import (
+    global_variables,
+    global_variables_initializer,
+    trainable_variables,
+    variables_initializer,
+)
 from ...options import unsupported
-from .default_graph import in_graph
+from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
     "Variable",
@@ -19,11 +25,6 @@ __all__ = [
     "trainable_variables",
     "variables_initializer",
 ]
-
-global_variables = in_graph(tg.global_variables)
-global_variables_initializer = in_graph(tg.global_variables_initializer)
-trainable_variables = in_graph(tg.trainable_variables)
-variables_initializer = in_graph(tg.variables_initializer)
 
 
 @in_graph
@@ -128,3 +129,6 @@ def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None =
         ValueError, TypeError: if shape or dtype of ``value`` does not fit.
     """
     return ref.assign_sub(value, name=name)
+
+
+imported_in_graph(globals())

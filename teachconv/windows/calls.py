@@ -1,0 +1,78 @@
+"""The table of functions that are windows' own, and how one of them is run.
+
+Beside each function is its resolver, which needs the array's shape only: it checks the other arguments as the
+framework does, and returns the call, frozen, with every step of the derivation as text. A call is a function
+of the array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .. import nn_ops
+from ..arguments import as_array
+from ..devices import is_on_device, override_of, to_host
+from ..errors import ArgumentTypeError
+
+__all__ = ["FUNCTIONS", "bound_call", "host_array", "run_window", "window_function"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+# of each function the resolver, the name of its array, how many axes that may have and what they are called
+FUNCTIONS: dict[Callable[..., Any], tuple[Callable[..., Any], str, tuple[int, ...], str]] = {}
+
+
+def window_function(
+    resolver: Callable[..., Any], array: str, ranks: tuple[int, ...], axes: str = ""
+) -> Callable[[F], F]:
+    """Enter a function into the table; the tools then take it.
+
+    Args:
+        resolver: takes the function's arguments by name, a shape in place of the array, and returns the call.
+        array: the name of the function's array.
+        ranks: how many axes that may have.
+        axes: what messages call them.
+    """
+
+    def enter(function: F) -> F:
+        FUNCTIONS[function] = resolver, array, ranks, axes
+        return function
+
+    return enter
+
+
+def run_window(function: Callable[..., Any], **arguments: Any) -> Any:
+    """Run a function of the table on its arguments."""
+    resolver, name, ranks, axes = FUNCTIONS[function]
+    if (override := override_of(arguments[name])) is not None:
+        return override(function, arguments)
+    x = host_array(arguments[name], name, ranks, axes)
+    return resolver(**arguments | {name: x.shape})(x)
+
+
+def bound_call(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, shapes: bool = False
+) -> tuple[Any, Any]:
+    """Return the call that a function of the table comes to with these arguments, and its array.
+
+    With ``shapes`` a shape may stand for the array, and is returned in its place.
+    """
+    resolver, name, ranks, axes = FUNCTIONS[function]
+    bound = nn_ops.bind(function, args, kwargs)
+    bound.apply_defaults()
+    x = bound.arguments[name]
+    if not (shapes and isinstance(x, (list, tuple)) and all(isinstance(size, int) for size in x)):
+        x = host_array(to_host(x), name, ranks, axes)
+    return resolver(**bound.arguments | {name: tuple(getattr(x, "shape", x))}), x
+
+
+def host_array(value: Any, name: str, ranks: int | tuple[int, ...] | None, axes: str = "") -> np.ndarray:
+    """Return an array argument as `as_array` does; raise for one that lies on a GPU."""
+    x = as_array(value, name, ranks, axes)
+    if is_on_device(x):
+        raise ArgumentTypeError(f"{name} must be in the host's memory, not on a GPU: {name}.get()")
+    return x

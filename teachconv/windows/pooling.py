@@ -1,0 +1,481 @@
+"""Pooling: the largest value, the mean or the sum of each window, and the gradients.
+
+`PoolCall` is a call in any framework's words, resolved. `forward` and `backward` compute it in the numbers
+that they are given: the public functions give exact ones and round once, the kernels of the graph runtime
+floats. TensorFlow: core/kernels/maxpooling_op.cc and avgpooling_op.cc.
+
+Where several cells of a window are equally large, the first in row-major order is the winner, which alone
+gets the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import product
+from math import prod
+from operator import mul
+from typing import Any
+
+import numpy as np
+
+from .. import tables
+from ..argument_types import AnyDataFormat, ArrayLike, Ints, PaddingLike, ShapeLike
+from ..arguments import (
+    SIDES,
+    Padding,
+    Pads,
+    Shape,
+    check_alike,
+    check_data_format,
+    check_elements,
+    normalize_padding,
+    normalize_shape,
+    normalize_steps,
+)
+from ..devices import override_of
+from ..dtypes import is_integer, lowest
+from ..errors import ArgumentError, ArgumentTypeError
+from ..geometry import AxisGeometry, ConvGeometry, forward_axis
+from ..kinds import AXES, layout_of
+from ..memory import check_memory
+from ..taps import gather_all
+from .calls import host_array, run_window, window_function
+from .walking import counts, each_tap, exactly, fold, whole
+
+__all__ = ["PoolCall", "avg_pool", "avg_pool_grad", "backward", "forward", "max_pool", "max_pool_grad"]
+__all__ += ["PoolExplanation", "explain_pool", "pool_call", "refuse_wide_pads", "winners"]
+
+
+@dataclass(frozen=True)
+class PoolCall:
+    """One call of a pool in some framework's words, resolved.
+
+    Attributes:
+        function: the framework's name for it, such as "torch.avg_pool2d".
+        reduce: what is made of a window: "max", "average" or "sum".
+        axes: the geometry of each axis of the array, batch and channels too.
+        layout: the letters of the axes, such as "NHWC", or "CHW" without a batch.
+        divisor: what a sum is divided by: "inside" for the cells of the window that are not padding,
+            "padded" for those and the padding, or a number.
+        start: what a maximum begins with: minus infinity, or another number; None for the lowest finite
+            number, and then NaN is skipped.
+        places: what one step along each axis adds to the index of a winner, if those are asked for too.
+        steps: what the derivation says beside the axes.
+    """
+
+    function: str
+    reduce: str
+    axes: tuple[AxisGeometry, ...]
+    layout: str
+    divisor: str | int = "inside"
+    start: float | None = None
+    places: tuple[int, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    @property
+    def input_shape(self) -> Shape:
+        """The shape of the input, in ``layout``."""
+        return tuple(axis.in_size for axis in self.axes)
+
+    @property
+    def output_shape(self) -> Shape:
+        """The shape of the result, in ``layout``."""
+        return tuple(axis.out_size for axis in self.axes)
+
+    @property
+    def geometry(self) -> ConvGeometry:
+        """The geometry of a convolution of one channel with the same windows."""
+        return ConvGeometry(1, self.spatial, 1, 1, 1)
+
+    @property
+    def spatial(self) -> tuple[AxisGeometry, ...]:
+        """The axes that are pooled."""
+        return tuple(axis for axis, letter in zip(self.axes, self.layout, strict=True) if letter in "DHW")
+
+    @cached_property
+    def divisors(self) -> np.ndarray:
+        """What the sum of each window is divided by, in a shape that broadcasts to the result."""
+        if isinstance(self.divisor, int):
+            return np.array(self.divisor)
+        pairs = zip(self.axes, self.layout, strict=True)
+        pooled = [axis if letter in "DHW" else whole(1) for axis, letter in pairs]
+        return np.maximum(1, counts(pooled, self.divisor == "padded"))
+
+    def __call__(self, x: np.ndarray) -> Any:
+        """Return the result for an array in ``layout``, exact and rounded once, and indices if asked for."""
+        if self.reduce != "max":
+            return exactly(partial(forward, self), self.checked(x))
+        if not self.places:
+            return forward(self, x)
+        cells = winners(self, x)
+        indices = np.unravel_index(np.maximum(cells, 0), x.shape)
+        places = sum(index * step for index, step in zip(indices, self.places, strict=True))
+        return forward(self, x), np.where(cells < 0, -1, places)
+
+    def checked(self, x: np.ndarray) -> np.ndarray:
+        """Return an array, if its dtype is one that can be averaged."""
+        if self.reduce == "average" and is_integer(x.dtype):
+            raise ArgumentTypeError(
+                f"the input of {self.function} must have a floating dtype, as a mean of integers is none; "
+                f'got {x.dtype}: .astype("float32")'
+            )
+        return x
+
+    def __str__(self) -> str:
+        head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
+        lines = [f"  {step}" for step in (*self.steps, self.rule)]
+        for title, formulas in self.geometry._derivations().items():
+            lines += [f"{title}:", *(f"  {formula}" for formula in formulas)]
+        return tables.Table((), [], head, lines).text()
+
+    @property
+    def rule(self) -> str:
+        """What is made of the cells of a window, and what padding does there, as a sentence."""
+        least = "the lowest finite number, and NaN is skipped" if self.start is None else self.start
+        return {
+            "max": f"maximum: padding never wins; it begins with {least}",
+            "sum": "sum: padding adds nothing",
+            "average": f"mean: the sum / {_DIVISORS.get(self.divisor, self.divisor)}",
+        }[self.reduce]
+
+
+_DIVISORS: dict[str | int, str] = {
+    "inside": "the number of cells of the window that are not padding",
+    "padded": "the number of cells of the window, padding too, but not what ceil_mode adds beyond it",
+}
+
+
+def pool_call(
+    function: str,
+    reduce: str,
+    shape: Shape,
+    layout: str,
+    sizes: Shape,
+    strides: Shape,
+    padding: Padding,
+    dilations: Shape | None = None,
+    *,
+    ceil: bool = False,
+    **more: Any,
+) -> PoolCall:
+    """Return the call of a pool whose windows are given as integers.
+
+    Args:
+        function, reduce, layout: as the attributes of `PoolCall`.
+        shape: the input's shape, in ``layout``.
+        sizes, strides, dilations: of the windows, one for each spatial axis.
+        padding: the mode and the pads, as `geometry` has them.
+        ceil: as in `geometry.forward_axis`.
+        **more: the other attributes of `PoolCall`.
+    """
+    mode, pads = padding
+    rank = len(sizes)
+    given = [n for n, letter in zip(shape, layout, strict=True) if letter in "DHW"]
+    facts = zip(
+        AXES[-rank:], given, sizes, strides, dilations or (1,) * rank, (mode,) * rank, pads, strict=True
+    )
+    pooled = (forward_axis(*each, ceil=ceil) for each in facts)
+    axes = tuple(
+        next(pooled) if letter in "DHW" else whole(n) for n, letter in zip(shape, layout, strict=True)
+    )
+    return PoolCall(function, reduce, axes, layout, **more)
+
+
+def refuse_wide_pads(pads: Pads, sizes: Shape, name: str = "padding") -> None:
+    """Raise for padding of a window's size or more, in which a window might lie as a whole."""
+    for sides, k, pair in zip(SIDES[-len(sizes) :], sizes, pads, strict=True):
+        for side, pad in zip(sides, pair, strict=True):
+            if pad >= k:
+                raise ArgumentError(
+                    f"{side.capitalize()} {name} {pad} needs to be smaller than the window size {k}"
+                )
+
+
+# ---------------------------------------------------------------------------------------------
+# The law, in whatever numbers the arrays hold
+# ---------------------------------------------------------------------------------------------
+
+
+def forward(call: PoolCall, x: np.ndarray) -> np.ndarray:
+    """Return the result of a pool, computed in the numbers of ``x``: exact ones, or floats."""
+    if call.reduce == "max":
+        if call.start is None:
+            return fold(np.fmax, x, call.axes, lowest(x.dtype))
+        return fold(
+            np.maximum, x, call.axes, max(call.start, lowest(x.dtype)) if is_integer(x.dtype) else call.start
+        )
+    sums = fold(np.add, x, call.axes, 0)
+    return sums / call.divisors.astype(x.dtype) if call.reduce == "average" else sums
+
+
+def backward(call: PoolCall, grad: np.ndarray, cells: np.ndarray | None = None) -> np.ndarray:
+    """Return the gradient with respect to the input, computed in the numbers of ``grad``.
+
+    Args:
+        call: the call.
+        grad: the gradient with respect to its result.
+        cells: of a maximum, what `winners` returns.
+    """
+    check_memory(call.input_shape, grad.dtype, "a pool's gradient")
+    result = np.zeros(call.input_shape, grad.dtype)
+    if cells is not None:
+        np.add.at(result.reshape(-1), cells[cells >= 0], grad[cells >= 0])
+        return result
+    share = grad / call.divisors.astype(grad.dtype)
+    for _, outputs, inputs in each_tap(call.axes):
+        result[inputs] += share[outputs]
+    return result
+
+
+def winners(call: PoolCall, x: np.ndarray) -> np.ndarray:
+    """Return which cell is the largest of each window, as its index in ``x.ravel()``; -1 for none.
+
+    The first cell wins until another is larger, or NaN where that is not skipped.
+    """
+    best, taps = np.zeros(call.output_shape, x.dtype), np.full(call.output_shape, -1, np.int32)
+    steps = [prod(x.shape[axis + 1 :]) for axis in range(x.ndim)]  # in x.ravel(), along each axis
+    offsets = [0]
+    for tap, outputs, inputs in each_tap(call.axes):
+        better = (taps[outputs] < 0) | (x[inputs] > best[outputs])
+        if call.start is not None:
+            better |= np.isnan(x[inputs])
+        np.copyto(best[outputs], x[inputs], where=better)
+        np.maximum(taps[outputs], better * np.int32(len(offsets)), out=taps[outputs])  # numbers ascend
+        offsets.append(sum(map(mul, map(mul, tap, (axis.dilation for axis in call.axes)), steps)))
+    firsts: Any = (axis.in_index(np.arange(axis.out_size), 0) for axis in call.axes)  # type: ignore[arg-type]
+    first = sum(np.ix_(*(first * step for first, step in zip(firsts, steps, strict=True))))
+    return np.where(taps < 0, -1, first + np.take(offsets, taps))
+
+
+# ---------------------------------------------------------------------------------------------
+# The functions
+# ---------------------------------------------------------------------------------------------
+
+
+def _resolved(reduce: str, function: str) -> Callable[..., PoolCall]:
+    """Return the resolver of a function in TensorFlow's words."""
+
+    def resolve(input: Shape, ksize: Any, strides: Any, padding: Any, data_format: Any, **_: Any) -> PoolCall:
+        rank = len(input) - 2
+        layout = layout_of("input", rank) if data_format is None else check_data_format(data_format, rank)
+        for name, value in (("ksize", ksize), ("strides", strides)):
+            if value is None:
+                raise ArgumentTypeError(f"{name} must be an int, or one for each axis; got None")
+        sizes, steps = normalize_steps(ksize, "ksize", layout), normalize_steps(strides, "strides", layout)
+        mode, pads = normalize_padding(padding, layout)
+        refuse_wide_pads(pads, sizes)
+        return pool_call(function, reduce, input, layout, sizes, steps, (mode, pads))
+
+    return resolve
+
+
+_AXES = "[batch, *sizes, channels], or that in data_format order"
+_MAX, _AVG = _resolved("max", "tensorflow.max_pool"), _resolved("average", "tensorflow.avg_pool")
+
+
+@window_function(_MAX, "input", (3, 4, 5), _AXES)
+def max_pool(
+    input: ArrayLike,
+    ksize: Ints,
+    strides: Ints,
+    padding: PaddingLike,
+    data_format: AnyDataFormat | None = None,
+    name: str | None = None,
+) -> np.ndarray:
+    """Return the largest value of each window, as tf.nn.max_pool, over one, two or three axes.
+
+    Padding never wins, whatever the numbers are: it is neither zero nor minus infinity, but left out.
+
+    Args:
+        input: [batch, in_rows, in_cols, in_channels], or that of another rank or in ``data_format`` order;
+            any of teachconv's dtypes.
+        ksize: the size of the window: an int, (rows, cols), or 4 ints in ``data_format`` order.
+        strides: the distance between windows, likewise.
+        padding: as in `conv2d`. A window may not lie in the padding as a whole.
+        data_format: "NHWC" or "NCHW", "NWC" or "NCW", "NDHWC" or "NCDHW"; None for channels last.
+        name: accepted for compatibility with TensorFlow and ignored.
+
+    Returns:
+        [batch, out_rows, out_cols, in_channels] in ``data_format`` order, of the input's dtype. NaN is
+        skipped, and a window of nothing else gives the lowest finite number, as on TensorFlow's CPU.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid; the message says what would be legal.
+
+    Source: tensorflow/python/ops/nn_ops.py, max_pool_v2; core/kernels/maxpooling_op.cc.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.int32([-5, -1, -3]).reshape(1, 3, 1)
+    >>> tc.max_pool(x, 2, 2, "SAME").ravel().tolist()             # no zero comes from the padding
+    [-1, -3]
+    """
+    return run_window(max_pool, **locals())
+
+
+@window_function(_AVG, "input", (3, 4, 5), _AXES)
+def avg_pool(
+    input: ArrayLike,
+    ksize: Ints,
+    strides: Ints,
+    padding: PaddingLike,
+    data_format: AnyDataFormat | None = None,
+    name: str | None = None,
+) -> np.ndarray:
+    """Return the mean of each window, as tf.nn.avg_pool, over one, two or three axes.
+
+    A sum is divided by the number of cells of its window that are not padding: a border is not darker.
+
+    Args:
+        input: as in `max_pool`, of a floating dtype.
+        ksize, strides, padding, data_format, name: as in `max_pool`. TensorFlow has no explicit padding here.
+
+    Returns:
+        As `max_pool`; every mean is exact, and rounded once.
+
+    Raises:
+        ValueError, TypeError: as `max_pool`; for integers, whose mean is none.
+
+    Source: tensorflow/python/ops/nn_ops.py, avg_pool_v2; core/kernels/avgpooling_op.cc.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.float32([1, 2, 6]).reshape(1, 3, 1)
+    >>> tc.avg_pool(x, 2, 2, "SAME").ravel().tolist()             # 6 / 1, where PyTorch divides by 2
+    [1.5, 6.0]
+    """
+    return run_window(avg_pool, **locals())
+
+
+def max_pool_grad(
+    orig_input: ArrayLike,
+    grad: ArrayLike,
+    ksize: Ints,
+    strides: Ints,
+    padding: PaddingLike,
+    data_format: AnyDataFormat | None = None,
+) -> np.ndarray:
+    """Return the gradient of `max_pool` with respect to its input, as tf.raw_ops.MaxPoolGrad.
+
+    Args:
+        orig_input: that of the forward call, whose result, which TensorFlow's op wants too, follows from it.
+        grad: the gradient with respect to that result.
+        ksize, strides, padding, data_format: as in `max_pool`.
+
+    Returns:
+        An array of the shape and dtype of ``orig_input``: in each window the first of its largest cells gets
+        the gradient. What overlapping windows give to a cell is summed exactly, and rounded once.
+
+    Raises:
+        ValueError, TypeError: as `max_pool`, or if ``grad`` has another shape or dtype.
+
+    Source: tensorflow/core/kernels/maxpooling_op.cc, SpatialMaxPoolWithArgMaxHelper.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, dy = np.float32([3, 3, 1]).reshape(1, 3, 1), np.float32([10, 20]).reshape(1, 2, 1)
+    >>> tc.max_pool_grad(x, dy, 2, 1, "VALID").ravel().tolist()
+    [10.0, 20.0, 0.0]
+    """
+    if (override := override_of(orig_input, grad)) is not None:
+        return override(max_pool_grad, locals())
+    x = host_array(orig_input, "orig_input", (3, 4, 5), _AXES)
+    call = _MAX(x.shape, ksize, strides, padding, data_format)
+    dy = _checked_grad(grad, call)
+    check_alike({"orig_input": x, "grad": dy})
+    return exactly(lambda numbers: backward(call, numbers, winners(call, x)), dy)
+
+
+def avg_pool_grad(
+    orig_input_shape: ShapeLike,
+    grad: ArrayLike,
+    ksize: Ints,
+    strides: Ints,
+    padding: PaddingLike,
+    data_format: AnyDataFormat | None = None,
+) -> np.ndarray:
+    """Return the gradient of `avg_pool` with respect to its input, as tf.raw_ops.AvgPoolGrad.
+
+    Args:
+        orig_input_shape: the shape of the forward call's input.
+        grad: the gradient with respect to its result.
+        ksize, strides, padding, data_format: as in `avg_pool`.
+
+    Returns:
+        An array of shape ``orig_input_shape`` and the dtype of ``grad``; exact, and rounded once.
+
+    Raises:
+        ValueError, TypeError: as `avg_pool`, or if ``grad`` has another shape.
+
+    Source: tensorflow/core/kernels/avgpooling_op.cc.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.avg_pool_grad((1, 3, 1), np.float32([[[4], [4]]]), 2, 2, "SAME").ravel().tolist()
+    [2.0, 2.0, 4.0]
+    """
+    if (override := override_of(grad)) is not None:
+        return override(avg_pool_grad, locals())
+    shape = normalize_shape(orig_input_shape, "orig_input_shape", rank=None)
+    check_elements(shape, "orig_input_shape")
+    call = _AVG(shape, ksize, strides, padding, data_format)
+    return exactly(partial(backward, call), call.checked(_checked_grad(grad, call)))
+
+
+def _checked_grad(grad: Any, call: PoolCall) -> np.ndarray:
+    """Return the gradient of a result as an array; raise if it does not have the result's shape."""
+    dy = host_array(grad, "grad", None)
+    if dy.shape != call.output_shape:
+        raise ArgumentError(
+            f"grad must have shape {list(call.output_shape)}, by orig_input_shape, ksize, strides, padding "
+            f"and data_format; got {list(dy.shape)}"
+        )
+    return dy
+
+
+# ---------------------------------------------------------------------------------------------
+# One cell explained
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolExplanation(tables.Report):
+    """The explanation of one cell of a pool.
+
+    Attributes:
+        call: the resolved call.
+        cell: the explained cell of the result.
+        value: its value.
+        taps: (index in the input, value) of the cells of its window; the value of padding is None.
+        divisor: what the sum is divided by; None for a maximum or a sum.
+    """
+
+    call: PoolCall
+    cell: Shape
+    value: Any
+    taps: tuple[tuple[Shape, Any], ...]
+    divisor: int | None
+
+    def _headline(self) -> str:
+        inside = sum(value is not None for _, value in self.taps)
+        by = f"; divided by {self.divisor}" if self.divisor else ""
+        return (
+            f"{self.call.function}: output[{tables.index(self.cell)}] = {self.value}, the {self.call.reduce} "
+            f"of {tables.count(inside, 'cell')}; {len(self.taps) - inside} of {len(self.taps)} in the padding"
+            f"{by}"
+        )
+
+    def _table(self) -> tables.Table:
+        rows = [(tables.index(i), "padding" if value is None else str(value)) for i, value in self.taps]
+        return tables.Table(tables.right("input", "value"), rows, self._headline(), [self.call.rule])
+
+
+def explain_pool(call: PoolCall, x: np.ndarray, cell: Shape) -> Any:
+    """Return the `PoolExplanation` of a cell of the result of a pool."""
+    taps = []
+    for found in product(*map(gather_all, call.axes, cell)):
+        place = tuple(tap.in_index for tap in found)
+        taps.append((place, None if any(tap.in_padding for tap in found) else x[place].item()))
+    value = replace(call, places=())(x)[cell].item()
+    divisor = (
+        int(np.broadcast_to(call.divisors, call.output_shape)[cell]) if call.reduce == "average" else None
+    )
+    return PoolExplanation(call, cell, value, tuple(taps), divisor)

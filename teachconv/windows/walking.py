@@ -1,0 +1,114 @@
+"""The walk of windows over an array, one tap at a time for all windows at once, and exact sums along it.
+
+A window is a filter without weights: its taps follow the index law of `geometry`. Every axis of an array,
+batch and channels too, has an `AxisGeometry`, so that no layout needs code of its own; a window has one tap
+on an axis that is not pooled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..backends.reference import round_sum
+from ..dtypes import is_integer
+from ..geometry import AxisGeometry
+from ..memory import check_memory
+from ..taps import overlap
+
+__all__ = ["counts", "each_tap", "exactly", "fold", "whole"]
+
+Axes = Sequence[AxisGeometry]
+Part = tuple[slice, ...]
+Taps = tuple[int, ...]
+
+
+def whole(size: int) -> AxisGeometry:
+    """Return an axis on which every index is a window of its own: that of the batch and of the channels."""
+    return AxisGeometry(size, 1, size, 1, 1, 0, 0)
+
+
+def each_tap(axes: Axes) -> Iterator[tuple[Taps, Part, Part]]:
+    """Yield each tap of the window in row-major order, and the outputs and the inputs that it connects.
+
+    Taps that lie in the padding of every window are left out.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> [found[1:] for found in each_tap([conv2d_geometry((1, 5, 5, 1), (2, 2, 1, 1), 2, "SAME").rows])]
+    [((slice(0, 3, None),), (slice(0, 5, 2),)), ((slice(0, 2, None),), (slice(1, 4, 2),))]
+    """
+    for tap in product(*map(_taps, axes)):
+        outputs, inputs = zip(*map(overlap, axes, tap), strict=True)
+        yield tap, outputs, inputs
+
+
+def _taps(axis: AxisGeometry) -> range:
+    """Return the taps that some output reads from the input."""
+    first = -(axis.in_index(axis.out_size - 1, 0) // axis.dilation)
+    return range(
+        max(0, first), min(axis.filter_size, (axis.in_size - 1 + axis.pad_before) // axis.dilation + 1)
+    )
+
+
+def fold(combine: np.ufunc, x: np.ndarray, axes: Axes, start: Any) -> np.ndarray:
+    """Return each window's cells combined, beginning with ``start``; padding is skipped.
+
+    Args:
+        combine: np.add, np.maximum or np.fmax.
+        x: the array.
+        axes: the geometry of each of its axes.
+        start: what a window without cells gives.
+
+    >>> from teachconv.geometry import conv2d_geometry
+    >>> fold(np.add, np.array([1, 2, 3]), [conv2d_geometry((1, 3, 3, 1), (2, 2, 1, 1)).rows], 0).tolist()
+    [3, 5]
+    """
+    shape = tuple(axis.out_size for axis in axes)
+    check_memory(shape, x.dtype, "a pool's result")
+    y = np.full(shape, start, x.dtype)
+    for _, outputs, inputs in each_tap(axes):
+        combine(y[outputs], x[inputs], out=y[outputs])
+    return y
+
+
+def counts(axes: Axes, padded: bool = False) -> np.ndarray:
+    """Return how many cells each window has inside the input, or inside the padded input.
+
+    What lies beyond the padding, where a last window that ``ceil_mode`` adds may reach, never counts.
+    """
+    total = np.ones((), np.int64)
+    for axis in axes:
+        low, high = (-axis.pad_before, axis.in_size + axis.pad_after) if padded else (0, axis.in_size)
+        start = axis.in_index(np.arange(axis.out_size), 0)  # type: ignore[arg-type]
+        stop = np.minimum(axis.filter_size, (high - 1 - start) // axis.dilation + 1)
+        inside = np.maximum(0, stop - np.maximum(0, -((start - low) // axis.dilation)))
+        total = np.multiply.outer(total, inside)
+    return total
+
+
+def exactly(walk: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    """Return the result of sums and quotients of an array's numbers, each exact and rounded once.
+
+    Args:
+        walk: computes the result from an array of numbers, by additions, and divisions by integers.
+        x: the array. Integers wrap around; NaN and infinities count as IEEE 754 says.
+
+    >>> exactly(lambda x: x.sum(keepdims=True) / 3, np.float32([1e30, 1, -1e30])).tolist()
+    [0.3333333432674408]
+    """
+    special = None
+    if is_integer(x.dtype):
+        exact = walk(x.astype(object))
+    else:
+        finite = np.isfinite(x)
+        numbers = np.where(finite, x, 0).astype(np.float64)
+        exact = walk(np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers), object))
+        if not finite.all():
+            with np.errstate(invalid="ignore"):
+                special = walk(np.where(finite, 0, x).astype(np.float64))
+    rounded = np.frompyfunc(lambda number: round_sum([number], x.dtype), 1, 1)(exact).astype(x.dtype)
+    return rounded if special is None else np.where(special == 0, rounded, special.astype(x.dtype))

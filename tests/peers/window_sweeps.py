@@ -1,0 +1,272 @@
+"""Seeded random calls of pools in each framework's words, the real functions, and ours.
+
+`FUNCTIONS` has, for each framework, the names of its functions. A call is a shape, a dtype and arguments; `data` gives
+its numbers, small integers. Averages are of multiples of 5040, so that most means are integers too.
+"""
+
+import os
+
+import numpy as np
+from peers.sweeps import Chooser
+
+import teachconv as tc
+
+os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+os.environ |= {"KERAS_BACKEND": "tensorflow"}
+
+FUNCTIONS = {
+    "tensorflow": ("max_pool", "avg_pool", "max_pool_grad", "avg_pool_grad"),
+    "torch": tuple(f"{name}_pool{rank}d" for name in ("max", "avg") for rank in (1, 2, 3)),
+    "onnx": ("max_pool", "average_pool"),
+    "jax": ("reduce_window",),
+    "keras": ("max_pool", "average_pool"),
+}
+
+
+def ints(c, rank, low, high, single=True):
+    return c.int(low, high) if single and c.maybe() else [c.int(low, high) for _ in range(rank)]
+
+
+def per_axis(value, rank):
+    return [value] * rank if isinstance(value, int) else list(value) * (rank if len(value) == 1 else 1)
+
+
+def tensorflow(c, function):
+    rank = c.of(1, 2, 2, 3)
+    sizes = [c.int(1, 7) for _ in range(rank)]
+    k, same = ints(c, rank, 1, 4), c.maybe(0.6)
+    if not same:  # TensorFlow 2.21 stops the process for a window that is larger than the input
+        sizes = [max(n, size) for n, size in zip(sizes, per_axis(k, rank), strict=True)]
+    padding = "SAME" if same else "VALID"
+    if rank == 2 and function == "max_pool" and c.maybe(0.3):
+        padding = [[0, 0], *([c.int(0, 3), c.int(0, 3)] for _ in range(2)), [0, 0]]
+        sizes = [max(n, size) for n, size in zip(sizes, per_axis(k, rank), strict=True)]
+    arguments = {"ksize": k, "strides": ints(c, rank, 1, 3), "padding": padding}
+    dtype = "float32"
+    if function == "max_pool" and rank < 3:
+        dtype = c.of("float32", "int32", "float64", "float16")
+    return [c.int(1, 2), *sizes, c.int(1, 2)], dtype, arguments
+
+
+def torch(c, function):
+    rank = int(function[-2])
+    shape = [c.int(1, 2), c.int(1, 2), *(c.int(1, 7 if rank < 3 else 5) for _ in range(rank))]
+    k = ints(c, rank, 1, 4 if rank < 3 else 3)
+    arguments = {"kernel_size": k, "ceil_mode": c.maybe()}
+    if c.maybe(0.8):
+        arguments["stride"] = ints(c, rank, 1, 4)
+    if c.maybe(0.7):
+        arguments["padding"] = [min(c.int(0, 2), size // 2 + c.maybe(0.1)) for size in per_axis(k, rank)]
+    if "max" in function:
+        if c.maybe(0.4):
+            arguments["dilation"] = ints(c, rank, 1, 3)
+        if c.maybe(0.4):
+            arguments["return_indices"] = True
+    else:
+        arguments["count_include_pad"] = c.maybe()
+        if rank > 1 and c.maybe(0.2):
+            arguments["divisor_override"] = c.of(1, 2, 5, -3, 0)
+    dtype = "float32"
+    if "max" in function and rank > 1:
+        dtype = c.of("float32", "int64", "float64")
+    return shape[1:] if c.maybe(0.2) else shape, dtype, arguments
+
+
+def onnx(c, function):
+    rank = c.of(1, 2, 2, 3)
+    auto_pad = c.of("NOTSET", "NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+    k = ints(c, rank, 1, 4, single=False)
+    arguments = {"kernel_shape": k, "auto_pad": auto_pad, "ceil_mode": c.int(0, 1)}
+    if c.maybe(0.8):
+        arguments["strides"] = ints(c, rank, 1, 4, single=False)
+    if auto_pad == "NOTSET" and c.maybe(0.8):
+        arguments["pads"] = [min(c.int(0, 3), size - 1 + c.maybe(0.05)) for size in k + k]
+    if c.maybe(0.3):
+        arguments["dilations"] = ints(c, rank, 1, 3, single=False)
+    if function == "average_pool":
+        arguments["count_include_pad"] = c.int(0, 1)
+    elif c.maybe(0.5):
+        arguments |= {"indices": True, "storage_order": c.int(0, 1)}
+    arguments["opset"] = (
+        c.of(10, 11, 12, 18, 19, 21, 22) if "average" in function else c.of(10, 11, 12, 21, 22)
+    )
+    if function == "average_pool" and arguments["opset"] < 19:
+        arguments.pop("dilations", None)
+    return [c.int(1, 2), c.int(1, 2), *(c.int(1, 7) for _ in range(rank))], "float32", arguments
+
+
+def jax(c, function):
+    rank = c.int(1, 4)
+    shape = [c.int(1, 6) for _ in range(rank)]
+    pooled = [axis >= rank - 3 and c.maybe(0.8) for axis in range(rank)]
+    computation = c.of("max", "add")
+
+    def each(low, high, rest):
+        return [c.int(low, high) if use else rest for use in pooled]
+
+    arguments = {"init_value": 0.0, "computation": computation, "window_dimensions": each(1, 4, 1)}
+    if computation == "max":
+        arguments["init_value"] = c.of(float("-inf"), float("-inf"), 0.0, -2.0)
+    if c.maybe(0.8):
+        arguments["window_strides"] = each(1, 3, 1)
+    if c.maybe(0.3):
+        arguments["window_dilation"] = each(1, 3, 1)
+    arguments["padding"] = c.of("SAME", "VALID", "SAME_LOWER")
+    if "window_strides" not in arguments and arguments["padding"] != "VALID":
+        arguments["window_strides"] = [1] * rank  # without them JAX 0.10.2 knows no SAME
+    if max(arguments["window_dimensions"]) == 1:  # XLA stops the process where no window has two cells
+        arguments |= {"padding": "VALID", "window_strides": [1] * rank}
+    elif c.maybe():
+        arguments["padding"] = [[c.int(-1, 4), c.int(-1, 4)] if use else [0, 0] for use in pooled]
+    return shape, "float32", arguments
+
+
+def keras(c, function):
+    rank = c.of(1, 2, 2, 3)
+    k, padding = ints(c, rank, 1, 4), c.of("valid", "same", "same")
+    sizes = [c.int(1, 7) for _ in range(rank)]
+    if padding == "valid":
+        sizes = [max(n, size) for n, size in zip(sizes, per_axis(k, rank), strict=True)]
+    arguments = {"pool_size": k if isinstance(k, int) else tuple(k), "padding": padding}
+    if c.maybe(0.7):
+        strides = ints(c, rank, 1, 3)
+        arguments["strides"] = strides if isinstance(strides, int) else tuple(strides)
+    return [c.int(1, 2), *sizes, c.int(1, 2)], "float32", arguments
+
+
+def call(framework, function, seed):
+    """Return shape, dtype and arguments of a seeded call."""
+    names = sorted(FUNCTIONS)
+    number = 1_000_000 * names.index(framework) + 10_000 * FUNCTIONS[framework].index(function) + seed
+    return globals()[framework](Chooser(number), function)
+
+
+def data(shape, dtype, function, seed):
+    """Return the input of a call: small integers with ties, none of them 0; for means multiples of 5040.
+
+    For a gradient over three axes there are no ties: TensorFlow gives the gradient to all of them there.
+    """
+    rng = np.random.default_rng(seed)
+    if function == "max_pool_grad" and len(shape) == 5:
+        return rng.permutation(int(np.prod(shape))).reshape(shape).astype(dtype)
+    scale = 5040 if "av" in function else 1
+    return (scale * rng.choice([-4, -3, -2, -1, 1, 2, 3, 4, 5], shape)).astype(dtype)
+
+
+def gradient_of(result, seed):
+    """Return a gradient of the shape of a result; for the seed None of ones."""
+    if seed is None:
+        return 4 * 5040 * np.ones_like(result)
+    return (5040 * np.random.default_rng(seed + 1).integers(-3, 4, result.shape)).astype(result.dtype)
+
+
+# ---------------------------------------------------------------------------------------------
+# Ours
+# ---------------------------------------------------------------------------------------------
+
+
+def ours(framework, function, x, arguments, seed):
+    """Return what teachconv gives, as a list of arrays."""
+    arguments = {name: value for name, value in arguments.items() if name != "opset"}
+    if function.endswith("grad"):
+        grad = gradient_of(getattr(tc, function.removesuffix("_grad"))(x, **arguments), seed)
+        result = getattr(tc, function)(x if "max" in function else x.shape, grad, **arguments)
+    else:
+        place = tc if framework == "tensorflow" else getattr(tc.dialects, framework)
+        result = getattr(place, function)(x, **arguments)
+    return [np.asarray(part) for part in (result if isinstance(result, tuple) else (result,))]
+
+
+# ---------------------------------------------------------------------------------------------
+# Theirs: each raises what the framework raises
+# ---------------------------------------------------------------------------------------------
+
+
+def by_tensorflow(function, x, arguments, seed):
+    import tensorflow as tf
+
+    if not function.endswith("grad"):
+        return [getattr(tf.nn, function)(x, **arguments).numpy()]
+    if x.ndim == 5:  # without the word, the gradient of TensorFlow 2.21 fails
+        arguments = arguments | {"data_format": "NDHWC"}
+    with tf.GradientTape() as tape:
+        given = tf.constant(x)
+        tape.watch(given)
+        result = getattr(tf.nn, function.removesuffix("_grad"))(given, **arguments)
+    return [tape.gradient(result, given, gradient_of(result.numpy(), seed)).numpy()]
+
+
+def by_torch(function, x, arguments, seed):
+    import torch
+
+    result = getattr(torch.nn.functional, function)(torch.from_numpy(x), **arguments)
+    return [part.numpy() for part in (result if isinstance(result, tuple) else (result,))]
+
+
+def by_onnx(function, x, arguments, seed):
+    import onnx
+    import onnxruntime
+
+    arguments = dict(arguments)
+    opset, indices = arguments.pop("opset"), arguments.pop("indices", False)
+    helper, outputs = onnx.helper, ["Y", "I"][: 1 + indices]
+    kind = helper.np_dtype_to_tensor_dtype(x.dtype)
+    node = helper.make_node(
+        {"max_pool": "MaxPool", "average_pool": "AveragePool"}[function], ["X"], outputs, **arguments
+    )
+    made = [
+        helper.make_tensor_value_info(name, code, None)
+        for name, code in zip(outputs, (kind, 7), strict=False)
+    ]
+    graph = helper.make_graph([node], "pool", [helper.make_tensor_value_info("X", kind, x.shape)], made)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, {"X": x})
+
+
+def by_jax(function, x, arguments, seed):
+    from jax import lax
+
+    arguments = dict(arguments)
+    arguments["computation"] = getattr(lax, arguments["computation"])
+    return [np.asarray(lax.reduce_window(x, **arguments))]
+
+
+def by_keras(function, x, arguments, seed):
+    import keras
+
+    return [np.asarray(getattr(keras.ops, function)(x, **arguments))]
+
+
+def theirs(framework, function, x, arguments, seed):
+    """Return what the framework gives, as a list of arrays."""
+    return globals()[f"by_{framework}"](function, x, arguments, seed)
+
+
+# ---------------------------------------------------------------------------------------------
+# Where the two may differ
+# ---------------------------------------------------------------------------------------------
+
+
+def known(framework, function, shape, arguments, ours, theirs):
+    """Whether two answers, each a list of arrays or an exception, differ in a way that is known."""
+    text = str(theirs)
+    # the index of a window without cells lies outside the input there, and is -1 here
+    both = not isinstance(ours, Exception) and isinstance(theirs, list)
+    if both and len(theirs) == 2 and np.array_equal(ours[0], theirs[0]):
+        return bool(((ours[1] == theirs[1]) | (ours[1] == -1)).all())
+    if framework == "torch":
+        # it wants the input without its padding to be as large as the window, over three axes only
+        return function == "avg_pool3d" and "smaller than kernel size" in text
+    if framework == "onnx":
+        # onnxruntime divides sizes towards zero, so that a window may be larger than the padded input
+        if isinstance(ours, Exception):
+            return "needs in_" in str(ours)
+        # with SAME and strides beyond the window it takes negative pads: it crops, or refuses them
+        facts = zip(shape[2:], arguments["kernel_shape"], arguments.get("strides", [1] * 3), strict=False)
+        return "SAME" in arguments["auto_pad"] and any((-(-n // s) - 1) * s + k < n for n, k, s in facts)
+    return False
