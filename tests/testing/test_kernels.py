@@ -337,3 +337,44 @@ def test_a_program_that_is_not_there_fails():
     x, w = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
     row = tc.diff(tc.conv2d, x, w, backends=[T.process("./no such program")]).rows[0]
     assert "raised FileNotFoundError" in row.note
+
+
+# ---------------------------------------------------------------------------------------------
+# Other reports on the same runner
+# ---------------------------------------------------------------------------------------------
+
+
+def gradient_of_wrong_shape(dy, w, strides, pads):
+    return np.zeros((1, 2, 2, 1), dy.dtype)
+
+
+@pytest.mark.parametrize(
+    ("input_gradient", "passed", "note"),
+    [
+        (None, None, "has no conv2d_backprop_input"),
+        (gradient_of_wrong_shape, False, "returned [1, 2, 2, 1] float32, not [1, 4, 4, 1] float32"),
+        (lambda dy, w, strides, pads: 1 / 0, False, "raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_check_gradients_has_a_row_for_what_goes_wrong(input_gradient, passed, note):
+    def right(x, w, strides, pads):
+        return tc.conv2d(x, w, strides, pads)
+
+    def filter_gradient(x, dy, strides, pads, filter_sizes):
+        return tc.conv2d_backprop_filter(x, filter_sizes, dy, strides, pads)
+
+    kernel = T.kernel(right, input_gradient=input_gradient, filter_gradient=filter_gradient)
+    x, w = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
+    report = tc.check_gradients(tc.conv2d, x, w, backend=kernel)
+    rows = {row.name: row for row in report.rows}
+    for name in ("adjoint identity, input", "central differences, input"):
+        assert rows[name].passed is passed
+        assert note in rows[name].note
+    assert rows["adjoint identity, filters"].passed
+    assert rows["central differences, filters"].passed
+
+
+def test_check_invariance_has_a_row_for_what_is_refused():
+    report = T.check_invariance(T.kernel(foreign.right, x="CHW", w="OIHW"), tags="hand", kinds="conv2d")
+    assert not report.failed
+    assert "no parameter for a bias" in report.summary
