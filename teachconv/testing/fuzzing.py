@@ -31,6 +31,7 @@ _CHANNELS = {
     "groups": ((1, 2, 3, 4, 8), 1),
     "depth": (_EDGES, 2),
     "outs": (_EDGES, 3),
+    "bias": ((0, 1), 0),
 }
 _AXIS = {
     "size": (_EDGES, 6),
@@ -141,8 +142,12 @@ def _calls(
     while True:
         table = source.choice(tables)
         varied = set(source.sample(list(table), source.randint(2, len(table))))
+        likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
         numbers = {
-            key: source.choice(values) if key in varied else usual for key, (values, usual) in table.items()
+            key: (values[0] if source.random() < likely else source.choice(values))
+            if key in varied
+            else usual
+            for key, (values, usual) in table.items()
         }
         dtype = source.choice(dtypes)
         kinds = ("integers",) if is_integer(to_dtype(dtype)) else ("integers", "normal", "scaled")
@@ -167,13 +172,14 @@ def _cases(numbers: Numbers) -> list[Case]:
         tuple(zip(before, after, strict=True)) if any(before + after) else "VALID",
         dilations,
         f"N{'DHW'[-len(sizes) :]}C",
+        bias=bool(numbers["bias"]),
     )
     return [made] if made.geometry.macs <= _MOST else []
 
 
 def _smallest(numbers: Numbers, fails: Callable[[Numbers], Any], end: float) -> Numbers:
     """Return numbers that fail, none of which can be smaller alone."""
-    least = {name: 0 if name.startswith(("before", "after")) else 1 for name in numbers}
+    least = {name: 0 if name.startswith(("before", "after", "bias")) else 1 for name in numbers}
     tried = True
     while tried and record.clock() < end:
         tried = False

@@ -16,6 +16,7 @@ end of its standard input the program ends. What it writes to its standard error
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tempfile
 import weakref
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ContractError, brief, plain, words_of
+from ..errors import ArgumentError, ContractError, brief, plain, words_of
 from ..kinds import KINDS
 from ..verification.running import Refused, how_it_ended, time_limit
 from .kernels import kernel
@@ -63,13 +64,15 @@ def process(
         A backend.
 
     Raises:
-        ValueError: if there is no such kind, or a layout is not legal.
+        ValueError: if there is no such program or kind, or a layout is not legal.
 
     >>> from teachconv import testing as T
-    >>> T.process(["node", "conv.js"], x="NCHW", w="OIHW")
-    <kernel node>
+    >>> T.process("cat", x="NCHW", w="OIHW")  # a program that answers with the request
+    <kernel cat>
     """
     words = [command] if isinstance(command, str) else [str(word) for word in command]
+    if shutil.which(words[0]) is None:
+        raise ArgumentError(f"command must be a program that can be run; got {brief(words[0])}")
     program, has = _Program(words, seconds), words_of(kinds, "kinds", map(str, KINDS))
     functions = (getattr(program, kind.name) if kind.name in has else None for kind in KINDS)
     forward, options["input_gradient"], options["filter_gradient"] = functions

@@ -184,7 +184,7 @@ CASES: tuple[Case, ...] = (
         Case("even filter", "conv2d", (1, 6, 7, 2), (2, 4, 2, 3), 1, "SAME"),
         Case("even filter lower", "conv2d", (1, 6, 7, 2), (2, 4, 2, 3), 1, "SAME_LOWER"),
         Case("filter smaller than stride", "conv2d", (1, 9, 8, 2), (2, 1, 2, 3), 3, "SAME"),
-        Case("filter smaller than stride, valid", "conv2d", (1, 9, 8, 2), (2, 1, 2, 3), 4),
+        Case("filter smaller than stride, valid", "conv2d", (1, 9, 8, 2), (1, 2, 2, 3), 4),
         Case("filter larger than input", "conv2d", (1, 2, 3, 2), (5, 5, 2, 3), 1, "SAME"),
     ),
     # strides and dilations
@@ -200,6 +200,7 @@ CASES: tuple[Case, ...] = (
         "padding",
         Case("explicit", "conv2d", (1, 5, 6, 2), (3, 3, 2, 3), 1, ((2, 0), (1, 3))),
         Case("explicit stride 2", "conv2d", (1, 6, 5, 2), (3, 3, 2, 3), 2, [[0, 0], [1, 1], [2, 1], [0, 0]]),
+        Case("1x1 padding", "conv2d", (1, 4, 5, 3), (1, 1, 3, 4), 1, ((1, 0), (0, 2))),
         Case("padding 1 stride 2", "conv2d", (1, 8, 8, 2), (3, 3, 2, 3), 2, 1, bias=True),
         Case("padding beyond the filter", "conv2d", (1, 3, 3, 2), (2, 2, 2, 3), 1, ((4, 3), (3, 4))),
         Case("windows in the padding", "conv2d", (1, 4, 5, 3), (3, 3, 3, 4), 1, ((5, 4), (4, 6)), bias=True),
@@ -315,7 +316,7 @@ CASES: tuple[Case, ...] = (
         "sums",
         Case("288 terms", "conv2d", (1, 7, 6, 32), (3, 3, 32, 24), 1, "SAME"),
         Case("1152 terms", "conv2d", (1, 5, 6, 128), (3, 3, 128, 24), 1, "SAME"),
-        Case("4608 terms", "conv2d", (1, 4, 4, 512), (3, 3, 512, 16), 1, "SAME", bias=True),
+        Case("4608 terms", "conv2d", (1, 4, 6, 512), (3, 3, 512, 16), 1, "SAME", bias=True),
         Case("4097 channels", "conv2d", (1, 3, 3, 4097), (1, 1, 4097, 8)),
         Case("5000 positions", "conv2d", (2, 50, 50, 4), (3, 3, 4, 8), 1, "SAME"),
         Case("520 channels out", "conv2d", (1, 3, 4, 8), (3, 3, 8, 520), 1, "SAME"),
@@ -325,6 +326,7 @@ CASES: tuple[Case, ...] = (
         "indices",
         Case("83,850 cells in", "conv2d", (1, 130, 129, 5), (3, 3, 5, 3), (3, 2), "SAME"),
         Case("82,944 weights", "conv2d", (1, 3, 4, 96), (3, 3, 96, 96), 1, "SAME"),
+        Case("33,020 positions", "conv2d", (1, 5, 6606, 1), (1, 3, 1, 1)),
         Case("72,930 cells out", "conv2d", (1, 66, 65, 3), (3, 3, 3, 17), 1, "SAME"),
         Case(
             "80,000 cells, each channel alone", "depthwise_conv2d", (1, 50, 50, 32), (3, 3, 32, 1), 1, "SAME"
@@ -348,6 +350,7 @@ CASES: tuple[Case, ...] = (
             "MobileNet, depthwise", "depthwise_conv2d", (1, 28, 28, 96), (3, 3, 96, 1), 2, "SAME", bias=True
         ),
         Case("MobileNet, 5x5", "depthwise_conv2d", (1, 14, 14, 120), (5, 5, 120, 1), 1, "SAME"),
+        Case("ConvNeXt, 7x7", "depthwise_conv2d", (1, 9, 10, 24), (7, 7, 24, 1), 1, "SAME"),
         Case("MobileNet, pointwise", "conv2d", (1, 14, 14, 192), (1, 1, 192, 64), bias=True),
         Case("DeepLab, dilation 6", "conv2d", (1, 20, 20, 32), (3, 3, 32, 48), 1, "SAME", 6),
         Case("U-Net, valid", "conv2d", (1, 30, 30, 32), (3, 3, 32, 32), bias=True),

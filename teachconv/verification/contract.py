@@ -121,7 +121,7 @@ def _run_twice(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **op
 # small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call
 _NAMES = (
     *("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1"),
-    *("one axis", "three axes"),
+    *("many channels", "one axis", "three axes"),
 )
 _FEW = ("same", "depthwise multiplier")
 
@@ -195,7 +195,7 @@ class _Check:
         except Exception as raised:  # a backend under test may do anything; the report says what
             return DiffRow(label, shown, False, np.inf, np.inf, np.inf, note=what_went_wrong(raised))
         unwritten = np.ma.getmaskarray(result)  # cells of out that hold what they held before
-        result = np.where(unwritten & (result.data == truth.want), _HELD[1], np.ma.getdata(result))
+        result = np.where(unwritten & (np.ma.getdata(result) == truth.want), _HELD[1], np.ma.getdata(result))
         result = truth.call.to_caller(result.astype(truth.want.dtype))
         return truth.row(label, shown, result, error, unwritten=unwritten, held=_HELD[0])
 
@@ -311,9 +311,9 @@ def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     return result
 
 
-def _new_weights(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+def _new_weights(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call, and again with other numbers in the memory of its second array."""
-    second = 2 * call.second + 1
+    _, second = layout(2 * call.second + 1, 0)
     moved = replace(call, second=second)
     before = dispatch.run_canonical(moved, module, **options).tobytes()
     second[...] = call.second
@@ -354,7 +354,8 @@ _CHECKS: tuple[_Check, ...] = (
     _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
     _Check("input unchanged", _writeable),
     _Check("a new array", _twice),
-    _Check("new numbers at an old address", _new_weights),
+    _Check("new numbers at an old address", partial(_new_weights, packed), cases=_NAMES),
+    _Check("new numbers at an old address, strided", partial(_new_weights, every_second_channel)),
     _Check("subnormal numbers", plain, bias=False, change=_subnormal),
     _Check("huge numbers", plain, bias=False, change=_huge),
     _Check("NaN, bias and relu", plain, "relu", True, _with_nan),

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, islice, permutations, product, takewhile
+from time import thread_time
 from typing import Any
 
 import numpy as np
 
-from .. import nn_ops, record
+from .. import nn_ops
 from ..arguments import axis_order
 from ..calls import Call
 from ..devices import lazy_call
@@ -32,7 +33,7 @@ from .failures import Failure, relu
 
 __all__ = ["diagnose_shape"]
 
-_SECONDS = 0.25  # for other arguments; parts, pools and what else is wrong take as long at most
+_SECONDS = 0.5  # for other arguments; a machine that is busy with others does not count
 
 
 _Found = tuple[str, str, Call, np.ndarray]  # a code, words, what gives the shape, and the result as its own
@@ -107,7 +108,7 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
     """The caller's call with other arguments where they give the shape of what was found."""
     if not isinstance(asked, partial) or lazy_call(asked.args[0], asked.args[1:], asked.keywords) is not None:
         return
-    op, args, until = asked.args[0], asked.args[1:], record.clock() + _SECONDS
+    op, args, until = asked.args[0], asked.args[1:], thread_time() + _SECONDS
     given = nn_ops.bind(op, args, asked.keywords).arguments
     conv, shapes = bind_shapes(op, args, asked.keywords)
     shapes = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in shapes.items()}
@@ -119,7 +120,7 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
             return (-1,)
 
     changes = chain(_changes(op, shapes, got), _by_axis(conv, shapes, got, shape_with))
-    for change in takewhile(lambda _: record.clock() < until, changes):
+    for change in takewhile(lambda _: thread_time() < until, changes):
         news = {name: value for name, value in change.items() if value != shapes[name]}
         if news and shape_with(change) == got.shape:
             roles = (_ROLE[name] + "_mode" * isinstance(value, str) for name, value in news.items())
@@ -127,7 +128,11 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
                 other, _ = nn_ops.call_of(op, (), given | change)
             except (TypeError, ValueError):  # "same", which TensorFlow's shapes take and its arrays do not
                 continue
-            yield "_and_".join(dict.fromkeys(roles)), _text(op, news, shapes), other, got
+            code = "_and_".join(dict.fromkeys(roles))
+            steps = {"stride": "strides", "dilation": "dilations"}.get(code)
+            if steps and getattr(other.geometry, steps) == getattr(conv.geometry, steps)[::-1]:
+                code = f"swapped_{steps}"
+            yield code, _text(op, news, shapes), other, got
 
 
 def _changes(op: Any, shapes: dict[str, Any], got: np.ndarray) -> Iterator[dict[str, Any]]:

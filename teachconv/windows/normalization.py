@@ -78,7 +78,7 @@ def fold_batch_norm(
             PyTorch's and ONNX's, 1 for their transposed convolutions, 2 for TensorFlow's.
 
     Returns:
-        A `FoldedBatchNorm`: ``.filters``, ``.bias``, and ``.error_bound(abs_sum)``.
+        A ``FoldedBatchNorm``: ``.filters``, ``.bias``, and ``.error_bound(abs_sum)``.
 
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit each other, a number is not finite, or variance

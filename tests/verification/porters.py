@@ -1244,7 +1244,7 @@ def gradient_flipped(p):
 @row(
     "the filter gradient is the last image's",
     "own backward -> torch",
-    r"without (out_backprop|input) images? 0",
+    r"image \d of \d \(last\) only",
     "gradients",
 )
 def gradient_of_the_last_image(p):

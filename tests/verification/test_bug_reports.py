@@ -28,7 +28,7 @@ SAID = {  # the beginning of what is printed
     "google-ai-edge/litert-torch #28": "bias: equal when the bias is subtracted",
     "speechbrain/speechbrain #125": "padding_values: ",
     "Theano/Theano #6297": "groups: ",
-    "pytorch/executorch #22951": "reshaped_input: ",
+    "pytorch/executorch #22951": "reshaped_image: ",
     "pytorch/pytorch #19912": "channels 8-15 of 16 (last 8): zeros",
     "google-ai-edge/LiteRT #9256": "every cell: zeros",
     "ml-explore/mlx #3248": "images 4-5 of 6 (last 2): zeros",

@@ -72,7 +72,7 @@ PLANTED = [
         "tf",
         {"strides": [1, 1, 2, 1]},
         {"strides": (2, 1)},
-        "stride",
+        "swapped_strides",
         "strides=[1, 2, 1, 1] instead of strides=[1, 1, 2, 1]",
     ),
     ("tf", {"dilations": 2}, {"dilations": 3}, "dilation", "dilations=3 instead of dilations=2"),
@@ -84,7 +84,13 @@ PLANTED = [
         "padding",
         "padding=(1, 0) instead of padding=(0, 1)",
     ),
-    ("torch", {"stride": (2, 1)}, {"stride": (1, 2)}, "stride", "stride=(1, 2) instead of stride=(2, 1)"),
+    (
+        "torch",
+        {"stride": (2, 1)},
+        {"stride": (1, 2)},
+        "swapped_strides",
+        "stride=(1, 2) instead of stride=(2, 1)",
+    ),
     ("torch", {"stride": 3}, {"stride": 2}, "stride", "stride=2 instead of stride=3"),
     ("torch", {"dilation": 3}, {}, "dilation", "dilation=3 was forgotten: the default, dilation=1,"),
     (
@@ -396,7 +402,7 @@ def test_steps_as_arrays():
     x, w = arrays("torch", 0)
     call = partial(torch.conv2d, x, w, stride=np.array([2, 1]), padding=np.int64(1))
     code, sentence = said(call, torch.conv2d(x, w, stride=(1, 2), padding=1))
-    assert (code, "stride=[1, 2] instead of stride=[2, 1]" in sentence) == ("stride", True)
+    assert (code, "stride=[1, 2] instead of stride=[2, 1]" in sentence) == ("swapped_strides", True)
 
 
 def test_a_backend_of_another_size_is_explained():

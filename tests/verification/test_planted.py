@@ -1,0 +1,87 @@
+"""check_backend against bugs that were planted, and mutants of three kernels; right kernels raise no alarm.
+
+The fast tests run a seeded sample, the slow ones all. The folders planted/ and mutants/ say how to run one alone.
+"""
+
+import shutil
+
+import numpy as np
+import pytest
+from verification import false_alarms
+from verification.mutants import mutants
+from verification.planted import kernels, score
+from verification.planted.bugs import BUGS
+
+needs_gcc = pytest.mark.skipif(not shutil.which("gcc"), reason="the planted kernels are compiled with gcc")
+SEEN = [bug for bug in BUGS if not bug.unseen]
+RACES = (149, 163)  # their result is right where the threads happen to take turns
+
+
+def test_every_bug_is_planted_in_one_place():
+    sources = "".join(
+        path.read_text() for path in kernels.HERE.iterdir() if path.suffix in (".c", ".h", ".py")
+    )
+    for bug in BUGS:
+        assert any(
+            word in sources for word in (f"IS({bug.number})", f"BUG({bug.number},", f"bug == {bug.number}")
+        ), bug
+    assert len({bug.number for bug in BUGS}) == len(BUGS)
+
+
+@needs_gcc
+def test_a_sample_of_the_bugs_is_found():
+    small = [bug for bug in SEEN if bug.kernel == "tiled" and bug.number not in RACES]
+    sample = [small[index] for index in np.random.default_rng(36).permutation(len(small))[:4]]
+    for bug in sample:
+        assert score.score(bug, stop=True).found, bug
+
+
+@pytest.mark.slow
+@needs_gcc
+def test_every_bug_is_found_that_shows_from_outside():
+    score.warm_up(BUGS)
+    missed = [bug for bug in SEEN if not score.score(bug, stop=True).found and bug.number not in RACES]
+    assert not missed
+
+
+@pytest.mark.slow
+@needs_gcc
+def test_what_cannot_be_seen_is_not_found():
+    for bug in BUGS:
+        assert not bug.unseen or not score.score(bug, stop=True).found, bug
+
+
+@needs_gcc
+def test_a_sample_of_the_mutants_is_killed_or_equal():
+    survivors, ends = mutants.run_all(["rows"], every=36, calls=2000)
+    assert not survivors
+    assert ends["rows killed"] >= 2
+
+
+@pytest.mark.slow
+@needs_gcc
+@pytest.mark.parametrize("kernel", mutants.KERNELS)
+def test_every_mutant_is_killed_or_equal(kernel):
+    survivors, ends = mutants.run_all([kernel], calls=5000)
+    assert not survivors, [(mutant.line, mutant.text) for mutant in survivors]
+    assert sum(ends.values()) > 200
+
+
+def test_right_kernels_raise_no_alarm():
+    runs, alarms = false_alarms.run(100)
+    assert runs >= 100
+    assert not alarms
+
+
+@pytest.mark.slow
+def test_many_right_kernels_raise_no_alarm():
+    runs, alarms = false_alarms.run(1000, seed=1)
+    assert not alarms
+
+
+def test_a_wrong_kernel_raises_an_alarm(monkeypatch):
+    def one_term_less(a, b):
+        return false_alarms.in_order(a[..., :-1], b[..., :-1])
+
+    monkeypatch.setattr(false_alarms, "SUMS", (one_term_less,))
+    assert false_alarms.run(10)[1]
