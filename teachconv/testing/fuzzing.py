@@ -38,8 +38,8 @@ _AXIS = {
     "taps": ((1, 2, 3, 4, 5, 6, 7, 9, 11), 3),
     "stride": ((1, 2, 3, 4), 1),
     "dilation": ((1, 2, 3, 4), 1),
-    "before": ((0, 1, 2, 3, 5), 0),
-    "after": ((0, 1, 2, 3, 5), 0),
+    "before": ((0, 1, 2, 3, 5, -1, -2), 0),
+    "after": ((0, 1, 2, 3, 5, -1, -2), 0),
 }
 _MOST = 1 << 18  # multiply-adds, of which the exact sum takes a hundredth of a second
 
@@ -184,8 +184,12 @@ def _smallest(numbers: Numbers, fails: Callable[[Numbers], Any], end: float) -> 
     while tried and record.clock() < end:
         tried = False
         for name, value in numbers.items():
-            for smaller in sorted({least[name], (value + least[name]) // 2, value - 1}):
-                if least[name] <= smaller < value and fails(numbers | {name: smaller}):
+            for smaller in sorted({least[name], (value + least[name]) // 2, value - 1}, key=abs):
+                if (
+                    abs(smaller) < abs(value)
+                    and smaller >= min(least[name], value)
+                    and fails(numbers | {name: smaller})
+                ):
                     numbers, tried = numbers | {name: smaller}, True
                     break
     return numbers

@@ -9,6 +9,7 @@ import pytest
 
 import teachconv as tc
 from teachconv import testing as T
+from teachconv.backends import get
 from teachconv.cli.main import main
 from teachconv.kinds import KINDS
 
@@ -166,6 +167,19 @@ def test_a_planted_bug_is_found_and_made_small(bug, smallest, seed):
     assert smallest in report.failed[0].note
     with pytest.raises(AssertionError, match=r"T\.check\("):
         report.check()
+
+
+def test_a_backend_that_does_not_crop_is_found():
+    class Backend:
+        ALGORITHMS = get("numpy").ALGORITHMS
+
+        @staticmethod
+        def conv2d(x, w, geometry, **options):
+            y = get("numpy").conv2d(x, w, geometry, **options)
+            return y + (geometry.cols.pad_after < 0)
+
+    report = T.fuzz(Backend, seconds=30, seed=0)
+    assert "padding=((0, 0), (0, -1))" in report.failed[0].note
 
 
 def test_the_same_seed_gives_the_same_calls():
