@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib
 import io
 import multiprocessing
-import pickle
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.reduction import ForkingPickler
 from threading import Timer
 from types import ModuleType
 from typing import Any
@@ -120,7 +120,7 @@ class _Process:
         self._sent = module.__name__ if isinstance(module, ModuleType) else module
         self._process: Any = None
         try:
-            pickle.dumps(self._sent)
+            ForkingPickler.dumps(self._sent)  # as the other process is sent it
         except Exception as error:
             raise ArgumentError(
                 "isolate=True needs a function that another process can import: define it with def at the "
