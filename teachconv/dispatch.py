@@ -432,6 +432,7 @@ def candidates(
         and (precision != "tf32" or _has_tf32(module.ALGORITHMS))
         and call.geometry.rank in ranks_of(module)
         and one.fits(call.kind, call.first.dtype.name, call.geometry)
+        and hasattr(module, call.kind.name)
         and not _lacks(module, one, call)
     ]
     if named is not None and not fitting:
@@ -453,11 +454,12 @@ def _named_backend(backend: Any) -> tuple[str, ModuleType]:
         backend = _best_backend()
     if isinstance(backend, str):
         return backend, backends.get(backend)
-    missing = [part for part in (*map(str, KINDS), "ALGORITHMS") if not hasattr(backend, part)]
-    if missing:
+    there = [name for name in map(str, KINDS) if callable(getattr(backend, name, None))]
+    if not there or not hasattr(backend, "ALGORITHMS"):
+        lacks = "a tuple ALGORITHMS" if there else f"{listed(KINDS, 'or')}, and a tuple ALGORITHMS"
         raise ArgumentError(
-            f"backend must be one of {', '.join(backends.TABLE)}, or a module with {', '.join(missing)}; "
-            f"got {brief(backend)}"
+            f"backend must be one of {', '.join(backends.TABLE)}, or a module with {lacks} "
+            f"(teachconv.testing.kernel makes one of a plain function); got {brief(backend)}"
         )
     name = getattr(backend, "__name__", type(backend).__name__)
     if type(backend).__hash__ is None:  # what was found for it is kept
@@ -495,6 +497,8 @@ def check_algorithm(
 ) -> Algorithm | None:
     """Return the algorithm if the backend has it for this call, None for "auto"; raise otherwise."""
     algorithms: tuple[Algorithm, ...] = module.ALGORITHMS
+    if not hasattr(module, kind.name):
+        raise ArgumentError(f"backend {brief(name)} has no {kind}")
     _check_precision(algorithms, precision)
     if is_one_of(algorithm, (None, "auto")):
         fitting = [a for a in algorithms if kind in a.kinds and dtype.name in a.dtypes]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import strategies as st
 
 from teachconv import memory
-from teachconv.arguments import PADDING_WORDS
 from teachconv.backends import TABLE, get, numpy_backend, why_not
 from teachconv.kinds import KINDS
+from teachconv.testing.strategies import shapes
 
 
 def mostly_marked(mark, parameters, *unmarked):
@@ -72,38 +72,18 @@ def only(backend, algorithm):
     return module
 
 
-@st.composite
-def problems(draw, max_size=7, max_filter=4, max_channels=3, algorithm=None, rank=2):
+def problems(max_size=7, max_filter=4, max_channels=3, algorithm=None, rank=2):
     """A random legal forward convolution: its shapes and arguments, such as ``algorithm`` can do."""
-    name = None if algorithm is None else algorithm.name
-    groups = draw(st.integers(1, 3)) if name not in ("winograd2", "winograd4", "col2im") else 1
-    depth, outs = draw(st.integers(1, max_channels)), draw(st.integers(1, max_channels))
-    filter_size = [draw(st.integers(1, max_filter)) for _ in range(rank)]
-    strides = tuple(draw(st.integers(1, 3)) for _ in range(rank))
-    dilations = tuple(draw(st.integers(1, 3)) for _ in range(rank))
+    name, one = None if algorithm is None else algorithm.name, st.just(1)
+    options = {"extra": st.integers(0, max_size), "taps": st.integers(1, max_filter)}
+    options["channels"] = st.integers(1, max_channels)
+    if name in ("winograd2", "winograd4", "col2im"):
+        options["groups"] = one
     if name in ("winograd2", "winograd4"):
-        filter_size, strides, dilations = [3, 3], (1, 1), (1, 1)
+        options |= {"taps": st.just(3), "strides": one, "dilations": one}
     if name == "depthwise":
-        depth = 1
-    pads = tuple(tuple(draw(st.integers(-2, 4)) for _ in range(2)) for _ in range(rank))
-    padding = draw(st.sampled_from([*PADDING_WORDS, pads]))
-    sizes = []
-    for axis in range(rank):
-        effective = (filter_size[axis] - 1) * dilations[axis] + 1
-        smallest = 1
-        if padding == "VALID":
-            smallest = effective
-        elif not isinstance(padding, str):
-            smallest = max(1, effective - sum(pads[axis]))
-        sizes.append(draw(st.integers(smallest, smallest + max_size)))
-    batch = draw(st.integers(1, 2))
-    return {
-        "input_shape": (batch, *sizes, groups * depth),
-        "filters_shape": (*filter_size, depth, groups * outs),
-        "strides": strides,
-        "padding": padding,
-        "dilations": dilations,
-    }
+        options["depth"] = one
+    return shapes(rank, **options)
 
 
 def broken(**changes):

@@ -25,6 +25,7 @@ TIME = re.compile(r"\b[\d.,]+ (?:ns|µs|ms|s|min)\b")
 X, W = np.ones((1, 8, 8, 3), "float32"), np.ones((3, 3, 3, 4), "float32")
 # what the blocks of a page name without making it: the reader's own arrays
 READERS_OWN = {
+    "README": lambda: {"my_conv": lambda x, weight, stride, padding: None},
     "tour": lambda: {"theirs": tc.conv2d(X, W, 2, "SAME")},
     "explorer": lambda: {
         "x_nchw": np.ones((1, 2, 6, 6), "float32"),

@@ -27,7 +27,8 @@ from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
 from ..kinds import KINDS, Kind, kind_of
 from .cases import Case, find_cases
 from .diagnosing import at_most
-from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, what_went_wrong
+from .diffing import DiffReport, DiffRow, Truth, check_cases, locked
+from .running import Refused, Wrapped, watch, what_went_wrong
 
 __all__ = ["amid_guards", "check_backend", "every_second_channel", "into_out", "packed", "plain"]
 
@@ -41,6 +42,7 @@ def check_backend(
     kinds: Iterable[str] | str | None = None,
     data: Iterable[str] | str | None = None,
     slow: bool = False,
+    require: Iterable[str] | str = (),
 ) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
@@ -52,21 +54,25 @@ def check_backend(
     or outside ``out``, or that returns the same memory twice.
 
     Args:
-        module: the backend: the three functions and ``ALGORITHMS``; or the name of one in the table.
-        dtypes: which dtypes to check, or one of them; None for all that its algorithms list, bfloat16 only
-            where the package ml_dtypes is installed. One that no algorithm lists is left out.
+        module: the backend: the three functions, or some of them, and ``ALGORITHMS``; what
+            `teachconv.testing.kernel` makes of a plain function; or the name of a backend in the table.
+        dtypes: which dtypes to check, or one of them; None for its ``DTYPES``, or all that its algorithms
+            list, bfloat16 only where the package ml_dtypes is installed. One that no algorithm lists is left
+            out.
         tags: only cases that have one of these tags, such as "groups", "transposed" or "small"; None for all.
         kinds: the functions to check, such as "conv2d_backprop_filter", or one of them; None for all three.
         data: the kinds of data of the cases, such as "scaled", or one of them; None for "normal" and
             "integers". Large cases are run on these two alone, and in integer dtypes on "integers".
         slow: whether to run the cases that take long as well: layers at full size, indices beyond 20 bits.
+        require: the names of cases that must run, such as "same stride 2, odd input": one that the backend
+            does not take is a failed row.
 
     Returns:
         A `DiffReport` with a row for each check, each judged by the bound of its algorithm.
 
     Raises:
         ValueError: if a part of the contract is missing, no backend of the table has the name, no
-            algorithm lists any of ``dtypes``, or there is no such tag, kind or data.
+            algorithm lists any of ``dtypes``, or there is no such tag, kind, data or case.
         TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is no tuple of
             `teachconv.backends.Algorithm`, or there is no such dtype.
 
@@ -80,10 +86,11 @@ def check_backend(
             f"module must be a backend or the name of one, {', '.join(backends.TABLE)}; got None"
         )
     name, module = dispatch.find_backend(module)  # raises, and says what is missing
-    name = name.rpartition(".")[2]
+    name, module = name.rpartition(".")[2], Wrapped(module, watch)
     known = backends.dtypes_of(module.ALGORITHMS)
     if dtypes is None:
-        wanted = [dtype for dtype in known if dtype != "bfloat16" or find_spec("ml_dtypes")]
+        usual = getattr(module, "DTYPES", known)
+        wanted = [dtype for dtype in usual if dtype != "bfloat16" or find_spec("ml_dtypes")]
     else:
         several = [dtypes] if isinstance(dtypes, (str, type, np.dtype)) else dtypes
         asked = [to_dtype(dtype).name for dtype in several]
@@ -92,26 +99,20 @@ def check_backend(
             raise ArgumentError(f"dtypes {asked}: the algorithms of {name} list {', '.join(known)}")
     cases = find_cases(tags, slow)
     chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
-    repeated, rows = _Repeated(name, module), []
+    required = words_of(require, "require", [case.name for case in cases]) if require else []
+    repeated, rows = Wrapped(module, _run_twice), []
     for dtype in wanted:
         for each in words_of(("normal", "integers") if data is None else data, "data", DATA):
             rows += check_cases([repeated], dtype, each, cases, chosen)
         rows += _contract_rows(name, module, dtype, cases, chosen)
+    for each in required:
+        if not any(row.compared and f": {each}, " in row.name for row in rows):
+            note = "required, and not run"
+            rows.append(DiffRow(f"{name}: {each}", "", False, np.inf, np.inf, np.inf, note=note))
     return DiffReport(f"case table and contract on {name}", tuple(rows))
 
 
-class _Repeated:
-    """A backend whose every call is run twice, and raises if the results have not the same bits."""
-
-    def __init__(self, name: str, module: ModuleType) -> None:
-        self.__name__, self._module = name, module
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        return partial(_run_twice, found) if name in map(str, KINDS) else found
-
-
-def _run_twice(function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
+def _run_twice(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
     before, result = np.array(function(*args, **options)), function(*args, **options)
     if before.tobytes() != np.asarray(result).tobytes():
         differ = tables.count(int((before != result).sum()), "cell")
@@ -128,10 +129,6 @@ _FEW = ("same", "depthwise multiplier")
 
 
 _HELD = (-77, 99)  # what `out` holds before a call
-
-
-class _Broken(Exception):  # noqa: N818 (it is what is said of the backend)
-    """A part of the contract that a backend broke, as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -195,9 +192,10 @@ class _Check:
         options = {"algorithm": asked, "precision": self.precision or None, "activation": truth.activation}
         try:
             result = self.run(truth.call, module, **options)
+        except Refused as refused:
+            return DiffRow(label, shown, None, note=str(refused))
         except Exception as raised:  # a backend under test may do anything; the report says what
-            note = str(raised) if isinstance(raised, _Broken) else what_went_wrong(raised)
-            return DiffRow(label, shown, False, np.inf, np.inf, np.inf, note=note)
+            return DiffRow(label, shown, False, np.inf, np.inf, np.inf, note=what_went_wrong(raised))
         unwritten = np.ma.getmaskarray(result)  # cells of out that hold what they held before
         result = np.ma.getdata(result).copy()
         result[unwritten & (result == truth.want)] = _HELD[1]
@@ -206,7 +204,7 @@ class _Check:
 
 
 def _contract_rows(
-    name: str, module: ModuleType, dtype: str, cases: Iterable[Case], kinds: Iterable[Kind]
+    name: str, module: Any, dtype: str, cases: Iterable[Case], kinds: Iterable[Kind]
 ) -> Iterator[DiffRow]:
     for case in (case for case in cases if case.name in _NAMES):
         for problem in case.problems(dtype, "integers"):
@@ -280,11 +278,11 @@ def into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) ->
         out[...] = sentinel
         if outside := int((block != sentinel).sum()):
             cells = tables.count(outside, "cell")
-            raise _Broken(f"wrote outside out: {cells} around it, or between its rows, changed")
+            raise ContractError(f"wrote outside out: {cells} around it, or between its rows, changed")
     unwritten = (found[0] == _HELD[0]) & (found[1] == _HELD[1])
     by = found[0].astype(np.float64) - found[1] - (_HELD[0] - _HELD[1])
     if np.any((found[0] != found[1]) & (np.abs(by) > 1)):
-        raise _Broken("the result depends on what out held before")
+        raise ContractError("the result depends on what out held before")
     return np.ma.array(found[0], mask=unwritten)
 
 
@@ -295,25 +293,15 @@ def amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any)
     result = np.array(dispatch.run_canonical(moved, module, **options))
     if outside := int((result != result).sum()):
         cells = tables.count(outside, "cell")
-        raise _Broken(
+        raise ContractError(
             f"read outside its arrays: {cells} of the result come from memory around or between them"
         )
     return result
 
 
 def _writeable(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """Run a call on arrays that could be written to, and look whether they were."""
-    copied = call.with_each(np.copy)
-    result = dispatch.run_canonical(copied, module, **options)
-    first, second, _ = call.kind.words
-    for name, given, copy in (
-        (first, call.first, copied.first),
-        (second, call.second, copied.second),
-        ("bias", call.bias, copied.bias),
-    ):
-        if given is not None and copy is not None and given.tobytes() != copy.tobytes():
-            raise _Broken(f"the backend wrote to its input: {name} was changed")
-    return result
+    """Run a call on arrays that could be written to; `watch` sees whether they were."""
+    return dispatch.run_canonical(call.with_each(np.copy), module, **options)
 
 
 def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
@@ -322,7 +310,7 @@ def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     kept = result.copy()
     dispatch.run_canonical(replace(call, first=-2 * call.first), module, **options)
     if kept.tobytes() != result.tobytes():
-        raise _Broken("two calls returned the same memory: the second changed the first one's result")
+        raise ContractError("two calls returned the same memory: the second changed the first one's result")
     return result
 
 
@@ -334,7 +322,7 @@ def _new_weights(layout: _Layout, call: Call, module: ModuleType, **options: Any
     second[...] = call.second
     result = dispatch.run_canonical(moved, module, **options)
     if before == result.tobytes():
-        raise _Broken(f"the result is that of the {call.kind.words[1]} that was at this address before")
+        raise ContractError(f"the result is that of the {call.kind.words[1]} that was at this address before")
     return result
 
 

@@ -32,13 +32,14 @@ from ..taps import reached
 from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums, unrounded
 from . import diff_chunks
-from .cases import Case, find_cases
+from .cases import CASES, Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .places import held_words, where
+from .running import Refused, guarded, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
-__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "what_went_wrong"]
+__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -151,16 +152,31 @@ class DiffReport(tables.Report):
         return tables.verdict(row.passed for row in self.rows if row.compared)
 
     @property
+    def failed(self) -> tuple[DiffRow, ...]:
+        """The rows that failed."""
+        return tuple(row for row in self.rows if row.passed is False)
+
+    def check(self) -> None:
+        """Raise ``AssertionError`` with the rows that failed alone; and if nothing was compared."""
+        if not self.passed:
+            raise AssertionError(str(replace(self, rows=self.failed) if self.failed else self))
+
+    @property
     def summary(self) -> str:
         """One line: whether it passed, and what was compared."""
         return self._headline() + (f", {self._tolerance}" if self._tolerance else "")
 
     def _headline(self) -> str:
-        failed = sum(row.passed is False for row in self.rows)
-        missing = sum(not row.compared for row in self.rows)
+        why = Counter(row.note.partition(": ")[0] for row in self.rows if not row.compared)
         verdict = "nothing was compared" if self.passed is None else "all pass"
-        verdict = f"{failed} of {len(self.rows)} FAIL" if failed else verdict
-        verdict += f", {missing} not run" if missing and self.passed is not None else ""
+        if self.failed:
+            verdict = f"{len(self.failed)} of {len(self.rows)} FAIL"
+        elif why and self.passed:
+            verdict = f"{len(self.rows) - why.total()} pass"
+        if why:
+            reasons = [f"{number:,}: {note}" for note, number in why.most_common(_REASONS)]
+            more = f"; {len(why) - _REASONS} more reasons" if len(why) > _REASONS else ""
+            verdict += f", {why.total():,} not run ({'; '.join(reasons)}{more})"
         suspicious = sum("suspicious:" in row.note for row in self.rows)
         verdict += f", {suspicious} suspicious" if suspicious else ""
         base = (
@@ -177,20 +193,20 @@ class DiffReport(tables.Report):
         return f"with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
 
     def _table(self) -> tables.Table:
-        failed = [i for i, row in enumerate(self.rows) if row.passed is False]
+        ordered = sorted(self.rows, key=lambda row: row.passed is not False)
         allowed = "of tolerance" if self._tolerance else "of bound"
         timed = any(row.seconds is not None for row in self.rows)
-        shown = {"time": timed, "worst cell": True, "first bad cell": bool(failed)}
+        shown = {"time": timed, "worst cell": True, "first bad cell": bool(self.failed)}
         optional = [name for name in shown if shown[name]]
         columns = (
             *tables.left("backend", "algorithm", ""),
             *tables.right("max abs", "max ulps", allowed, *optional),
             *tables.left(""),
         )
-        rows = [_cells(row, optional) for row in self.rows]
+        rows = [_cells(row, optional) for row in ordered]
         found: dict[str, list[DiffRow]] = {}
-        for row in self.rows:
-            if row.passed is False and row._found:
+        for row in self.failed:
+            if row._found:
                 found.setdefault(row._found, []).append(row)
         lines = [self._tolerance] if self._tolerance else []
         for text, alike in found.items():
@@ -201,7 +217,7 @@ class DiffReport(tables.Report):
                 f" (tried {tables.count(tried, 'explanation')} in {tables.duration(float(f'{looked:.1g}'))})"
             )
             lines.append(f"{names}{more}: {text}{how if tried and not alike[0].diagnosis else ''}")
-        return tables.Table(columns, rows, self._headline(), lines, marked=failed)
+        return tables.Table(columns, rows, self._headline(), lines, marked=range(len(self.failed)))
 
 
 def diff(
@@ -272,7 +288,7 @@ def diff(
         call, options = lazy.call, lazy.options
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
     loaded = len(record.loads)
-    found = dispatch.find_backends(backends)
+    found = [(name, guarded(module)) for name, module in dispatch.find_backends(backends)]
     tried = dispatch.candidates(found, call, options.get("algorithm"), options.get("precision"))
     explain_cell = partial(explain, op, *args, **nn_ops.without_options(kwargs))
     if against is None:
@@ -340,7 +356,7 @@ def check_cases(
     """
     rows: list[DiffRow] = []
     failed: Counter[tuple[Any, ...]] = Counter()
-    found = dispatch.find_backends(modules)
+    found = [(name, guarded(module)) for name, module in dispatch.find_backends(modules)]
     for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
@@ -373,10 +389,13 @@ _case_results: dict[tuple[str, int, str, str], np.ndarray] = {}
 def _case_result(case: Case, number: int, call: Call, data: str) -> np.ndarray:
     """Return the reference's result of a problem of the case table, computed once."""
     key = repr(case), number, call.first.dtype.name, data
-    if key not in _case_results:
-        _case_results[key] = dispatch.run_canonical(call, "reference")
-        _case_results[key].setflags(write=False)
-    return _case_results[key]
+    if key in _case_results:
+        return _case_results[key]
+    result = dispatch.run_canonical(call, "reference")
+    if any(case is one for one in CASES):
+        _case_results[key] = result
+        result.setflags(write=False)
+    return result
 
 
 class Truth:
@@ -581,7 +600,8 @@ def _backend_rows(
 ) -> Iterable[DiffRow]:
     call, precision = locked(truth.call), options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
-        note = f"has no {call.kind} for {call.first.dtype.name}"
+        lacks = f"has no {call.kind}"
+        note = f"{lacks} for {call.first.dtype.name}" if hasattr(module, str(call.kind)) else lacks
         yield DiffRow(name, "", None, note=note)
     for algorithm in algorithms:
         say(f"{name} {algorithm.name}")
@@ -594,13 +614,17 @@ def _backend_rows(
                 dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = record.clock() - start
             result = np.asarray(result)
+        except Refused as error:
+            yield DiffRow(name, algorithm.name, None, note=str(error))
+            continue
         except Exception as error:  # a backend under test may do anything; a diff reports it
             if isinstance(error, MemoryError) and timed:  # the cases are small, and need no memory
                 note = str(error) or type(error).__name__
                 yield DiffRow(name, algorithm.name, None, note=note)
                 continue
             shape = getattr(getattr(error, "result", None), "shape", call.backend_shape)
-            if not isinstance(error, ContractError) or shape == call.backend_shape:
+            numbers = np.asarray(getattr(error, "result", None)).dtype.kind in "iufV"
+            if not isinstance(error, ContractError) or shape == call.backend_shape or not numbers:
                 note = what_went_wrong(error)
                 yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
                 continue
@@ -620,13 +644,6 @@ def locked(call: Call) -> Call:
         return found
 
     return call.with_each(view)
-
-
-def what_went_wrong(error: Exception) -> str:
-    """Return the note of a row whose backend raised an error, or whose result is none."""
-    if isinstance(error, ContractError):
-        return str(error)
-    return f"raised {type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _allowed_error(value: Any, name: str) -> float:
@@ -680,6 +697,7 @@ def _first(where: np.ndarray) -> Cell:
     return tuple(int(index) for index in np.unravel_index(int(where.argmax()), where.shape))
 
 
+_REASONS = 6  # that the first line of a report has room for
 _WORDS = {True: "pass", False: "FAIL", None: "not run"}
 
 

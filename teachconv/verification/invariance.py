@@ -21,7 +21,8 @@ from ..kinds import KINDS
 from ..truth import bounds
 from .cases import find_cases
 from .contract import amid_guards, every_second_channel, into_out, packed, plain
-from .diffing import DiffReport, DiffRow, what_went_wrong
+from .diffing import DiffReport, DiffRow
+from .running import Refused, guarded, what_went_wrong
 
 __all__ = ["InvarianceReport", "check_invariance"]
 
@@ -68,6 +69,7 @@ def check_invariance(
     True
     """
     name, module = dispatch.find_backend(backend)
+    module = guarded(module)
     chosen = words_of(kinds, "kinds", map(str, KINDS))
     rows: list[DiffRow] = []
     for problem in (problem for case in find_cases(tags) for problem in case.problems(dtype)):
@@ -87,10 +89,12 @@ def _result(run: Callable[..., np.ndarray], call: Call, module: Any, algorithm: 
     try:
         return np.array(run(call, module, algorithm=algorithm))
     except Exception as error:  # a backend under test may do anything
-        return what_went_wrong(error)
+        return error if isinstance(error, Refused) else what_went_wrong(error)
 
 
 def _row(name: str, algorithm: str, call: Call, before: Any, after: Any) -> DiffRow:
+    for refused in (result for result in (before, after) if isinstance(result, Refused)):
+        return DiffRow(name, algorithm, None, note=str(refused))
     for failed in (result for result in (before, after) if isinstance(result, str)):
         return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, note=failed)
     bits = f"u{before.itemsize}"

@@ -124,7 +124,10 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
         news = {name: value for name, value in change.items() if value != shapes[name]}
         if news and shape_with(change) == got.shape:
             roles = (_ROLE[name] + "_mode" * isinstance(value, str) for name, value in news.items())
-            other, _ = nn_ops.call_of(op, (), given | change)
+            try:
+                other, _ = nn_ops.call_of(op, (), given | change)
+            except (TypeError, ValueError):  # "same", which TensorFlow's shapes take and its arrays do not
+                continue
             code = "_and_".join(dict.fromkeys(roles))
             steps = {"stride": "strides", "dilation": "dilations"}.get(code)
             if steps and getattr(other.geometry, steps) == getattr(conv.geometry, steps)[::-1]:

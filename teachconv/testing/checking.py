@@ -1,0 +1,148 @@
+"""One case on one kernel, and the table of cases as the parameters of a pytest test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..backends import ranks_of
+from ..data.seeded import DATA
+from ..dispatch import find_backend
+from ..dtypes import FLOATS, INTEGERS
+from ..errors import words_of
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_of
+from ..verification.cases import Case, find_cases
+from ..verification.diffing import DiffReport, check_cases
+
+__all__ = ["Checked", "check", "parametrize"]
+
+_NAMES = {FORWARD: "", INPUT_GRADIENT: " input gradient", FILTER_GRADIENT: " filter gradient"}
+
+
+def check(
+    kernel: Any,
+    case: Case,
+    dtype: str = "float32",
+    data: str = "normal",
+    kinds: Iterable[str] | str | None = None,
+) -> DiffReport:
+    """Run one case on a kernel, or on another backend, and judge it as `diff` does.
+
+    This is the line that a failed test and a fuzzer print, to paste.
+
+    Args:
+        kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.
+        case: the case.
+        dtype: its dtype.
+        data: the kind of its numbers, such as "integers".
+        kinds: the functions to check, such as "conv2d"; None for all.
+
+    Returns:
+        A `DiffReport` with a row for each function and algorithm.
+
+    Raises:
+        ValueError: if there is no such kind, data or backend, or the case is not legal.
+
+    >>> from teachconv import testing as T
+    >>> T.check("numpy", T.Case("mine", "conv2d", (1, 5, 5, 2), (3, 3, 2, 4)), "int32", kinds="conv2d").passed
+    True
+    """
+    chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
+    return DiffReport(f"{case.op} {case.name}", tuple(check_cases([kernel], dtype, data, [case], chosen)))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A case with a dtype and a kind of numbers, as a test gets it.
+
+    Attributes:
+        case: the case.
+        kind: the function that is checked.
+        dtype: the dtype.
+        data: the kind of the numbers.
+    """
+
+    case: Case
+    kind: Kind
+    dtype: str
+    data: str
+
+    def check(self, kernel: Any) -> None:
+        """Run it on a kernel; raise ``AssertionError`` if it fails, and skip the test if it is refused."""
+        report = check(kernel, self.case, self.dtype, self.data, str(self.kind))
+        if report.failed:
+            raise AssertionError(f"{self}\n{report}")
+        if report.passed is None:
+            import pytest
+
+            pytest.skip("; ".join(row.note for row in report.rows) or "not run")
+
+    def __str__(self) -> str:
+        told = [
+            f"{entry.name}={value!r}"
+            for entry in fields(self.case)
+            if (value := getattr(self.case, entry.name)) != entry.default
+        ]
+        case = f"T.Case({', '.join(told)})"
+        return f'T.check(kernel, {case}, "{self.dtype}", "{self.data}", "{self.kind}").check()'
+
+    @property
+    def id(self) -> str:
+        """Its name and tags, to select it by."""
+        what = "" if "transposed" in self.case.tags else _NAMES[self.kind]
+        return f"{self.case.op}{what}: {self.case.name} {self.dtype} {self.data} ({' '.join(self.case.tags)})"
+
+
+def parametrize(
+    kernel: Any,
+    *,
+    dtypes: Iterable[str] | str | None = None,
+    tags: Iterable[str] | str | None = None,
+    kinds: Iterable[str] | str | None = None,
+    data: Iterable[str] | str = ("normal", "integers"),
+    slow: bool = False,
+) -> Any:
+    """Run a pytest test once for each case that a kernel has functions for; ``case`` is its argument.
+
+    The id of a test holds the case's name, its dtype, the kind of numbers, and its tags, so that ``-k "groups
+    and not gradient"`` selects some. ``case.check(kernel)`` fails with a line to paste, and skips what is
+    refused.
+
+    Args:
+        kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.
+        dtypes: the dtypes; None for those of the kernel.
+        tags: only cases with one of these tags; None for all.
+        kinds: the functions, such as "conv2d"; None for all that the kernel has.
+        data: the kinds of numbers.
+        slow: whether to run the cases that take long as well.
+
+    Returns:
+        A mark of pytest, to decorate a test with.
+
+    Raises:
+        ValueError: if there is no such dtype, tag, kind or data, or no case is left.
+
+    >>> from teachconv import testing as T
+    >>> @T.parametrize("numpy", tags="hand", dtypes="float32")
+    ... def test_mine(case):
+    ...     case.check("numpy")
+    """
+    import pytest
+
+    _, module = find_backend(kernel)
+    usual = getattr(module, "DTYPES", ("float32",))
+    names = words_of(usual if dtypes is None else dtypes, "dtypes", FLOATS + INTEGERS)
+    chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
+    chosen = [kind for kind in chosen if hasattr(module, str(kind))]
+    cases = [case for case in find_cases(tags, slow) if case.geometry.rank in ranks_of(module)]
+    numbers = words_of(data, "data", DATA)
+    found = [
+        Checked(case, kind, dtype, each)
+        for dtype in names
+        for each in numbers
+        for case in cases
+        for kind in chosen
+        if case.takes(dtype, each) and (kind.scatters or "transposed" not in case.tags)
+    ]
+    return pytest.mark.parametrize("case", [pytest.param(one, id=one.id) for one in found])

@@ -1,0 +1,401 @@
+"""A plain function as a backend: whatever it calls its arguments, and whatever layout its arrays have.
+
+`kernel` looks at the names of a function's parameters. For each call it brings arrays into the function's
+layouts, gives numbers in the form that the function takes, and brings the result back. What cannot be said to
+the function is refused with a reason, and never computed in another way.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .. import backends
+from ..arguments import listed
+from ..backends import HALF_SUMS, Algorithm
+from ..devices import to_host
+from ..dtypes import FLOATS, INTEGERS
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
+from ..geometry import ConvGeometry
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
+from ..verification.running import Refused, isolated, name_of, what_went_wrong
+
+__all__ = ["kernel", "rank_of"]
+
+# what parameters may be called, in any case of letters; the first word is ours
+_WORDS: Mapping[str, str] = {
+    "input": "input inputs x lhs image images img data src",
+    "filters": "filters filter w weight weights kernel kernels rhs",
+    "output": "out_backprop dy dout grad_output grad_out grad_y upstream",
+    "strides": "strides stride window_strides subsample",
+    "pads": "pads pad padding paddings",
+    "dilations": "dilations dilation dilation_rate rhs_dilation",
+    "groups": "groups group feature_group_count num_groups n_groups",
+    "bias": "bias b",
+    "output_padding": "output_padding",
+    "input_shape": "input_shape input_sizes input_size x_shape",
+    "filters_shape": "filters_shape filter_sizes weight_shape weight_size w_shape",
+    "output_shape": "output_shape out_shape y_shape",
+    "out": "out y result",
+    "geometry": "geometry",
+}
+_MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+_FORMS = {
+    "strides": ("int", "pair"),
+    "dilations": ("int", "pair"),
+    "pads": ("int", "pair", "pairs", "flat", "applied"),
+}
+
+
+def kernel(
+    function: Any,
+    *,
+    x: str = "NHWC",
+    w: str = "HWIO",
+    y: str | None = None,
+    input_gradient: Callable[..., Any] | None = None,
+    filter_gradient: Callable[..., Any] | None = None,
+    strides: str | None = None,
+    pads: str | None = None,
+    dilations: str | None = None,
+    refuses: Any = (),
+    dtypes: Iterable[str] | str = "float32",
+    error: str = "direct",
+    isolate: bool = False,
+    seconds: float = 10.0,
+    nbytes: int | None = None,
+) -> Any:
+    """Make a backend of a plain function, so that `check_backend`, `diff` and this kit can run it.
+
+    The names of the function's parameters say what they are, in the words of any framework: ``x``, ``input``
+    or ``lhs``, ``w``, ``weight`` or ``kernel``, ``stride``, ``pad``, ``dilation``, ``groups``, ``bias``,
+    ``out_shape`` and so on. One in the singular, such as ``stride``, ``pad`` or ``padding``, is given one
+    int; one in the plural, such as ``strides`` or ``pads``, one for each axis: ``(rows, cols)`` and ``((top,
+    bottom), (left, right))``. Without a parameter for pads the function is given an input that is padded
+    already. A call that cannot be said in this way is refused, and is not run: different strides as one int,
+    groups without a parameter for them, a bias without one. If ``out`` or ``y`` is a parameter, it is an
+    array to write to, full of NaN.
+
+    Args:
+        function: computes the output of an input and filters; None if there is no such function. Of a tuple
+            that it returns the first item counts. Or a module that keeps the contract of
+            `teachconv.backends`, to isolate it.
+        x: the layout of its activations: "NHWC", "NCHW", "NCW", "NDHWC" or another order. Without N it is
+            called once for each image, and a letter that is left out stands for an axis of size 1.
+        w: the layout of its filters, such as "HWIO", "OIHW" or "IOHW"; O are the output channels of the
+            convolution, also in a function that computes the transposed one.
+        y: the layout of the output, if that is not ``x``.
+        input_gradient: computes the gradient in the input of ``dy`` and ``w``. A transposed convolution is
+            one: what it calls its input is ``dy``.
+        filter_gradient: computes the gradient in the filters of ``x`` and ``dy``.
+        strides: "int" or "pair", whatever the parameter is called.
+        pads: "int", "pair" for (rows, cols), "pairs" for ((top, bottom), (left, right)), "flat" for (top,
+            left, bottom, right), or "applied".
+        dilations: "int" or "pair".
+        refuses: what the functions do not take: a function of the `ConvGeometry` that returns a reason, True
+            or False; a type of exception that they raise then; or several of these.
+        dtypes: the dtypes that are checked if nobody says which; it is run on any that is asked for.
+        error: how it computes, which says by what bound it is judged: a word of `diff`.
+        isolate: whether to run it in a process of its own, which may crash or hang.
+        seconds: how long a call may take there.
+        nbytes: how much memory it may take there; None for no limit.
+
+    Returns:
+        A backend with the functions that were given.
+
+    Raises:
+        ValueError: if a parameter has no known name and no default, or a layout or a form is not legal.
+        TypeError: if ``function`` cannot be called.
+
+    >>> import numpy as np, teachconv as tc
+    >>> from teachconv import testing as T
+    >>> def correlate(x, w, stride):  # one image, NumPy alone
+    ...     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (1, 2))
+    ...     return np.einsum("crsij,ocij->ors", windows[:, ::stride, ::stride], w)
+    >>> mine = T.kernel(correlate, x="CHW", w="OIHW")
+    >>> print(tc.check_backend(mine, tags="hand", data="integers", kinds="conv2d").summary)
+    4 pass, 6 not run (5: no parameter for a bias; 1: one int for strides): case table and contract on
+    correlate against the reference
+    """
+    if hasattr(function, "ALGORITHMS"):
+        return isolated(function, seconds, nbytes) if isolate else function
+    forms = {"strides": strides, "pads": pads, "dilations": dilations}
+    for name, form in forms.items():
+        if form is not None:
+            words_of(form, name, _FORMS[name])
+    layouts = {"input": x, "filters": w, "output": x if y is None else y}
+    ranks = {rank_of(role, letters) for role, letters in layouts.items()}
+    if len(ranks) > 1:
+        raise ArgumentError(
+            f"x, w and y must have the same axes among D, H, W; got {', '.join(layouts.values())}"
+        )
+    known = list(refuses) if isinstance(refuses, (tuple, list)) else [refuses]
+    if not all(map(callable, known)):
+        raise ArgumentTypeError(f"refuses must be functions or types of exceptions; got {brief(refuses)}")
+    found = {}
+    functions = {FORWARD: function, INPUT_GRADIENT: input_gradient, FILTER_GRADIENT: filter_gradient}
+    for kind, given in functions.items():
+        if given is not None:
+            meanings = _meanings(given, kind)
+            found[kind.name] = _Adapter(given, kind, layouts, meanings, _forms(meanings, forms), tuple(known))
+    if not found:
+        raise ArgumentTypeError("function must be a function of arrays; got None, and no gradient")
+    first = next(iter(found.values())).function
+    takes = (HALF_SUMS[error],) if error in HALF_SUMS else FLOATS + INTEGERS
+    algorithm = Algorithm(
+        name_of(first), "a function under test", tuple(map(kind_of, found)), takes, error=error
+    )
+    made = Kernel(
+        name_of(first), (algorithm,), (ranks.pop(),), tuple(words_of(dtypes, "dtypes", FLOATS + INTEGERS))
+    )
+    vars(made).update(found)
+    return isolated(made, seconds, nbytes) if isolate else made
+
+
+class Kernel:
+    """A backend of the functions that `kernel` was given; those that it was not given it does not have."""
+
+    def __init__(self, name: str, algorithms: Any, ranks: Any, dtypes: tuple[str, ...]) -> None:
+        self.__name__, self.ALGORITHMS, self.RANKS, self.DTYPES = name, algorithms, ranks, dtypes
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}>"
+
+
+def rank_of(role: str, letters: Any) -> int:
+    """Return how many spatial axes a layout has, if it is one."""
+    legal = {"N", "C", *"DHW"} if role != "filters" else {"I", "O", *"DHW"}
+    text = letters if isinstance(letters, str) else ""
+    axes = "".join(letter for letter in "DHW" if letter in text)
+    if not axes or axes != "DHW"[-len(axes) :] or not legal.issuperset(text) or len({*text}) < len(text):
+        names = {"input": "x", "filters": "w", "output": "y"}
+        example = '"HWIO" or "OIHW"' if role == "filters" else '"NHWC", "NCHW" or "CHW"'
+        raise ArgumentError(f"{names[role]} must be a layout such as {example}; got {brief(letters)}")
+    return len(axes)
+
+
+_SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def _meanings(function: Any, kind: Kind) -> dict[str, str]:
+    """Return what each parameter of a function means."""
+    if not callable(function):
+        raise ArgumentTypeError(f"function must be a function of arrays; got {brief(function)}")
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{name_of(function)} does not tell its parameters: wrap it, such as "
+            "lambda x, w, strides, pads: ..."
+        ) from None
+    found: dict[str, str] = {}
+    for parameter in parameters:
+        meaning = _MEANING.get(parameter.name.lower())
+        if parameter.kind in _SEVERAL:
+            continue
+        if meaning is not None and meaning not in found.values():
+            found[parameter.name] = meaning
+        elif parameter.default is parameter.empty:
+            legal = "; ".join(words.replace(" ", ", ") for words in _WORDS.values())
+            raise ArgumentError(
+                f"parameter {brief(parameter.name)} of {name_of(function)} has no known name: call it one of "
+                f"{legal}; or wrap the function in a lambda of such names"
+            )
+    if kind.scatters and "output" not in found.values():  # a transposed convolution: dy is its input
+        found = {name: "output" if meaning == "input" else meaning for name, meaning in found.items()}
+    lacks = [_WORDS[role].split()[1] for role in (kind.first, kind.second) if role not in found.values()]
+    if lacks and "geometry" not in found.values():
+        raise ArgumentError(
+            f"{name_of(function)} must have a parameter for {listed(lacks, 'and')}, its arrays"
+        )
+    return found
+
+
+def _forms(meanings: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the form of strides, pads and dilations: as asked, or as the parameter's name says."""
+    names = {meaning: name for name, meaning in meanings.items()}
+    most = {"strides": "pair", "pads": "pairs", "dilations": "pair"}
+    found = {}
+    for meaning, form in given.items():
+        name = names.get(meaning)
+        told = most[meaning] if name and name.lower().endswith("s") else "int"
+        found[meaning] = form or (told if name else "applied" if meaning == "pads" else "absent")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Adapter:
+    """A function of a backend that calls a plain function."""
+
+    function: Any
+    kind: Kind
+    layouts: Mapping[str, str]
+    meanings: Mapping[str, str]
+    forms: Mapping[str, str]
+    refuses: tuple[Any, ...]
+    last: list[Any] = field(default_factory=list)  # the result before, as the function returned it
+
+    def __call__(
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        geometry: ConvGeometry,
+        *,
+        bias: np.ndarray | None = None,
+        activation: str | None = None,
+        out: np.ndarray | None = None,
+        **options: Any,
+    ) -> np.ndarray:
+        for refuses in self.refuses:
+            reason = not _is_error(refuses) and refuses(geometry)
+            if reason:
+                raise Refused(reason if isinstance(reason, str) else f"refused by {name_of(refuses)}")
+        if bias is not None and "bias" not in self.meanings.values():
+            raise Refused("no parameter for a bias")
+        result = self._batch({self.kind.first: first, self.kind.second: second}, geometry, bias)
+        if activation is None and out is None:
+            return result
+        if result.shape != geometry.shape_of(self.kind.result) or result.dtype != first.dtype:
+            return result  # which is said by the caller
+        return backends.finish(result, result.dtype, None, activation, out)
+
+    def _batch(self, arrays: Mapping[str, np.ndarray], g: ConvGeometry, bias: Any) -> np.ndarray:
+        """Call the function for all images, or for one after the other."""
+        if "N" in self.layouts["input"] or g.batch == 1:
+            return self._padded(arrays, g, bias)
+        if self.kind.sums_images:
+            raise Refused("several images: the layout has no N")
+        images = (
+            {role: array if role == "filters" else array[n : n + 1] for role, array in arrays.items()}
+            for n in range(g.batch)
+        )
+        return np.concatenate([self._padded(each, replace(g, batch=1), bias).copy() for each in images])
+
+    def _padded(self, arrays: Mapping[str, np.ndarray], g: ConvGeometry, bias: Any) -> np.ndarray:
+        """Pad the input, or cut the result from the whole one, where the function does neither."""
+        if self.forms["pads"] != "applied":
+            return self._call(arrays, g, bias)
+        axes = (replace(axis, in_size=axis.full_size, pad_before=0, pad_after=0) for axis in g.axes)
+        inner = replace(g, axes=tuple(axes))
+        if not self.kind.scatters:
+            return self._call({**arrays, "input": backends.pad(arrays["input"], g)}, inner, bias)
+        if bias is not None:
+            raise Refused("a bias of a result that is cut afterwards")
+        whole = self._call(arrays, inner, None)
+        if whole.shape != inner.input_shape:
+            return whole
+        result = np.zeros(g.input_shape, whole.dtype)
+        spans = [
+            (max(0, a.pad_before), min(a.full_size, a.pad_before + a.in_size), a.pad_before) for a in g.axes
+        ]
+        kept = [slice(first, max(first, past)) for first, past, _ in spans]
+        place = [slice(first - before, max(first, past) - before) for first, past, before in spans]
+        result[:, *place] = whole[:, *kept]
+        return result
+
+    def _call(self, arrays: Mapping[str, np.ndarray], g: ConvGeometry, bias: Any) -> np.ndarray:
+        """Call the function with what it knows each argument as."""
+        dtype = arrays[self.kind.first].dtype
+        values: dict[str, Any] = {"geometry": g, "groups": g.groups}
+        values["bias"] = None if bias is None else np.ascontiguousarray(bias)
+        for role in ROLES:
+            shape = values[f"{role}_shape"] = self._shape(role, g.shape_of(role))
+            given = arrays.get(role)
+            values[role] = (
+                np.full(shape, _UNWRITTEN[dtype.kind], dtype)
+                if given is None
+                else self._to_theirs(role, given)
+            )
+        values |= {"out": values[self.kind.result], "output_padding": _extra(g)}
+        known = set(self.meanings.values())
+        for name, sizes in (("strides", g.strides), ("pads", g.padding), ("dilations", g.dilations)):
+            values[name] = None if "geometry" in known else self._number(name, sizes)
+        if g.groups > 1 and known.isdisjoint(("groups", "geometry")):
+            raise Refused(f"no parameter for groups: {g.groups}")
+        if (
+            self.kind.scatters
+            and any(_extra(g))
+            and known.isdisjoint(("output_padding", "input_shape", "out", "geometry"))
+        ):
+            raise Refused(f"no parameter for output_padding: {_extra(g)}")
+        defaults = inspect.signature(self.function).parameters
+        named = {
+            name: values[meaning]
+            for name, meaning in self.meanings.items()
+            if values[meaning] is not None or defaults[name].default is inspect.Parameter.empty
+        }
+        try:
+            result = self.function(**named)
+        except Exception as error:
+            if isinstance(error, tuple(filter(_is_error, self.refuses))):
+                raise Refused(what_went_wrong(error)) from error
+            raise
+        result = values["out"] if result is None and "out" in known else result
+        result = np.asarray(to_host(result[0] if isinstance(result, tuple) else result))
+        if self.last and np.may_share_memory(result, self.last[0]):
+            raise ContractError("returned the memory of its last result, which another call changes", result)
+        self.last[:] = [result]
+        return self._from_theirs(self.kind.result, result)
+
+    def _number(self, name: str, given: tuple[Any, ...]) -> Any:
+        """Return strides, pads or dilations in the function's form, or refuse what it cannot say."""
+        form = self.forms[name]
+        if form in ("applied", "absent"):
+            if name == "pads" or {*given} == {1}:
+                return None
+            raise Refused(f"no parameter for {name}: {given}")
+        if name == "pads":
+            before, after = zip(*given, strict=True)
+            if min(*before, *after) < 0:
+                raise Refused(f"pads that crop: {given}")
+            if form not in ("int", "pair"):
+                return given if form == "pairs" else before + after
+            if before != after:
+                raise Refused(
+                    f"{'one int' if form == 'int' else 'one number for each axis'} for pads: {given}"
+                )
+            given = before
+        if form == "int" and len({*given}) > 1:
+            raise Refused(f"one int for {name}: {given}")
+        return given[0] if form == "int" else given
+
+    def _order(self, role: str) -> tuple[list[int], list[int]]:
+        """Return which axes of a backend's array the function's has, in its order, and which it lacks."""
+        ours, theirs = layout_of(role, rank_of(role, self.layouts[role])), self.layouts[role]
+        return [ours.index(letter) for letter in theirs], [
+            i for i, letter in enumerate(ours) if letter not in theirs
+        ]
+
+    def _shape(self, role: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        order, lost = self._order(role)
+        if any(shape[axis] != 1 for axis in lost):
+            raise Refused(f"axes that {self.layouts[role]} has not: {role} {list(shape)}")
+        return tuple(shape[axis] for axis in order)
+
+    def _to_theirs(self, role: str, array: np.ndarray) -> np.ndarray:
+        order, lost = self._order(role)
+        moved = np.ascontiguousarray(array.transpose(order + lost)).reshape(self._shape(role, array.shape))
+        moved.flags.writeable = False
+        return moved
+
+    def _from_theirs(self, role: str, array: np.ndarray) -> np.ndarray:
+        order, lost = self._order(role)
+        if array.ndim != len(order):
+            raise ContractError(f"returned {list(array.shape)}, not an array of {self.layouts[role]}", array)
+        return array.reshape(array.shape + (1,) * len(lost)).transpose(np.argsort(order + lost))
+
+
+_UNWRITTEN = {"f": np.nan, "V": np.nan, "i": 99}  # what is in a result before the function writes to it
+
+
+def _is_error(refuses: Any) -> bool:
+    return isinstance(refuses, type) and issubclass(refuses, Exception)
+
+
+def _extra(g: ConvGeometry) -> tuple[int, ...]:
+    """Return the output_padding of a transposed convolution, PyTorch's and ONNX's."""
+    return tuple(axis.in_size - axis.full_size + axis.pad_before + axis.pad_after for axis in g.axes)

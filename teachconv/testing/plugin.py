@@ -1,0 +1,73 @@
+"""A pytest plugin for those who ask: ``pytest_plugins = ["teachconv.testing.plugin"]`` in conftest.py.
+
+It adds the fixture ``conv_fuzz`` and the option ``--conv-seconds``, and a line at the end that says how many
+cases of `parametrize` passed, failed and were not run, and why. A session in which all of them were refused
+fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ..verification.diffing import DiffReport
+from .checking import Checked
+from .fuzzing import fuzz
+
+__all__ = ["conv_fuzz"]
+
+_MARK = "teachconv case"
+
+
+def pytest_addoption(parser: Any) -> None:
+    """Add the option."""
+    parser.addoption("--conv-seconds", type=float, default=5.0, help="seconds for each fuzz of a convolution")
+
+
+@pytest.fixture
+def conv_fuzz(request: Any) -> Callable[..., DiffReport]:
+    """``conv_fuzz(kernel).check()``: `fuzz` for as many seconds as ``--conv-seconds`` says."""
+    return lambda kernel, **options: fuzz(
+        kernel, **{"seconds": request.config.getoption("--conv-seconds")} | options
+    )
+
+
+def pytest_runtest_setup(item: Any) -> None:
+    """Mark the report of a case, which may come from another process."""
+    if isinstance(getattr(getattr(item, "callspec", None), "params", {}).get("case"), Checked):
+        item.user_properties.append((_MARK, item.name))
+
+
+def _outcomes(config: Any) -> tuple[Counter[str], Counter[str]]:
+    """Return how many cases passed, failed or were skipped, and the reasons of those skipped."""
+    stats = getattr(config.pluginmanager.get_plugin("terminalreporter"), "stats", {})
+    counts, why = Counter[str](), Counter[str]()
+    for outcome in ("passed", "failed", "skipped"):
+        for report in stats.get(outcome, ()):
+            if any(name == _MARK for name, _ in getattr(report, "user_properties", ())):
+                counts[outcome] += 1
+                if outcome == "skipped":
+                    why[report.longrepr[2].removeprefix("Skipped: ").partition(": ")[0]] += 1
+    return counts, why
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
+    """Say what ran."""
+    counts, why = _outcomes(config)
+    if counts:
+        reasons = "; ".join(f"{number:,}: {note}" for note, number in why.most_common())
+        skipped = f", {counts['skipped']:,} not run ({reasons})" if why else ""
+        terminalreporter.write_line(
+            f"convolutions: {counts['passed']:,} pass, {counts['failed']:,} fail{skipped}"
+        )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: Any) -> None:
+    """Fail where every case was refused."""
+    counts, _ = _outcomes(session.config)
+    if counts["skipped"] and counts["skipped"] == counts.total():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

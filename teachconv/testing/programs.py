@@ -1,0 +1,163 @@
+"""A program in any language as a backend: it stays alive, and is asked by a line of JSON and raw bytes.
+
+A request is one line, in this order and without spaces, and then the bytes of the two arrays::
+
+    {"op":"conv2d","dtype":"float32","first":[1,4,4,1],"second":[3,3,1,1],"result":[1,2,2,1],
+     "strides":[1,1],"pads":[[0,0],[0,0]],"dilations":[1,1],"groups":1,"nbytes":100}
+
+(in one line). ``op`` is "conv2d" of input and filters, "conv2d_backprop_input" of out_backprop and filters,
+or "conv2d_backprop_filter" of input and out_backprop; ``first``, ``second`` and ``result`` are the shapes in
+the layouts that `process` was given, arrays are little-endian and in C order, and ``nbytes`` is the length of
+both together. The answer is ``{"nbytes":16}``, a line, and then the bytes of the result; or one line alone,
+``{"refused":"why"}`` for a call that the program does not take, ``{"error":"why"}`` where it fails. At the
+end of its standard input the program ends. What it writes to its standard error is quoted if it crashes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ContractError, brief, plain, words_of
+from ..kinds import KINDS
+from ..verification.running import Refused, how_it_ended, time_limit
+from .kernels import kernel
+
+__all__ = ["process"]
+
+
+def process(
+    command: Sequence[str] | str,
+    *,
+    x: str = "NHWC",
+    w: str = "HWIO",
+    y: str | None = None,
+    kinds: Iterable[str] | str = "conv2d",
+    seconds: float = 10.0,
+    **options: Any,
+) -> Any:
+    """Make a backend of a program that is asked by its standard input and answers by its standard output.
+
+    The program is started at the first call and again after it has ended. A crash, an answer that comes too
+    late, and other output than the answer are failed calls. The page "A program in another language" has the
+    protocol, and programs in C and in JavaScript.
+
+    Args:
+        command: the program, or a list of it and its arguments.
+        x: the layout of its activations, as in `kernel`.
+        w: the layout of its filters.
+        y: the layout of the output, if that is not ``x``.
+        kinds: the functions that it has: "conv2d", "conv2d_backprop_input", "conv2d_backprop_filter".
+        seconds: how long a call may take.
+        **options: ``refuses``, ``dtypes`` and ``error`` of `kernel`.
+
+    Returns:
+        A backend.
+
+    Raises:
+        ValueError: if there is no such program or kind, or a layout is not legal.
+
+    >>> from teachconv import testing as T
+    >>> T.process("cat", x="NCHW", w="OIHW")  # a program that answers with the request
+    <kernel cat>
+    """
+    words = [command] if isinstance(command, str) else [str(word) for word in command]
+    if shutil.which(words[0]) is None:
+        raise ArgumentError(f"command must be a program that can be run; got {brief(words[0])}")
+    program, has = _Program(words, seconds), words_of(kinds, "kinds", map(str, KINDS))
+    functions = (getattr(program, kind.name) if kind.name in has else None for kind in KINDS)
+    forward, options["input_gradient"], options["filter_gradient"] = functions
+    made = kernel(forward, x=x, w=w, y=y, **options)
+    made.__name__ = Path(words[0]).name
+    return made
+
+
+class _Program:
+    """A program that runs, and the three functions that ask it."""
+
+    def __init__(self, command: list[str], seconds: float) -> None:
+        self._command, self._seconds = command, seconds
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def conv2d(
+        self, x: Any, w: Any, strides: Any, pads: Any, dilations: Any, groups: int, output_shape: Any
+    ) -> np.ndarray:
+        return self._ask("conv2d", x, w, output_shape, strides, pads, dilations, groups)
+
+    def conv2d_backprop_input(
+        self, dy: Any, w: Any, strides: Any, pads: Any, dilations: Any, groups: int, input_shape: Any
+    ) -> np.ndarray:
+        return self._ask("conv2d_backprop_input", dy, w, input_shape, strides, pads, dilations, groups)
+
+    def conv2d_backprop_filter(
+        self, x: Any, dy: Any, strides: Any, pads: Any, dilations: Any, groups: int, filters_shape: Any
+    ) -> np.ndarray:
+        return self._ask("conv2d_backprop_filter", x, dy, filters_shape, strides, pads, dilations, groups)
+
+    def _ask(self, op: str, first: Any, second: Any, shape: Any, *numbers: Any) -> np.ndarray:
+        sizes = {"first": first.shape, "second": second.shape, "result": shape}
+        steps = dict(zip(("strides", "pads", "dilations", "groups"), numbers, strict=True))
+        request = (
+            {"op": op, "dtype": first.dtype.name} | sizes | steps | {"nbytes": first.nbytes + second.nbytes}
+        )
+        line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
+        running = self._running or self._start()
+        assert running.stdin
+        assert running.stdout
+        with time_limit(running, self._seconds) as late:
+            with suppress(OSError):  # it has ended: then it answers nothing
+                running.stdin.write(line + first.tobytes() + second.tobytes())
+                running.stdin.flush()
+            answer = running.stdout.readline()
+            try:
+                said = json.loads(answer)
+                data = running.stdout.read(int(said.get("nbytes", 0)))
+            except (ValueError, TypeError, AttributeError):
+                said, data = {}, b""
+        nbytes = int(np.prod(shape)) * first.itemsize
+        if "refused" in said:
+            raise Refused(plain(said["refused"]))
+        if "error" in said:
+            raise ContractError(f"answered an error: {plain(said['error'])}")
+        if late or len(data) != nbytes or "nbytes" not in said:
+            raise ContractError(self._what_happened(running, answer, late, len(data), nbytes))
+        return np.frombuffer(data, first.dtype).reshape(shape)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
+        pipe = subprocess.PIPE
+        self._running = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=self._errors)
+        self._stop = weakref.finalize(self, _stop, self._running, self._errors)
+        return self._running
+
+    def _what_happened(self, running: Any, answer: bytes, late: list[bool], got: int, nbytes: int) -> str:
+        """Say why there is no answer, and end the program: what it sends next would answer another call."""
+        ended = not answer or late
+        code = running.wait() if ended else 0
+        self._errors.seek(0)
+        last = self._errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+        self._running = None
+        self._stop()
+        if ended:
+            return how_it_ended(code, late, self._seconds) + (f"; it said {brief(last)}" if last else "")
+        if not answer.startswith(b'{"nbytes":'):
+            said = brief(answer.decode(errors="replace").strip())
+            return f'printed {said} where a line such as {{"nbytes":{nbytes}}} was due'
+        return f"answered {got} bytes, not the {nbytes} of its result"
+
+
+def _stop(running: Any, errors: Any) -> None:
+    for file in (running.stdin, running.stdout, errors):
+        with suppress(OSError):
+            file.close()
+    running.kill()
+    running.wait()

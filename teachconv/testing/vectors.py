@@ -1,0 +1,245 @@
+"""Inputs, exact results and the bound of every cell as files, for a kernel that Python does not call.
+
+A directory of vectors has ``index.json``; ``data.bin``, which holds all arrays, little-endian and in C order,
+at the offsets that the index says; ``vectors.h``, the index as a table in C; and ``read_vectors.c``, which
+reads both. The results are files ``results/ID.bin``, and are judged as `diff` judges.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import dispatch, tables
+from ..arguments import axis_order
+from ..calls import Call
+from ..data.seeded import DATA
+from ..dtypes import FLOATS, INTEGERS, to_dtype
+from ..errors import ArgumentError, brief, plain, words_of
+from ..geometry import AxisGeometry, ConvGeometry
+from ..kinds import ANY_RANK, KINDS, OPS, layout_of
+from ..verification.cases import Case, find_cases
+from ..verification.diffing import DiffReport, DiffRow, Truth
+from .kernels import rank_of
+
+__all__ = ["export", "judge"]
+
+_AXIS = ("in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after")
+_OP_OF = {op.kind: op for op in (*ANY_RANK.values(), *OPS.values()) if not (op.transposed or op.depthwise)}
+_LARGE = 100_000_000  # bytes
+
+
+def export(
+    directory: Any,
+    *,
+    dtypes: Iterable[str] | str = "float32",
+    kinds: Iterable[str] | str | None = None,
+    tags: Iterable[str] | str | None = "small",
+    data: Iterable[str] | str = ("integers", "normal"),
+    x: str = "NHWC",
+    w: str = "HWIO",
+    large: bool = False,
+) -> str:
+    """Write the table of cases as test vectors: inputs, the exact result, and the bound of each cell.
+
+    Every call is one of the three functions of a backend: conv2d_transpose is "conv2d_backprop_input", and a
+    depthwise convolution has as many groups as channels; padding is given as integers.
+
+    Args:
+        directory: where to; it is made.
+        dtypes: the dtypes, or one of them.
+        kinds: the functions, such as "conv2d"; None for all three.
+        tags: only cases with one of these tags; None for all that are not slow.
+        data: the kinds of numbers.
+        x: the layout of the activations; its letters say for how many axes the cases are.
+        w: the layout of the filters.
+        large: whether more than 100 MB may be written.
+
+    Returns:
+        A sentence that says how many vectors there are, and how large they are.
+
+    Raises:
+        ValueError: if they take more than 100 MB, a layout is not legal, or there is no such tag, kind, dtype
+            or data.
+        OSError: if they cannot be written.
+
+    >>> import tempfile
+    >>> from teachconv import testing as T
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     T.vectors.export(folder, tags="hand", kinds="conv2d", data="integers")
+    '6 vectors, 4.71 KiB'
+    """
+    rank = rank_of("input", x)
+    if rank_of("filters", w) != rank or len(x) != rank + 2 or len(w) != rank + 2:
+        raise ArgumentError(
+            f'x and w must be whole layouts, such as "NCHW" and "OIHW"; got {brief(x)} and {brief(w)}'
+        )
+    of, numbers = words_of(kinds, "kinds", map(str, KINDS)), words_of(data, "data", DATA)
+    names = words_of(dtypes, "dtypes", FLOATS + INTEGERS)
+    cases = [case for case in find_cases(tags) if case.geometry.rank == rank and "empty" not in case.tags]
+    chosen = [
+        (case, name, each) for name in names for each in numbers for case in cases if case.takes(name, each)
+    ]
+    if (nbytes := sum(_size(case, name) for case, name, _ in chosen)) > _LARGE and not large:
+        raise ArgumentError(
+            f"these vectors take about {tables.size(nbytes)}: choose fewer, or give large=True (--large)"
+        )
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    index: list[dict[str, Any]] = []
+    offset = 0
+    with open(folder / "data.bin", "wb") as file:
+        for entry, parts in _vectors(chosen, of):
+            entry |= {"id": len(index)}
+            for name, (array, role) in parts.items():
+                moved = array.transpose(axis_order(w if role == "filters" else x)) if role else array
+                raw = np.ascontiguousarray(moved).astype(moved.dtype.newbyteorder("<"), copy=False)
+                entry[name] = {"shape": list(raw.shape), "offset": offset, "nbytes": raw.nbytes}
+                offset += file.write(raw.tobytes())
+            index.append(entry)
+    about = {"format": 1, "x": x, "w": w, "vectors": index}
+    (folder / "index.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+    (folder / "vectors.h").write_text(_header(index, rank), encoding="utf-8")
+    reader = files(__package__).joinpath("read_vectors.c").read_text(encoding="utf-8")
+    (folder / "read_vectors.c").write_text(reader, encoding="utf-8")
+    return f"{tables.count(len(index), 'vector')}, {tables.size(offset)}"
+
+
+def judge(directory: Any, *, results: Any = None, error: str = "direct") -> DiffReport:
+    """Judge the results that a kernel wrote for exported vectors.
+
+    Args:
+        directory: the directory of the vectors.
+        results: the directory of the results, one file for each vector: ``ID.bin``, its cells in the layout
+            and dtype of the vectors; None for ``results`` in ``directory``. A vector without a result is not
+            run.
+        error: how the results were computed, a word of `diff`.
+
+    Returns:
+        A `DiffReport` with a row for each vector.
+
+    Raises:
+        ValueError: if the directory has no vectors.
+
+    >>> import tempfile
+    >>> from teachconv import testing as T
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = T.vectors.export(folder, tags="hand", kinds="conv2d", data="integers")
+    ...     print(T.vectors.judge(folder).summary)
+    nothing was compared, 6 not run (6: no result): vectors against the reference
+    """
+    folder = Path(directory)
+    try:
+        about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+        x, w, vectors = about["x"], about["w"], about["vectors"]
+        stored = np.memmap(folder / "data.bin", np.uint8, "r")
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ArgumentError(
+            f"{plain(folder)} has no vectors, which `python -m teachconv vectors export` writes: "
+            f"{plain(problem)}"
+        ) from None
+    place = folder / "results" if results is None else Path(results)
+    return DiffReport("vectors", tuple(_judged(entry, stored, x, w, place, error) for entry in vectors))
+
+
+def _size(case: Case, dtype: str) -> int:
+    """About how many bytes the vectors of a case take: its arrays, and the bounds, once for each function."""
+    g = case.geometry
+    cells = sum(int(np.prod(shape)) for shape in (g.input_shape, g.filters_shape, g.output_shape))
+    return cells * (3 * to_dtype(dtype).itemsize + 8)
+
+
+def _vectors(
+    chosen: Iterable[tuple[Case, str, str]], kinds: list[str]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield what the index says of each vector, and its arrays with their roles."""
+    for case, dtype, data in chosen:
+        for problem in case.problems(dtype, data):
+            call, g = problem.call, problem.call.geometry
+            if str(call.kind) not in kinds:
+                continue
+            want = dispatch.run_canonical(call, "reference")
+            bound = np.broadcast_to(Truth(call, want).bound("direct"), want.shape).astype(np.float64)
+            entry: dict[str, Any] = {
+                "name": problem.name,
+                "tags": list(case.tags),
+                "op": str(call.kind),
+                "dtype": dtype,
+            }
+            entry |= {"data": data, "batch": g.batch, "groups": g.groups}
+            entry |= {"in_channels": g.in_channels, "out_channels": g.out_channels}
+            entry |= {"axes": [{name: getattr(axis, name) for name in _AXIS} for axis in g.axes]}
+            kind = call.kind
+            parts: dict[str, Any] = {"first": (call.first, kind.first), "second": (call.second, kind.second)}
+            if call.bias is not None:
+                parts["bias"] = call.bias, ""
+            yield entry, parts | {"want": (want, kind.result), "bound": (bound, kind.result)}
+
+
+def _judged(entry: dict[str, Any], stored: Any, x: str, w: str, place: Path, error: str) -> DiffRow:
+    """Judge the result of one vector."""
+    number, dtype = entry["id"], to_dtype(entry["dtype"])
+    little = dtype.newbyteorder("<")
+    name = f"{number} {entry['name']}, {entry['dtype']} {entry['data']}"
+    axes = tuple(AxisGeometry(**axis) for axis in entry["axes"])
+    g = ConvGeometry(entry["batch"], axes, entry["in_channels"], entry["out_channels"], entry["groups"])
+    op = _OP_OF[next(kind for kind in KINDS if str(kind) == entry["op"])]
+
+    def ours(array: np.ndarray, role: str) -> np.ndarray:
+        order = axis_order(w if role == "filters" else x)
+        shape = g.shape_of(role)
+        return array.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+
+    def part(key: str) -> np.ndarray:
+        start, nbytes = entry[key]["offset"], entry[key]["nbytes"]
+        return np.frombuffer(stored[start : start + nbytes].tobytes(), little).astype(dtype)
+
+    kind, layout = op.kind, layout_of(op.kind.result, g.rank)
+    first, second = ours(part("first"), kind.first), ours(part("second"), kind.second)
+    bias = part("bias") if "bias" in entry else None
+    call = Call(op, first, second, g, g.shape_of(kind.result), layout, bias)
+    try:
+        got = np.fromfile(place / f"{number}.bin", np.uint8)
+    except FileNotFoundError:
+        return DiffRow(name, "", None, note="no result")
+    if got.size != entry["want"]["nbytes"]:
+        note = f"the result has {got.size} bytes, not {entry['want']['nbytes']}"
+        return DiffRow(name, "", False, np.inf, np.inf, np.inf, note=note)
+    got = ours(np.frombuffer(got.tobytes(), little).astype(dtype), kind.result)
+    return Truth(call, ours(part("want"), kind.result)).row(name, "", got, error)
+
+
+def _header(index: list[dict[str, Any]], rank: int) -> str:
+    """Return the index as a table in C; ``read_vectors.c`` says what its fields are."""
+
+    def braces(values: Iterable[Any]) -> str:
+        return "{" + ", ".join(map(str, values)) + "}"
+
+    lines = []
+    for entry in index:
+        shapes = (braces(entry[name]["shape"]) for name in ("first", "second", "want"))
+        steps = (
+            braces(axis[name] for axis in entry["axes"]) for name in ("stride", "pad_before", "dilation")
+        )
+        parts = ("first", "second", "bias", "want", "bound")
+        places = braces(entry[name]["offset"] if name in entry else -1 for name in parts)
+        words = (json.dumps(entry[name]) for name in ("name", "op", "dtype"))
+        lines.append(f"    {{{', '.join([*words, *shapes, *steps, str(entry['groups']), places])}}},")
+    return "\n".join(
+        [f"#define RANK {rank}", _STRUCT, "static const struct vector vectors[] = {", *lines, "};", ""]
+    )
+
+
+_STRUCT = """#define AXES (RANK + 2)
+struct vector {
+    const char *name, *op, *dtype;
+    long first[AXES], second[AXES], result[AXES]; /* shapes */
+    long strides[RANK], pads[RANK], dilations[RANK]; /* pads: before; the sizes say what is behind */
+    long groups;
+    long long at[5]; /* where first, second, bias (or -1), result and bound (double) begin in data.bin */
+};"""

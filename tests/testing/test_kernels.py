@@ -1,0 +1,381 @@
+"""A plain function, a program and a module with a part of the functions as backends, and code that misbehaves."""
+
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv import testing as T
+from teachconv.backends import numpy_backend
+
+sys.path.insert(0, str(Path(__file__).parent))
+import foreign
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "kernels"
+
+
+def quick(kernel, **options):
+    return tc.check_backend(kernel, **({"tags": "hand", "data": "integers"} | options))
+
+
+def with_all_arguments(layout, filters):
+    """conv2d and its gradients in the words of a framework, with every argument."""
+
+    def forward(input, weight, bias, strides, pads, dilations, groups):
+        return call(tc.conv2d, input, hwio(weight), strides, pads, dilations, bias=bias)
+
+    def input_gradient(grad_output, weight, strides, pads, dilations, groups, input_size):
+        sizes = arranged(input_size)
+        return back(
+            tc.conv2d_backprop_input, sizes, hwio(weight), nhwc(grad_output), strides, pads, dilations
+        )
+
+    def filter_gradient(input, grad_output, strides, pads, dilations, groups, weight_size):
+        sizes = tuple(weight_size[filters.index(letter)] for letter in "HWIO")
+        got = tc.conv2d_backprop_filter(
+            nhwc(input), sizes, nhwc(grad_output), strides, pads, "NHWC", dilations
+        )
+        return got.transpose(["HWIO".index(letter) for letter in filters])
+
+    def nhwc(array):
+        return array.transpose([layout.index(letter) for letter in "NHWC"])
+
+    def hwio(array):
+        return array.transpose([filters.index(letter) for letter in "HWIO"])
+
+    def arranged(sizes):
+        return tuple(sizes[layout.index(letter)] for letter in "NHWC")
+
+    def back(op, *args):
+        result = op(*args[:3], args[3], args[4], "NHWC", args[5])
+        return result.transpose(["NHWC".index(letter) for letter in layout])
+
+    def call(op, x, w, strides, pads, dilations, bias):
+        result = op(nhwc(x), w, strides, pads, "NHWC", dilations, bias=bias)
+        return result.transpose(["NHWC".index(letter) for letter in layout])
+
+    return forward, input_gradient, filter_gradient
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW", "CHWN"])
+@pytest.mark.parametrize("filters", ["HWIO", "OIHW", "IOHW"])
+def test_every_layout_gives_the_same_numbers(layout, filters):
+    forward, input_gradient, filter_gradient = with_all_arguments(layout, filters)
+    kernel = T.kernel(
+        forward, x=layout, w=filters, input_gradient=input_gradient, filter_gradient=filter_gradient
+    )
+    report = tc.check_backend(kernel, tags=["hand", "groups", "strided", "bias"], data="integers")
+    small = {row.note.partition(":")[0] for row in report.rows if not row.compared}
+    assert small <= {"no parameter for a bias", "pads that crop"}, small
+    # a transposed output that no forward convolution has is not tf's input gradient
+    wrong = [row for row in report.failed if "output padding" not in row.name and "longest" not in row.name]
+    assert not wrong, [(row.name, row.note, str(row.diagnosis)) for row in wrong]
+
+
+def test_the_form_of_numbers_follows_the_name():
+    seen = {}
+
+    def singular(x, w, stride, padding, dilation):
+        seen["singular"] = stride, padding, dilation
+        return np.zeros((1, 1, 4, 4), np.float32)
+
+    def plural(x, w, strides, pads, dilations):
+        seen["plural"] = strides, pads, dilations
+        return np.zeros((1, 1, 4, 4), np.float32)
+
+    x, w = np.zeros((1, 8, 8, 1), np.float32), np.zeros((3, 3, 1, 1), np.float32)
+    for function in (singular, plural):
+        kernel = T.kernel(function, x="NCHW", w="OIHW")
+        assert tc.diff(tc.conv2d, x, w, 2, 1, backends=[kernel]).passed
+    assert seen == {"singular": (2, 1, 1), "plural": ((2, 2), ((1, 1), (1, 1)), (1, 1))}
+    for form, want in {"int": 1, "pair": (1, 1), "pairs": ((1, 1), (1, 1)), "flat": (1, 1, 1, 1)}.items():
+        tc.diff(tc.conv2d, x, w, 2, 1, backends=[T.kernel(singular, x="NCHW", w="OIHW", pads=form)])
+        assert seen["singular"][1] == want
+
+
+def test_what_cannot_be_said_is_refused_with_a_reason():
+    def plain(x, w, stride, pad):
+        raise AssertionError("never called")
+
+    x, w = np.zeros((1, 8, 8, 4), np.float32), np.zeros((3, 3, 4, 2), np.float32)
+    kernel = T.kernel(plain)
+    for arguments, note in {
+        ((2, 1), 0): "one int for strides: (2, 1)",
+        (2, "SAME"): "one int for pads: ((0, 1), (0, 1))",
+        (1, -1): "pads that crop: ((-1, -1), (-1, -1))",
+        (1, 0, "NHWC", 2): "no parameter for dilations: (2, 2)",
+    }.items():
+        report = tc.diff(tc.conv2d, x, w, *arguments, backends=[kernel])
+        assert (report.rows[0].passed, report.rows[0].note) == (None, note)
+        assert report.passed is None
+        with pytest.raises(AssertionError, match="nothing was compared, 1 not run"):
+            report.check()
+    report = tc.diff(tc.conv2d, x, w[:, :, :2], backends=[kernel])
+    assert report.rows[0].note == "no parameter for groups: 2"
+    report = tc.diff(tc.conv2d, x, w, backends=[kernel], bias=np.zeros(2, np.float32))
+    assert report.rows[0].note == "no parameter for a bias"
+
+
+def test_a_transposed_convolution_is_an_input_gradient():
+    def transposed(x, weight, strides, output_padding):
+        full = tc.conv2d_transpose(
+            x, weight.transpose(2, 3, 1, 0), None, strides, 0, output_padding=output_padding
+        )
+        return full
+
+    kernel = T.kernel(None, input_gradient=transposed, w="OIHW", pads="applied")
+    report = quick(kernel, tags="transposed")
+    assert report.passed, report
+    assert sum(row.compared for row in report.rows) >= 12
+
+
+def test_a_function_of_one_image_without_padding_runs_padded_batches():
+    report = quick(T.kernel(foreign.right, x="CHW", w="OIHW"), tags=["padding", "odd", "crop"])
+    assert report.passed, report
+    ran = [row for row in report.rows if row.compared]
+    assert len(ran) > 20
+    planes = T.kernel(lambda x, w: foreign.right(x[None], w[None, None], (1, 1))[0], x="HW", w="HW")
+    report = quick(planes)
+    assert report.passed
+    assert "axes that HW has not" in report.summary
+
+
+def test_refuses_takes_reasons_predicates_and_exceptions():
+    def no_groups(geometry):
+        return "groups" if geometry.groups > 1 else ""
+
+    def no_strides(geometry):
+        return max(geometry.strides) > 1
+
+    def call(x, w, strides, pads, groups):
+        return tc.conv2d(x, w, strides, pads)
+
+    report = quick(T.kernel(call, refuses=[no_groups, no_strides]), tags=["groups", "strided", "hand"])
+    assert report.passed
+    assert ": groups" in report.summary
+    assert ": refused by no_strides" in report.summary
+    report = quick(T.kernel(foreign.declines, x="CHW", w="OIHW", refuses=foreign.NotNow))
+    assert report.passed is None
+    assert "raised NotNow" in report.summary
+
+
+def test_an_out_parameter_is_written_to():
+    def into(x, w, y):
+        y[...] = foreign.right(x, w, (1, 1))
+
+    def forgets(x, w, out):
+        out[..., :-1] = foreign.right(x, w, (1, 1))[..., :-1]
+
+    assert quick(T.kernel(into, x="CHW", w="OIHW")).passed
+    assert not quick(T.kernel(forgets, x="CHW", w="OIHW")).passed
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "words"),
+    [
+        (lambda x, w, what: None, {}, "parameter 'what' of <lambda> has no known name: call it one of"),
+        (lambda x, strides: None, {}, "<lambda> must have a parameter for filters?"),
+        (3, {}, "function must be a function of arrays; got 3"),
+        (None, {}, "function must be a function of arrays; got None"),
+        (max, {}, "max does not tell its parameters: wrap it"),
+        (foreign.right, {"x": "NHCC"}, 'x must be a layout such as "NHWC", "NCHW" or "CHW"; got \'NHCC\''),
+        (foreign.right, {"w": "NCHW"}, 'w must be a layout such as "HWIO" or "OIHW"; got \'NCHW\''),
+        (foreign.right, {"x": "NWC"}, "x, w and y must have the same axes"),
+        (foreign.right, {"pads": "both"}, "pads must be one of int, pair, pairs, flat, applied; got 'both'"),
+        (
+            foreign.right,
+            {"refuses": "groups"},
+            "refuses must be functions or types of exceptions; got 'groups'",
+        ),
+        (foreign.right, {"error": "none"}, "error of algorithm 'right' must be"),
+        (foreign.right, {"dtypes": "float31"}, "dtypes must be one of"),
+        (
+            lambda x, w: None,
+            {"isolate": True},
+            "isolate=True needs a function that another process can import",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_said(function, options, words):
+    with pytest.raises((ValueError, TypeError), match=words if "?" in words else re.escape(words)):
+        T.kernel(function, **options)
+
+
+def test_a_module_may_lack_functions():
+    part = ModuleType("part")
+    part.conv2d, part.ALGORITHMS = numpy_backend.conv2d, numpy_backend.ALGORITHMS
+    report = quick(part)
+    assert report.passed
+    assert re.search(r"\d+: has no conv2d_backprop_input; \d+: has no conv2d_backprop_filter", report.summary)
+    with pytest.raises(ValueError, match="backend 'part' has no conv2d_backprop_filter"):
+        tc.conv2d_backprop_filter(np.ones((1, 3, 3, 1)), (3, 3, 1, 1), np.ones((1, 1, 1, 1)), backend=part)
+    del part.ALGORITHMS
+    with pytest.raises(ValueError, match="or a module with a tuple ALGORITHMS .*got <module 'part'"):
+        tc.check_backend(part)
+    with pytest.raises(
+        ValueError, match="or a module with conv2d, .* or conv2d_backprop_filter, and a tuple"
+    ):
+        tc.check_backend(inspect)
+
+
+@pytest.mark.parametrize(
+    ("function", "note"),
+    {
+        foreign.prints: "printed 'here I am'",
+        foreign.leaves_politely: "called exit(4)",
+        foreign.writes: "wrote to its input",
+        foreign.writes_plainly: "read-only",
+        foreign.shares: "returned the memory of its last result, which another call changes",
+        foreign.widens: "float64, not",
+        foreign.raises_at_random: "raised RuntimeError: not today",
+        foreign.answers_nothing: "not an array of CHW",
+        foreign.flattens: "not an array of CHW",
+    }.items(),
+)
+@pytest.mark.parametrize("isolate", [False, True])
+def test_misbehaviour_is_a_failed_row_with_a_sentence(function, note, isolate, capsys):
+    report = quick(
+        T.kernel(function, x="CHW", w="OIHW", isolate=isolate), tags=["hand", "odd"], kinds="conv2d"
+    )
+    assert report.failed
+    if function is not foreign.writes or not isolate:  # there it writes to a copy of a copy
+        assert any(note in row.note for row in report.failed), [row.note for row in report.failed]
+    assert capsys.readouterr().out == ""
+    with pytest.raises(AssertionError) as raised:
+        report.check()
+    assert "FAIL" in str(raised.value).split("\n")[0]
+    assert " pass " not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "note", "options"),
+    [
+        (foreign.crashes, "crashed: SIGSEGV", {}),
+        (foreign.hangs, "took more than 0.5 seconds, and was stopped", {"seconds": 0.5}),
+        (foreign.leaves, "ended its process with exit status 3", {}),
+        (foreign.is_greedy, "raised .*MemoryError", {"nbytes": 1 << 30}),
+    ],
+)
+def test_what_would_end_python_ends_another_process(function, note, options):
+    x, w = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
+    kernel = T.kernel(function, x="CHW", w="OIHW", isolate=True, **options)
+    row = tc.diff(tc.conv2d, x, w, backends=[kernel]).rows[0]
+    assert row.passed is False
+    assert re.search(note, row.note)
+
+
+def test_a_process_is_started_again():
+    kernel = T.kernel(foreign.crashes_on_large, x="CHW", w="OIHW", isolate=True)
+    report = quick(kernel, kinds="conv2d")
+    notes = {row.note for row in report.rows if row.passed is False}
+    assert notes == {"crashed: SIGSEGV"}
+    assert sum(row.passed is True for row in report.rows) >= 4
+
+
+def test_a_module_is_isolated_by_its_name():
+    kernel = T.kernel(numpy_backend, isolate=True)
+    assert tc.check_backend(kernel, "float32", tags="hand", data="integers").passed
+
+
+# ---------------------------------------------------------------------------------------------
+# Programs
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The C program of the documentation, compiled."""
+    made = tmp_path_factory.mktemp("program") / "conv"
+    subprocess.run(["cc", "-O2", str(EXAMPLES / "conv.c"), "-o", str(made)], check=True)
+    return str(made)
+
+
+def test_a_program_in_c_is_checked(program):
+    kernel = T.process(program, x="NCHW", w="OIHW")
+    report = tc.check_backend(kernel, tags="small")
+    assert report.passed, report
+    assert sum(row.compared for row in report.rows) > 60
+    assert repr(kernel) == "<kernel conv>"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_program_in_javascript_is_checked():
+    kernel = T.process(["node", str(EXAMPLES / "conv.js")])
+    report = tc.check_backend(kernel, tags="small")
+    assert report.passed, report
+    assert re.search(r"\d+: groups", report.summary)
+
+
+@pytest.mark.parametrize(
+    ("code", "note"),
+    [
+        ("import sys; sys.exit('cannot')", "ended its process with exit status 1; it said 'cannot'"),
+        ("import os; os.abort()", "crashed: SIGABRT"),
+        ("input(); print('hello')", "printed 'hello' where a line such as {\"nbytes\":16} was due"),
+        ("import time; time.sleep(60)", "took more than 1 seconds, and was stopped"),
+        ("input(); print('{\"nbytes\":8}'); print('1234567')", "answered 8 bytes, not the 16 of its result"),
+        ('input(); print(\'{"error":"no luck"}\')', "answered an error: no luck"),
+        ("print('[]')", "printed '[]' where a line such as"),
+    ],
+)
+def test_a_program_that_does_not_answer_fails(code, note):
+    kernel = T.process([sys.executable, "-c", code], seconds=1)
+    x, w = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
+    row = tc.diff(tc.conv2d, x, w, backends=[kernel]).rows[0]
+    assert row.passed is False
+    assert note in row.note
+
+
+def test_a_program_that_is_not_there_is_refused():
+    with pytest.raises(
+        ValueError, match=r"command must be a program that can be run; got './no such program'"
+    ):
+        T.process("./no such program")
+
+
+# ---------------------------------------------------------------------------------------------
+# Other reports on the same runner
+# ---------------------------------------------------------------------------------------------
+
+
+def gradient_of_wrong_shape(dy, w, strides, pads):
+    return np.zeros((1, 2, 2, 1), dy.dtype)
+
+
+@pytest.mark.parametrize(
+    ("input_gradient", "passed", "note"),
+    [
+        (None, None, "has no conv2d_backprop_input"),
+        (gradient_of_wrong_shape, False, "returned [1, 2, 2, 1] float32, not [1, 4, 4, 1] float32"),
+        (lambda dy, w, strides, pads: 1 / 0, False, "raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_check_gradients_has_a_row_for_what_goes_wrong(input_gradient, passed, note):
+    def right(x, w, strides, pads):
+        return tc.conv2d(x, w, strides, pads)
+
+    def filter_gradient(x, dy, strides, pads, filter_sizes):
+        return tc.conv2d_backprop_filter(x, filter_sizes, dy, strides, pads)
+
+    kernel = T.kernel(right, input_gradient=input_gradient, filter_gradient=filter_gradient)
+    x, w = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
+    report = tc.check_gradients(tc.conv2d, x, w, backend=kernel)
+    rows = {row.name: row for row in report.rows}
+    for name in ("adjoint identity, input", "central differences, input"):
+        assert rows[name].passed is passed
+        assert note in rows[name].note
+    assert rows["adjoint identity, filters"].passed
+    assert rows["central differences, filters"].passed
+
+
+def test_check_invariance_has_a_row_for_what_is_refused():
+    report = T.check_invariance(T.kernel(foreign.right, x="CHW", w="OIHW"), tags="hand", kinds="conv2d")
+    assert not report.failed
+    assert "no parameter for a bias" in report.summary

@@ -1,0 +1,246 @@
+"""The table of cases as pytest's parameters, the plugin, and the fuzzer, as a project of somebody else's has them."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import teachconv as tc
+from teachconv import testing as T
+from teachconv.backends import get
+from teachconv.cli.main import main
+from teachconv.kinds import KINDS
+
+ROOT = Path(__file__).parents[2]
+
+PROJECT = """
+import numpy as np
+from teachconv import testing as T
+
+def conv(x, w, stride, pad):
+    x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))[:, :, ::stride, ::stride]
+    return np.einsum("ncrsij,ocij->nors", windows, w) {bug}
+
+k = T.kernel(conv, x="NCHW", w="OIHW"{options})
+
+@T.parametrize(k, dtypes=["float32", "int32"], tags=["hand", "odd", "groups", "transposed"])
+def test_conv(case):
+    case.check(k)
+
+def test_fuzz(conv_fuzz):
+    conv_fuzz(k, seed=3).check()
+"""
+
+
+def run(folder, *words, bug="", options=""):
+    (folder / "conftest.py").write_text('pytest_plugins = ["teachconv.testing.plugin"]\n')
+    (folder / "test_mine.py").write_text(PROJECT.format(bug=bug, options=options))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    done = subprocess.run(
+        command, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_correct_function_passes_and_what_ran_is_said(tmp_path):
+    code, printed = run(tmp_path, "--conv-seconds", "0.5")
+    assert code == 0, printed
+    line = next(line for line in printed.split("\n") if line.startswith("convolutions: "))
+    assert " pass, 0 fail, " in line
+    assert "no parameter for groups" in line
+    assert "one int for pads" in line
+
+
+def test_tests_are_selected_by_words(tmp_path):
+    code, printed = run(tmp_path, "--collect-only", "-k", "groups and not gradient and int32")
+    assert code == 0, printed
+    chosen = [line for line in printed.split("\n") if "::" in line]
+    assert chosen
+    assert all("groups" in line and "gradient" not in line and "float32" not in line for line in chosen)
+
+
+def test_a_failure_is_one_line_to_paste(tmp_path):
+    code, printed = run(
+        tmp_path,
+        "-k",
+        "test_conv",
+        bug="* np.where(np.arange(len(w)) == 2, 2, 1)[:, None, None].astype(w.dtype)",
+    )
+    assert code == 1
+    line = next(line for line in printed.split("\n") if "AssertionError: T.check(" in line)
+    paste = line.partition("AssertionError: ")[2].strip()
+    namespace = {}
+    exec((tmp_path / "test_mine.py").read_text(), namespace)
+    with pytest.raises(AssertionError, match="1 of 1 FAIL"):
+        eval(paste, {"T": T, "kernel": namespace["k"]})
+
+
+def test_nothing_passes_by_refusing_everything(tmp_path):
+    code, printed = run(tmp_path, "-k", "test_conv", options=", refuses=lambda geometry: 'too hard'")
+    assert code == 1
+    assert "convolutions: 0 pass, 0 fail, " in printed
+    assert ": too hard" in printed
+
+
+def test_parametrize_says_what_is_wrong():
+    for options in ({"dtypes": "float31"}, {"tags": "nothing"}, {"kinds": "conv4d"}, {"data": "none"}):
+        with pytest.raises(ValueError, match="must be one of"):
+            T.parametrize("numpy", **options)
+
+
+def test_a_required_case_must_run():
+    kernel = T.kernel(lambda x, w: x, refuses=lambda geometry: True)
+    report = tc.check_backend(kernel, tags="hand", require="one pixel")
+    assert [row.note for row in report.failed] == ["required, and not run"]
+    assert tc.check_backend("numpy", "float32", tags="hand", require=["one pixel", "1x1"]).passed
+    with pytest.raises(ValueError, match="require must be one of the example, one pixel"):
+        tc.check_backend(kernel, tags="hand", require="no such case")
+
+
+# ---------------------------------------------------------------------------------------------
+# The fuzzer
+# ---------------------------------------------------------------------------------------------
+
+
+def planted(change):
+    """A convolution with a bug: it changes the result where a condition holds."""
+
+    def function(x, w, strides, pads, dilations, groups):
+        y = tc.conv2d(x, w, strides, pads, dilations=dilations)
+        return change(y.copy(), x, w, strides, pads, dilations, groups)
+
+    return T.kernel(function)
+
+
+def beyond_32_outputs(y, x, w, *rest):
+    y[..., 32:] = 0
+    return y
+
+
+def last_of_odd_cols(y, x, w, *rest):
+    if y.shape[2] % 8 == 1 and y.shape[2] > 8:
+        y[:, :, -1] = 0
+    return y
+
+
+def stride_3(y, x, w, strides, *rest):
+    return y + (strides[1] == 3)
+
+
+def groups_of_4(y, x, w, strides, pads, dilations, groups):
+    return -y if groups == 4 else y
+
+
+def second_image(y, *rest):
+    y[1:] = y[:1]
+    return y
+
+
+def deep_sums(y, x, *rest):
+    return y + 1 if x.shape[3] > 100 else y
+
+
+def pads_after(y, x, w, strides, pads, *rest):
+    return y * 2 if pads[1][1] == 5 else y
+
+
+@pytest.mark.parametrize(
+    ("bug", "smallest"),
+    [
+        (beyond_32_outputs, "filters=(1, 1, 1, 33)"),
+        (last_of_odd_cols, "input=(1, 1, 6, 1), filters=(1, 3, 1, 1)"),  # and 5 of padding: 9 outputs
+        (stride_3, "strides=(1, 3)"),
+        (groups_of_4, "filters=(1, 1, 1, 4)"),
+        (second_image, "input=(2, 1, 1, 1)"),
+        (deep_sums, "input=(1, 1, 1, 101)"),
+        (pads_after, "padding=((0, 0), (0, 5))"),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_planted_bug_is_found_and_made_small(bug, smallest, seed):
+    report = T.fuzz(planted(bug), seconds=30, seed=seed)
+    assert len(report.failed) == 1
+    assert smallest in report.failed[0].note
+    with pytest.raises(AssertionError, match=r"T\.check\("):
+        report.check()
+
+
+def test_a_backend_that_does_not_crop_is_found():
+    class Backend:
+        ALGORITHMS = get("numpy").ALGORITHMS
+
+        @staticmethod
+        def conv2d(x, w, geometry, **options):
+            y = get("numpy").conv2d(x, w, geometry, **options)
+            return y + (geometry.cols.pad_after < 0)
+
+    report = T.fuzz(Backend, seconds=30, seed=0)
+    assert "padding=((0, 0), (0, -1))" in report.failed[0].note
+
+
+def test_the_same_seed_gives_the_same_calls():
+    found = []
+    for _ in range(2):
+        calls = []
+
+        def function(x, w, strides, pads, dilations, calls=calls):
+            calls.append((x.shape, w.shape, strides, pads, dilations, x.tobytes()))
+            return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+        T.fuzz(T.kernel(function, refuses=lambda geometry: geometry.groups > 1), seconds=1, seed=7)
+        found.append(calls)
+    shared = min(map(len, found))
+    assert shared > 20
+    assert found[0][:shared] == found[1][:shared]
+
+
+def test_time_is_kept_and_bad_arguments_are_refused():
+    start = time.perf_counter()
+    report = T.fuzz("numpy", seconds=1, dtypes=["int32", "float16"])
+    assert 0.9 < time.perf_counter() - start < 3
+    assert report.passed
+    for options, words in {
+        "seconds": (0, "seconds must be positive; got 0"),
+        "dtypes": ("float31", "dtypes must be one of"),
+        "kinds": ("conv4d", "kinds must be one of"),
+    }.items():
+        with pytest.raises(ValueError, match=words[1]):
+            T.fuzz("numpy", **{options: words[0]})
+    with pytest.raises(TypeError, match="seed must be integers"):
+        T.fuzz("numpy", seed="a")
+
+
+def test_what_is_refused_every_time_is_no_pass():
+    report = T.fuzz(T.kernel(lambda x, w: x, refuses=lambda geometry: True), seconds=0.2)
+    with pytest.raises(AssertionError, match="nothing was compared"):
+        report.check()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "scipy", "cython"])
+def test_our_own_backends_stand_it(backend):
+    report = T.fuzz(backend, seconds=2, seed=11, dtypes=["float32", "float16", "int32", "float64"])
+    report.check()
+    assert len(report.rows) > 100
+    assert {str(kind) for kind in KINDS}  # all of them: the rows name the ops
+    assert {"conv2d", "conv2d input gradient", "conv2d filter gradient"} <= {
+        row.name.split(": ")[1] for row in report.rows
+    }
+
+
+def test_the_command_line_fuzzes_a_function(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine_to_fuzz.py").write_text(PROJECT.format(bug="", options="").partition("@T")[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["fuzz", "mine_to_fuzz:conv", "--x", "NCHW", "--w", "OIHW", "--seconds", "1"]
+    assert main(words) == 0
+    assert " pass" in capsys.readouterr().out
+    assert main(["fuzz", "mine_to_fuzz:k", "--seconds", "1"]) == 0
+    assert main([*words[:4], "--w", "HWIO", "--seconds", "1"]) == 1
+    printed = capsys.readouterr().out
+    assert "FAIL" in printed.split("\n")[0] or "T.check(kernel" in printed
+    assert main(["fuzz", "mine_to_fuzz:no"]) == 2
+    assert main(["fuzz", "no_such_module:no"]) == 2
+    assert "no_such_module" in capsys.readouterr().err
