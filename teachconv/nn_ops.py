@@ -456,7 +456,7 @@ def convolution(
         padding: "SAME", "VALID", "SAME_LOWER", an int, one for each axis, or a pair (before, after) for each.
         data_format: "NWC", "NHWC" or "NDHWC", which None stands for, or "NCW", "NCHW" or "NCDHW".
         dilations: as strides; 1 or None means none.
-        name, bias, backend, algorithm, precision, out: as in `conv2d`. Winograd's transforms are for two axes.
+        name, bias, backend, algorithm, precision, out: as in `conv2d`; Winograd's transforms need two axes.
 
     Returns:
         ``[batch, *out_sizes, out_channels]`` in ``data_format`` order.
