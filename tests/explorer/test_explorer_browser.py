@@ -371,7 +371,7 @@ def test_an_array_from_elsewhere_beside(show):
     assert "Equal within the error bound" in page.all("[data-section=beside]")[0].text
     assert "<b>my port</b>" in page.all("[data-section=beside] summary")[0].text
     smaller = show(tc.explore(tc.conv2d, x, W).beside(y[:, :2, :2]))
-    assert "output_shape" in smaller.all(".diagnosis")[0].text
+    assert "window" in smaller.all(".diagnosis")[0].text
 
 
 # ---------------------------------------------------------------------------------------------
