@@ -117,7 +117,7 @@ def operands(kind, first, second, geometry):
             parts.append(terms)
     if not kind.sums_images:
         return [np.concatenate(part, -1) for part in zip(*parts, strict=True)]
-    longest = max(part[0].shape[-1] for part in parts)
+    longest = max(1, *(part[0].shape[-1] for part in parts))  # a sum of nothing has one term, 0
     made = np.zeros((2, *shape, longest), first.dtype)
     for tap, pair in zip(np.ndindex(*shape[:2]), parts, strict=True):
         for which, part in enumerate(pair):
@@ -298,12 +298,12 @@ def random_case(random):
     return case
 
 
-def run(count, seed=0, say=lambda text: None):
+def run(count, seed=0, say=lambda text: None, kinds=DATA):
     """Make at least ``count`` runs; returns how many there were, and the rows that failed or aroused suspicion."""
     random, module, runs, alarms = np.random.default_rng(seed), backend(), 0, []
     while runs < count:
         case = random_case(random)
-        dtype, data = DTYPES[random.integers(len(DTYPES))], DATA[random.integers(len(DATA))]
+        dtype, data = DTYPES[random.integers(len(DTYPES))], kinds[random.integers(len(kinds))]
         try:
             problems = list(case.problems(dtype, data))
         except ValueError:  # there is no such convolution

@@ -12,8 +12,24 @@ from verification.mutants import mutants
 from verification.planted import kernels, score
 from verification.planted.bugs import BUGS
 
+import teachconv as tc
+from teachconv.verification.cases import Case
+
 needs_gcc = pytest.mark.skipif(not shutil.which("gcc"), reason="the planted kernels are compiled with gcc")
 SEEN = [bug for bug in BUGS if not bug.unseen]
+LARGE = (
+    6,
+    105,
+    *range(110, 117),
+    122,
+    129,
+    148,
+    154,
+    *range(158, 161),
+    217,
+    218,
+    223,
+)  # no small case shows these
 RACES = (149, 163)  # their result is right where the threads happen to take turns
 
 
@@ -30,10 +46,10 @@ def test_every_bug_is_planted_in_one_place():
 
 @needs_gcc
 def test_a_sample_of_the_bugs_is_found():
-    small = [bug for bug in SEEN if bug.kernel == "tiled" and bug.number not in RACES]
-    sample = [small[index] for index in np.random.default_rng(36).permutation(len(small))[:4]]
+    plain = [bug for bug in SEEN if bug.dtypes == ("float32",) and bug.number not in (*LARGE, *RACES)]
+    sample = [plain[index] for index in np.random.default_rng(36).permutation(len(plain))[:6]]
     for bug in sample:
-        assert score.score(bug, stop=True).found, bug
+        assert score.score(bug, stop=True, tags="small").found, bug
 
 
 @pytest.mark.slow
@@ -84,4 +100,14 @@ def test_a_wrong_kernel_raises_an_alarm(monkeypatch):
         return false_alarms.in_order(a[..., :-1], b[..., :-1])
 
     monkeypatch.setattr(false_alarms, "SUMS", (one_term_less,))
-    assert false_alarms.run(10)[1]
+    assert false_alarms.run(10, kinds=("normal", "integers"))[1]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the bound of a transform is set to 0 where a window lies in the padding"
+)
+def test_a_transform_may_leave_roundings_where_windows_lie_in_the_padding():
+    case = Case("padding", "conv2d", (2, 7, 5, 1), (3, 3, 1, 9), 1, ((3, 0), (-1, 3)))
+    problem = next(case.problems())
+    report = tc.diff(problem.op, *problem.args, **problem.kwargs, backends=[false_alarms.backend()])
+    assert report.passed, report

@@ -9,7 +9,10 @@ import time
 
 
 def run(function, cpu_seconds=60, wall_seconds=600):
-    """Return ("done", what the function returned), ("crashed", signal), ("hung", "") or ("raised", text)."""
+    """Return ("done", what the function returned), ("crashed", signal) or ("hung", "").
+
+    What the function raises is raised here, as ``RuntimeError``: it is a mistake of the test, not a bug that was found.
+    """
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
@@ -29,7 +32,10 @@ def run(function, cpu_seconds=60, wall_seconds=600):
         return "hung", ""
     if os.WIFSIGNALED(status):
         return "crashed", signal.Signals(os.WTERMSIG(status)).name
-    return pickle.loads(b"".join(parts)) if parts else ("crashed", f"exit {os.WEXITSTATUS(status)}")
+    outcome, value = pickle.loads(b"".join(parts)) if parts else ("crashed", f"exit {os.WEXITSTATUS(status)}")
+    if outcome == "raised":
+        raise RuntimeError(value)
+    return outcome, value
 
 
 def _child(function, writer, cpu_seconds):

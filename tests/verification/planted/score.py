@@ -50,7 +50,7 @@ class RowFailed(BaseException):
 def passes(module, dtypes, **options):
     """Whether check_backend passes; it stops at the first row that fails. For a process of its own alone."""
 
-    def stop(failure):
+    def stop(*arguments):
         raise RowFailed
 
     diffing.diagnose = stop
@@ -60,14 +60,14 @@ def passes(module, dtypes, **options):
         return False
 
 
-def score(bug, stop=False, cpu_seconds=40):
+def score(bug, stop=False, cpu_seconds=40, **options):
     """Run check_backend on one bug; with ``stop`` up to the first row that fails, without its diagnosis."""
 
     def check():
         if stop:
-            passed = passes(kernels.module(bug.kernel, bug.number), bug.dtypes)
+            passed = passes(kernels.module(bug.kernel, bug.number), bug.dtypes, **options)
             return Score(bug.number, "missed" if passed else "found")
-        report = tc.check_backend(kernels.module(bug.kernel, bug.number), bug.dtypes)
+        report = tc.check_backend(kernels.module(bug.kernel, bug.number), bug.dtypes, **options)
         bad = [row for row in report.rows if row.passed is False]
         named = [row for row in bad if row.diagnosis]
         return Score(
