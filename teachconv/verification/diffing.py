@@ -28,7 +28,6 @@ from ..inspection.explaining import Explanation, explain
 from ..kinds import KINDS, Kind
 from ..memory import check_bytes
 from ..progress import during, say
-from ..taps import reached
 from ..truth import bounds
 from ..truth.exact import abs_sum, signed_sums, unrounded
 from . import diff_chunks
@@ -584,7 +583,6 @@ def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
     if error == "tf32":
         return bounds.tf32(sizes, call.terms, _largest(call.first) + _largest(call.second))
     transformed = getattr(bounds, error)(call.kind, call.first, call.second, call.geometry, dtype)
-    transformed = np.where(reached(call.geometry, call.kind.result), transformed, 0.0)  # else: no product
     # data that a transform cannot hold are summed directly instead; and a bias is added at the end
     last = float_format(accumulator(dtype)).unit_roundoff * sizes
     return np.maximum(bounds.direct(sizes, call.terms, dtype), transformed) + last

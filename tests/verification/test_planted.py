@@ -103,9 +103,6 @@ def test_a_wrong_kernel_raises_an_alarm(monkeypatch):
     assert false_alarms.run(10, kinds=("normal", "integers"))[1]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the bound of a transform is set to 0 where a window lies in the padding"
-)
 def test_a_transform_may_leave_roundings_where_windows_lie_in_the_padding():
     case = Case("padding", "conv2d", (2, 7, 5, 1), (3, 3, 1, 9), 1, ((3, 0), (-1, 3)))
     problem = next(case.problems())
