@@ -292,7 +292,7 @@ def max_pool(
     """Return the largest value of each window like keras.ops.max_pool, over one, two or three axes.
 
     Args:
-        inputs: [batch, *sizes, channels], or that in the order of ``data_format``.
+        inputs: ``[batch, *sizes, channels]``, or that in the order of ``data_format``.
         pool_size: the size of the window, an int or one for each axis.
         strides: the distance between windows; None for ``pool_size``.
         padding: "valid" or "same", which never wins.

@@ -457,7 +457,7 @@ def max_pool(
     """Return the largest value of each window like ONNX's MaxPool, over one, two or three axes.
 
     Args:
-        X: [batch, channels, *sizes].
+        X: ``[batch, channels, *sizes]``.
         kernel_shape: the size of the window, an int for each axis.
         auto_pad: as in `conv`; SAME takes the pads of the window without its dilation, as onnxruntime does.
         ceil_mode: 1 if a last window that does not fit counts too, unless it would begin in the padding at
