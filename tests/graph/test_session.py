@@ -390,7 +390,7 @@ def test_variables_do_not_mix_with_other_graphs():
             with pytest.raises(ValueError, match="not of the session's graph"):
                 session.run(v)
     assert eager.assign(3.0).numpy() == 3
-    assert eager.assign(4.0).numpy() == 4
+    assert tg.assign(eager, 4.0).numpy() == 4
     assert float(eager + 1.0) == 5
     with pytest.raises(ValueError, match="shape"):
         eager.assign([1.0])

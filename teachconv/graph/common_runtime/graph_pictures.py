@@ -155,8 +155,7 @@ class GraphPicture:
         head = svg.index(">")
         return f'<svg class="tc-picture"{svg[4 : head + 1]}{svg_style()}{svg[head + 1 :]}'
 
-    def __str__(self) -> str:
-        return self.tree()
+    __str__ = tree
 
     def __repr__(self) -> str:
         return f"<GraphPicture: {self.title}, {tables.count(len(self.nodes), 'node')}>"

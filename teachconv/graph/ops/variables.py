@@ -29,6 +29,7 @@ from .constant_op import constant
 
 __all__ = [
     "Variable",
+    "assign",
     "global_variables",
     "global_variables_initializer",
     "trainable_variables",
@@ -407,3 +408,20 @@ def trainable_variables(scope: str | None = None) -> list[Variable]:
         ValueError: outside a graph.
     """
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def assign(ref: Variable, value: object, name: str | None = None) -> object:
+    """Replace the value of a variable, as tf.compat.v1.assign.
+
+    Args:
+        ref: the variable.
+        value: a value of the variable's shape and dtype.
+        name: the name of the node.
+
+    Returns:
+        The result of `Variable.assign`: in a graph a tensor, otherwise the variable.
+
+    Raises:
+        ValueError, TypeError: if the shape or dtype differs from the variable's.
+    """
+    return ref.assign(value, name)
