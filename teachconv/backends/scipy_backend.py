@@ -307,7 +307,7 @@ def _planes(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         # mark: multiply-add of direct by scipy.signal
         return load("scipy.signal").correlate2d(image, kernel, "valid")
     places, taps = range(len(image) - len(kernel) + 1), range(len(kernel))
-    return np.array([sum(_planes(image[place + tap], kernel[tap]) for tap in taps) for place in places])
+    return np.stack([sum(_planes(image[place + tap], kernel[tap]) for tap in taps) for place in places])
 
 
 def _fft(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:

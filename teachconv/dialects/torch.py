@@ -495,8 +495,9 @@ def _pool(reduce: str, rank: int) -> Callable[..., PoolCall]:
         pads = ints(padding, "padding", rank, least=0, single=True)
         spread = ints(dilation, "dilation", rank, single=True)
         for axis, k, d, p in zip(AXES[-rank:], sizes, spread, pads, strict=True):
-            if p > (most := ((k - 1) * d + 1 if rank == 2 else k) // 2):
-                raise ArgumentError(f"padding {axis} must be at most {most}, half of the window; got {p}")
+            reach = (k - 1) * d + 1 if rank == 2 else k
+            if 2 * p > reach:
+                raise ArgumentError(f"padding {axis} must be at most half of the window, {reach}; got {p}")
         places = tuple(prod(input[i + 1 :]) * (letter in "DHW") for i, letter in enumerate(layout))
         divisor: str | int = "padded" if truth(count_include_pad, "count_include_pad") else "inside"
         if divisor_override is not None:

@@ -13,6 +13,7 @@ from ..arguments import PADDING_WORDS
 from ..data.seeded import DATA, make_array
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import words_of
+from ..geometry import AxisGeometry
 from ..kinds import KINDS, kind_of
 from ..nn_ops import call_of
 from ..verification.cases import Case, Problem
@@ -133,8 +134,8 @@ def calls(
         filters = (*filters[:-2], images[-1], filters[-1] // images[-1])
     if "transpose" in op:
         filters = (*filters[:-2], filters[-1], images[-1])
-        axes = zip(images[1:-1], filters, drawn["strides"], drawn["dilations"], strict=False)
-        whole = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in axes]
+        axes = zip(filters, images[1:-1], drawn["strides"], drawn["dilations"], strict=False)
+        whole = [AxisGeometry(0, *axis, 0, 0).full_size for axis in axes]
         if not isinstance(padding, str) and any(
             f <= sum(pads) for f, pads in zip(whole, padding, strict=True)
         ):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations, product
-from math import erf
+from math import erf, prod
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,9 @@ def padded(call: Call, **how: Any) -> Call | None:
     pads = [_needed(axis) for axis in call.geometry.axes]
     if call.kind.first != "input" or not any(map(any, pads)):
         return None
+    sizes = (axis.in_size + sum(pair) for axis, pair in zip(call.geometry.axes, pads, strict=True))
+    if prod(sizes) > 16 * max(1 << 16, prod(call.geometry.input_shape[1:-1])):  # little but padding
+        return None
     first = np.pad(call.first, ((0, 0), *pads, (0, 0)), **how)
     axes = tuple(
         replace(
@@ -245,7 +248,8 @@ def quantized(case: Failure) -> Iterator[Mistake]:
         w, each = wide(call.second), (*range(rank), rank + call.kind.scatters)
         for axes, words in ((None, "one scale for all"), (each, "one for each channel")):
             step = np.abs(w).max(axes, keepdims=True) / 127
-            changed = replace(call, second=np.rint(w / np.where(step, step, 1.0)) * step)
+            with np.errstate(over="ignore", invalid="ignore"):
+                changed = replace(call, second=np.rint(w / np.where(step, step, 1.0)) * step)
             yield Mistake("quantized(int8)", f"when the filter is quantized to int8, {words}", changed)
 
 

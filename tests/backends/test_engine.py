@@ -48,7 +48,9 @@ def test_every_instruction_set_passes_the_cases(isa, dtype, data):
 @given(data=st.data())
 def test_random_shapes_with_remainders(data):
     """Channel counts around the widths of vectors and tiles, in integers, and therefore exactly."""
-    algorithm = data.draw(st.sampled_from(ALGORITHMS))
+    # winograd4's balanced points are square roots, and no sum of its products is exact
+    exact = [one for one in ALGORITHMS if one.name != "winograd4"]
+    algorithm = data.draw(st.sampled_from(exact))
     problem = data.draw(problems(max_size=20, max_filter=5, max_channels=40, algorithm=algorithm))
     g = conv2d_geometry(**problem)
     options = {key: problem[key] for key in ("strides", "padding", "dilations")}
