@@ -228,7 +228,7 @@ def one_pixel_down_and_right(p):
     return call, torch.conv2d(torch.pad(x, (2, 0, 2, 0)), w)
 
 
-_VALUES = r"padding_values?|padd(ing|ed).*(constant|value|with|instead of)"
+_VALUES = r"padding_values?|(padding|padded).*(constant|value|with|instead of)"
 
 
 @row("the border is mirrored: padding_mode='reflect'", "torch -> tf", _VALUES + "|reflect")
@@ -572,7 +572,7 @@ def columns_flipped(p):
     return call, tc.conv2d(x, w[:, ::-1])
 
 
-@row("the filter is rotated by 90 degrees", "matlab -> tf", r"rotat|flip|exchanged")
+@row("the filter is rotated by 90 degrees", "matlab -> tf", r"rotate|flip|exchanged")
 def filter_rotated(p):
     call, x, w = layer(p, 1, "SAME")
     return call, tc.conv2d(x, np.rot90(w), 1, "SAME")

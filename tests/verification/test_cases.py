@@ -69,7 +69,7 @@ def test_tags_kinds_and_data_are_chosen():
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"tags": "goups"}, r"tags must be one of hand, .*; got 'goups' \(did you mean \"groups\"\?\)"),
+        ({"tags": "groupx"}, r"tags must be one of hand, .*; got 'groupx' \(did you mean \"groups\"\?\)"),
         ({"tags": ["groups", 3]}, "tags must be one of .*; got 3"),
         ({"tags": [["groups"]]}, r"tags must be one of .*; got \['groups'\]"),
         ({"kinds": "conv2"}, 'kinds must be one of conv2d, conv2d_backprop_input, .* mean "conv2d"'),

@@ -95,7 +95,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match='did you mean "numpy"'):
         check_invariance("nunpy")
     with pytest.raises(ValueError, match='tags must be one of .* mean "groups"'):
-        check_invariance("numpy", tags="goups")
+        check_invariance("numpy", tags="groupx")
     with pytest.raises(TypeError, match='did you mean "float32"'):
         check_invariance("numpy", "flaot32")
     assert Case("one pixel", "conv2d", (1, 1, 1, 1), (1, 1, 1, 1), marks=("hand",)) in CASES
