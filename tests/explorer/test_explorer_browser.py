@@ -487,7 +487,8 @@ def test_beside_shows_the_rows_that_only_the_other_call_reads(show):
 
 
 # every third of those that are quick, and the one that is shown in part
-SMALL = [case for case in CASE_TABLE if np.prod(case.input) * np.prod(case.filters) < 100_000][::3]
+SMALL = [case for case in CASE_TABLE if np.prod(case.input) * np.prod(case.filters) < 100_000]
+SMALL = [case for case in SMALL if len(case.input) == 4][::3]  # the explorer draws rows and columns
 SMALL += [case for case in CASE_TABLE if case.name == "wide row"]
 SMALL = mostly_slow(SMALL, *(case for case in SMALL if case.name in ("the example", "empty batch")))
 
