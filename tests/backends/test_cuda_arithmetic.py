@@ -80,7 +80,8 @@ def test_pipelined_halves(kernel_folder, order, dtype, data, cases):
     """Asynchronous copies land as late as they may, or with the other order of threads at once."""
     failed, count = failures(Host(kernel_folder, order), ["pipelined_gemm"], dtype, data, cases)
     assert not failed
-    assert count == (16 if cases is EIGHTS else 3)
+    few = 10 if data == "nonfinite" else 16  # large cases have ordinary numbers alone
+    assert count == (few if cases is EIGHTS else 3)
 
 
 FEW = {"float16": ["direct", "tensor_gemm"], "bfloat16": ["direct"], "float64": ["im2col", "implicit_gemm"]}
