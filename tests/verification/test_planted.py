@@ -1,6 +1,6 @@
 """check_backend against bugs that were planted, and mutants of three kernels; right kernels raise no alarm.
 
-The fast tests run a seeded sample, the slow ones all. The folders planted/ and mutants/ say how to run one alone.
+The fast tests run a seeded sample, those of a release all. The folders planted/ and mutants/ say how to run one alone.
 """
 
 import shutil
@@ -52,6 +52,7 @@ def test_a_sample_of_the_bugs_is_found():
         assert score.score(bug, stop=True, tags="small").found, bug
 
 
+@pytest.mark.release
 @pytest.mark.slow
 @needs_gcc
 def test_every_bug_is_found_that_shows_from_outside():
@@ -60,6 +61,7 @@ def test_every_bug_is_found_that_shows_from_outside():
     assert not missed
 
 
+@pytest.mark.release
 @pytest.mark.slow
 @needs_gcc
 def test_what_cannot_be_seen_is_not_found():
@@ -74,6 +76,7 @@ def test_a_sample_of_the_mutants_is_killed_or_equal():
     assert ends["rows killed"] >= 2
 
 
+@pytest.mark.release
 @pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("kernel", mutants.KERNELS)
@@ -89,6 +92,7 @@ def test_right_kernels_raise_no_alarm():
     assert not alarms
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_many_right_kernels_raise_no_alarm():
     runs, alarms = false_alarms.run(1000, seed=1)
