@@ -29,7 +29,7 @@ from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
 from . import ONCE, Algorithm, finish, to_accumulator, winograd_needs
-from .planes import as_image, flat_geometry, with_planes
+from .planes import as_image, flat_geometry, planes_gathered, with_planes
 
 
 def _load() -> tuple[Any, ImportError | None]:
@@ -56,7 +56,7 @@ def _col2im_needs(kind: Kind, geometry: ConvGeometry) -> str:
 
 def _depthwise_needs(kind: Kind, geometry: ConvGeometry) -> str:
     rows = flat_geometry(kind, geometry).rows.filter_size
-    planes = geometry.depth.filter_size if geometry.rank == 3 and kind.gathers else 1
+    planes = planes_gathered(kind, geometry)
     if geometry.groups == geometry.in_channels and rows <= 64 and planes == 1:
         return ""
     several = f" and {planes} planes" if planes > 1 else ""

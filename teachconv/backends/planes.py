@@ -21,7 +21,7 @@ from ..kinds import Kind
 from ..memory import check_memory
 from ..taps import by_taps, gather, overlap, scatter
 
-__all__ = ["as_image", "flat_geometry", "with_planes"]
+__all__ = ["as_image", "flat_geometry", "planes_gathered", "with_planes"]
 
 _STACK_BYTES = (
     32 << 20
@@ -47,6 +47,11 @@ def flat_geometry(kind: Kind, geometry: ConvGeometry) -> ConvGeometry:
             return _of_planes(kind, geometry, 1, geometry.batch * depth.out_size)
         return _of_planes(kind, geometry, depth.filter_size, geometry.batch * depth.size_of(kind.result))
     return geometry
+
+
+def planes_gathered(kind: Kind, geometry: ConvGeometry) -> int:
+    """Return how many input planes become channels of one call; 1 but for the forward op over a volume."""
+    return geometry.depth.filter_size if geometry.rank == 3 and kind.gathers else 1
 
 
 def _of_planes(kind: Kind, geometry: ConvGeometry, taps: int, batch: int) -> ConvGeometry:

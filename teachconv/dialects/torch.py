@@ -20,7 +20,7 @@ from ..arguments import Pair, Shape, as_array, check_steps, integer, normalize_s
 from ..devices import array_module, override_of
 from ..dtypes import float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import AXES, OPS
 from ..windows.calls import run_window, window_function
 from ..windows.pooling import PoolCall, pool_call
@@ -495,9 +495,8 @@ def _pool(reduce: str, rank: int) -> Callable[..., PoolCall]:
         pads = ints(padding, "padding", rank, least=0, single=True)
         spread = ints(dilation, "dilation", rank, single=True)
         for axis, k, d, p in zip(AXES[-rank:], sizes, spread, pads, strict=True):
-            reach = (k - 1) * d + 1 if rank == 2 else k
-            if 2 * p > reach:
-                raise ArgumentError(f"padding {axis} must be at most half of the window, {reach}; got {p}")
+            if p > (most := split_padding((k - 1) * d + 1 if rank == 2 else k)[0]):
+                raise ArgumentError(f"padding {axis} must be at most {most}, half of the window; got {p}")
         places = tuple(prod(input[i + 1 :]) * (letter in "DHW") for i, letter in enumerate(layout))
         divisor: str | int = "padded" if truth(count_include_pad, "count_include_pad") else "inside"
         if divisor_override is not None:

@@ -15,7 +15,7 @@ from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_
 from ..verification.cases import Case, find_cases
 from ..verification.diffing import DiffReport, check_cases
 
-__all__ = ["Checked", "check", "parametrize"]
+__all__ = ["Checked", "check", "of_kernel", "parametrize"]
 
 _NAMES = {FORWARD: "", INPUT_GRADIENT: " input gradient", FILTER_GRADIENT: " filter gradient"}
 
@@ -94,6 +94,17 @@ class Checked:
         return f"{self.case.op}{what}: {self.case.name} {self.dtype} {self.data} ({' '.join(self.case.tags)})"
 
 
+def of_kernel(
+    kernel: Any, dtypes: Iterable[str] | str | None, kinds: Iterable[str] | str | None
+) -> tuple[str, Any, list[str], list[Kind]]:
+    """Return a kernel's name and backend, the dtypes to check, and those of the functions that it has."""
+    name, module = find_backend(kernel)
+    usual = getattr(module, "DTYPES", ("float32",))
+    names = words_of(usual if dtypes is None else dtypes, "dtypes", FLOATS + INTEGERS)
+    chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
+    return name, module, list(names), [kind for kind in chosen if hasattr(module, str(kind))]
+
+
 def parametrize(
     kernel: Any,
     *,
@@ -130,11 +141,7 @@ def parametrize(
     """
     import pytest
 
-    _, module = find_backend(kernel)
-    usual = getattr(module, "DTYPES", ("float32",))
-    names = words_of(usual if dtypes is None else dtypes, "dtypes", FLOATS + INTEGERS)
-    chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
-    chosen = [kind for kind in chosen if hasattr(module, str(kind))]
+    _, module, names, chosen = of_kernel(kernel, dtypes, kinds)
     cases = [case for case in find_cases(tags, slow) if case.geometry.rank in ranks_of(module)]
     numbers = words_of(data, "data", DATA)
     found = [

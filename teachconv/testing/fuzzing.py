@@ -14,13 +14,12 @@ from typing import Any
 from .. import record
 from ..arguments import integer, real
 from ..backends import ranks_of
-from ..dispatch import find_backend
-from ..dtypes import FLOATS, INTEGERS, is_integer, to_dtype
-from ..errors import ArgumentError, brief, words_of
-from ..kinds import KINDS, Kind, kind_of
+from ..dtypes import is_integer, to_dtype
+from ..errors import ArgumentError, brief
+from ..kinds import Kind
 from ..verification.cases import Case
 from ..verification.diffing import DiffReport, DiffRow, check_cases
-from .checking import Checked
+from .checking import Checked, of_kernel
 
 __all__ = ["fuzz"]
 
@@ -79,12 +78,7 @@ def fuzz(
     """
     if not real(seconds, "seconds") > 0:
         raise ArgumentError(f"seconds must be positive; got {brief(seconds)}")
-    name, module = find_backend(kernel)
-    names = words_of(
-        getattr(module, "DTYPES", ("float32",)) if dtypes is None else dtypes, "dtypes", FLOATS + INTEGERS
-    )
-    chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
-    chosen = [kind for kind in chosen if hasattr(module, str(kind))]
+    name, module, names, chosen = of_kernel(kernel, dtypes, kinds)
     rows: list[DiffRow] = []
     end, failure = record.clock() + seconds, None
     for numbers, dtype, data in _calls(random.Random(integer(seed, "seed")), ranks_of(module), names):

@@ -22,6 +22,7 @@ from ..dtypes import FLOATS, INTEGERS
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
+from ..taps import window
 from ..verification.running import Refused, isolated, name_of, what_went_wrong
 
 __all__ = ["kernel", "rank_of"]
@@ -288,12 +289,8 @@ class _Adapter:
         if whole.shape != inner.input_shape:
             return whole
         result = np.zeros(g.input_shape, whole.dtype)
-        spans = [
-            (max(0, a.pad_before), min(a.full_size, a.pad_before + a.in_size), a.pad_before) for a in g.axes
-        ]
-        kept = [slice(first, max(first, past)) for first, past, _ in spans]
-        place = [slice(first - before, max(first, past) - before) for first, past, before in spans]
-        result[:, *place] = whole[:, *kept]
+        windows = [window(axis) for axis in g.axes]
+        result[:, *(axis.source for axis in windows)] = whole[:, *(axis.inside for axis in windows)]
         return result
 
     def _call(self, arrays: Mapping[str, np.ndarray], g: ConvGeometry, bias: Any) -> np.ndarray:

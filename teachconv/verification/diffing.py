@@ -476,6 +476,7 @@ class Truth:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
         worst, first_bad = _first(verdict.fraction == verdict.fraction.max()), _first(~verdict.ok)
         found, bad, words = Found(), None, ""
+        whole = sizes.ndim and self.parts is None and self.tolerance == Tolerance()
         notes = ["some sums may overflow"] if verdict.may_overflow.any() else []
         if not verdict.passed:
             bad = self.call.to_caller(~verdict.ok)
@@ -487,7 +488,7 @@ class Truth:
                 failure = self._failure(got, bound, held)
                 found = diagnose(failure, self._thorough) if failure.bad.any() else Found()
                 notes.append(found.remark if failure.bad.any() else _LAST_ROUNDING)
-        elif error == "direct" and sizes.ndim and self.parts is None and self.tolerance == Tolerance():
+        elif error == "direct" and whole and verdict.error.any():  # without errors nothing is odd
             signs = odd_signs(got, self.want, independent(self.call, sizes))
             notes.append(signs or odd_size(verdict, self._plain))
         return DiffRow(

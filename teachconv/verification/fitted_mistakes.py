@@ -19,7 +19,7 @@ from ..kinds import gradient_of
 from ..truth.exact import float64_result
 from .failures import Failure, Mistake, wide
 from .number_mistakes import order_words, padded
-from .places import members
+from .places import SPATIAL, members
 
 __all__ = ["copies", "padding_constants", "scales", "scales_by_channel", "shifts", "terms"]
 
@@ -27,7 +27,7 @@ __all__ = ["copies", "padding_constants", "scales", "scales_by_channel", "shifts
 def copies(code: str, case: Failure) -> Iterator[Mistake]:
     """The result's channels, images, rows or columns in another order: the nearest of the reference's."""
     call, rank = case.call, case.call.geometry.rank
-    spatial = ("slice", "row", "column")[-rank:]
+    spatial = SPATIAL[-rank:]
     nouns = ["image", *spatial, "channel"]
     if call.kind.sums_images:
         nouns = [*(f"filter {noun}" for noun in spatial), "in channel", "out channel"]
@@ -268,7 +268,7 @@ def _products(call: Call, cell: tuple[int, ...], name: str) -> np.ndarray:
 def _axes_of(call: Call, name: str) -> Iterator[tuple[tuple[int, ...], str]]:
     """The axes of an array along which a part of it may be left out, and what an index of them is called."""
     role, rank = getattr(call.kind, name), call.geometry.rank
-    spatial = ("slice", "row", "column")[-rank:]
+    spatial = SPATIAL[-rank:]
     if role == "filters":
         channel, taps = rank + call.kind.scatters, tuple(range(rank))
         of_group = " of each group" if call.geometry.groups > 1 and call.kind.gathers else ""
@@ -306,7 +306,7 @@ def shifts(case: Failure) -> Iterator[Mistake]:
     got, want, rank = case.got, case.want, case.call.geometry.rank
     axes = range(rank) if case.call.kind.sums_images else range(1, rank + 1)
     reach = [range(-min(8, got.shape[axis] - 1), min(8, got.shape[axis] - 1) + 1) for axis in axes]
-    nouns = ("slice", "row", "column")[-rank:]
+    nouns = SPATIAL[-rank:]
     for steps in sorted(product(*reach), key=lambda each: sum(map(abs, each))):
         here, there = ([slice(None)] * got.ndim for _ in range(2))
         for axis, step in zip(axes, steps, strict=True):

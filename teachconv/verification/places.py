@@ -14,12 +14,12 @@ import numpy as np
 from ..calls import Call
 from ..tables import count, number
 
-__all__ = ["held_words", "members", "where"]
+__all__ = ["SPATIAL", "held_words", "members", "where"]
 
 _LONGEST = 60  # characters: it stands on a line of a report
-_SPATIAL = ("slice", "row", "column")
+SPATIAL = ("slice", "row", "column")
 _NOUNS = dict(
-    zip("NCIOMDHW", ("image", "channel", "in channel", "out channel", "multiplier", *_SPATIAL), strict=True)
+    zip("NCIOMDHW", ("image", "channel", "in channel", "out channel", "multiplier", *SPATIAL), strict=True)
 )
 
 
@@ -48,9 +48,9 @@ def where(call: Call, bad: np.ndarray, held: str = "") -> str:
         letters = call.layout[-bad.ndim :]
     nouns = [_NOUNS[letter] for letter in letters]
     if call.kind.sums_images:
-        nouns = [f"filter {noun}" if noun in _SPATIAL else noun for noun in nouns]
+        nouns = [f"filter {noun}" if noun in SPATIAL else noun for noun in nouns]
     order = sorted(
-        range(bad.ndim), key=lambda axis: nouns[axis].split()[-1] in _SPATIAL
+        range(bad.ndim), key=lambda axis: nouns[axis].split()[-1] in SPATIAL
     )  # channels, then rows
     held = f": {held}" if held else ""
     for detail in (2, 1, 0):
@@ -116,7 +116,7 @@ def _joint(rest: np.ndarray, nouns: Sequence[str], detail: int) -> str:
     flat = np.flatnonzero(rest)
     if len(_runs(flat)) > 1:
         return ""
-    images = all(noun in ("image", *_SPATIAL) for noun in nouns)
+    images = all(noun in ("image", *SPATIAL) for noun in nouns)
     return members(flat, rest.size, "pixel" if images else "cell", detail)
 
 

@@ -134,7 +134,7 @@ def test_receptive_field():
     [
         (
             lambda x: torch.max_pool2d(x, 3, padding=2),
-            "padding rows must be at most half of the window, 3; got 2",
+            "padding rows must be at most 1, half of the window; got 2",
         ),
         (lambda x: torch.max_pool2d(x, 2, padding="SAME"), "padding must be an int or .*got 'SAME'"),
         (lambda x: torch.avg_pool2d(x, 2, divisor_override=0), "divisor_override must not be 0"),

@@ -21,6 +21,7 @@ from ...errors import ArgumentError, brief
 from ...geometry import ConvGeometry
 from ...kinds import FORWARD, INPUT_GRADIENT, Kind
 from .. import ONCE, Algorithm, winograd_needs
+from ..planes import planes_gathered
 from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, tensor_gemm, tiled
 from .im2col import im2col
 from .job import Job, depthwise, direct
@@ -35,7 +36,7 @@ _NEWEST = 90  # a compute capability, times ten, that has everything the ladder 
 
 def _depthwise_needs(kind: Kind, geometry: ConvGeometry) -> str:
     """Return what depthwise needs and a geometry lacks, or ""."""
-    planes = geometry.depth.filter_size if geometry.rank == 3 and kind.gathers else 1
+    planes = planes_gathered(kind, geometry)
     if geometry.groups == geometry.in_channels and planes == 1:
         return ""
     several = f" and {planes} planes" if planes > 1 else ""
