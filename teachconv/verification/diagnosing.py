@@ -33,6 +33,7 @@ __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 _budget: ContextVar[list[float] | None] = ContextVar(
     "teachconv_diagnoses", default=None
 )  # seconds that are left
+_SECONDS = 0.5  # for one failure
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
 
 
@@ -87,7 +88,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         second.
     """
     start, tried, budget = time.thread_time(), 0, _budget.get()
-    patience = 0.5 if budget is None or budget[0] > 0 else 0.02  # seconds
+    patience = _SECONDS if budget is None or budget[0] > 0 else 0.02
     window, local = _window(case), None
     most, nearest = 0.5, None
     for mistake in attempts(case, thorough):

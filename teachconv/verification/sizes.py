@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, combinations, islice, permutations, product, takewhile
+from itertools import chain, combinations, islice, permutations, product
 from time import thread_time
 from typing import Any
 
@@ -34,6 +34,7 @@ from .failures import Failure, relu
 __all__ = ["diagnose_shape"]
 
 _SECONDS = 0.5  # for other arguments; a machine that is busy with others does not count
+_AT_LEAST = 4  # other arguments are looked at, however long that takes
 
 
 _Found = tuple[str, str, Call, np.ndarray]  # a code, words, what gives the shape, and the result as its own
@@ -119,8 +120,10 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
         except (TypeError, ValueError):  # the framework refuses it
             return (-1,)
 
-    changes = chain(_changes(op, shapes, got), _by_axis(conv, shapes, got, shape_with))
-    for change in takewhile(lambda _: thread_time() < until, changes):
+    changes, found = chain(_changes(op, shapes, got), _by_axis(conv, shapes, got, shape_with)), 0
+    for change in changes:
+        if found >= _AT_LEAST and thread_time() > until:
+            return
         news = {name: value for name, value in change.items() if value != shapes[name]}
         if news and shape_with(change) == got.shape:
             roles = (_ROLE[name] + "_mode" * isinstance(value, str) for name, value in news.items())
@@ -132,6 +135,7 @@ def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Foun
             steps = {"stride": "strides", "dilation": "dilations"}.get(code)
             if steps and getattr(other.geometry, steps) == getattr(conv.geometry, steps)[::-1]:
                 code = f"swapped_{steps}"
+            found += 1
             yield code, _text(op, news, shapes), other, got
 
 

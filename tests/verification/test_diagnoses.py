@@ -237,7 +237,7 @@ def test_words_that_give_no_number_of_cells_are_exact(seed):
 # ---------------------------------------------------------------------------------------------
 
 
-def test_the_search_is_bounded_and_says_what_it_tried():
+def test_the_search_is_bounded_and_says_what_it_tried(slow_clock):
     x, w = (
         make_array((1, 40, 40, 32), "float32", "normal", "x"),
         make_array((3, 3, 32, 32), "float32", "normal", "w"),
@@ -246,8 +246,7 @@ def test_the_search_is_bounded_and_says_what_it_tried():
     report = tc.diff(tc.conv2d, x, w, 1, "SAME", backends=[], against=noise)
     row = report.rows[0]
     assert row.diagnosis is None
-    assert row.tried > 30
-    assert row.looked < 1.5
+    assert (row.tried, 0.5 < row.looked < 0.53) == (50, True)
     assert re.search(
         r"none of the usual mistakes \(tried \d+ explanations in ", " ".join(str(report).split())
     )

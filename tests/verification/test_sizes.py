@@ -1,6 +1,5 @@
 """A result of another size: what gives it is named in the words of the caller's call."""
 
-import time
 from functools import partial
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 import teachconv as tc
 from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
+from teachconv.verification import sizes
 
 jax, keras, onnx, torch = tc.dialects.jax, tc.dialects.keras, tc.dialects.onnx, tc.dialects.torch
 SIZES = ((2, 11, 8, 2, 3), (1, 14, 17, 4, 4), (3, 9, 12, 3, 5))  # batch, rows, cols, in and out channels
@@ -426,8 +426,17 @@ def test_a_backend_of_another_size_is_explained():
     )
 
 
-def test_the_search_ends():
-    x, w = np.zeros((1, 64, 64, 8), "float32"), np.ones((5, 5, 8, 8), "float32")
-    start = time.thread_time()
-    said(partial(tc.conv2d, x, w, padding="SAME"), np.ones((1, 37, 41, 8), "float32"))
-    assert time.thread_time() - start < 3
+def test_the_search_ends(slow_clock, monkeypatch):
+    """Of the arguments that give the size as many are tried as time allows, but never fewer than four."""
+    x, w = arrays("tf", 0)
+    got = np.ones((2, 11 + 6, 8 + 6, 3), "float32")  # of padding, each axis may have 0 and 8, 1 and 7, ...
+    tries, as_of = [], sizes._as_of
+    monkeypatch.setattr(sizes, "_as_of", lambda *args: tries.append(args) or as_of(*args))
+    numbers = []
+    for seconds in (0, 0.5, 1000):
+        monkeypatch.setattr(sizes, "_SECONDS", seconds)
+        said(partial(tc.conv2d, x, w), got)
+        numbers.append(len(tries))
+        tries.clear()
+    assert numbers[0] == sizes._AT_LEAST
+    assert numbers[0] < numbers[1] < numbers[2]
