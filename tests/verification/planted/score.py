@@ -6,6 +6,7 @@ kernels, as arguments run these alone. ``--json FILE`` keeps the results.
 
 import argparse
 import json
+import re
 from dataclasses import asdict, dataclass
 
 from verification.planted import child, kernels
@@ -13,6 +14,9 @@ from verification.planted.bugs import BUGS
 
 import teachconv as tc
 from teachconv.verification import diffing
+
+UNEXPLAINED = re.compile(r"^$|none of the usual mistakes|may overflow|suspicious")
+SOMEWHERE = re.compile(r"(all|[\d,]+ of) [\d,]+ cells?.*")  # no words for where
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Score:
         first: the first row that failed.
         diagnosis: its diagnosis, or what the first diagnosed row says where it has none.
         note: its note.
+        where: where its bad cells are, or what the first row that could be located says.
     """
 
     number: int
@@ -36,11 +41,17 @@ class Score:
     first: str = ""
     diagnosis: str = ""
     note: str = ""
+    where: str = ""
 
     @property
     def found(self):
         """Whether the bug was seen."""
         return self.outcome != "missed"
+
+    @property
+    def named(self):
+        """Whether the report says what the mistake is: a diagnosis, or which part of the contract was broken."""
+        return bool(self.diagnosis) or self.outcome == "found" and not UNEXPLAINED.search(self.note)
 
 
 class RowFailed(BaseException):
@@ -79,6 +90,7 @@ def score(bug, stop=False, cpu_seconds=40, **options):
         report = tc.check_backend(kernels.module(bug.kernel, bug.number), bug.dtypes, **options)
         bad = [row for row in report.rows if row.passed is False]
         named = [row for row in bad if row.diagnosis]
+        placed = [row.where for row in bad if row.where and not SOMEWHERE.fullmatch(row.where)]
         return Score(
             bug.number,
             "found" if bad else "missed",
@@ -87,6 +99,7 @@ def score(bug, stop=False, cpu_seconds=40, **options):
             f"{bad[0].name} {bad[0].algorithm}" if bad else "",
             str((named or bad)[0].diagnosis or "") if bad else "",
             bad[0].note if bad else "",
+            placed[0] if placed else "",
         )
 
     outcome, value = child.run(check, cpu_seconds)
@@ -117,13 +130,18 @@ def main():
         print(f"{bug.number} {bug.kernel} {one.outcome} {one.failed}/{one.rows}: {bug.text}", flush=True)
         if one.found:
             print(
-                f"    ideal: {bug.ideal}\n    first: {one.first}\n    {one.diagnosis or one.note}", flush=True
+                f"    ideal: {bug.ideal}\n    first: {one.first}\n    {one.diagnosis or one.note}; {one.where}",
+                flush=True,
             )
         elif bug.unseen:
             print(f"    cannot be seen: {bug.unseen}")
     seen = [one for bug, one in zip(bugs, scores, strict=True) if not bug.unseen]
-    named = sum(bool(one.diagnosis) for one in seen)
-    print(f"{sum(one.found for one in seen)} of {len(seen)} found, {named} with a diagnosis; ", end="")
+    named = sum(one.named for one in seen)
+    placed = sum(one.named or bool(one.where) for one in seen)
+    print(
+        f"{sum(one.found for one in seen)} of {len(seen)} found, {named} named, {placed} named or located; ",
+        end="",
+    )
     print(f"missed: {[one.number for one in seen if not one.found]}")
     if options.json:
         with open(options.json, "w") as file:
