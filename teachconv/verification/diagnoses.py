@@ -27,8 +27,8 @@ class Known:
     Attributes:
         code: its name; some have details in parentheses, or an ending.
         sentence: what somebody did.
-        changes: what it changes: "filter", "geometry", "input", "bias", "result" or "numbers".
-        tries: makes the mistake, the usual ways first.
+        changes: what it changes: "filter", "geometry", "input", "bias", "result", "numbers" or "size".
+        tries: makes the mistake, the usual ways first; None for another size, which `sizes` explains.
         right: the call that was meant, of arrays x, w and b.
         wrong: the result with the mistake in it.
         page: the page that explains it.
@@ -38,7 +38,7 @@ class Known:
     code: str
     sentence: str
     changes: str
-    tries: _Tries
+    tries: _Tries | None
     right: str
     wrong: str
     page: str
@@ -48,6 +48,7 @@ class Known:
 _PAD = "conv2d(x, w, 1, ((2, 1), (1, 2)))"
 _BIAS = "conv2d(x, w, 1, 'SAME', bias=b)"
 _PLAIN = "conv2d(x, w, 1, 'SAME')"
+_TRANSPOSED = "dialects.torch.conv_transpose2d(nchw(x), w.transpose(2, 3, 0, 1), stride=2, padding=1"
 
 # fmt: off
 DIAGNOSES: tuple[Known, ...] = (
@@ -163,20 +164,45 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("layout", "the result's axes are in another order", "result",
           numbers.layouts, _PLAIN, f"{_PLAIN}.transpose(0, 3, 1, 2).reshape({_PLAIN}.shape)",
           "answers/nhwc_or_nchw"),
+    Known("output_padding", "output_padding is left out, or another", "size", None,
+          f"{_TRANSPOSED}, output_padding=1)", f"{_TRANSPOSED})",
+          "answers/output_padding"),
+    Known("padding", "padding is left out, or another", "size", None,
+          "dialects.torch.conv2d(nchw(x), oihw(w), padding=1)", "dialects.torch.conv2d(nchw(x), oihw(w))",
+          "answers/padding_same_with_stride_in_pytorch"),
+    Known("stride", "the stride is left out, or another; or every second cell is kept", "size", None,
+          "conv2d(x, w, 3)", "conv2d(x, w, 2)", "arguments/strides"),
+    Known("size", "another size was asked for", "size", None,
+          "conv2d_transpose(x[:, :8, :8], w.transpose(0, 1, 3, 2), (len(x), 16, 16, len(b)), 2)",
+          "conv2d_transpose(x[:, :8, :8], w.transpose(0, 1, 3, 2), (len(x), 16, 15, len(b)), 2)",
+          "answers/why_output_shape"),
+    Known("ceil_mode", "the size is rounded up instead of down", "size", None,
+          "dialects.torch.conv2d(nchw(x[:, :8, :8]), oihw(w), stride=2)",
+          "nchw(conv2d(pad(x[:, :8, :8], ((0, 0), (0, 1), (0, 1), (0, 0))), w, 2))",
+          "answers/why_ceil_mode_gives_one_more"),
+    Known("window", "rows or columns at an edge are missing, or too many", "size", None,
+          _BIAS, f"{_BIAS}[:, 2:]", "answers/is_padding_a_crop"),
+    Known("pool", "a pool comes after it", "size", None,
+          "conv2d(x[:, :8, :8], w, 1, 'SAME')",
+          "conv2d(x[:, :8, :8], w, 1, 'SAME').reshape(len(x), 4, 2, 4, 2, -1).max((2, 4))",
+          "explanation/windows"),
+    Known("output_shape", "another size, which nothing explains", "size", None,
+          _PLAIN, "zeros((1, 2, 3))", "arguments/output_shape"),
 )
 # fmt: on
 
 
 def attempts(case: Failure, thorough: bool = False) -> Iterator[Mistake]:
     """The mistakes that may explain a result: single ones, then pairs, then less usual ones."""
-    for known in DIAGNOSES:
-        yield from known.tries(case)
+    tried = [(known, known.tries) for known in DIAGNOSES if known.tries]
+    for _, tries in tried:
+        yield from tries(case)
     yield from _pairs(case, _USUAL_PAIRS)
     for known in DIAGNOSES:
         if known.rarely:
             yield from known.rarely(case)
     if thorough:
-        every = [(a.tries, b.tries) for a, b in product(DIAGNOSES, repeat=2) if a.changes != b.changes]
+        every = [(a, b) for (one, a), (two, b) in product(tried, repeat=2) if one.changes != two.changes]
         yield from _pairs(case, every)
 
 

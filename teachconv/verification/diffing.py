@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
 from ..argument_types import ArrayLike, Backend
-from ..arguments import first_of, real, refuse_masked
+from ..arguments import axis_order, first_of, real, refuse_masked
 from ..backends import BOUNDS, HALF_SUMS, Algorithm, ranks_of, winograd_needs
 from ..calls import Call
 from ..devices import call_on_host, lazy_call, to_host
@@ -631,6 +631,8 @@ def _backend_rows(
             result, seconds = np.asarray(error.result), None
         if result.shape == call.backend_shape:
             result = call.to_caller(result)
+        elif result.ndim == len(call.layout):
+            result = result.transpose(axis_order(call.layout))
         yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
 
 

@@ -37,6 +37,15 @@ def sum16(x, w):
     return total.astype("float32")
 
 
+SAID = {
+    "sum16": sum16,
+    "held": HELD,
+    "dialects": tc.dialects,
+    "nchw": lambda array: array.transpose(0, 3, 1, 2),
+    "oihw": lambda array: array.transpose(3, 2, 0, 1),
+}
+
+
 def names_of(size):
     """The names that an example may use."""
     images, rows, cols, depth, outs = SIZES[size]
@@ -46,7 +55,7 @@ def names_of(size):
         "b": make_array((outs,), "float32", "normal", "b"),
     }
     numpy = {name: getattr(np, name) for name in np.__all__ if name not in ("bool", "long", "ulong")}
-    return numpy | {name: getattr(tc, name) for name in tc.__all__} | arrays | {"sum16": sum16, "held": HELD}
+    return numpy | {name: getattr(tc, name) for name in tc.__all__} | arrays | SAID
 
 
 def found_by(known, size):
@@ -55,7 +64,7 @@ def found_by(known, size):
     op, _, rest = known.right.partition("(")
     args, kwargs = eval(f"(lambda *args, **kwargs: (args, kwargs))({rest}", names)
     got = np.asarray(eval(known.wrong, names), "float32")
-    return tc.diff(names[op], *args, **kwargs, backends=[], against=got).rows[0]
+    return tc.diff(eval(op, names), *args, **kwargs, backends=[], against=got).rows[0]
 
 
 @pytest.mark.parametrize("size", range(len(SIZES)))
@@ -77,7 +86,7 @@ def test_every_row_has_a_page_and_a_name_of_its_own():
     for known in DIAGNOSES:
         assert isinstance(known, Known)
         assert (DOCS / f"{known.page}.md").exists(), known.page
-        assert known.changes in ("filter", "geometry", "input", "bias", "result", "numbers")
+        assert known.changes in ("filter", "geometry", "input", "bias", "result", "numbers", "size")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -418,12 +418,10 @@ def test_a_backend_of_another_size_is_explained():
         def conv2d(self, x, w, geometry, **options):
             return numpy_backend.conv2d(x, w, geometry, **options)[:, :-1]
 
-    x, w = arrays("tf", 0)
-    row = tc.diff(tc.conv2d, x, w, backends=[Crops()]).rows[0]
-    assert (row.diagnosis.code, "[:, :8, :, :] of the reference" in row.diagnosis.sentence) == (
-        "window",
-        True,
-    )
+    for op, words in ((tc.conv2d, "[:, :8, :, :] of the reference"), (torch.conv2d, "[:, :, :8, :] of")):
+        x, w = arrays("tf" if op is tc.conv2d else "torch", 0)
+        diagnosis = tc.diff(op, x, w, backends=[Crops()]).rows[0].diagnosis
+        assert (diagnosis.code, words in diagnosis.sentence) == ("window", True)
 
 
 def test_the_search_ends(slow_clock, monkeypatch):
