@@ -13,7 +13,7 @@ from itertools import product
 from . import fitted_mistakes as fitted
 from . import mistakes
 from . import number_mistakes as numbers
-from .failures import Failure, Mistake, View
+from .failures import Failure, Mistake, View, relu
 
 __all__ = ["DIAGNOSES", "Known", "attempts"]
 
@@ -48,6 +48,7 @@ class Known:
 _PAD = "conv2d(x, w, 1, ((2, 1), (1, 2)))"
 _BIAS = "conv2d(x, w, 1, 'SAME', bias=b)"
 _PLAIN = "conv2d(x, w, 1, 'SAME')"
+_INTEGERS = "conv2d(rint(99 * x).astype('int32'), rint(99 * w).astype('int32'))"
 _TRANSPOSED = "dialects.torch.conv_transpose2d(nchw(x), w.transpose(2, 3, 0, 1), stride=2, padding=1"
 
 # fmt: off
@@ -97,6 +98,9 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("swapped_dilations", "the dilations of rows and columns are exchanged", "geometry",
           partial(mistakes.steps, "swapped_dilations"), "conv2d(x, w, 1, 'SAME', dilations=(1, 2))",
           "conv2d(x, w, 1, 'SAME', dilations=(2, 1))", "arguments/dilations"),
+    Known("one_stride", "the strides and dilations of one axis are used for the other", "geometry",
+          partial(mistakes.steps, "one_stride"), "conv2d(x, w, (2, 1))",
+          "conv2d(x, w, 2, ((0, 0), (0, x.shape[2] - 3)))", "arguments/strides"),
     Known("padding_mode", "another padding word", "geometry",
           mistakes.padding_modes, "conv2d(x, w, 1, ((2, 0), (2, 0)))", _PLAIN, "answers/same_or_valid"),
     Known("bias", "the bias is left out, added twice, or in another order", "bias",
@@ -153,6 +157,9 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("reshaped_image", "the image is reshaped where it has to be transposed", "input",
           partial(numbers.input_axes, "reshaped_image"), _PLAIN,
           "conv2d(x.transpose(0, 3, 1, 2).reshape(x.shape), w, 1, 'SAME')", "answers/nhwc_or_nchw"),
+    Known("cut", "integers are cut to fewer bits", "numbers", numbers.cut_integers,
+          _INTEGERS, f"{_INTEGERS}.astype('int16').astype('int32')",
+          "explanation/error_bounds"),
     Known("quantized", "the filter is quantized to 8 bits", "numbers",
           numbers.quantized, _PLAIN,
           "conv2d(x, rint(w / (abs(w).max() / 127)) * (abs(w).max() / 127), 1, 'SAME')",
@@ -197,6 +204,7 @@ def attempts(case: Failure, thorough: bool = False) -> Iterator[Mistake]:
     tried = [(known, known.tries) for known in DIAGNOSES if known.tries]
     for _, tries in tried:
         yield from tries(case)
+    yield from _with_another_end(case, [tries for _, tries in tried])
     yield from _pairs(case, _USUAL_PAIRS)
     for known in DIAGNOSES:
         if known.rarely:
@@ -214,6 +222,7 @@ _PADDING: tuple[_Tries, ...] = (
 )
 _USUAL_PAIRS: list[tuple[_Tries, _Tries]] = [
     (partial(mistakes.filter_orders, "swapped_filter_axes"), mistakes.flips),
+    (partial(mistakes.filter_orders, "transposed_filter"), mistakes.flips),
     *product((mistakes.flips,), _PADDING),
     *product(_PADDING, (numbers.activations, numbers.biases, numbers.channel_orders)),
 ]
@@ -222,7 +231,8 @@ _USUAL_PAIRS: list[tuple[_Tries, _Tries]] = [
 def _pairs(case: Failure, tries: Iterable[tuple[_Tries, _Tries]]) -> Iterator[Mistake]:
     """Two mistakes at once: the second made in the call of the first."""
     for first, second in tries:
-        for one in first(case):
+        alike = (one for one in first(case) if one.call.backend_shape == case.call.backend_shape)
+        for one in alike:  # what is fitted to the result needs one of its size
             for other in second(replace(case, call=one.call, activated=case.activated and one.activated)):
                 yield replace(
                     other,
@@ -231,6 +241,21 @@ def _pairs(case: Failure, tries: Iterable[tuple[_Tries, _Tries]]) -> Iterator[Mi
                     view=_both(one.view, other.view),
                     moves=one.moves or other.moves,
                 )
+
+
+def _with_another_end(case: Failure, tries: Iterable[_Tries]) -> Iterator[Mistake]:
+    """A relu that the call does not have, or one that was left out, and another mistake: as its signs say."""
+    below = bool((case.got < 0).any())
+    if case.activated != below or not (case.exact < 0).any():
+        return
+    code, words = "activation", "without the relu" if below else "after a relu, which this call does not have"
+    for each in tries:
+        for other in each(replace(case, activated=not case.activated)):
+            if other.code != code:
+                view = other.view if below else _both(other.view, relu)
+                sentence = f"{words}, and {other.sentence}"
+                code_of_both = f"{code}+{other.code}"
+                yield replace(other, code=code_of_both, sentence=sentence, view=view, activated=not below)
 
 
 def _both(first: View | None, second: View | None) -> View | None:

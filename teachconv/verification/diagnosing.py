@@ -19,14 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from ..calls import Call
 from ..dtypes import FORMATS, is_integer
-from ..geometry import slab
 from ..progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
-from .failures import Failure, Mistake, Tolerance, relu
+from .failures import Failure, Mistake, Tolerance, part_of, relu
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
@@ -89,24 +87,26 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
     """
     start, tried, budget = time.thread_time(), 0, _budget.get()
     patience = _SECONDS if budget is None or budget[0] > 0 else 0.02
-    window, local = _window(case), None
-    most, nearest = 0.5, None
+    near, local = _first_bad_part(case), None
+    most, nearest, cut = 0.5, None, ""
     for mistake in attempts(case, thorough):
         if time.thread_time() - start > patience and not thorough:
+            cut = " in this time: thorough=True looks for all"
             break
         if local and mistake.chosen:
             continue  # what was fitted to the result says less
         say(f"looking for the mistake: {mistake.code}")
         tried += 1
-        fits, explained = _judged(mistake, case, window)
+        fits, explained = _judged(mistake, case, near)
         if fits and (local is None or fits == "in every cell"):
             cells = "in these cells " if fits == "in the bad cells" else ""
             local = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}")
         if fits == "in every cell":
             break
-        if explained >= most and not mistake.chosen:
+        # of two that explain as much the first, which is the likelier
+        if 1 - explained <= (1 if nearest is None else 0.9) * (1 - most) and not mistake.chosen:
             most, nearest = explained, mistake
-    remark = "" if local else "none of the usual mistakes"
+    remark = "" if local else f"none of the usual mistakes{cut}"
     if nearest is not None and local is None:
         share = f"{min(99, round(100 * most))} %"
         remark += f"; nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error"
@@ -121,34 +121,24 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
 # ---------------------------------------------------------------------------------------------
 
 
-def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -> tuple[str, float]:
+def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, float]:
     """Where a mistake fits, "" for nowhere, and how much of the error it explains."""
-    call = mistake.call
-    if prod(call.backend_shape) != case.got.size:
+    if prod(mistake.call.backend_shape) != case.got.size:
         return "", 0.0
-    if window is not None and call is not case.call and not mistake.moves:
-        part = replace(mistake, call=_part(call, window))
-        values = _values(part, case)
-        bad = case.bad[window]
-        if not _comes_close(part, case, case.got[window][bad], values[bad]):
-            return "", _explained(values, case.got[window], case.want[window])
+    if near is not None and not mistake.moves:
+        window, part = near
+        call = part.call if mistake.call is case.call else part_of(mistake.call, window)[0]
+        values = _values(here := replace(mistake, call=call), part)
+        if not _fitting(here, part, values)[0][part.bad].all():
+            return "", _explained(values, part.got, part.want)
     values = _values(mistake, case)
     if values.shape != case.got.shape:
         return "", 0.0
-    got, want, bad, values = (array[mistake.part] for array in (case.got, case.want, case.bad, values))
-    if not _comes_close(mistake, case, got[bad], values[bad]):
+    got, want, bad = (array[mistake.part] for array in (case.got, case.want, case.bad))
+    ok, limits, sizes = _fitting(mistake, case, values)
+    values, form = values[mistake.part], mistake.rounded
+    if not ok[bad].all():
         return "", _explained(values, got, want)
-    limits, sizes = _limits(mistake, case)
-    limits, sizes = (np.broadcast_to(array, case.got.shape)[mistake.part] for array in (limits, sizes))
-    form = mistake.rounded
-    if form is None:
-        ok = case.allows(got, values, limits, sizes)
-    else:  # numbers of the format only, and the values within the limits, rounded
-        found = got.astype(np.float64)
-        with np.errstate(all="ignore"):
-            reach = limits + 2 * FORMATS[got.dtype.name].unit_roundoff * np.abs(values)
-            low, high = form.round(values - reach)[0], form.round(values + reach)[0]
-            ok = (form.round(found)[0] == found) & (low <= found) & (found <= high)
     if form is None:
         new = bad & ok & ~case.allows(want, values, limits, sizes)
     else:  # small integers are numbers of every format
@@ -163,23 +153,39 @@ def _judged(mistake: Mistake, case: Failure, window: tuple[slice, ...] | None) -
     return fits, 1.0
 
 
-def _window(case: Failure) -> tuple[slice, ...] | None:
+def _fitting(
+    mistake: Mistake, case: Failure, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
+    """Which cells of its part a mistake explains, the limits, and the sizes of the sums."""
+    got, bad, values = (array[mistake.part] for array in (case.got, case.bad, values))
+    if not _comes_close(mistake, case, got[bad], values[bad]):
+        return np.zeros(got.shape, bool), np.zeros(()), 0.0
+    limits, sizes = _limits(mistake, case)
+    limits, sizes = (np.broadcast_to(array, case.got.shape)[mistake.part] for array in (limits, sizes))
+    form = mistake.rounded
+    if form is None:
+        return case.allows(got, values, limits, sizes), limits, sizes
+    found = got.astype(np.float64)  # numbers of the format only, and the values within the limits, rounded
+    with np.errstate(all="ignore"):
+        reach = limits + 2 * FORMATS[got.dtype.name].unit_roundoff * np.abs(values)
+        low, high = form.round(values - reach)[0], form.round(values + reach)[0]
+        return (form.round(found)[0] == found) & (low <= found) & (found <= high), limits, sizes
+
+
+_Part = tuple[tuple[slice, ...], Failure]
+
+
+def _first_bad_part(case: Failure) -> _Part | None:
     """A part of the result around its first bad cell, or None if the whole is small."""
     call = case.call
     if call.kind.sums_images or call.terms * case.got.size < 1e6:
         return None
     image, *cell, _ = np.unravel_index(int(case.bad.argmax()), case.bad.shape)
     spans = (slice(max(0, int(i) - 3), int(i) + 4) for i in cell)
-    return (slice(int(image), int(image) + 1), *spans, slice(None))
-
-
-def _part(call: Call, window: tuple[slice, ...]) -> Call:
-    """The call that computes a part of a result."""
-    sizes = call.backend_shape[1:-1]
-    parts = [part.indices(size)[:2] for part, size in zip(window[1:-1], sizes, strict=True)]
-    geometry, reads = slab(call.geometry, call.kind.result, 1, parts)
-    first = call.first[(window[0], *(slice(*read) for read in reads))]
-    return replace(call, first=first, geometry=geometry)
+    window = (slice(int(image), int(image) + 1), *spans, slice(None))
+    bound = np.broadcast_to(case.bound, case.got.shape)
+    got, want, bound = (array[window] for array in (case.got, case.want, bound))
+    return window, replace(case, call=part_of(call, window)[0], got=got, want=want, bound=bound)
 
 
 def _values(mistake: Mistake, case: Failure) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from ..calls import Call
 from ..dtypes import FORMATS, FloatFormat, is_integer
+from ..geometry import slab
 from ..truth import bounds
 from ..truth.exact import float64_result
 
-__all__ = ["Failure", "Mistake", "Tolerance", "View", "relu", "wide"]
+__all__ = ["Failure", "Mistake", "Tolerance", "View", "part_of", "relu", "wide"]
 
 View = Callable[[np.ndarray], np.ndarray]
 
@@ -109,6 +110,15 @@ class Mistake:
     slack: float = 0.0
     chosen: float = 0.0
     part: Any = ...
+
+
+def part_of(call: Call, window: tuple[slice, ...]) -> tuple[Call, tuple[slice, ...]]:
+    """Return the call that computes a part of one image of a result, and what it reads of the first array."""
+    sizes = call.backend_shape[1:-1]
+    parts = [part.indices(size)[:2] for part, size in zip(window[1:-1], sizes, strict=True)]
+    geometry, reads = slab(call.geometry, call.kind.result, 1, parts)
+    read = (window[0], *(slice(*each) for each in reads))
+    return replace(call, first=call.first[read], geometry=geometry), read
 
 
 def wide(array: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from ..calls import Call
 from ..dtypes import is_integer
 from ..kinds import gradient_of
 from ..truth.exact import float64_result
-from .failures import Failure, Mistake, wide
+from .failures import Failure, Mistake, part_of, wide
 from .number_mistakes import order_words, padded
 from .places import SPATIAL, members
 
@@ -139,9 +139,9 @@ def scales_by_channel(case: Failure) -> Iterator[Mistake]:
         if x.size < 4 or not np.any(middle):
             return
         factor = float(middle @ (y - y.mean())) / float(middle @ middle)
-        factor = 1.0 if abs(factor - 1) * np.abs(middle).max() <= 2 * slack else factor
+        factor = 1.0 if abs(factor - 1) * np.abs(middle).max() <= slack / 2 else factor
         offset = float(y.mean() - factor * x.mean())
-        lines.append((factor, 0.0 if abs(offset) <= 2 * slack else offset))
+        lines.append((factor, 0.0 if abs(offset) <= slack / 2 else offset))
     factors, offsets = np.array(lines).T
     changed = (factors != 1) | (offsets != 0)
     if not factors.all() or not changed.any():
@@ -253,16 +253,20 @@ def _products(call: Call, cell: tuple[int, ...], name: str) -> np.ndarray:
 
     The sum is linear in each array, so that they are the array times the gradient of the cell in it.
     """
-    kind, array = call.kind, getattr(call, name)
+    kind, whole = call.kind, np.zeros(getattr(call, name).shape)
+    read: Any = ...
+    if not kind.sums_images:  # the terms of one cell are in its window
+        call, read = part_of(call, (*(slice(i, i + 1) for i in cell[:-1]), slice(None)))
+        cell = (*(0 for _ in cell[:-1]), cell[-1])
     one = np.zeros(call.backend_shape, call.first.dtype)
     one[cell] = 1
     arrays = {kind.first: call.first, kind.second: call.second}
     computes, reads = gradient_of(kind, getattr(kind, name), arrays, one)
     first, second = reads[computes.first], reads[computes.second]
     op = replace(call.op, kind=computes)
-    return array * float64_result(replace(call, op=op, first=first, second=second, bias=None)).astype(
-        np.float64
-    )
+    gradient = float64_result(replace(call, op=op, first=first, second=second, bias=None))
+    whole[read if name == "first" else ...] = getattr(call, name) * gradient.astype(np.float64)
+    return whole
 
 
 def _axes_of(call: Call, name: str) -> Iterator[tuple[tuple[int, ...], str]]:
@@ -306,18 +310,20 @@ def shifts(case: Failure) -> Iterator[Mistake]:
     got, want, rank = case.got, case.want, case.call.geometry.rank
     axes = range(rank) if case.call.kind.sums_images else range(1, rank + 1)
     reach = [range(-min(8, got.shape[axis] - 1), min(8, got.shape[axis] - 1) + 1) for axis in axes]
-    nouns = SPATIAL[-rank:]
+    nouns, error = SPATIAL[-rank:], 2 * _error(case)
     for steps in sorted(product(*reach), key=lambda each: sum(map(abs, each))):
         here, there = ([slice(None)] * got.ndim for _ in range(2))
         for axis, step in zip(axes, steps, strict=True):
             here[axis] = slice(max(0, step), got.shape[axis] + min(0, step))
             there[axis] = slice(max(0, -step), got.shape[axis] + min(0, -step))
         expected = want[tuple(there)]
-        if not any(steps) or 3 * expected.size < want.size or (expected == expected.flat[0]).all():
-            continue  # too little left to tell, or nothing that could be told apart
         middle = tuple(size // 2 for size in expected.shape)
-        if abs(float(got[tuple(here)][middle]) - float(expected[middle])) > 2 * _error(case):
+        if not any(steps) or 3 * expected.size < want.size:
+            continue  # too little left to tell
+        if abs(float(got[tuple(here)][middle]) - float(expected[middle])) > error:
             continue  # most are not worth a look at the other cells
+        if (expected == expected.flat[0]).all():
+            continue  # nothing that could be told apart
         plural = [tables.count(abs(s), what) for s, what in zip(steps, nouns, strict=True) if s]
         yield Mistake(
             f"shift({','.join(map(str, steps))})",

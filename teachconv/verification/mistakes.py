@@ -79,9 +79,13 @@ def filter_orders(code: str, case: Failure) -> Iterator[Mistake]:
         changes.append((f"{words} (its memory, in the other order)", reread(channels, backwards=True)))
     else:
         theirs = ("OI" + taps, f"O{taps}I", "IO" + taps, f"I{taps}O", taps + "OI", own[::-1])
-        needed = "{} reshaped to {}, where it has to be transposed"
-        changes += [(needed.format(each, own), reread(tuple(map(own.index, each)))) for each in theirs]
-        changes += [(needed.format(own, each), reread(tuple(map(own.index, each)), True)) for each in theirs]
+        exchanged = str.maketrans(
+            "IO", "OI" if call.op.transposed else "IO"
+        )  # its input is the gradient's output
+        for each, backwards in product(theirs, (False, True)):
+            names = [name.translate(exchanged) for name in ((own, each) if backwards else (each, own))]
+            sentence = f"{names[0]} reshaped to {names[1]}, where it has to be transposed"
+            changes.append((sentence, reread(tuple(map(own.index, each)), backwards)))
     yield from (_filtered(call, code, *change) for change in changes)
 
 
@@ -139,10 +143,10 @@ def groups(code: str, case: Failure) -> Iterator[Mistake]:
             },
         }
         for words, order in ((words, order) for words, each in orders[code].items() for order in each):
-            sentence, view = (
-                f"when {name} channels {words.format(parts)}",
-                partial(np.take, indices=order.ravel(), axis=-1),
-            )
+            sentence = f"when {name} channels {words.format(parts)}"
+            if call.op.depthwise and code == "groups" and name != "input":
+                sentence = f"when {name} channels are in the order (multiplier, channel), or back from it"
+            view = partial(np.take, indices=order.ravel(), axis=-1)
             if name == "output":
                 yield Mistake(code, sentence, call, view, moves=True)
             else:
@@ -210,7 +214,8 @@ def alignments(code: str, case: Failure) -> Iterator[Mistake]:
 
 
 def _padded(axis: AxisGeometry, before: int) -> AxisGeometry:
-    return replace(axis, pad_before=before, pad_after=axis.pad_before + axis.pad_after - before)
+    """Other padding before, and after it the least that gives as many outputs."""
+    return replace(axis, pad_before=before, pad_after=axis.full_size - axis.in_size - before)
 
 
 def _moved(call: Call, axes: Sequence[AxisGeometry], code: str, sentence: str) -> Iterator[Mistake]:
@@ -223,7 +228,17 @@ def _moved(call: Call, axes: Sequence[AxisGeometry], code: str, sentence: str) -
     ]
     if changes:
         moved = replace(call, geometry=replace(g, axes=tuple(axes)))
-        yield Mistake(code, f"with {' and '.join(changes)}: {sentence}", moved)
+        words = " and ".join(changes)
+        if call.title.startswith(("onnx", "jax")):
+            words = f"{_pads(call, moved.geometry)} instead of {_pads(call, g)}"
+        yield Mistake(code, f"with {words}: {sentence}", moved)
+
+
+def _pads(call: Call, g: ConvGeometry) -> str:
+    """The padding as the caller's framework writes it."""
+    if call.title.startswith("onnx"):  # begins, then ends
+        return f"pads={[pad for side in zip(*g.padding, strict=True) for pad in side]}"
+    return f"{'padding=' if call.title.startswith('jax') else 'padding '}{g.padding}"
 
 
 def steps(code: str, case: Failure) -> Iterator[Mistake]:
@@ -238,6 +253,10 @@ def steps(code: str, case: Failure) -> Iterator[Mistake]:
             (s, tuple(n * n for n in d), "the dilation is applied twice"),
         ],
         "stride_and_dilation": [(d, s, "the two are exchanged")],
+        "one_stride": [
+            (tuple(s[axis] for _ in each), tuple(d[axis] for _ in each), f"those of {words} on every axis")
+            for (axis,), words in list(some_axes(len(d)).items())[-len(d) :]
+        ],
         "swapped_strides": [(s[::-1], d, "their axes are exchanged")],
         "swapped_dilations": [(s, d[::-1], "their axes are exchanged")],
     }
@@ -275,7 +294,9 @@ def padding_modes(case: Failure) -> Iterator[Mistake]:
     ours = next((mode for mode in known if _place(known[mode]) == _place(g)), "explicit padding")
     for mode in known:
         if _place(known[mode]) != _place(g):
-            sentence = f"with {mode}, padding {found[mode].padding}, instead of {ours}, {g.padding}"
+            sentence = f"with {_pads(call, known[mode])} instead of {_pads(call, g)}"
+            if not call.title:  # TensorFlow's words, and no other framework's
+                sentence = f"with {mode}, padding {found[mode].padding}, instead of {ours}, {g.padding}"
             yield Mistake("padding_mode", sentence, replace(call, geometry=found[mode]))
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "activations",
     "biases",
     "channel_orders",
+    "cut_integers",
     "image_orders",
     "input_axes",
     "layouts",
@@ -68,6 +69,10 @@ _SOFT: dict[str, View] = {
     "elu": lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "tanh": np.tanh,
+    "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "hardsigmoid": lambda x: np.clip(x + 3, 0, 6) / 6,
+    "softplus": lambda x: np.logaddexp(x, 0),
+    "mish": lambda x: x * np.tanh(np.logaddexp(x, 0)),
 }
 _HARD: dict[str, View] = {"relu": relu, "relu6": lambda x: np.clip(x, 0, 6)}
 
@@ -239,6 +244,15 @@ def accumulators(case: Failure) -> Iterator[Mistake]:
         for name in ("float16", "bfloat16")
         if not is_integer(case.got.dtype) and FORMATS[name].precision < case.digits
     )
+
+
+def cut_integers(case: Failure) -> Iterator[Mistake]:
+    """Integers cut to fewer bits, as in a conversion or in a sum that is too small for them."""
+    names = [f"{sign}{bits}" for bits in (8, 16, 32) if bits < case.digits for sign in ("int", "uint")]
+    for name in names if is_integer(case.got.dtype) else ():
+        cut: View = lambda array, name=name: array.astype(name).astype(array.dtype)  # type: ignore[misc]  # noqa: E731
+        yield Mistake(f"cut({name})", f"when the arrays are cut to {name}", case.call.with_each(cut))
+        yield Mistake(f"cut({name})", f"when the result is cut to {name}", case.call, cut)
 
 
 def quantized(case: Failure) -> Iterator[Mistake]:

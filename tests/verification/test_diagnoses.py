@@ -63,7 +63,8 @@ def found_by(known, size):
     names = names_of(size)
     op, _, rest = known.right.partition("(")
     args, kwargs = eval(f"(lambda *args, **kwargs: (args, kwargs))({rest}", names)
-    got = np.asarray(eval(known.wrong, names), "float32")
+    got = np.asarray(eval(known.wrong, names))
+    got = got.astype("float32") if got.dtype.kind == "f" else got
     return tc.diff(eval(op, names), *args, **kwargs, backends=[], against=got).rows[0]
 
 
@@ -257,7 +258,8 @@ def test_the_search_is_bounded_and_says_what_it_tried(slow_clock):
     assert row.diagnosis is None
     assert (row.tried, 0.5 < row.looked < 0.53) == (50, True)
     assert re.search(
-        r"none of the usual mistakes \(tried \d+ explanations in ", " ".join(str(report).split())
+        r"none of the usual mistakes in this time: thorough=True looks for all \(tried 50 explanations in ",
+        " ".join(str(report).split()),
     )
     assert row.where in " ".join(str(report).split())
     got = tc.conv2d(x, w, 1, "SAME")
@@ -386,3 +388,94 @@ def test_random_corruptions_have_no_name(dtype):
         failed += not row.passed
         assert row.diagnosis is None, (seed, row.where, row.diagnosis)
     assert failed > 40
+
+
+# ---------------------------------------------------------------------------------------------
+# What porters do, at the sizes of real layers and on small ones
+# ---------------------------------------------------------------------------------------------
+
+torch = tc.dialects.torch
+REAL = ((1, 8, 10, 10), (8, 8, 3, 3)), ((1, 64, 56, 56), (64, 64, 3, 3))
+
+
+def layer_of_torch(shapes):
+    x, w = (make_array(shape, "float32", "normal", name) for shape, name in zip(shapes, "xw", strict=True))
+    return x, w, make_array((len(w),), "float32", "normal", "b")
+
+
+def normalised(y, size):
+    """Another batch normalisation: factors near 1, and small constants."""
+    q = np.random.default_rng(0)
+    factors, constants = 1 + size * q.random(y.shape[1]), size * q.standard_normal(y.shape[1])
+    return (y * factors[:, None, None] + constants[:, None, None]).astype("float32")
+
+
+def conv(x, w, b):
+    return torch.conv2d(x, w, b, padding=1)
+
+
+PORTED = {
+    "scale": lambda x, w, b: conv(x * 255, w, b),
+    "reshaped_filter": lambda x, w, b: conv(x, w.transpose(2, 3, 1, 0).reshape(w.shape).copy(), b),
+    "layout": lambda x, w, b: (y := conv(x, w, b)).transpose(0, 2, 3, 1).reshape(y.shape),
+    "reshaped_image": lambda x, w, b: conv(x.transpose(0, 2, 3, 1).reshape(x.shape), w, b),
+    "swapped_image_axes": lambda x, w, b: conv(x.transpose(0, 1, 3, 2), w, b),
+    "flipped_image": lambda x, w, b: conv(x[..., ::-1], w, b),
+    "permuted_channels": lambda x, w, b: conv(x[:, ::-1], w, b),
+    "scale_and_shift": lambda x, w, b: normalised(conv(x, w, b), 0.03),
+    "activation+scale_and_shift": lambda x, w, b: np.maximum(normalised(conv(x, w, b), 0.03), 0),
+    "activation+bias": lambda x, w, b: np.maximum(conv(x, w, None), 0),
+    "activation+flipped_filter": lambda x, w, b: np.maximum(conv(x, w[:, :, ::-1, ::-1], b), 0),
+    "activation": lambda x, w, b: (y := conv(x, w, b)) * np.clip(y + 3, 0, 6) / 6,
+}
+
+
+@pytest.mark.parametrize("shapes", REAL, ids=["small", "real"])
+@pytest.mark.parametrize("code", PORTED)
+def test_a_porters_mistake_is_named_at_every_size(code, shapes):
+    x, w, b = layer_of_torch(shapes)
+    got = PORTED[code](x, w, b).astype("float32")
+    row = tc.diff(torch.conv2d, x, w, b, padding=1, backends=[], against=got).rows[0]
+    assert row.diagnosis is not None, row.note
+    assert row.diagnosis.code == code
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-3])
+@pytest.mark.parametrize("relu", [False, True])
+def test_a_batch_normalisation_of_nearly_the_same_numbers_is_named(size, relu):
+    x, w, b = layer_of_torch(((2, 4, 10, 10), (8, 4, 3, 3)))
+    got = normalised(conv(x, w, b), size)
+    got = np.maximum(got, 0) if relu else got
+    row = tc.diff(torch.conv2d, x, w, b, padding=1, backends=[], against=got).rows[0]
+    assert row.diagnosis is not None
+    assert row.diagnosis.code == "activation+" * relu + "scale_and_shift"
+
+
+def test_a_transposed_kernel_of_jax_is_named():
+    x, w = make_array((1, 12, 12, 8), "float32", "normal"), make_array((3, 3, 8, 8), "float32", "normal", "w")
+    op = tc.dialects.jax.conv_transpose
+    row = tc.diff(
+        op, x, w, (2, 2), "SAME", transpose_kernel=True, backends=[], against=op(x, w, (2, 2), "SAME")
+    ).rows[0]
+    assert row.diagnosis is not None
+    assert row.diagnosis.code == "transposed_filter+flipped_filter"
+
+
+@pytest.mark.parametrize("op", [tc.conv2d, tc.depthwise_conv2d, tc.conv2d_transpose])
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_a_thorough_search_ends(op, padding):
+    x, w = make_array((1, 6, 6, 2), "float32", "normal"), make_array((3, 3, 2, 2), "float32", "normal", "w")
+    strides = {"strides": 1 if op is tc.conv2d_transpose else [1, 1, 1, 1], "padding": padding}
+    noise = make_array(op(x, w, **strides).shape, "float32", "normal", "noise")
+    report = tc.diff(op, x, w, **strides, backends=[], against=noise, thorough=True)
+    assert report.rows[0].diagnosis is None
+    assert report.rows[0].tried > 300
+
+
+def test_of_two_that_explain_nearly_as_much_the_likelier_is_nearest():
+    """A relu after another layer's numbers: relu6 comes a little nearer, as it cuts off what is large."""
+    x, w, b = layer_of_torch(((1, 4, 12, 12), (6, 4, 3, 3)))
+    y = conv(x, w, b)
+    got = np.maximum(y + 0.2 * make_array(y.shape, "float32", "normal", "noise"), 0)
+    note = tc.diff(torch.conv2d, x, w, b, padding=1, backends=[], against=got).rows[0].note
+    assert "nearest: activation (after a relu," in note

@@ -72,6 +72,20 @@ def module(kernel, bug=0):
     return made
 
 
+class Importable:
+    """The same backend, which another process can make again."""
+
+    def __init__(self, kernel, bug=0):
+        self.made, self.args = module(kernel, bug), (kernel, bug)
+        self.__name__ = self.made.__name__
+
+    def __reduce__(self):
+        return Importable, self.args
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["made"], name)
+
+
 class Wrapper:
     """One function of a backend, in C."""
 

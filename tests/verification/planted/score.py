@@ -7,16 +7,17 @@ kernels, as arguments run these alone. ``--json FILE`` keeps the results.
 import argparse
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from verification.planted import child, kernels
 from verification.planted.bugs import BUGS
 
 import teachconv as tc
 from teachconv.verification import diffing
+from teachconv.verification.running import isolated
 
 UNEXPLAINED = re.compile(r"^$|none of the usual mistakes|may overflow|suspicious")
-SOMEWHERE = re.compile(r"(all|[\d,]+ of) [\d,]+ cells?.*")  # no words for where
+SOMEWHERE = re.compile(r"(all|[\d,]+ of) [\d,]+ cells?.*|every cell.*")  # no words for where
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Score:
 
     Attributes:
         number: of the bug.
-        outcome: "found", "missed", "crashed" or "hung"; a crash and a hang show a bug, too.
+        outcome: "found", "missed", "crashed" or "hung"; a crash and a hang show a bug, too. What is said of
+            these comes from a run in a process of the kernel's own.
         failed: how many rows failed.
         rows: how many rows there were.
         first: the first row that failed.
@@ -51,7 +53,7 @@ class Score:
     @property
     def named(self):
         """Whether the report says what the mistake is: a diagnosis, or which part of the contract was broken."""
-        return bool(self.diagnosis) or self.outcome == "found" and not UNEXPLAINED.search(self.note)
+        return bool(self.diagnosis) or self.found and not UNEXPLAINED.search(self.note)
 
 
 class RowFailed(BaseException):
@@ -71,9 +73,12 @@ def passes(module, dtypes, **options):
         return False
 
 
+DIAGNOSE = diffing.diagnose
+
+
 def _diagnose_a_few(rows=3):
     """Look for the mistakes of the first rows that fail alone: a search takes longer than a case."""
-    diagnose, left = diffing.diagnose, iter(range(rows))
+    diagnose, left = DIAGNOSE, iter(range(rows))
     diffing.diagnose = lambda *arguments: (
         diffing.Found() if next(left, None) is None else diagnose(*arguments)
     )
@@ -86,24 +91,33 @@ def score(bug, stop=False, cpu_seconds=40, **options):
         if stop:
             passed = passes(kernels.module(bug.kernel, bug.number), bug.dtypes, **options)
             return Score(bug.number, "missed" if passed else "found")
-        _diagnose_a_few()
-        report = tc.check_backend(kernels.module(bug.kernel, bug.number), bug.dtypes, **options)
-        bad = [row for row in report.rows if row.passed is False]
-        named = [row for row in bad if row.diagnosis]
-        placed = [row.where for row in bad if row.where and not SOMEWHERE.fullmatch(row.where)]
-        return Score(
-            bug.number,
-            "found" if bad else "missed",
-            len(bad),
-            len(report.rows),
-            f"{bad[0].name} {bad[0].algorithm}" if bad else "",
-            str((named or bad)[0].diagnosis or "") if bad else "",
-            bad[0].note if bad else "",
-            placed[0] if placed else "",
-        )
+        return _said_of(bug, kernels.module(bug.kernel, bug.number), **options)
 
     outcome, value = child.run(check, cpu_seconds)
-    return value if outcome == "done" else Score(bug.number, outcome, note=value)
+    if outcome == "done":
+        return value
+    if stop:
+        return Score(bug.number, outcome, note=value)
+    alone = isolated(kernels.Importable(bug.kernel, bug.number), seconds=5)
+    return replace(_said_of(bug, alone, **options), outcome=outcome)
+
+
+def _said_of(bug, module, **options):
+    _diagnose_a_few()
+    report = tc.check_backend(module, bug.dtypes, **options)
+    bad = [row for row in report.rows if row.passed is False]
+    named = [row for row in bad if row.diagnosis]
+    placed = [row.where for row in bad if row.where and not SOMEWHERE.fullmatch(row.where)]
+    return Score(
+        bug.number,
+        "found" if bad else "missed",
+        len(bad),
+        len(report.rows),
+        f"{bad[0].name} {bad[0].algorithm}" if bad else "",
+        str((named or bad)[0].diagnosis or "") if bad else "",
+        bad[0].note if bad else "",
+        placed[0] if placed else "",
+    )
 
 
 def warm_up(bugs):
