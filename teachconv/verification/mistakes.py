@@ -83,8 +83,8 @@ def filter_orders(code: str, case: Failure) -> Iterator[Mistake]:
             "IO", "OI" if call.op.transposed else "IO"
         )  # its input is the gradient's output
         for each, backwards in product(theirs, (False, True)):
-            names = [name.translate(exchanged) for name in ((own, each) if backwards else (each, own))]
-            sentence = f"{names[0]} reshaped to {names[1]}, where it has to be transposed"
+            was, read = (name.translate(exchanged) for name in ((own, each) if backwards else (each, own)))
+            sentence = f"{was} reshaped to {read}, where it has to be transposed"
             changes.append((sentence, reread(tuple(map(own.index, each)), backwards)))
     yield from (_filtered(call, code, *change) for change in changes)
 
