@@ -346,12 +346,13 @@ def test_integers_in_floats_are_no_evidence_of_a_half_type():
     assert row.diagnosis is None or row.diagnosis.code == "channel_shift"
 
 
+@pytest.mark.parametrize("number", [15, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
-def test_random_corruptions_have_no_name(dtype):
+def test_random_corruptions_have_no_name(dtype, number):
     """Cells, blocks, channels, rows, images: random numbers, one number, zeros."""
     random = np.random.default_rng(7)
     failed = 0
-    for seed in range(50):
+    for seed in range(number):
         shape = tuple(
             int(n) for n in (random.integers(1, 4), *random.integers(3, 9, 2), random.integers(1, 5))
         )
@@ -376,4 +377,4 @@ def test_random_corruptions_have_no_name(dtype):
         row = tc.diff(tc.conv2d, x, w, 1, "SAME", backends=[], against=got).rows[0]
         failed += not row.passed
         assert row.diagnosis is None, (seed, row.where, row.diagnosis)
-    assert failed > 40
+    assert failed > 0.8 * number
