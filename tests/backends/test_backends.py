@@ -75,11 +75,19 @@ def all_pass(rows):
 def case_rows(number, dtype, data):
     """The problems of a case, and the rows of every backend on all of them: computed once, read by many tests."""
     case = CASES[number]
-    return list(case.problems(dtype, data)), check_cases(ALONE, dtype, data, [case])
+    modules = [one for one in ALONE if one not in PLANE_BY_PLANE] if waits(case, dtype, data) else ALONE
+    return list(case.problems(dtype, data)), check_cases(modules, dtype, data, [case])
+
+
+def waits(case, dtype, data):
+    """Whether a case has so many pairs of channels that, plane by plane, it is left to the slow tests."""
+    return "tails" in case.tags and (dtype, data) != ("float32", "normal")
 
 
 def rows_of_case(number, dtype, data, backend, algorithm):
     """The row of one algorithm for each problem of a case that it does not refuse."""
+    if (backend, algorithm.name) in SLOW_WITH_CHANNELS and waits(CASES[number], dtype, data):
+        return
     case_problems, rows = case_rows(number, dtype, data)
     for problem in case_problems:
         if not refused(problem.op, problem.args, problem.kwargs, backend, algorithm):
@@ -117,6 +125,15 @@ def test_cases_of_real_sizes_in_every_dtype(case):
     all_pass(check_cases(QUICK, "float32", "integers", [case]))
     if "slow" not in case.tags:
         all_pass(check_cases(PLANE_BY_PLANE, "float32", "normal", [case]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if "tails" in case.tags], ids=lambda case: case.name)
+def test_cases_of_many_channels_plane_by_plane(case):
+    for dtype in DTYPES[1:]:
+        all_pass(check_cases(PLANE_BY_PLANE, dtype, data_of(dtype), [case]))
+    for data in ("integers", "scaled", "tiny", "huge", "nonfinite"):
+        all_pass(check_cases(PLANE_BY_PLANE, "float32", data, [case]))
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)

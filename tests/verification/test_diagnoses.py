@@ -210,6 +210,7 @@ def mask_of(words, shape):
     return mask
 
 
+@pytest.mark.usefixtures("undiagnosed")
 @pytest.mark.parametrize("seed", range(60))
 def test_words_that_give_no_number_of_cells_are_exact(seed):
     random = np.random.default_rng(seed)
