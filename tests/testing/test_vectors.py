@@ -122,7 +122,7 @@ def test_a_vector_says_all_that_there_is_to_a_call(tmp_path):
         assert bound.any()
 
 
-@pytest.mark.parametrize(("shift", "chosen"), [(0, []), (1, ["--tag", "odd"])])
+@pytest.mark.parametrize(("shift", "chosen"), [(0, []), (1, ["--tag", "odd", "--tag", "padding"])])
 def test_a_kernel_in_c_is_judged(shift, chosen, tmp_path, capsys):
     words = ["vectors", "export", str(tmp_path), "--x", "NCHW", "--w", "OIHW", *chosen]
     assert main(words) == 0
