@@ -132,7 +132,7 @@ def place(call, cell):
 
 
 def wait_for(page, script):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not page.run(script):
         assert time.monotonic() < deadline, script
         time.sleep(0.02)

@@ -38,7 +38,7 @@ def without_rich(monkeypatch):
 
 def wait_for_text(terminal):
     """Another thread writes it."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not terminal.getvalue():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -18,6 +18,7 @@ from ..dtypes import is_integer, to_dtype
 from ..errors import ArgumentError, brief
 from ..kinds import Kind
 from ..verification.cases import Case
+from ..verification.diagnosing import at_most
 from ..verification.diffing import DiffReport, DiffRow, check_cases
 from .checking import Checked, of_kernel
 
@@ -90,6 +91,7 @@ def fuzz(
     return DiffReport(f"{len(rows):,} random calls of {name}, seed {seed}", tuple(rows))
 
 
+@at_most(0.0)  # only the smallest failure is diagnosed
 def _run(module: Any, numbers: Numbers, dtype: str, data: str, kinds: Iterable[Kind]) -> list[DiffRow]:
     return check_cases([module], dtype, data, _cases(numbers), kinds)
 
@@ -99,21 +101,17 @@ def _shrunk(
 ) -> list[DiffRow]:
     """Return the failed rows of the smallest call that fails, with the line to paste."""
 
-    def failed(numbers: Numbers) -> list[DiffRow]:
-        return [row for row in _run(module, numbers, dtype, data, kinds) if row.passed is False]
+    def fails(numbers: Numbers, kinds: list[Kind]) -> bool:
+        return any(row.passed is False for row in _run(module, numbers, dtype, data, kinds))
 
-    kinds = next(
-        (
-            [kind]
-            for kind in kinds
-            if any(row.passed is False for row in _run(module, numbers, dtype, data, [kind]))
-        ),
-        kinds,
-    )
-    numbers = _smallest(numbers, failed, end)
+    kinds = next(([kind] for kind in kinds if fails(numbers, [kind])), kinds)
+    numbers = _smallest(numbers, lambda fewer: fails(fewer, kinds), end)
     [case] = _cases(numbers)
-    line = str(Checked(case, kinds[0], dtype, data))
-    return [replace(row, note="; ".join(filter(None, [row.note, line]))) for row in failed(numbers)]
+    return [
+        replace(row, note=f"{row.note}; {Checked(case, kinds[0], dtype, data)}".removeprefix("; "))
+        for row in check_cases([module], dtype, data, [case], kinds)
+        if row.passed is False
+    ]
 
 
 def _calls(
@@ -171,7 +169,7 @@ def _cases(numbers: Numbers) -> list[Case]:
     return [made] if made.geometry.macs <= _MOST else []
 
 
-def _smallest(numbers: Numbers, fails: Callable[[Numbers], Any], end: float) -> Numbers:
+def _smallest(numbers: Numbers, fails: Callable[[Numbers], bool], end: float) -> Numbers:
     """Return numbers that fail, none of which can be smaller alone."""
     least = {name: 0 if name.startswith(("before", "after", "bias")) else 1 for name in numbers}
     tried = True

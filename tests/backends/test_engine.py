@@ -35,10 +35,19 @@ def isa(request):
     cython_backend.set_isa("best")
 
 
-@pytest.mark.parametrize("data", ["normal", "nonfinite"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_every_instruction_set_passes_the_cases(isa, dtype, data):
-    rows = check_cases(["cython"], dtype, data, find_cases()[:: 1 if dtype == "float32" else 4])
+@pytest.mark.parametrize(
+    ("dtype", "data", "step"),
+    [
+        ("float32", "normal", 3),
+        ("float32", "nonfinite", 2),
+        ("float64", "normal", 4),
+        ("float64", "nonfinite", 4),
+        *(pytest.param("float32", data, 1, marks=pytest.mark.slow) for data in ("normal", "nonfinite")),
+    ],
+)
+def test_every_instruction_set_passes_the_cases(isa, dtype, data, step):
+    """Of the processor's best, test_bounds_are_kept runs all."""
+    rows = check_cases(["cython"], dtype, data, find_cases()[::step])
     assert all(row.passed for row in rows), [
         f"{row.name} {row.algorithm}" for row in rows if row.passed is False
     ]
@@ -235,11 +244,11 @@ def test_an_input_gradient_with_a_stride_much_larger_than_the_image(isa):
     """It took 45 seconds: one step for each pair of residues, of which an image of 4 x 4 has 16."""
     image, filters, options = (1, 4, 4, 20), (3, 3, 20, 20), {"strides": 30_000, "padding": "SAME"}
     w, dy = make_array(filters, "float32"), make_array((1, 1, 1, 20), "float32")
-    start = time.monotonic()
+    start = time.process_time()  # that of other programs does not count
     got = tc.conv2d_backprop_input(image, w, dy, **options, backend="cython", algorithm="phases")
     planned = tc.plan(tc.conv2d_backprop_input, w, input_shape=image, algorithm="phases", **options)
     assert np.array_equal(planned(dy), got)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     check = tc.diff(tc.conv2d_backprop_input, image, w, dy, **options, backends=[], against={"phases": got})
     assert check.passed
 

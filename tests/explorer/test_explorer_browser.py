@@ -635,7 +635,7 @@ def test_the_frame_of_a_notebook(driver, tmp_path):
     driver.switch_to.frame(0)
 
     def settle():  # the frame takes the height of what is in it
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while page.run("return innerHeight != document.body.offsetHeight"):
             assert time.monotonic() < deadline
             time.sleep(0.05)

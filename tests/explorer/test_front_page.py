@@ -20,7 +20,7 @@ def output_size(page):
     """What the playground in the page's frame says of its output."""
     page.driver.switch_to.frame(page.all(".tcx-frame")[0])
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not (found := page.run("return document.querySelector('.numbers b')?.textContent")):
             assert time.monotonic() < deadline
             time.sleep(0.05)

@@ -30,7 +30,7 @@ def test_the_button_downloads_the_picture_that_is_shown(driver, path, tmp_path, 
         "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
     )
     page.all(".save")[0].click()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not (tmp_path / "conv2d.svg").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -106,7 +106,7 @@ def test_a_download_works_in_a_notebooks_frame(driver, tmp_path):
         page.run("document.querySelector('.save').click()")
     finally:
         driver.switch_to.default_content()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not (tmp_path / "conv2d.svg").exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)

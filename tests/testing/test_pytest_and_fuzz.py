@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-import time
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from teachconv import testing as T
 from teachconv.backends import get
 from teachconv.cli.main import main
 from teachconv.kinds import KINDS
+from teachconv.testing import fuzzing
 
 ROOT = Path(__file__).parents[2]
 
@@ -106,6 +108,15 @@ def test_a_required_case_must_run():
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """Time goes on by a hundredth of a second whenever the fuzzer looks: a slow host runs what a fast one does."""
+    looks = count()
+    clock = SimpleNamespace(clock=lambda: next(looks) / 100)
+    monkeypatch.setattr(fuzzing, "record", clock)
+    return clock
+
+
 def planted(change):
     """A convolution with a bug: it changes the result where a condition holds."""
 
@@ -161,7 +172,7 @@ def pads_after(y, x, w, strides, pads, *rest):
     ],
 )
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_planted_bug_is_found_and_made_small(bug, smallest, seed):
+def test_a_planted_bug_is_found_and_made_small(bug, smallest, seed, clock):
     report = T.fuzz(planted(bug), seconds=30, seed=seed)
     assert len(report.failed) == 1
     assert smallest in report.failed[0].note
@@ -169,7 +180,7 @@ def test_a_planted_bug_is_found_and_made_small(bug, smallest, seed):
         report.check()
 
 
-def test_a_backend_that_does_not_crop_is_found():
+def test_a_backend_that_does_not_crop_is_found(clock):
     class Backend:
         ALGORITHMS = get("numpy").ALGORITHMS
 
@@ -182,7 +193,7 @@ def test_a_backend_that_does_not_crop_is_found():
     assert "padding=((0, 0), (0, -1))" in report.failed[0].note
 
 
-def test_the_same_seed_gives_the_same_calls():
+def test_the_same_seed_gives_the_same_calls(clock):
     found = []
     for _ in range(2):
         calls = []
@@ -193,15 +204,14 @@ def test_the_same_seed_gives_the_same_calls():
 
         T.fuzz(T.kernel(function, refuses=lambda geometry: geometry.groups > 1), seconds=1, seed=7)
         found.append(calls)
-    shared = min(map(len, found))
-    assert shared > 20
-    assert found[0][:shared] == found[1][:shared]
+    assert len(found[0]) > 20
+    assert found[0] == found[1]
 
 
-def test_time_is_kept_and_bad_arguments_are_refused():
-    start = time.perf_counter()
+def test_time_is_kept_and_bad_arguments_are_refused(clock):
+    start = clock.clock()
     report = T.fuzz("numpy", seconds=1, dtypes=["int32", "float16"])
-    assert 0.9 < time.perf_counter() - start < 3
+    assert 0.9 < clock.clock() - start < 1.1
     assert report.passed
     for options, words in {
         "seconds": (0, "seconds must be positive; got 0"),
@@ -221,8 +231,8 @@ def test_what_is_refused_every_time_is_no_pass():
 
 
 @pytest.mark.parametrize("backend", ["numpy", "scipy", "cython"])
-def test_our_own_backends_stand_it(backend):
-    report = T.fuzz(backend, seconds=2, seed=11, dtypes=["float32", "float16", "int32", "float64"])
+def test_our_own_backends_stand_it(backend, clock):
+    report = T.fuzz(backend, seconds=0.6, seed=11, dtypes=["float32", "float16", "int32", "float64"])
     report.check()
     assert len(report.rows) > 100
     assert {str(kind) for kind in KINDS}  # all of them: the rows name the ops

@@ -34,14 +34,19 @@ def test_ranks_and_kinds_are_chosen(rank, kind):
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        (lambda call: call.call.op.depthwise, "depthwise"),
-        (lambda call: call.call.op.transposed, "transpose"),
         (lambda call: call.call.op.depthwise and call.call.op.is_gradient, "backprop"),
         (lambda call: call.call.geometry.groups > 1 and not call.call.op.depthwise, ""),
-        (lambda call: call.kwargs.get("data_format") == "NCHW", ""),
-        (lambda call: call.kwargs.get("padding") == "SAME_LOWER", ""),
         (lambda call: "torch" in call.name, "torch"),
-        (lambda call: "jax" in call.name, "jax"),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                (lambda call: call.call.op.depthwise, "depthwise"),
+                (lambda call: call.call.op.transposed, "transpose"),
+                (lambda call: call.kwargs.get("data_format") == "NCHW", ""),
+                (lambda call: call.kwargs.get("padding") == "SAME_LOWER", ""),
+                (lambda call: "jax" in call.name, "jax"),
+            )
+        ),
     ],
 )
 def test_everything_is_drawn_and_becomes_small(condition, words):

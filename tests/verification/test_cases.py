@@ -90,6 +90,7 @@ def test_large_cases_are_run_on_data_whose_exact_sums_are_quick():
         assert check_cases(["numpy"], dtype, data, large) == []
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_an_algorithm_that_has_failed_is_not_run_on_large_cases():
     def wrong(x, w, geometry, **options):
         return RIGHT(x, w, geometry, **options) + 1
@@ -114,6 +115,7 @@ def test_an_algorithm_that_has_failed_is_not_run_on_large_cases():
         ("72,930 cells out", lambda g: np.prod(g.output_shape) > 1 << 16),
     ],
 )
+@pytest.mark.usefixtures("undiagnosed")
 def test_a_kernel_that_fails_at_one_size_fails_there(name, wrong):
     def skips_the_last_cell(x, w, geometry, **options):
         y = RIGHT(x, w, geometry, **options)

@@ -198,13 +198,13 @@ def test_noise_has_no_diagnosis(rng):
 
 
 def test_a_module_of_ones_own():
-    assert tc.check_backend(broken(), ["float32", "int32"], tags="small").passed
+    assert tc.check_backend(broken(), ["float32", "int32"], tags=["odd", "crop"]).passed
     assert tc.diff(tc.conv2d, X, W, backends=[broken()]).passed
 
     def flipped(x, w, geometry, **options):
         return numpy_backend.conv2d(x, w[::-1, ::-1], geometry, **options)
 
-    report = tc.check_backend(broken(conv2d=flipped), ["float32"], tags="small")
+    report = tc.check_backend(broken(conv2d=flipped), ["float32"], tags=["odd", "depthwise"], data="normal")
     assert not report.passed
     assert "flipped_filter" in {row.diagnosis.code for row in report.rows if row.diagnosis}
     assert {row.name.split(": ")[1].split(" ")[0] for row in report.rows if row.passed is False} <= {
@@ -236,14 +236,16 @@ def test_a_backend_is_checked_by_its_name_and_in_the_dtypes_that_there_are(monke
 
 
 @pytest.mark.parametrize("what", ["out", "bias", "activation"])
+@pytest.mark.usefixtures("undiagnosed")
 def test_a_backend_that_ignores_an_argument_fails(what):
-    report = tc.check_backend(ignoring(what), ["float32", "int32"], tags="small")
+    report = tc.check_backend(ignoring(what), ["float32", "int32"], tags="odd")
     assert not report.passed
     assert {"float32", "int32"} <= {
         part for row in report.rows if row.passed is False for part in row.name.split(", ")
     }
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_a_backend_that_leaves_part_of_out_unwritten_fails():
     def forgets(x, w, geometry, *, out=None, **options):
         result = numpy_backend.conv2d(x, w, geometry, **options)
@@ -253,12 +255,13 @@ def test_a_backend_that_leaves_part_of_out_unwritten_fails():
         return out
 
     dtypes = ["bfloat16", "float32", "int64"]
-    report = tc.check_backend(broken(conv2d=forgets), dtypes, tags="small")
+    report = tc.check_backend(broken(conv2d=forgets), dtypes, tags="odd")
     failed = [row for row in report.rows if row.passed is False]
     assert {row.name.split(", ")[1] for row in failed} == set(dtypes)
     assert all("out=" in row.name for row in failed)
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_a_backend_that_wants_contiguous_or_writeable_arrays_fails():
     def reads_memory(x, w, geometry, **options):
         return numpy_backend.conv2d(np.ndarray(x.shape, x.dtype, np.array(x.base)), w, geometry, **options)
@@ -270,7 +273,7 @@ def test_a_backend_that_wants_contiguous_or_writeable_arrays_fails():
     for wrong in (reads_memory, writes):
         failed = [
             row.name
-            for row in tc.check_backend(broken(conv2d=wrong), ["float32"], tags="small").rows
+            for row in tc.check_backend(broken(conv2d=wrong), ["float32"], tags="odd").rows
             if row.passed is False
         ]
         assert any(name.endswith("strided, read-only") for name in failed)
@@ -389,6 +392,7 @@ def test_what_an_algorithm_says_of_itself_is_checked():
             backends.Algorithm("own", "", **words)
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_an_algorithm_that_lacks_memory_is_not_wrong():
     def refuses(x, w, geometry, **options):
         raise MemoryError("the padded input needs 9 TiB")
@@ -409,6 +413,7 @@ def test_an_algorithm_that_lacks_memory_is_not_wrong():
     ).passed  # whose cases are small
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_integers_are_compared_exactly_with_floats():
     x, w = np.ones((1, 1, 1, 1), "int64"), np.full((1, 1, 1, 1), 2**53 + 1)
     for theirs, error in ((2.0**53, 1), (np.nan, np.inf), (-np.inf, np.inf), (2**53 + 1, 0)):
@@ -416,8 +421,10 @@ def test_integers_are_compared_exactly_with_floats():
         assert (row.passed, row.max_abs) == (error == 0, error)
 
 
-def test_the_whole_table_passes():
-    rows = check_cases(dtype="float32", data="integers", cases=find_cases("small"))
+@pytest.mark.parametrize("tags", [["hand", "odd", "crop"], pytest.param("small", marks=pytest.mark.slow)])
+def test_the_table_passes(tags):
+    """test_backends has each algorithm of every backend on all dtypes."""
+    rows = check_cases(dtype="float32", data="integers", cases=find_cases(tags))
     assert all(row.passed for row in rows), [row.name for row in rows if row.passed is False]
 
 
@@ -431,6 +438,7 @@ def passing(dtype, x, w, *results):
     return [float(row.name) for row in theirs if row.passed]
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_where_the_result_overflows_only_its_infinity_or_a_number_near_the_largest_passes():
     special = (0, 5, -np.inf, np.inf)
     assert passing("float16", [60000], [2], *special, np.nan, 65504) == [np.inf]  # 120000
@@ -575,6 +583,7 @@ def gives_other_bits_each_time(x, w, geometry, *, calls=[0], **options):  # noqa
         (gives_other_bits_each_time, "float32 normal", "gives other bits when run again: "),
     ],
 )
+@pytest.mark.usefixtures("undiagnosed")
 def test_a_backend_that_breaks_the_contract_in_memory_fails_and_is_told(bug, check, sentence):
     rows = tc.check_backend(broken(conv2d=bug), "float32", tags="odd").rows
     notes = [row.note for row in rows if row.passed is False and row.name.endswith(check)]
@@ -598,6 +607,7 @@ def test_a_backend_that_breaks_the_contract_in_memory_fails_and_is_told(bug, che
         (cannot_go_backwards, "negative strides"),
     ],
 )
+@pytest.mark.usefixtures("undiagnosed")
 def test_a_backend_that_breaks_the_contract_where_no_number_shows_it_fails(bug, check, monkeypatch):
     monkeypatch.setattr(contract, "check_cases", lambda *arguments: [])
     rows = tc.check_backend(broken(conv2d=bug), ["float32"]).rows
@@ -616,6 +626,7 @@ def test_a_backend_that_breaks_the_contract_where_no_number_shows_it_fails(bug, 
         ("70 rows", lambda g: g.rows.out_size > 64),
     ],
 )
+@pytest.mark.usefixtures("undiagnosed")
 def test_a_kernel_whose_blocks_are_too_small_fails(case, wrong):
     def zeros_at_the_end(x, w, geometry, **options):
         y = RIGHT(x, w, geometry, **options)
@@ -628,6 +639,7 @@ def test_a_kernel_whose_blocks_are_too_small_fails(case, wrong):
     assert not all(row.passed for row in check_cases([broken(conv2d=zeros_at_the_end)], cases=cases))
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_what_a_backend_writes_to_its_input_is_seen_and_reaches_nobody_else():
     def writes(x, w, geometry, **options):
         y = RIGHT(x, w, geometry, **options)
@@ -645,10 +657,10 @@ def test_what_a_backend_writes_to_its_input_is_seen_and_reaches_nobody_else():
         assert np.array_equal(x, before)
         assert all(row.passed for row in report.rows if row.name == "numpy")
     assert "read-only" in report.rows[0].note
-    rows = tc.check_backend(broken(conv2d=writes), ["float32"], tags="small").rows
+    rows = tc.check_backend(broken(conv2d=writes), ["float32"], tags="odd").rows
     notes = {row.note for row in rows if row.passed is False}
     assert notes == {"the backend wrote to its input: input was changed"}
-    assert tc.check_backend(numpy_backend, ["float32"], tags="small").passed
+    assert tc.check_backend(numpy_backend, ["float32"], tags="odd").passed
 
 
 def test_a_bias_with_memory_strides_is_added():

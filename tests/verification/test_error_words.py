@@ -220,6 +220,7 @@ def in_half(x, w, dtype, order, fused):
     return totals[0].astype(dtype)
 
 
+@pytest.mark.usefixtures("undiagnosed")
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("order", ["one by one", "lanes"])
 @pytest.mark.parametrize(("dtype", "terms"), [("float16", 64), ("float16", 4096), ("bfloat16", 600)])

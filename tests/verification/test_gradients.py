@@ -99,6 +99,13 @@ MISTAKES = {
 }
 
 
+@pytest.mark.parametrize("name", ["conv2d", "transposed", "depthwise"])
+def test_a_copy_of_a_right_backend_passes(name):
+    op, args, kwargs = CALLS[name]
+    assert tc.check_gradients(op, *args, **kwargs, backend=broken()).passed
+
+
+@pytest.mark.usefixtures("undiagnosed")
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.parametrize("kind", list(map(str, KINDS)))
 @pytest.mark.parametrize("name", ["conv2d", "transposed", "depthwise"])
@@ -107,7 +114,6 @@ def test_a_planted_error_is_found(name, kind, mistake):
     report = tc.check_gradients(op, *args, **kwargs, backend=wrong(kind, MISTAKES[mistake]))
     assert not report.passed
     assert "FAIL" in str(report)
-    assert tc.check_gradients(op, *args, **kwargs, backend=broken()).passed
 
 
 def test_the_gradient_at_fault_is_named():

@@ -15,6 +15,8 @@ from verification.planted.bugs import BUGS
 import teachconv as tc
 from teachconv.verification.cases import Case
 
+# the kernels run in forks, which do nothing but NumPy: JAX, which another test may have loaded, warns of every fork
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 needs_gcc = pytest.mark.skipif(not shutil.which("gcc"), reason="the planted kernels are compiled with gcc")
 SEEN = [bug for bug in BUGS if not bug.unseen]
 LARGE = (
