@@ -137,14 +137,18 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
     got, want, bad = (array[mistake.part] for array in (case.got, case.want, case.bad))
     ok, limits, sizes = _fitting(mistake, case, values)
     values, form = values[mistake.part], mistake.rounded
-    if not ok[bad].all():
+    if not bad.any() or not ok[bad].all():
         return "", _explained(values, got, want)
     if form is None:
         new = bad & ok & ~case.allows(want, values, limits, sizes)
     else:  # small integers are numbers of every format
         new = bad & ok & (form.round(want.astype(np.float64))[0] != want)
-    if (values[bad] == values[bad][:1]).all() and np.isfinite(want[bad]).all():  # one number has many causes
-        ok &= ok.all() and mistake.view is not None and not mistake.moves  # as a relu, which others confirm
+    with np.errstate(invalid="ignore"):
+        alike = (np.abs(values - values[bad][0]) <= limits) | (values == values[bad][0])
+    if np.isfinite(want[bad]).all() and (alike[bad].all() or not np.isfinite(values[bad]).any()):
+        # one number has many causes, and one that is not finite, too: the other cells must confirm this one,
+        # as they do a relu
+        ok &= ok.all() and mistake.view is not None and not mistake.moves and not alike.all()
     if mistake.summed_in and _explained(want, got, np.zeros_like(want)) < 0.9:
         return "", 0.0  # the bound of such sums is so wide that other mistakes lie within it
     if not ok[bad].all() or _evidence(mistake, case, got, want, limits, new) < _EVIDENCE:
@@ -247,7 +251,9 @@ def _evidence(
         limit = np.maximum(
             limit + case.tolerance.of(want[index][first]), 0.5 if is_integer(case.got.dtype) else 0.0
         )
-        bits = np.where(np.isfinite(error), np.log2(1 + error / limit), _EVIDENCE)
+        bits = np.log2(1 + error / limit)
+        # a number where the reference has none tells much; NaN, which whatever touches it gives, little
+        bits = np.where(np.isfinite(error), bits, np.where(np.isfinite(got[index][first]), case.digits, 1))
     if mistake.rounded:  # that a number is one of a smaller format
         bits = np.full(bits.shape, float(case.digits - mistake.rounded.precision))
     return float(np.minimum(bits, case.digits).sum()) - mistake.chosen

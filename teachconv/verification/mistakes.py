@@ -127,6 +127,14 @@ def groups(code: str, case: Failure) -> Iterator[Mistake]:
     """Channels dealt out to the groups like cards, not in blocks, or the reverse; those of another group."""
     call, parts = case.call, case.call.geometry.groups
     arrays = {"input": call.first, "filter": call.second, "output": case.got}
+    if code == "groups" and parts > 1 and call.kind.gathers and not call.op.depthwise:
+        order = np.arange(case.got.shape[-1]).reshape(-1, parts).T.ravel()
+        bias = None if call.bias is None else call.bias[order]
+        sentence = f"when output channel o belongs to group o mod {parts}"
+        view: View = partial(np.take, indices=np.argsort(order), axis=-1)
+        yield Mistake(
+            code, sentence, replace(call, second=call.second[..., order], bias=bias), view, moves=True
+        )
     for name, array in arrays.items() if parts > 1 else ():
         count = array.shape[-1]
         if count % parts or (name == "filter" and call.kind.sums_images):

@@ -15,6 +15,7 @@ from ..arguments import axis_order
 from ..calls import Call
 from ..dtypes import FORMATS, FloatFormat, is_integer
 from ..geometry import AxisGeometry
+from ..taps import overlap
 from .failures import Failure, Mistake, View, relu, wide
 from .mistakes import reread, some_axes
 
@@ -126,22 +127,44 @@ def residuals(case: Failure) -> Iterator[Mistake]:
 # Padding
 # ---------------------------------------------------------------------------------------------
 
-_PADDINGS = {
-    "edge": "repeats the edge of the input",
-    "reflect": "mirrors the input without its edge (reflect)",
-    "symmetric": "mirrors the input with its edge (symmetric)",
-    "wrap": "continues the input from its other end (circular)",
+_PADDINGS: dict[str, dict[str, Any]] = {
+    "repeats the edge of the input": {"mode": "edge"},
+    "mirrors the input without its edge (reflect)": {"mode": "reflect"},
+    "mirrors the input with its edge (symmetric)": {"mode": "symmetric"},
+    "continues the input from its other end (circular)": {"mode": "wrap"},
+    "is 1": {"constant_values": 1},
+    "is -1": {"constant_values": -1},
 }
 
 
 def padding_values(case: Failure) -> Iterator[Mistake]:
     """Padding with the input's own values instead of zeros; or zeros where the input has its padding."""
     call, g = case.call, case.call.geometry
-    for mode, words in _PADDINGS.items():
-        made = padded(call, mode=mode)
+    for words, how in _PADDINGS.items():
+        made = padded(call, **how)
         if made is not None and all(max(_needed(axis)) < axis.in_size for axis in g.axes):
             # no framework mirrors more than there is
             yield Mistake("padding_values", f"when the padding {words} instead of being zero", made)
+    made = padded(call)
+    if made is not None and g.rank == 2:
+        (rows, cols), (top, left) = (axis.in_size for axis in g.axes), (_needed(axis)[0] for axis in g.axes)
+        r, c = (
+            np.arange(axis.in_size) - first
+            for axis, first in zip(made.geometry.axes, (top, left), strict=True)
+        )
+        place = r[:, None] * cols + c
+        flat = call.first.reshape(len(call.first), -1, call.first.shape[-1])
+        there = (r[:, None] >= 0) & (r[:, None] < rows) & (place >= 0) & (place < rows * cols)
+        for tested, words in (
+            (c >= 0, "behind a row of the input is the next row"),
+            (c == c, "beside a row of the input are its neighbours"),
+        ):
+            first = np.where((there & tested)[..., None], flat[:, place.clip(0, rows * cols - 1)], 0)
+            yield Mistake(
+                "padding_values",
+                f"when {words}, as in memory, instead of zeros",
+                replace(made, first=first),
+            )
     for border in (1, 2, 3):
         inside = (slice(None), *(slice(border, -border),) * g.rank)
         first = np.zeros_like(call.first)
@@ -232,18 +255,30 @@ def rounded(case: Failure) -> Iterator[Mistake]:
 
 
 def accumulators(case: Failure) -> Iterator[Mistake]:
-    """The sums formed in a half type, step by step."""
-    return (
-        Mistake(
-            f"accumulator({name})",
-            f"when the sums are formed in {name}, step by step",
-            case.call,
-            rounded=FORMATS[name],
-            summed_in=name,
-        )
-        for name in ("float16", "bfloat16")
-        if not is_integer(case.got.dtype) and FORMATS[name].precision < case.digits
-    )
+    """The sums formed in a half type, step by step; of data of that type in one of two orders."""
+    call, name = case.call, case.got.dtype.name
+    for half in ("float16", "bfloat16"):
+        if not is_integer(case.got.dtype) and FORMATS[half].precision < case.digits:
+            sentence = f"when the sums are formed in {half}, step by step"
+            yield Mistake(f"accumulator({half})", sentence, call, rounded=FORMATS[half], summed_in=half)
+        elif half == name and call.kind.gathers and call.terms * case.got.size < 1 << 22:
+            for order in ("tap after tap", "channel after channel"):
+                sums: View = partial(_summed_in, call, FORMATS[half], order == "tap after tap")
+                sentence = f"when the sums are formed in {half}, {order}"
+                yield Mistake(f"accumulator({half})", sentence, call, sums, moves=True)
+
+
+def _summed_in(call: Call, form: FloatFormat, by_taps: bool, exact: np.ndarray) -> np.ndarray:
+    """The result with every product and every sum rounded to a format."""
+    g, total, (depth, channels) = call.geometry, np.zeros(exact.shape), call.second.shape[-2:]
+    group = np.arange(channels) // (channels // g.groups)
+    terms = list(np.ndindex(*call.second.shape[:-1]))  # taps, and channels of each tap
+    for term in terms if by_taps else sorted(terms, key=lambda term: term[-1]):
+        outs, ins = zip(*map(overlap, g.axes, term), strict=False)
+        here, x = (slice(None), *outs), call.first[(slice(None), *ins)][..., group * depth + term[-1]]
+        products = form.round(x.astype(np.float64) * call.second[term].astype(np.float64))[0]
+        total[here] = form.round(total[here] + products)[0]
+    return total if call.bias is None else form.round(total + wide(call.bias))[0]
 
 
 def cut_integers(case: Failure) -> Iterator[Mistake]:

@@ -496,3 +496,80 @@ def test_of_two_that_explain_nearly_as_much_the_likelier_is_nearest():
     got = np.maximum(y + 0.2 * make_array(y.shape, "float32", "normal", "noise"), 0)
     note = tc.diff(torch.conv2d, x, w, b, padding=1, backends=[], against=got).rows[0].note
     assert "nearest: activation (after a relu," in note
+
+
+# ---------------------------------------------------------------------------------------------
+# What kernel writers do
+# ---------------------------------------------------------------------------------------------
+
+
+def code_of(got, op, *args, **kwargs):
+    row = tc.diff(op, *args, backends=[], against=got, **kwargs).rows[0]
+    assert row.passed is False
+    return None if row.diagnosis is None else row.diagnosis.code
+
+
+@pytest.mark.parametrize("by_channel", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_float16_data_summed_in_float16(by_channel, biased):
+    x, w = make_array((1, 8, 9, 5), "float16", "normal"), make_array((3, 3, 5, 4), "float16", "normal", "w")
+    b = make_array((4,), "float16", "normal", "b") if biased else None
+    padded, got = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), np.zeros((1, 8, 9, 4), "float16")
+    terms = sorted(np.ndindex(3, 3, 5), key=lambda term: term[2]) if by_channel else np.ndindex(3, 3, 5)
+    for r, c, i in terms:
+        got = got + padded[:, r : r + 8, c : c + 9, i, None] * w[r, c, i]
+    got = got if b is None else got + b
+    assert got.dtype == "float16"
+    assert code_of(got, tc.conv2d, x, w, 1, "SAME", bias=b) == "accumulator(float16)"
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_channels_that_belong_to_a_group_by_their_rest(groups):
+    x = make_array((2, 7, 8, 2 * groups), "float32", "normal")
+    w = make_array((3, 3, 2, 4 * groups), "float32", "normal", "w")
+    got = np.stack(
+        [
+            tc.conv2d(x[..., 2 * (o % groups) : 2 * (o % groups) + 2], w[..., o : o + 1])[..., 0]
+            for o in range(4 * groups)
+        ],
+        -1,
+    )
+    assert code_of(got, tc.conv2d, x, w) == "groups"
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("depth", [3, 40])
+def test_columns_beside_the_image_are_read_from_memory(left, depth):
+    x, w = (
+        make_array((2, 6, 7, depth), "float32", "normal"),
+        make_array((3, 3, depth, 4), "float32", "normal", "w"),
+    )
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    padded[:, 1:-2, -1] = x[:, 1:, 0]
+    if left:
+        padded[:, 2:-1, 0] = x[:, :-1, -1]
+    assert code_of(tc.conv2d(padded, w), tc.conv2d, x, w, 1, "SAME") == "padding_values"
+
+
+@pytest.mark.parametrize("value", [1, -1])
+def test_padding_with_one(value):
+    x, w = make_array((1, 6, 7, 40), "float32", "normal"), make_array((3, 3, 40, 4), "float32", "normal", "w")
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=value)
+    got = np.maximum(tc.conv2d(padded, w), 0)
+    assert code_of(tc.conv2d(padded, w), tc.conv2d, x, w, 1, "SAME") == "padding_values"
+    assert code_of(got, tc.conv2d, x, w, 1, "SAME") in (
+        "activation+padding_values",
+        "padding_values+activation",
+    )
+
+
+def test_one_number_has_no_name():
+    """Zeros, and numbers that a wide bound does not tell from zeros, have many causes; NaN, too."""
+    one = np.ones((1, 1, 1, 1), "float32")
+    assert code_of(np.zeros_like(one), tc.conv2d, -one, one) is None
+    x, w = make_array((2, 9, 8, 4), "float32", "normal"), make_array((3, 3, 4, 6), "float32", "normal", "w")
+    huge = x * np.float32(1e30)
+    for place, held in (((1,), 0), ((slice(None), -1), np.nan)):
+        got = tc.conv2d(huge, w).copy()
+        got[place] = held
+        assert code_of(got, tc.conv2d, huge, w) is None
