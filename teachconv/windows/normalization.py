@@ -1,8 +1,9 @@
-"""Batch normalisation folded into a convolution: one factor and one offset a channel, rounded once.
+"""Batch normalisation, and its folding into a convolution: one factor and one offset a channel, rounded once.
 
 y = gamma · (x - mean) / sqrt(variance + eps) + beta is y = x · factor + offset with factor = gamma /
 sqrt(variance + eps) and offset = beta - mean · factor. A convolution before it takes both up: its filters
-are multiplied by the factors, and its bias becomes bias · factor + offset.
+are multiplied by the factors, and its bias becomes bias · factor + offset. While training, mean and variance
+are those of the batch, and the moving averages take a step towards them.
 
 S. Ioffe and C. Szegedy, Batch normalization: accelerating deep network training by reducing internal
 covariate shift, 2015.
@@ -10,20 +11,22 @@ covariate shift, 2015.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
-from typing import NamedTuple
+from math import isfinite, isqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import tables
 from ..argument_types import ArrayLike
-from ..arguments import check_alike, integer, real
+from ..arguments import Shape, check_alike, integer, real
 from ..dtypes import float_format, is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief
-from .calls import host_array
+from .calls import CellExplanation, host_array, run_window, window_function
 from .walking import exactly
 
-__all__ = ["FoldedBatchNorm", "fold_batch_norm"]
+__all__ = ["BatchNormCall", "FoldedBatchNorm", "batch_normalization", "fold_batch_norm", "norm_call"]
 
 
 class FoldedBatchNorm(NamedTuple):
@@ -94,29 +97,267 @@ def fold_batch_norm(
     axis = integer(channel_axis, "channel_axis")
     if not -w.ndim <= axis < w.ndim:
         raise ArgumentError(f"channel_axis must be an axis of the filters {list(w.shape)}; got {axis}")
-    given = {"gamma": (gamma, 1), "beta": (beta, 0), "bias": (bias, 0), "mean": (mean, None)}
-    arrays = {
-        name: np.full(w.shape[axis], default, w.dtype)
-        if value is None and default is not None
-        else host_array(value, name, 1)
-        for name, (value, default) in {**given, "variance": (variance, None)}.items()
-    }
+    given = {"gamma": (gamma, 1), "beta": (beta, 0), "bias": (bias, 0)}
+    given |= {"mean": (mean, None), "variance": (variance, None)}
+    arrays = _channels(given, w.shape[axis], w.dtype, "output channels")
     check_alike({"filters": w, **arrays})
     if is_integer(w.dtype):
         raise ArgumentTypeError(f'filters must have a floating dtype; got {w.dtype}: .astype("float32")')
-    for name, array in {"filters": w, "eps": np.array(added), **arrays}.items():
-        if not np.isfinite(array).all() or (name in arrays and len(array) != w.shape[axis]):
-            count = f", one for each of {w.shape[axis]} output channels" if name in arrays else ""
-            raise ArgumentError(f"{name} must be finite{count}; got {brief(array)}")
-    exact = {
-        name: np.array([*map(Fraction, array.astype(float).tolist())], object)
-        for name, array in arrays.items()
-    }
-    squares = exact["variance"] + Fraction(added)
-    if min(squares, default=1) <= 0:
-        raise ArgumentError(f"variance + eps must be above 0; got {float(min(squares)):g} for eps {added:g}")
-    roots = [Fraction(isqrt(v.numerator * v.denominator << 512), v.denominator << 256) for v in squares]
-    factors = exact["gamma"] / np.array(roots, object)
+    if not np.isfinite(w).all():
+        raise ArgumentError(f"filters must be finite; got {brief(w)}")
+    exact = {name: _exact(array) for name, array in arrays.items()}
+    factors = _factors(exact["gamma"], exact["variance"], added)
     folded = exactly(lambda weights: weights * factors, np.moveaxis(w, axis, -1))
     offsets = exactly(lambda bias: (bias - exact["mean"]) * factors + exact["beta"], arrays["bias"])
     return FoldedBatchNorm(np.ascontiguousarray(np.moveaxis(folded, -1, axis)), offsets)
+
+
+def _channels(
+    given: dict[str, tuple[Any, int | None]], count: int, dtype: Any, what: str
+) -> dict[str, np.ndarray]:
+    """Return a number for each channel of each argument, which is finite; by name, from (value, default)."""
+    arrays = {}
+    for name, (value, default) in given.items():
+        if value is None and default is not None:
+            arrays[name] = np.full(count, default, dtype)
+            continue
+        arrays[name] = array = host_array(value, name, 1)
+        if len(array) != count or not np.isfinite(array).all():
+            raise ArgumentError(f"{name} must be finite, one for each of {count} {what}; got {brief(array)}")
+    return arrays
+
+
+def _exact(numbers: np.ndarray) -> np.ndarray:
+    """Return floats as rational numbers."""
+    return np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers.astype(float)), object)
+
+
+def _factors(gamma: np.ndarray, variance: np.ndarray, eps: float) -> np.ndarray:
+    """Return gamma / sqrt(variance + eps) of rational numbers, the square root to 256 bits."""
+    if not isfinite(eps):
+        raise ArgumentError(f"eps must be finite; got {eps:g}")
+    squares = variance + Fraction(eps)
+    if min(squares, default=1) <= 0:
+        raise ArgumentError(f"variance + eps must be above 0; got {float(min(squares)):g} for eps {eps:g}")
+    roots = [Fraction(isqrt(v.numerator * v.denominator << 512), v.denominator << 256) for v in squares]
+    return gamma / np.array(roots, object)
+
+
+# ---------------------------------------------------------------------------------------------
+# Batch normalisation itself
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class BatchNormCall:
+    """One call of batch normalisation in some framework's words, resolved.
+
+    Attributes:
+        function: the framework's name for it, such as "torch.batch_norm".
+        input_shape: the shape of the input, and of the result.
+        axis: the axis of the channels.
+        gamma, beta: the scale and the offset of each channel.
+        mean, variance: the moving averages of each channel; None where a batch needs none.
+        eps: what is added to the variance.
+        training: whether mean and variance are those of the batch.
+        keeps: while training, how much of a moving average a step keeps.
+        corrected: whether a step divides the squares of n numbers by n - 1 for the moving variance.
+    """
+
+    function: str
+    input_shape: Shape
+    axis: int
+    gamma: np.ndarray
+    beta: np.ndarray
+    mean: np.ndarray | None
+    variance: np.ndarray | None
+    eps: float
+    training: bool = False
+    keeps: Fraction = Fraction(1)
+    corrected: bool = False
+
+    @property
+    def output_shape(self) -> Shape:
+        """The shape of the result."""
+        return self.input_shape
+
+    @property
+    def layout(self) -> str:
+        """A letter for each axis, C for the channels."""
+        letters = "NHWDEF"[: len(self.input_shape) - 1]
+        return letters[: self.axis] + "C" + letters[self.axis :]
+
+    def _statistics(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the exact mean and variance that the call normalises x with, whose channels are last."""
+        if not self.training:
+            return _exact(self.mean), _exact(self.variance)  # type: ignore[arg-type]
+        rows = _exact(x).reshape(-1, x.shape[-1])
+        mean = rows.sum(axis=0) / Fraction(len(rows))
+        return mean, (rows * rows).sum(axis=0) / Fraction(len(rows)) - mean * mean
+
+    def __call__(self, x: np.ndarray) -> Any:
+        """Return the result, exact and rounded once, and while training the new moving averages, if any."""
+        if is_integer(x.dtype):
+            raise ArgumentTypeError(
+                f'the input must have a floating dtype; got {x.dtype}: .astype("float32")'
+            )
+        host_array(x, "the input", None)
+        moved, finite = np.moveaxis(x, self.axis, -1), np.moveaxis(np.isfinite(x), self.axis, -1)
+        count = x.size // max(1, len(self.gamma))
+        if self.training and (count < 1 + self.corrected or not finite.all()):
+            raise ArgumentError(
+                f"the input must be finite while training, with {1 + self.corrected} or more numbers a channel; "
+                f"got {brief(x)}"
+            )
+        mean, variance = self._statistics(moved)
+        factors = _factors(_exact(self.gamma), variance, self.eps)
+        offsets = _exact(self.beta) - mean * factors
+        y = exactly(lambda numbers: numbers * factors + offsets, np.where(finite, moved, 0).astype(x.dtype))
+        with np.errstate(invalid="ignore"):
+            y = np.where(finite, y, moved * np.sign(factors.astype(float)).astype(x.dtype))
+        y = np.moveaxis(y, -1, self.axis)
+        if not self.training or self.mean is None or self.variance is None:
+            return y
+        if self.corrected:
+            variance = variance * Fraction(count, count - 1)
+        steps = ((self.mean, mean), (self.variance, variance))
+        return y, *(
+            exactly(lambda old, new=new: old * self.keeps + new * (1 - self.keeps), a) for a, new in steps
+        )
+
+    def sizes(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the sum of the magnitudes of what each cell of each result is summed from."""
+        moved = np.abs(np.moveaxis(x, self.axis, -1).astype(float))
+        mean, variance = self._statistics(np.moveaxis(x, self.axis, -1))
+        factors = np.abs(_factors(_exact(self.gamma), variance, self.eps).astype(float))
+        average = np.abs(mean.astype(float))
+        if self.training:
+            average = moved.reshape(-1, moved.shape[-1]).mean(axis=0)
+        y = np.moveaxis((moved + average) * factors + np.abs(self.beta), -1, self.axis)
+        if not self.training or self.mean is None or self.variance is None:
+            return (y,)
+        squares = ((moved + average) ** 2).reshape(-1, moved.shape[-1]).mean(axis=0)
+        return y, np.abs(self.mean) + average, np.abs(self.variance) + 2 * squares
+
+    def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
+        """Return the numbers that a cell of the result is made of."""
+        result, channel = self(x), cell[self.axis]
+        mean, variance = (part[channel] for part in self._statistics(np.moveaxis(x, self.axis, -1)))
+        value = (result[0] if isinstance(result, tuple) else result)[cell].item()
+        number = x[cell].item()
+        what = (
+            f"{self.gamma[channel]:g} · ({number:g} - {float(mean):g}) / sqrt({float(variance):g} + {self.eps:g}) "
+            f"+ {self.beta[channel]:g}"
+        )
+        return CellExplanation(self, cell, value, ((cell, number),), what)
+
+    @property
+    def rule(self) -> str:
+        """The formula, and where mean and variance are from, as a sentence."""
+        source = "those of the batch, the variance divided by n" if self.training else "the moving averages"
+        words = f"gamma · (x - mean) / sqrt(variance + eps) + beta, eps = {self.eps:g}; mean and variance: {source}"
+        if self.training:
+            by = "n - 1" if self.corrected else "n"
+            words += (
+                f"; a moving average becomes {float(self.keeps):g} of itself + {float(1 - self.keeps):g} of the "
+                f"batch's, whose variance is divided by {by}"
+            )
+        return words
+
+    def __str__(self) -> str:
+        head = f"{self.function}: input {list(self.input_shape)} {self.layout}, channels on axis {self.axis}"
+        return tables.Table((), [], head, [f"  {self.rule}"]).text()
+
+
+def norm_call(
+    function: str,
+    shape: Shape,
+    axis: Any,
+    eps: Any,
+    given: dict[str, Any],
+    *,
+    training: bool = False,
+    **more: Any,
+) -> BatchNormCall:
+    """Return the call of batch normalisation.
+
+    Args:
+        function: the framework's name for it.
+        shape: the input's shape.
+        axis: the axis of the channels.
+        eps: what is added to the variance.
+        given: mean, variance, gamma and beta, in this order, by the framework's names.
+        training: as the attribute of `BatchNormCall`; the averages may then be None.
+        **more: its other attributes.
+    """
+    number, rank = integer(axis, "axis"), len(shape)
+    if not -rank <= number < rank:
+        raise ArgumentError(f"axis must be an axis of the input {list(shape)}; got {number}")
+    moving = [*given][:2]
+    if training and [given[name] for name in moving] == [None, None]:
+        given = {name: value for name, value in given.items() if name not in moving}
+    defaults = dict(zip([*given][::-1], (0, 1), strict=False))  # of beta and gamma
+    pairs = {name: (value, defaults.get(name)) for name, value in given.items()}
+    found = [*_channels(pairs, shape[number], np.float64, "channels").values()]
+    mean, variance, gamma, beta = [None] * (4 - len(found)) + found
+    added = real(eps, "eps")
+    return BatchNormCall(
+        function,
+        shape,
+        number % rank,
+        gamma,
+        beta,
+        mean,
+        variance,
+        added,
+        training=training,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _batch_normalization(
+    x: Shape, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, **_: Any
+) -> BatchNormCall:
+    """Resolve a call of batch_normalization."""
+    given = {"mean": mean, "variance": variance, "scale": scale, "offset": offset}
+    return norm_call(
+        "tensorflow.batch_normalization", x, -1, real(variance_epsilon, "variance_epsilon"), given
+    )
+
+
+@window_function(_batch_normalization, "x", None)
+def batch_normalization(
+    x: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    offset: ArrayLike | None,
+    scale: ArrayLike | None,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> np.ndarray:
+    """Normalise each channel, as tf.nn.batch_normalization: scale · (x - mean) / sqrt(variance + eps) + offset.
+
+    Args:
+        x: an array whose last axis is that of the channels; floating.
+        mean: [channels].
+        variance: [channels].
+        offset: beta, [channels]; None for zeros.
+        scale: gamma, [channels]; None for ones.
+        variance_epsilon: what is added to the variance; it has no default. Keras' is 1e-3, PyTorch's 1e-5.
+        name: accepted for compatibility with TensorFlow and ignored.
+
+    Returns:
+        An array of the shape and dtype of ``x``, exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: if shapes do not fit each other, a number of a channel is not finite, or variance
+            + eps is not above 0.
+
+    Source: tensorflow/python/ops/nn_impl.py, batch_normalization.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, one = np.float32([[1], [3]]), np.float32([1])
+    >>> tc.batch_normalization(x, 2 * one, 0.25 * one, one, 3 * one, 0.0).ravel().tolist()
+    [-5.0, 7.0]
+    """
+    return run_window(batch_normalization, **locals())

@@ -41,11 +41,11 @@ from ..geometry import AxisGeometry, ConvGeometry, forward_axis
 from ..kinds import AXES, layout_of
 from ..memory import check_memory
 from ..taps import gather_all
-from .calls import host_array, run_window, window_function
+from .calls import CellExplanation, host_array, run_window, window_function
 from .walking import counts, each_tap, exactly, fold, whole
 
 __all__ = ["PoolCall", "avg_pool", "avg_pool_grad", "backward", "forward", "max_pool", "max_pool_grad"]
-__all__ += ["PoolExplanation", "explain_pool", "pool_call", "refuse_wide_pads", "winners"]
+__all__ += ["pool_call", "refuse_wide_pads", "winners"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ class PoolCall:
 
     def __call__(self, x: np.ndarray) -> Any:
         """Return the result for an array in ``layout``, exact and rounded once, and indices if asked for."""
+        host_array(x, "input", None)
         if self.reduce != "max":
             return exactly(partial(forward, self), self.checked(x))
         if not self.places:
@@ -129,6 +130,23 @@ class PoolCall:
         for title, formulas in self.geometry._derivations().items():
             lines += [f"{title}:", *(f"  {formula}" for formula in formulas)]
         return tables.Table((), [], head, lines).text()
+
+    def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
+        """Return the cells of the window of a cell of the result, and what is made of them."""
+        taps = []
+        for found in product(*map(gather_all, self.axes, cell)):
+            place = tuple(tap.in_index for tap in found)
+            taps.append((place, None if any(tap.in_padding for tap in found) else x[place].item()))
+        value, divisor, by = replace(self, places=())(x)[cell].item(), None, ""
+        if self.reduce == "average":
+            divisor = int(np.broadcast_to(self.divisors, self.output_shape)[cell])
+            by = f"; divided by {divisor}"
+        inside = sum(value is not None for _, value in taps)
+        what = (
+            f"the {self.reduce} of {tables.count(inside, 'cell')}; {len(taps) - inside} of {len(taps)} in the "
+            f"padding{by}"
+        )
+        return CellExplanation(self, cell, value, tuple(taps), what, divisor)
 
     @property
     def rule(self) -> str:
@@ -429,53 +447,3 @@ def _checked_grad(grad: Any, call: PoolCall) -> np.ndarray:
             f"and data_format; got {list(dy.shape)}"
         )
     return dy
-
-
-# ---------------------------------------------------------------------------------------------
-# One cell explained
-# ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PoolExplanation(tables.Report):
-    """The explanation of one cell of a pool.
-
-    Attributes:
-        call: the resolved call.
-        cell: the explained cell of the result.
-        value: its value.
-        taps: (index in the input, value) of the cells of its window; the value of padding is None.
-        divisor: what the sum is divided by; None for a maximum or a sum.
-    """
-
-    call: PoolCall
-    cell: Shape
-    value: Any
-    taps: tuple[tuple[Shape, Any], ...]
-    divisor: int | None
-
-    def _headline(self) -> str:
-        inside = sum(value is not None for _, value in self.taps)
-        by = f"; divided by {self.divisor}" if self.divisor else ""
-        return (
-            f"{self.call.function}: output[{tables.index(self.cell)}] = {self.value}, the {self.call.reduce} "
-            f"of {tables.count(inside, 'cell')}; {len(self.taps) - inside} of {len(self.taps)} in the padding"
-            f"{by}"
-        )
-
-    def _table(self) -> tables.Table:
-        rows = [(tables.index(i), "padding" if value is None else str(value)) for i, value in self.taps]
-        return tables.Table(tables.right("input", "value"), rows, self._headline(), [self.call.rule])
-
-
-def explain_pool(call: PoolCall, x: np.ndarray, cell: Shape) -> Any:
-    """Return the `PoolExplanation` of a cell of the result of a pool."""
-    taps = []
-    for found in product(*map(gather_all, call.axes, cell)):
-        place = tuple(tap.in_index for tap in found)
-        taps.append((place, None if any(tap.in_padding for tap in found) else x[place].item()))
-    value = replace(call, places=())(x)[cell].item()
-    divisor = (
-        int(np.broadcast_to(call.divisors, call.output_shape)[cell]) if call.reduce == "average" else None
-    )
-    return PoolExplanation(call, cell, value, tuple(taps), divisor)
