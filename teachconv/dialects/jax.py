@@ -16,12 +16,12 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Pairs
-from ..arguments import Pads, Pair, Shape, check_steps, integer, real, truth
+from ..arguments import Pads, Pair, Shape, integer, real, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from ..kinds import OPS
 from ..windows.calls import run_window, window_function
-from ..windows.padding import PadCall, pad_call, pairs, spread_pairs
+from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall
 from ..windows.walking import whole
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, ints, pair, run
@@ -579,7 +579,7 @@ _MODES = {name: name for name in ("constant", "edge", "reflect", "symmetric", "w
 
 def _pad(array: Shape, pad_width: Any, mode: Any, constant_values: Any) -> PadCall:
     """Resolve a call of pad."""
-    sides = spread_pairs(pad_width, "pad_width", len(array))
+    sides = pairs(pad_width, "pad_width", len(array), "an int, or ", spread=True)
     return pad_call("jax.pad", "pad_width", array, sides, mode, _MODES, constant_values, limits=False)
 
 
@@ -594,7 +594,7 @@ def pad(
 
     Args:
         array: an array of any number of axes.
-        pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all axes.
+        pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all.
         mode: "constant"; "reflect", which does not repeat the edge; "symmetric" and "edge", which repeat it;
             or "wrap". Beyond the other end a reflection begins anew.
         constant_values: the one number that "constant" pads with; for integers its part before the point.

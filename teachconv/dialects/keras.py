@@ -1,4 +1,4 @@
-"""Keras 3's keras.ops.conv and conv_transpose in two dimensions, its pools in one to three, pad, batch_normalization.
+"""Keras 3's keras.ops: conv and conv_transpose in two dimensions, pools, pad and batch_normalization.
 
 Activations are channels_last (NHWC) or channels_first (NCHW). In both cases the kernel is [rows, cols,
 in/groups, out], and that of a transposed convolution [rows, cols, out, in]. Keras computes the size of a
@@ -21,7 +21,7 @@ from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geome
 from ..kinds import OPS, layout_of
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, norm_call
-from ..windows.padding import PadCall, pad_call, spread_pairs
+from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall, pool_call
 from .calls import ConvCall, Operand, dialect_function, full_size, ints, pair, run
 
@@ -356,7 +356,7 @@ def _pad(x: Shape, pad_width: Any, mode: Any, constant_values: Any) -> PadCall:
     word = mode.lower() if isinstance(mode, str) else mode
     if word in ("reflect", "symmetric") and constant_values is not None:
         raise ArgumentError(f"constant_values must be None for {word}; got {brief(constant_values)}")
-    sides = spread_pairs(pad_width, "pad_width", len(x))
+    sides = pairs(pad_width, "pad_width", len(x), "an int, or ", spread=True)
     return pad_call("keras.pad", "pad_width", x, sides, word, _MODES, constant_values)
 
 
@@ -371,9 +371,9 @@ def pad(
 
     Args:
         x: an array of any number of axes.
-        pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all axes.
-        mode: "constant", "reflect" or "symmetric", as in `teachconv.pad`. Keras passes the word to its backend,
-            of which JAX has more modes, and no limit.
+        pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all.
+        mode: "constant", "reflect" or "symmetric", as in `teachconv.pad`. Keras passes the word to its
+            backend, of which JAX has more modes, and no limit.
         constant_values: the number that "constant" pads with, for which alone it may be given; None for 0.
 
     Returns:

@@ -1,9 +1,10 @@
 """ONNX's Conv, ConvTranspose, MaxPool, AveragePool, Pad and BatchNormalization, as onnxruntime has them.
 
-The opset is 22. Activations are NCHW. Filters are OIHW; those of ConvTranspose are [in, out/group, rows, cols]. ``pads`` are
-[top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator differ, this module
-follows onnxruntime. It also computes what the specification allows and onnxruntime lacks: auto_pad SAME with
-a dilation, output_padding from the stride up to the dilation, float64. The derivation of a call notes both.
+The opset is 22. Activations are NCHW. Filters are OIHW; those of ConvTranspose are [in, out/group, rows,
+cols]. ``pads`` are [top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator
+differ, this module follows onnxruntime. It also computes what the specification allows and onnxruntime
+lacks: auto_pad SAME with a dilation, output_padding from the stride up to the dilation, float64. The
+derivation of a call notes both.
 """
 
 from __future__ import annotations
@@ -537,26 +538,13 @@ def _pad(data: Shape, pads: Any, constant_value: Any, axes: Any, mode: Any) -> P
         chosen
     ):
         raise ArgumentError(f"axes must be axes of shape {list(data)}, each once; got {brief(axes)}")
-    count = len(chosen)
-    numbers = ints(pads, "pads", 2 * count, least=None, scalar=False, axes="all begins, then all ends")
+    begins = len(chosen)
+    numbers = ints(pads, "pads", 2 * begins, least=None, scalar=False, axes="all begins, then all ends")
     sides = [(0, 0)] * rank
-    for axis, *pair in zip(chosen, numbers[:count], numbers[count:], strict=True):
-        sides[axis] = (pair[0], pair[1])
-    call = pad_call(
-        "onnx.pad",
-        "pads",
-        data,
-        sides,
-        mode,
-        _MODES,
-        constant_value,
-        limits=mode == "reflect",
-        negative=True,
-        crops_first=True,
-    )
-    if 0 in call.output_shape and 0 not in data:
-        raise ArgumentError(f"pads must leave a cell of every axis of shape {list(data)}; got {brief(pads)}")
-    return call
+    for axis, before, after in zip(chosen, numbers[:begins], numbers[begins:], strict=True):
+        sides[axis] = (before, after)
+    how = {"limits": mode == "reflect", "negative": True, "crops_first": True}
+    return pad_call("onnx.pad", "pads", data, sides, mode, _MODES, constant_value, **how)
 
 
 @window_function(_pad, "data", None)
@@ -611,18 +599,9 @@ def _batch_normalization(
 ) -> BatchNormCall:
     """Resolve a call of BatchNormalization."""
     given = {"input_mean": input_mean, "input_var": input_var, "scale": scale, "B": B}
-    for name, value in given.items():
-        if value is None:
-            raise ArgumentTypeError(f"{name} must be an array, as ONNX has no default; got None")
-    return norm_call(
-        "onnx.batch_normalization",
-        X,
-        1,
-        _attribute(epsilon, "epsilon"),
-        given,
-        training=truth(training_mode, "training_mode"),
-        keeps=Fraction(_attribute(momentum, "momentum")),
-    )
+    keeps = Fraction(_attribute(momentum, "momentum")) if truth(training_mode, "training_mode") else None
+    eps, required = _attribute(epsilon, "epsilon"), (None,) * 4
+    return norm_call("onnx.batch_normalization", X, 1, eps, given, required, keeps=keeps)
 
 
 def _attribute(value: Any, name: str) -> float:

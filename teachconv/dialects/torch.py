@@ -752,24 +752,15 @@ def _batch_norm(
 ) -> BatchNormCall:
     """Resolve a call of batch_norm."""
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    keeps = 1 - Fraction(real(momentum, "momentum"))
-    return norm_call(
-        "torch.batch_norm",
-        input,
-        1,
-        eps,
-        given,
-        training=truth(training, "training"),
-        keeps=keeps,
-        corrected=True,
-    )
+    keeps = 1 - Fraction(real(momentum, "momentum")) if truth(training, "training") else None
+    return norm_call("torch.batch_norm", input, 1, eps, given, keeps=keeps, corrected=True)
 
 
 @window_function(_batch_norm, "input", (2, 3, 4, 5), "[batch, channels, *sizes]")
 def batch_norm(
     input: ArrayLike,
-    running_mean: ArrayLike | None,
-    running_var: ArrayLike | None,
+    running_mean: ArrayLike,
+    running_var: ArrayLike,
     weight: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     training: bool = False,
@@ -780,8 +771,8 @@ def batch_norm(
 
     Args:
         input: ``[batch, channels, *sizes]``; floating.
-        running_mean: the moving mean, [channels]; None only while training.
-        running_var: the moving variance, [channels]; None only while training.
+        running_mean: the moving mean, [channels]; not None, even while training.
+        running_var: the moving variance, [channels].
         weight: gamma, [channels]; None for ones.
         bias: beta, [channels]; None for zeros.
         training: whether mean and variance are those of the batch, whose variance is divided by n.
@@ -790,12 +781,12 @@ def batch_norm(
         eps: what is added to the variance.
 
     Returns:
-        The result, exact and rounded once; while training with moving averages (result, running_mean,
-        running_var). PyTorch writes the last two into its arguments; here no argument changes.
+        The result, exact and rounded once; while training (result, running_mean, running_var).
+        PyTorch writes the last two into its arguments; here no argument changes.
 
     Raises:
-        ValueError, TypeError: if shapes do not fit each other, a number of a channel is not finite, variance +
-            eps is not above 0, or a channel has too few numbers to train with.
+        ValueError, TypeError: if shapes do not fit each other, a number of a channel is not finite, variance
+            + eps is not above 0, or a channel has too few numbers to train with.
 
     Source: aten/src/ATen/native/Normalization.cpp (2.13).
 

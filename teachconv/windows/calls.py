@@ -16,9 +16,17 @@ import numpy as np
 from .. import nn_ops, tables
 from ..arguments import Shape, as_array
 from ..devices import is_on_device, override_of, to_host
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["FUNCTIONS", "CellExplanation", "bound_call", "host_array", "run_window", "window_function"]
+__all__ = [
+    "FUNCTIONS",
+    "CellExplanation",
+    "bound_call",
+    "checked_grad",
+    "host_array",
+    "run_window",
+    "window_function",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -105,3 +113,14 @@ def host_array(value: Any, name: str, ranks: int | tuple[int, ...] | None, axes:
     if is_on_device(x):
         raise ArgumentTypeError(f"{name} must be in the host's memory, not on a GPU: {name}.get()")
     return x
+
+
+def checked_grad(grad: Any, call: Any) -> np.ndarray:
+    """Return the gradient of a call's result as an array; raise if it does not have the result's shape."""
+    dy = host_array(grad, "grad", None)
+    if dy.shape != call.output_shape:
+        raise ArgumentError(
+            f"grad must have shape {list(call.output_shape)}, that of the result of {call.function}; "
+            f"got {list(dy.shape)}"
+        )
+    return dy

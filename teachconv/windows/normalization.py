@@ -11,6 +11,7 @@ covariate shift, 2015.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, isqrt
@@ -97,7 +98,7 @@ def fold_batch_norm(
     axis = integer(channel_axis, "channel_axis")
     if not -w.ndim <= axis < w.ndim:
         raise ArgumentError(f"channel_axis must be an axis of the filters {list(w.shape)}; got {axis}")
-    given = {"gamma": (gamma, 1), "beta": (beta, 0), "bias": (bias, 0)}
+    given: dict[str, tuple[Any, int | None]] = {"gamma": (gamma, 1), "beta": (beta, 0), "bias": (bias, 0)}
     given |= {"mean": (mean, None), "variance": (variance, None)}
     arrays = _channels(given, w.shape[axis], w.dtype, "output channels")
     check_alike({"filters": w, **arrays})
@@ -112,16 +113,15 @@ def fold_batch_norm(
     return FoldedBatchNorm(np.ascontiguousarray(np.moveaxis(folded, -1, axis)), offsets)
 
 
-def _channels(
-    given: dict[str, tuple[Any, int | None]], count: int, dtype: Any, what: str
-) -> dict[str, np.ndarray]:
+def _channels(given: Mapping[str, Sequence[Any]], count: int, dtype: Any, what: str) -> dict[str, np.ndarray]:
     """Return a number for each channel of each argument, which is finite; by name, from (value, default)."""
-    arrays = {}
-    for name, (value, default) in given.items():
-        if value is None and default is not None:
-            arrays[name] = np.full(count, default, dtype)
-            continue
-        arrays[name] = array = host_array(value, name, 1)
+    arrays = {
+        name: np.full(count, default, dtype)
+        if value is None and default is not None
+        else host_array(value, name, 1)
+        for name, (value, default) in given.items()
+    }
+    for name, array in arrays.items():
         if len(array) != count or not np.isfinite(array).all():
             raise ArgumentError(f"{name} must be finite, one for each of {count} {what}; got {brief(array)}")
     return arrays
@@ -156,24 +156,19 @@ class BatchNormCall:
         function: the framework's name for it, such as "torch.batch_norm".
         input_shape: the shape of the input, and of the result.
         axis: the axis of the channels.
-        gamma, beta: the scale and the offset of each channel.
-        mean, variance: the moving averages of each channel; None where a batch needs none.
+        channels: [4, channels]: moving mean, moving variance, gamma and beta.
         eps: what is added to the variance.
-        training: whether mean and variance are those of the batch.
-        keeps: while training, how much of a moving average a step keeps.
+        keeps: while training, how much of a moving average a step keeps; None where it does not train: mean
+            and variance are then the moving averages, else those of the batch.
         corrected: whether a step divides the squares of n numbers by n - 1 for the moving variance.
     """
 
     function: str
     input_shape: Shape
     axis: int
-    gamma: np.ndarray
-    beta: np.ndarray
-    mean: np.ndarray | None
-    variance: np.ndarray | None
+    channels: np.ndarray
     eps: float
-    training: bool = False
-    keeps: Fraction = Fraction(1)
+    keeps: Fraction | None = None
     corrected: bool = False
 
     @property
@@ -184,85 +179,56 @@ class BatchNormCall:
     @property
     def layout(self) -> str:
         """A letter for each axis, C for the channels."""
-        letters = "NHWDEF"[: len(self.input_shape) - 1]
-        return letters[: self.axis] + "C" + letters[self.axis :]
+        return f"{'NHWDEF'[: self.axis]}C{'NHWDEF'[self.axis : len(self.input_shape) - 1]}"
 
-    def _statistics(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the exact mean and variance that the call normalises x with, whose channels are last."""
-        if not self.training:
-            return _exact(self.mean), _exact(self.variance)  # type: ignore[arg-type]
-        rows = _exact(x).reshape(-1, x.shape[-1])
+    def statistics(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the exact mean and variance of each channel that the call normalises x with."""
+        if self.keeps is None:
+            return _exact(self.channels[0]), _exact(self.channels[1])
+        rows = _exact(np.moveaxis(x, self.axis, -1)).reshape(-1, self.channels.shape[1])
         mean = rows.sum(axis=0) / Fraction(len(rows))
         return mean, (rows * rows).sum(axis=0) / Fraction(len(rows)) - mean * mean
 
     def __call__(self, x: np.ndarray) -> Any:
-        """Return the result, exact and rounded once, and while training the new moving averages, if any."""
+        """Return the result, exact and rounded once; while training the new moving averages too."""
+        host_array(x, "the input", None)
         if is_integer(x.dtype):
             raise ArgumentTypeError(
                 f'the input must have a floating dtype; got {x.dtype}: .astype("float32")'
             )
-        host_array(x, "the input", None)
-        moved, finite = np.moveaxis(x, self.axis, -1), np.moveaxis(np.isfinite(x), self.axis, -1)
-        count = x.size // max(1, len(self.gamma))
-        if self.training and (count < 1 + self.corrected or not finite.all()):
-            raise ArgumentError(
-                f"the input must be finite while training, with {1 + self.corrected} or more numbers a channel; "
-                f"got {brief(x)}"
-            )
-        mean, variance = self._statistics(moved)
-        factors = _factors(_exact(self.gamma), variance, self.eps)
-        offsets = _exact(self.beta) - mean * factors
-        y = exactly(lambda numbers: numbers * factors + offsets, np.where(finite, moved, 0).astype(x.dtype))
-        with np.errstate(invalid="ignore"):
-            y = np.where(finite, y, moved * np.sign(factors.astype(float)).astype(x.dtype))
+        count = x.size // max(1, self.channels.shape[1])
+        if self.keeps is not None and (count < 1 + self.corrected or not np.isfinite(x).all()):
+            many = f"{1 + self.corrected} or more finite numbers in each channel"
+            raise ArgumentError(f"the input must have {many} while training; got {brief(x)}")
+        (mean, variance), (*old, gamma, beta) = self.statistics(x), _exact(self.channels)
+        factors = _factors(gamma, variance, self.eps)
+        offsets = beta - mean * factors
+        y = exactly(lambda numbers: numbers * factors + offsets, np.moveaxis(x, self.axis, -1))
         y = np.moveaxis(y, -1, self.axis)
-        if not self.training or self.mean is None or self.variance is None:
+        if (keeps := self.keeps) is None:
             return y
-        if self.corrected:
-            variance = variance * Fraction(count, count - 1)
-        steps = ((self.mean, mean), (self.variance, variance))
-        return y, *(
-            exactly(lambda old, new=new: old * self.keeps + new * (1 - self.keeps), a) for a, new in steps
-        )
-
-    def sizes(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the sum of the magnitudes of what each cell of each result is summed from."""
-        moved = np.abs(np.moveaxis(x, self.axis, -1).astype(float))
-        mean, variance = self._statistics(np.moveaxis(x, self.axis, -1))
-        factors = np.abs(_factors(_exact(self.gamma), variance, self.eps).astype(float))
-        average = np.abs(mean.astype(float))
-        if self.training:
-            average = moved.reshape(-1, moved.shape[-1]).mean(axis=0)
-        y = np.moveaxis((moved + average) * factors + np.abs(self.beta), -1, self.axis)
-        if not self.training or self.mean is None or self.variance is None:
-            return (y,)
-        squares = ((moved + average) ** 2).reshape(-1, moved.shape[-1]).mean(axis=0)
-        return y, np.abs(self.mean) + average, np.abs(self.variance) + 2 * squares
+        new = (mean, variance * Fraction(count, count - self.corrected))
+        moved = [keeps * a + (1 - keeps) * b for a, b in zip(old, new, strict=True)]
+        return y, *exactly(lambda zeros: zeros + moved, np.zeros((2, len(gamma)), x.dtype))
 
     def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
         """Return the numbers that a cell of the result is made of."""
-        result, channel = self(x), cell[self.axis]
-        mean, variance = (part[channel] for part in self._statistics(np.moveaxis(x, self.axis, -1)))
-        value = (result[0] if isinstance(result, tuple) else result)[cell].item()
-        number = x[cell].item()
-        what = (
-            f"{self.gamma[channel]:g} · ({number:g} - {float(mean):g}) / sqrt({float(variance):g} + {self.eps:g}) "
-            f"+ {self.beta[channel]:g}"
-        )
+        mean, variance = (float(part[cell[self.axis]]) for part in self.statistics(x))
+        gamma, beta = self.channels[2:, cell[self.axis]]
+        result, number = self(x), x[cell].item()
+        value = (result if self.keeps is None else result[0])[cell].item()
+        what = f"{gamma:g} · ({number:g} - {mean:g}) / sqrt({variance:g} + {self.eps:g}) + {beta:g}"
         return CellExplanation(self, cell, value, ((cell, number),), what)
 
     @property
     def rule(self) -> str:
         """The formula, and where mean and variance are from, as a sentence."""
-        source = "those of the batch, the variance divided by n" if self.training else "the moving averages"
-        words = f"gamma · (x - mean) / sqrt(variance + eps) + beta, eps = {self.eps:g}; mean and variance: {source}"
-        if self.training:
-            by = "n - 1" if self.corrected else "n"
-            words += (
-                f"; a moving average becomes {float(self.keeps):g} of itself + {float(1 - self.keeps):g} of the "
-                f"batch's, whose variance is divided by {by}"
-            )
-        return words
+        formula = f"gamma · (x - mean) / sqrt(variance + eps) + beta, eps = {self.eps:g}; mean and variance: "
+        if self.keeps is None:
+            return f"{formula}the moving averages"
+        step = f"{float(self.keeps):g} of itself + {float(1 - self.keeps):g} of the batch's"
+        by = "n - 1" if self.corrected else "n"
+        return f"{formula}the batch's, / n; a moving average becomes {step}, whose variance is / {by}"
 
     def __str__(self) -> str:
         head = f"{self.function}: input {list(self.input_shape)} {self.layout}, channels on axis {self.axis}"
@@ -275,8 +241,7 @@ def norm_call(
     axis: Any,
     eps: Any,
     given: dict[str, Any],
-    *,
-    training: bool = False,
+    defaults: tuple[int | None, ...] = (None, None, 1, 0),
     **more: Any,
 ) -> BatchNormCall:
     """Return the call of batch normalisation.
@@ -287,32 +252,16 @@ def norm_call(
         axis: the axis of the channels.
         eps: what is added to the variance.
         given: mean, variance, gamma and beta, in this order, by the framework's names.
-        training: as the attribute of `BatchNormCall`; the averages may then be None.
-        **more: its other attributes.
+        defaults: what stands for None, in this order; None where an array must be given.
+        **more: the other attributes of `BatchNormCall`.
     """
     number, rank = integer(axis, "axis"), len(shape)
     if not -rank <= number < rank:
         raise ArgumentError(f"axis must be an axis of the input {list(shape)}; got {number}")
-    moving = [*given][:2]
-    if training and [given[name] for name in moving] == [None, None]:
-        given = {name: value for name, value in given.items() if name not in moving}
-    defaults = dict(zip([*given][::-1], (0, 1), strict=False))  # of beta and gamma
-    pairs = {name: (value, defaults.get(name)) for name, value in given.items()}
-    found = [*_channels(pairs, shape[number], np.float64, "channels").values()]
-    mean, variance, gamma, beta = [None] * (4 - len(found)) + found
-    added = real(eps, "eps")
-    return BatchNormCall(
-        function,
-        shape,
-        number % rank,
-        gamma,
-        beta,
-        mean,
-        variance,
-        added,
-        training=training,
-        **more,  # type: ignore[arg-type]
-    )
+    pairs = {name: pair for name, *pair in zip(given, given.values(), defaults, strict=True)}
+    found = _channels(pairs, shape[number], np.float64, "channels")
+    channels = np.array([*found.values()], np.float64)
+    return BatchNormCall(function, shape, number % rank, channels, real(eps, "eps"), **more)
 
 
 def _batch_normalization(
@@ -335,7 +284,7 @@ def batch_normalization(
     variance_epsilon: float,
     name: str | None = None,
 ) -> np.ndarray:
-    """Normalise each channel, as tf.nn.batch_normalization: scale · (x - mean) / sqrt(variance + eps) + offset.
+    """Normalise each channel as tf.nn.batch_normalization: scale (x - mean) / sqrt(variance + eps) + offset.
 
     Args:
         x: an array whose last axis is that of the channels; floating.
@@ -350,8 +299,8 @@ def batch_normalization(
         An array of the shape and dtype of ``x``, exact and rounded once.
 
     Raises:
-        ValueError, TypeError: if shapes do not fit each other, a number of a channel is not finite, or variance
-            + eps is not above 0.
+        ValueError, TypeError: if shapes do not fit each other, a number of a channel is not finite, or
+            variance + eps is not above 0.
 
     Source: tensorflow/python/ops/nn_impl.py, batch_normalization.
 

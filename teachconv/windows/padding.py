@@ -1,8 +1,8 @@
 """Padding as a layer: which cell of the input each cell of the result reads.
 
-`source` is the definition, for one axis; a `PadCall` applies it to every axis of an array. The frameworks
-differ in the words for a mode, in the order of the sides, in what a negative number does, and in how far a mode
-may reach. TensorFlow: core/kernels/pad_op.cc and mirror_pad_op.cc.
+`source` is the definition, for one axis; a `PadCall` applies it to every axis of an array. The
+frameworks differ in the words for a mode, in the order of the sides, in what a negative number does, and in
+how far a mode may reach. TensorFlow: core/kernels/pad_op.cc and mirror_pad_op.cc.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Literal
 
 import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Pairs
-from ..arguments import Pads, Pair, Shape, as_array, check_steps, integer, real
+from ..arguments import Pads, Pair, Shape, check_steps, integer, real
 from ..devices import array_module
 from ..dtypes import float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ..errors import ArgumentError, brief, check_word
 from ..memory import check_memory
-from .calls import CellExplanation, run_window, window_function
+from .calls import CellExplanation, checked_grad, run_window, window_function
 from .walking import exactly
 
-__all__ = ["PadCall", "pad", "pad_call", "pairs", "source", "spread_pairs"]
+__all__ = ["RULES", "PadCall", "pad", "pad_call", "pairs", "source"]
 
 
 def source(place: int, size: int, mode: str) -> int:
@@ -41,7 +41,7 @@ def source(place: int, size: int, mode: str) -> int:
     >>> [[source(place, 3, mode) for place in range(-3, 6)] for mode in ("reflect", "symmetric", "wrap")]
     [[1, 2, 1, 0, 1, 2, 1, 0, 1], [2, 1, 0, 0, 1, 2, 2, 1, 0], [0, 1, 2, 0, 1, 2, 0, 1, 2]]
     """
-    if mode == "constant":
+    if mode == "constant" or not size:
         return place if 0 <= place < size else -1
     if mode == "edge":
         return min(max(place, 0), size - 1)
@@ -77,8 +77,7 @@ class PadCall:
     @property
     def output_shape(self) -> Shape:
         """The shape of the result."""
-        pairs = zip(self.input_shape, self.sides, strict=True)
-        return tuple(size + before + after for size, (before, after) in pairs)
+        return tuple(size + sum(pair) for size, pair in zip(self.input_shape, self.sides, strict=True))
 
     @property
     def layout(self) -> str:
@@ -91,35 +90,32 @@ class PadCall:
         found = []
         for size, (before, after) in zip(self.input_shape, self.sides, strict=True):
             first, last = (-min(before, 0), size + min(after, 0)) if self.crops_first else (0, size)
-            places = (
-                source(o - before - first, last - first, self.mode) for o in range(size + before + after)
-            )
-            found.append([place if place < 0 else first + place for place in places])
+            places = range(-before - first, size + after - first)
+            read = (source(place, last - first, self.mode) for place in places)
+            found.append([place if place < 0 else first + place for place in read])
         return tuple(found)
 
     def _cells(self, xp: Any = np) -> tuple[Any, Any]:
         """Return the cells of the result that read the input, and those that they read, as indices."""
-        places = [xp.asarray(table, int) for table in self.sources]
+        places = [xp.asarray(read, int) for read in self.sources]
         return xp.ix_(*(xp.nonzero(p >= 0)[0] for p in places)), xp.ix_(*(p[p >= 0] for p in places))
 
     def __call__(self, x: Any) -> Any:
         """Return the padded array, of the input's dtype."""
         check_memory(self.output_shape, x.dtype, "a padded array")
-        value, xp = _number(self.value, x.dtype), array_module(x)
-        result = xp.full(self.output_shape, value, x.dtype)
+        xp = array_module(x)
+        result = xp.full(self.output_shape, _number(self.value, x.dtype), x.dtype)
         written, read = self._cells(xp)
         result[written] = x[read]
         return result
 
     def backward(self, grad: ArrayLike) -> np.ndarray:
-        """Return the gradient with respect to the input: what each cell was read for, summed and rounded once.
+        """Return the gradient with respect to the input: each cell gets what it was read for, rounded once.
 
-        It is the transpose of padding. A transposed convolution with a padding mode is this after a transposed
-        convolution without padding.
+        It is the transpose of padding. A transposed convolution with a padding mode is one without padding,
+        and this after it.
         """
-        dy = as_array(grad, "grad", None)
-        if dy.shape != self.output_shape:
-            raise ArgumentError(f"grad must have shape {list(self.output_shape)}; got {list(dy.shape)}")
+        dy = checked_grad(grad, self)
         written, read = self._cells()
 
         def walk(numbers: np.ndarray) -> np.ndarray:
@@ -131,31 +127,30 @@ class PadCall:
 
     def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
         """Return which cell of the input a cell of the result reads."""
-        place = tuple(table[index] for table, index in zip(self.sources, cell, strict=True))
+        place = tuple(read[index] for read, index in zip(self.sources, cell, strict=True))
+        at = tuple(index - before for index, (before, _) in zip(cell, self.sides, strict=True))
         inside = min(place, default=0) >= 0
-        value = x[place].item() if inside else self(x)[cell].item()
-        at = tuple(o - before for o, (before, _) in zip(cell, self.sides, strict=True))
+        tap = (place, x[place].item()) if inside else (at, None)
         what = f"read at input[{tables.index(place)}]" if inside else "the constant"
-        what += f": cell {tables.index(cell)} is place {tables.index(at)} of the input"
-        return CellExplanation(self, cell, value, ((place, value) if inside else (at, None),), what)
+        what += f": the cell is place {tables.index(at)} of the input"
+        return CellExplanation(self, cell, tap[1] if inside else self.value, (tap,), what)
 
     @property
     def rule(self) -> str:
         """Which cells the mode reads, as a sentence."""
-        return f"{self.word}: {_RULES[self.mode]}" + f" {self.value}" * (self.mode == "constant")
+        return f"{self.word}: {RULES[self.mode]}" + f" {self.value}" * (self.mode == "constant")
 
     def __str__(self) -> str:
         head = f"{self.function}: input {list(self.input_shape)} -> {list(self.output_shape)}"
-        sizes = zip(self.input_shape, self.sides, self.output_shape, strict=True)
         steps = [
-            f"axis {axis}: {size} {before:+} {after:+} = {out}; the cell o reads place o {-before:+}"
-            for axis, (size, (before, after), out) in enumerate(sizes)
-            if before or after
+            f"  axis {axis}: {size} {first:+} {last:+} = {size + first + last}; cell o is place o {-first:+}"
+            for axis, (size, (first, last)) in enumerate(zip(self.input_shape, self.sides, strict=True))
+            if first or last
         ]
-        return tables.Table((), [], head, [f"  {step}" for step in (*steps, self.rule)]).text()
+        return tables.Table((), [], head, [*steps, f"  {self.rule}"]).text()
 
 
-_RULES = {
+RULES = {
     "constant": "every cell outside is",
     "reflect": "mirrored at the middle of the edge cell, which is not repeated",
     "symmetric": "mirrored at the outer side of the edge cell, which is repeated",
@@ -190,32 +185,37 @@ def pad_call(
         negative: whether negative numbers are legal.
     """
     check_word(mode, "mode", modes)
+    kind, number = modes[mode], 0 if value is None else value
     for axis, (size, pair) in enumerate(zip(shape, sides, strict=True)):
-        where, got = f"{argument} of axis {axis}", f"for {mode} and size {size}; got {pair}"
-        left = size + min(pair[0], 0) * crops_first + min(pair[1], 0) * crops_first
-        most = {"reflect": left - 1, "symmetric": left, "wrap": left}.get(modes[mode], max(pair))
-        if min(pair) < 0 and not negative:
-            raise ArgumentError(f"{where} must not be negative {got}")
-        if size + sum(pair) < 0 or left < 0:
-            raise ArgumentError(f"{where} must not crop more than the size, {got}")
-        if limits and max(pair) > max(most, 0):
-            raise ArgumentError(f"{where} must be at most {max(most, 0)} {got}")
-        if left == 0 and modes[mode] != "constant" and size + sum(pair) > 0:
-            raise ArgumentError(f"{where} must be 0, as there is no cell to read, {got}")
-    number = 0 if value is None else value
-    if modes[mode] != "constant" and number != 0:
+        left = size + sum(min(side, 0) for side in pair) * crops_first
+        most = {"reflect": left - 1, "symmetric": left, "wrap": left}.get(kind, inf) if limits else inf
+        problems = {
+            "must not be negative": min(pair) < 0 and not negative,
+            "must not crop more than the size": min(left, size + sum(pair)) < 0,
+            f"must be at most {max(most, 0)}": max(pair) > max(most, 0),
+            "must be 0, as there is no cell to read,": not left and kind != "constant" and max(pair) > 0,
+            "must leave a cell": kind in ("reflect", "edge") and 0 < size == -sum(pair),
+        }
+        for problem in (words for words, found in problems.items() if found):
+            raise ArgumentError(f"{argument} of axis {axis} {problem} for {mode} and size {size}; got {pair}")
+    if kind != "constant" and number != 0:
         raise ArgumentError(
             f"value must be None or 0 for {mode}, which pads with the input; got {brief(value)}"
         )
-    return PadCall(function, modes[mode], mode, shape, tuple(map(tuple, sides)), number, crops_first)  # type: ignore[arg-type]
+    return PadCall(function, kind, mode, shape, tuple(sides), number, crops_first)
 
 
-def pairs(value: Any, name: str, rank: int, also: str = "") -> Pads:
-    """Return (before, after) for each axis as ints; ``also`` is what else the argument may be."""
+def pairs(value: Any, name: str, rank: int, also: str = "", *, spread: bool = False) -> Pads:
+    """Return (before, after) for each axis as ints.
+
+    ``also`` is what else the argument may be; with ``spread`` an int, or one pair, is that of all axes, as
+    NumPy has it.
+    """
     legal = f"{also}{tables.count(rank, 'pair')} of ints, ({', '.join('(low, high)' for _ in range(rank))})"
-    if not hasattr(value, "__iter__"):
-        raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
-    sides = [list(islice(side, 3)) if hasattr(side, "__iter__") else [] for side in islice(value, rank + 1)]
+    items = [*islice(value, rank + 2)] if hasattr(value, "__iter__") else [value, value] * spread
+    if spread and (len(items) == 1 or not any(hasattr(item, "__iter__") for item in items)):
+        items = (items if hasattr(items[0], "__iter__") else [items * (3 - len(items))]) * rank
+    sides = [[*islice(side, 3)] if hasattr(side, "__iter__") else [] for side in items]
     if len(sides) != rank or any(len(side) != 2 for side in sides):
         raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
     found = tuple((integer(low, name), integer(high, name)) for low, high in sides)
@@ -223,24 +223,12 @@ def pairs(value: Any, name: str, rank: int, also: str = "") -> Pads:
     return found
 
 
-def spread_pairs(value: Any, name: str, rank: int) -> Pads:
-    """Return (before, after) for each axis; one pair, or one int, is that of all axes, as NumPy has it."""
-    sides = list(islice(value, rank + 1)) if hasattr(value, "__iter__") else [value, value]
-    if not any(hasattr(side, "__iter__") for side in sides):
-        sides = [sides * (3 - len(sides))]
-    return pairs(sides * rank if len(sides) == 1 else sides, name, rank, "an int, or ")
-
-
 def _number(value: Any, dtype: np.dtype[Any]) -> int | float:
     """Return the number to pad with; raise unless the dtype holds it."""
     number = value if isinstance(value, int) else real(value, "value")
-    if is_integer(dtype):
-        fits = np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
-    else:
-        fits = abs(number) <= float_format(dtype).largest or (
-            isinstance(number, float) and not isfinite(number)
-        )
-    if not fits:
+    largest = np.iinfo(dtype).max if is_integer(dtype) else float_format(dtype).largest
+    special = isinstance(number, float) and not isfinite(number) and not is_integer(dtype)
+    if not (special or -largest - is_integer(dtype) <= number <= largest):
         raise ArgumentError(f"value must be a number that {dtype.name} holds; got {brief(value)}")
     return number
 

@@ -41,7 +41,7 @@ from ..geometry import AxisGeometry, ConvGeometry, forward_axis
 from ..kinds import AXES, layout_of
 from ..memory import check_memory
 from ..taps import gather_all
-from .calls import CellExplanation, host_array, run_window, window_function
+from .calls import CellExplanation, checked_grad, host_array, run_window, window_function
 from .walking import counts, each_tap, exactly, fold, whole
 
 __all__ = ["PoolCall", "avg_pool", "avg_pool_grad", "backward", "forward", "max_pool", "max_pool_grad"]
@@ -142,10 +142,8 @@ class PoolCall:
             divisor = int(np.broadcast_to(self.divisors, self.output_shape)[cell])
             by = f"; divided by {divisor}"
         inside = sum(value is not None for _, value in taps)
-        what = (
-            f"the {self.reduce} of {tables.count(inside, 'cell')}; {len(taps) - inside} of {len(taps)} in the "
-            f"padding{by}"
-        )
+        outside = f"{len(taps) - inside} of {len(taps)} in the padding"
+        what = f"the {self.reduce} of {tables.count(inside, 'cell')}; {outside}{by}"
         return CellExplanation(self, cell, value, tuple(taps), what, divisor)
 
     @property
@@ -398,7 +396,7 @@ def max_pool_grad(
         return override(max_pool_grad, locals())
     x = host_array(orig_input, "orig_input", (3, 4, 5), _AXES)
     call = _MAX(x.shape, ksize, strides, padding, data_format)
-    dy = _checked_grad(grad, call)
+    dy = checked_grad(grad, call)
     check_alike({"orig_input": x, "grad": dy})
     return exactly(lambda numbers: backward(call, numbers, winners(call, x)), dy)
 
@@ -435,15 +433,4 @@ def avg_pool_grad(
     shape = normalize_shape(orig_input_shape, "orig_input_shape", rank=None)
     check_elements(shape, "orig_input_shape")
     call = _AVG(shape, ksize, strides, padding, data_format)
-    return exactly(partial(backward, call), call.checked(_checked_grad(grad, call)))
-
-
-def _checked_grad(grad: Any, call: PoolCall) -> np.ndarray:
-    """Return the gradient of a result as an array; raise if it does not have the result's shape."""
-    dy = host_array(grad, "grad", None)
-    if dy.shape != call.output_shape:
-        raise ArgumentError(
-            f"grad must have shape {list(call.output_shape)}, by orig_input_shape, ksize, strides, padding "
-            f"and data_format; got {list(dy.shape)}"
-        )
-    return dy
+    return exactly(partial(backward, call), call.checked(checked_grad(grad, call)))
