@@ -19,12 +19,12 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int
-from ..arguments import Pads, Pair, Shape, check_steps, integer, real, truth
+from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
 from ..windows.calls import run_window, window_function
-from ..windows.normalization import BatchNormCall, norm_call
+from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call
 from ..windows.pooling import PoolCall, pool_call, refuse_wide_pads
 from .calls import (
@@ -599,14 +599,15 @@ def _batch_normalization(
 ) -> BatchNormCall:
     """Resolve a call of BatchNormalization."""
     given = {"input_mean": input_mean, "input_var": input_var, "scale": scale, "B": B}
-    keeps = Fraction(_attribute(momentum, "momentum")) if truth(training_mode, "training_mode") else None
+    keeps = Fraction(_attribute(momentum, "momentum"))
+    trains = truth(training_mode, "training_mode")
     eps, required = _attribute(epsilon, "epsilon"), (None,) * 4
-    return norm_call("onnx.batch_normalization", X, 1, eps, given, required, keeps=keeps)
+    return norm_call("onnx.batch_normalization", X, 1, eps, given, required, keeps=keeps if trains else None)
 
 
 def _attribute(value: Any, name: str) -> float:
     """Return a number as an attribute of a node holds it: in float32."""
-    return float(np.float32(real(value, name)))
+    return float(np.float32(finite(value, name)))
 
 
 @window_function(_batch_normalization, "X", (2, 3, 4, 5), "[batch, channels, *sizes]")

@@ -17,12 +17,12 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
-from ..arguments import Pair, Shape, check_steps, integer, normalize_shape, real, truth
+from ..arguments import Pair, Shape, check_steps, integer, normalize_shape, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import AXES, OPS
 from ..windows.calls import run_window, window_function
-from ..windows.normalization import BatchNormCall, norm_call
+from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call
 from ..windows.pooling import PoolCall, pool_call
 from .calls import (
@@ -752,8 +752,11 @@ def _batch_norm(
 ) -> BatchNormCall:
     """Resolve a call of batch_norm."""
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    keeps = 1 - Fraction(real(momentum, "momentum")) if truth(training, "training") else None
-    return norm_call("torch.batch_norm", input, 1, eps, given, keeps=keeps, corrected=True)
+    keeps = 1 - Fraction(finite(momentum, "momentum"))
+    trains = truth(training, "training")
+    return norm_call(
+        "torch.batch_norm", input, 1, eps, given, keeps=keeps if trains else None, corrected=True
+    )
 
 
 @window_function(_batch_norm, "input", (2, 3, 4, 5), "[batch, channels, *sizes]")

@@ -27,7 +27,14 @@ from ..errors import ArgumentError, ArgumentTypeError, brief
 from .calls import CellExplanation, host_array, run_window, window_function
 from .walking import exactly
 
-__all__ = ["BatchNormCall", "FoldedBatchNorm", "batch_normalization", "fold_batch_norm", "norm_call"]
+__all__ = [
+    "BatchNormCall",
+    "FoldedBatchNorm",
+    "batch_normalization",
+    "finite",
+    "fold_batch_norm",
+    "norm_call",
+]
 
 
 class FoldedBatchNorm(NamedTuple):
@@ -94,7 +101,7 @@ def fold_batch_norm(
     >>> folded.filters.ravel().tolist(), folded.bias.tolist()
     ([2.0, 4.0], [-9.0, -9.0])
     """
-    w, added = host_array(filters, "filters", None), real(eps, "eps")
+    w, added = host_array(filters, "filters", None), finite(eps, "eps")
     axis = integer(channel_axis, "channel_axis")
     if not -w.ndim <= axis < w.ndim:
         raise ArgumentError(f"channel_axis must be an axis of the filters {list(w.shape)}; got {axis}")
@@ -127,6 +134,13 @@ def _channels(given: Mapping[str, Sequence[Any]], count: int, dtype: Any, what: 
     return arrays
 
 
+def finite(value: Any, name: str) -> float:
+    """Return a number that is finite."""
+    if not isfinite(number := real(value, name)):
+        raise ArgumentError(f"{name} must be finite; got {number:g}")
+    return number
+
+
 def _exact(numbers: np.ndarray) -> np.ndarray:
     """Return floats as rational numbers."""
     return np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers.astype(float)), object)
@@ -134,8 +148,6 @@ def _exact(numbers: np.ndarray) -> np.ndarray:
 
 def _factors(gamma: np.ndarray, variance: np.ndarray, eps: float) -> np.ndarray:
     """Return gamma / sqrt(variance + eps) of rational numbers, the square root to 256 bits."""
-    if not isfinite(eps):
-        raise ArgumentError(f"eps must be finite; got {eps:g}")
     squares = variance + Fraction(eps)
     if min(squares, default=1) <= 0:
         raise ArgumentError(f"variance + eps must be above 0; got {float(min(squares)):g} for eps {eps:g}")
@@ -261,7 +273,7 @@ def norm_call(
     pairs = {name: pair for name, *pair in zip(given, given.values(), defaults, strict=True)}
     found = _channels(pairs, shape[number], np.float64, "channels")
     channels = np.array([*found.values()], np.float64)
-    return BatchNormCall(function, shape, number % rank, channels, real(eps, "eps"), **more)
+    return BatchNormCall(function, shape, number % rank, channels, finite(eps, "eps"), **more)
 
 
 def _batch_normalization(
@@ -270,7 +282,7 @@ def _batch_normalization(
     """Resolve a call of batch_normalization."""
     given = {"mean": mean, "variance": variance, "scale": scale, "offset": offset}
     return norm_call(
-        "tensorflow.batch_normalization", x, -1, real(variance_epsilon, "variance_epsilon"), given
+        "tensorflow.batch_normalization", x, -1, finite(variance_epsilon, "variance_epsilon"), given
     )
 
 
