@@ -534,17 +534,25 @@ def _pad(data: Shape, pads: Any, constant_value: Any, axes: Any, mode: Any) -> P
     """Resolve a call of Pad."""
     rank = len(data)
     chosen = [integer(axis, "axes") for axis in islice(range(rank) if axes is None else axes, rank + 1)]
-    if not all(-rank <= axis < rank for axis in chosen) or len({axis % rank for axis in chosen}) < len(
-        chosen
-    ):
+    once = {axis % rank for axis in chosen if -rank <= axis < rank}
+    if len(once) < len(chosen):
         raise ArgumentError(f"axes must be axes of shape {list(data)}, each once; got {brief(axes)}")
-    begins = len(chosen)
-    numbers = ints(pads, "pads", 2 * begins, least=None, scalar=False, axes="all begins, then all ends")
-    sides = [(0, 0)] * rank
-    for axis, before, after in zip(chosen, numbers[:begins], numbers[begins:], strict=True):
-        sides[axis] = (before, after)
-    how = {"limits": mode == "reflect", "negative": True, "crops_first": True}
-    return pad_call("onnx.pad", "pads", data, sides, mode, _MODES, constant_value, **how)
+    numbers = ints(pads, "pads", 2 * len(once), least=None, scalar=False, axes="all begins, then all ends")
+    pairs = zip(numbers[: len(once)], numbers[len(once) :], strict=True)
+    given = dict(zip((axis % rank for axis in chosen), pairs, strict=True))
+    sides = [given.get(axis, (0, 0)) for axis in range(rank)]
+    return pad_call(
+        "onnx.pad",
+        "pads",
+        data,
+        sides,
+        mode,
+        _MODES,
+        constant_value,
+        limits=is_one_of(mode, ["reflect"]),
+        negative=True,
+        crops_first=True,
+    )
 
 
 @window_function(_pad, "data", None)
@@ -599,15 +607,12 @@ def _batch_normalization(
 ) -> BatchNormCall:
     """Resolve a call of BatchNormalization."""
     given = {"input_mean": input_mean, "input_var": input_var, "scale": scale, "B": B}
-    keeps = Fraction(_attribute(momentum, "momentum"))
-    trains = truth(training_mode, "training_mode")
-    eps, required = _attribute(epsilon, "epsilon"), (None,) * 4
-    return norm_call("onnx.batch_normalization", X, 1, eps, given, required, keeps=keeps if trains else None)
-
-
-def _attribute(value: Any, name: str) -> float:
-    """Return a number as an attribute of a node holds it: in float32."""
-    return float(np.float32(finite(value, name)))
+    eps, share = (  # an attribute of a node holds float32
+        float(np.float32(finite(value, name)))
+        for name, value in (("epsilon", epsilon), ("momentum", momentum))
+    )
+    keeps = Fraction(share) if truth(training_mode, "training_mode") else None
+    return norm_call("onnx.batch_normalization", X, 1, eps, given, (None,) * 4, keeps=keeps)
 
 
 @window_function(_batch_normalization, "X", (2, 3, 4, 5), "[batch, channels, *sizes]")

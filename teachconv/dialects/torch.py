@@ -692,10 +692,9 @@ def _pad(input: Shape, pad: Any, mode: Any, value: Any) -> PadCall:
             f"pad must have {2 * max(rank - 2, 1)} numbers for {mode}, or {2 * (rank - 1)} without a batch, "
             f"as PyTorch pads all axes after the channels then; got {brief(pad)}"
         )
-    given = [*zip(numbers[::2], numbers[1::2], strict=True)]
-    sides = [(0, 0)] * (rank - count) + given[::-1]
-    crops = mode == "circular"
-    return pad_call("torch.pad", "pad", input, sides, mode, _MODES, value, negative=True, crops_first=crops)
+    sides = [(0, 0)] * (rank - count) + [*zip(numbers[::2], numbers[1::2], strict=True)][::-1]
+    how = {"negative": True, "crops_first": mode == "circular"}
+    return pad_call("torch.pad", "pad", input, sides, mode, _MODES, value, **how)
 
 
 @window_function(_pad, "input", None)

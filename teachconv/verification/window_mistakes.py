@@ -171,20 +171,15 @@ def _report(
         raise ArgumentError(
             f"against must be an array, or arrays by name: {op.__name__} has no backends to compare"
         )
-    wanted = _parts(call(x))
-    bound = limits(call, x)
+    wanted, bound = _parts(call(x)), limits(call, x)
 
     def judged(got: np.ndarray, number: int, made: Callable[[np.ndarray], Any]) -> bounds.Verdict | None:
         """Return the verdict on a result by what a call gives; None if it gives none of that shape."""
         try:
             guess = _parts(made(x))[number]
-            allowed = np.maximum(bound[number], tolerance.of(wanted[number]))
-            allowed = (
-                np.broadcast_to(allowed, guess.shape)
-                if guess.shape == wanted[number].shape
-                else allowed.max()
-            )
-            return bounds.judge(got, guess, allowed) if got.shape == guess.shape else None
+            limit = np.maximum(bound[number], tolerance.of(wanted[number]))
+            limit = limit if limit.shape in ((), guess.shape) else limit.max(initial=0)
+            return bounds.judge(got, guess, limit) if got.shape == guess.shape else None
         except (ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
             return None
 

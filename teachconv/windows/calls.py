@@ -16,6 +16,7 @@ import numpy as np
 from .. import nn_ops, tables
 from ..arguments import Shape, as_array
 from ..devices import is_on_device, override_of, to_host
+from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 
 __all__ = [
@@ -124,3 +125,10 @@ def checked_grad(grad: Any, call: Any) -> np.ndarray:
             f"got {list(dy.shape)}"
         )
     return dy
+
+
+def floating(x: np.ndarray, name: str) -> np.ndarray:
+    """Return an array of floats; raise for integers, whose mean is none."""
+    if is_integer(x.dtype):
+        raise ArgumentTypeError(f'{name} must have a floating dtype; got {x.dtype}: .astype("float32")')
+    return x

@@ -22,9 +22,9 @@ import numpy as np
 from .. import tables
 from ..argument_types import ArrayLike
 from ..arguments import Shape, check_alike, integer, real
-from ..dtypes import float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, brief
-from .calls import CellExplanation, host_array, run_window, window_function
+from ..dtypes import float_format
+from ..errors import ArgumentError, brief
+from .calls import CellExplanation, floating, host_array, run_window, window_function
 from .walking import exactly
 
 __all__ = [
@@ -109,8 +109,7 @@ def fold_batch_norm(
     given |= {"mean": (mean, None), "variance": (variance, None)}
     arrays = _channels(given, w.shape[axis], w.dtype, "output channels")
     check_alike({"filters": w, **arrays})
-    if is_integer(w.dtype):
-        raise ArgumentTypeError(f'filters must have a floating dtype; got {w.dtype}: .astype("float32")')
+    floating(w, "filters")
     if not np.isfinite(w).all():
         raise ArgumentError(f"filters must be finite; got {brief(w)}")
     exact = {name: _exact(array) for name, array in arrays.items()}
@@ -166,7 +165,7 @@ class BatchNormCall:
 
     Attributes:
         function: the framework's name for it, such as "torch.batch_norm".
-        input_shape: the shape of the input, and of the result.
+        output_shape: the shape of the result, and of the input.
         axis: the axis of the channels.
         channels: [4, channels]: moving mean, moving variance, gamma and beta.
         eps: what is added to the variance.
@@ -176,7 +175,7 @@ class BatchNormCall:
     """
 
     function: str
-    input_shape: Shape
+    output_shape: Shape
     axis: int
     channels: np.ndarray
     eps: float
@@ -184,14 +183,9 @@ class BatchNormCall:
     corrected: bool = False
 
     @property
-    def output_shape(self) -> Shape:
-        """The shape of the result."""
-        return self.input_shape
-
-    @property
     def layout(self) -> str:
         """A letter for each axis, C for the channels."""
-        return f"{'NHWDEF'[: self.axis]}C{'NHWDEF'[self.axis : len(self.input_shape) - 1]}"
+        return f"{'NHWDEF'[: self.axis]}C{'NHWDEF'[self.axis : len(self.output_shape) - 1]}"
 
     def statistics(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the exact mean and variance of each channel that the call normalises x with."""
@@ -203,11 +197,7 @@ class BatchNormCall:
 
     def __call__(self, x: np.ndarray) -> Any:
         """Return the result, exact and rounded once; while training the new moving averages too."""
-        host_array(x, "the input", None)
-        if is_integer(x.dtype):
-            raise ArgumentTypeError(
-                f'the input must have a floating dtype; got {x.dtype}: .astype("float32")'
-            )
+        floating(host_array(x, "the input", None), "the input")
         count = x.size // max(1, self.channels.shape[1])
         if self.keeps is not None and (count < 1 + self.corrected or not np.isfinite(x).all()):
             many = f"{1 + self.corrected} or more finite numbers in each channel"
@@ -239,11 +229,12 @@ class BatchNormCall:
         if self.keeps is None:
             return f"{formula}the moving averages"
         step = f"{float(self.keeps):g} of itself + {float(1 - self.keeps):g} of the batch's"
-        by = "n - 1" if self.corrected else "n"
-        return f"{formula}the batch's, / n; a moving average becomes {step}, whose variance is / {by}"
+        return f"{formula}the batch's, / n; a moving average becomes {step}, whose variance is / n" + (
+            " - 1" * self.corrected
+        )
 
     def __str__(self) -> str:
-        head = f"{self.function}: input {list(self.input_shape)} {self.layout}, channels on axis {self.axis}"
+        head = f"{self.function}: input {list(self.output_shape)} {self.layout}, channels on axis {self.axis}"
         return tables.Table((), [], head, [f"  {self.rule}"]).text()
 
 

@@ -238,9 +238,9 @@ _WORDS = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"
 
 def _pad(tensor: Shape, paddings: Any, mode: Any, constant_values: Any, **_: Any) -> PadCall:
     """Resolve a call of pad."""
-    word = mode.upper() if isinstance(mode, str) else mode
     sides = pairs(paddings, "paddings", len(tensor))
-    return pad_call("tensorflow.pad", "paddings", tensor, sides, word, _WORDS, constant_values)
+    mode = mode.upper() if isinstance(mode, str) else mode
+    return pad_call("tensorflow.pad", "paddings", tensor, sides, mode, _WORDS, constant_values)
 
 
 @window_function(_pad, "tensor", None)

@@ -41,7 +41,7 @@ from ..geometry import AxisGeometry, ConvGeometry, forward_axis
 from ..kinds import AXES, layout_of
 from ..memory import check_memory
 from ..taps import gather_all
-from .calls import CellExplanation, checked_grad, host_array, run_window, window_function
+from .calls import CellExplanation, checked_grad, floating, host_array, run_window, window_function
 from .walking import counts, each_tap, exactly, fold, whole
 
 __all__ = ["PoolCall", "avg_pool", "avg_pool_grad", "backward", "forward", "max_pool", "max_pool_grad"]
@@ -117,12 +117,7 @@ class PoolCall:
 
     def checked(self, x: np.ndarray) -> np.ndarray:
         """Return an array, if its dtype is one that can be averaged."""
-        if self.reduce == "average" and is_integer(x.dtype):
-            raise ArgumentTypeError(
-                f"the input of {self.function} must have a floating dtype, as a mean of integers is none; "
-                f'got {x.dtype}: .astype("float32")'
-            )
-        return x
+        return floating(x, f"the input of {self.function}") if self.reduce == "average" else x
 
     def __str__(self) -> str:
         head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
