@@ -579,8 +579,16 @@ _MODES = {name: name for name in ("constant", "edge", "reflect", "symmetric", "w
 
 def _pad(array: Shape, pad_width: Any, mode: Any, constant_values: Any) -> PadCall:
     """Resolve a call of pad."""
-    sides = pairs(pad_width, "pad_width", len(array), "an int, or ", spread=True)
-    return pad_call("jax.pad", "pad_width", array, sides, mode, _MODES, constant_values, limits=False)
+    return pad_call(
+        "jax.pad",
+        "pad_width",
+        array,
+        pairs(pad_width, "pad_width", len(array), "an int, or ", spread=True),
+        mode,
+        _MODES,
+        constant_values,
+        limits=False,
+    )
 
 
 @window_function(_pad, "array", None)

@@ -16,11 +16,11 @@ import numpy as np
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Ints, Pairs
 from ..arguments import Pair, Shape, channels_last
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS, layout_of
 from ..windows.calls import run_window, window_function
-from ..windows.normalization import BatchNormCall, norm_call
+from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall, pool_call
 from .calls import ConvCall, Operand, dialect_function, full_size, ints, pair, run
@@ -354,10 +354,17 @@ _MODES = {name: name for name in ("constant", "reflect", "symmetric")}
 def _pad(x: Shape, pad_width: Any, mode: Any, constant_values: Any) -> PadCall:
     """Resolve a call of pad."""
     word = mode.lower() if isinstance(mode, str) else mode
-    if word in ("reflect", "symmetric") and constant_values is not None:
+    if is_one_of(word, ["reflect", "symmetric"]) and constant_values is not None:
         raise ArgumentError(f"constant_values must be None for {word}; got {brief(constant_values)}")
-    sides = pairs(pad_width, "pad_width", len(x), "an int, or ", spread=True)
-    return pad_call("keras.pad", "pad_width", x, sides, word, _MODES, constant_values)
+    return pad_call(
+        "keras.pad",
+        "pad_width",
+        x,
+        pairs(pad_width, "pad_width", len(x), "an int, or ", spread=True),
+        word,
+        _MODES,
+        constant_values,
+    )
 
 
 @window_function(_pad, "x", None)
@@ -401,7 +408,7 @@ def _batch_normalization(
 ) -> BatchNormCall:
     """Resolve a call of batch_normalization."""
     given = {"mean": mean, "variance": variance, "scale": scale, "offset": offset}
-    return norm_call("keras.batch_normalization", x, axis, epsilon, given)
+    return norm_call("keras.batch_normalization", "x", x, axis, finite(epsilon, "epsilon"), given)
 
 
 @window_function(_batch_normalization, "x", None)

@@ -533,11 +533,19 @@ _MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": 
 def _pad(data: Shape, pads: Any, constant_value: Any, axes: Any, mode: Any) -> PadCall:
     """Resolve a call of Pad."""
     rank = len(data)
-    chosen = [integer(axis, "axes") for axis in islice(range(rank) if axes is None else axes, rank + 1)]
+    several = range(rank) if axes is None else axes if hasattr(axes, "__iter__") else [axes]
+    chosen = [integer(axis, "axes") for axis in islice(several, rank + 1)]
     once = {axis % rank for axis in chosen if -rank <= axis < rank}
     if len(once) < len(chosen):
         raise ArgumentError(f"axes must be axes of shape {list(data)}, each once; got {brief(axes)}")
-    numbers = ints(pads, "pads", 2 * len(once), least=None, scalar=False, axes="all begins, then all ends")
+    numbers = ints(
+        pads,
+        "pads",
+        2 * len(once),
+        least=None,
+        scalar=False,
+        axes="all begins, then all ends, for the axes of data",
+    )
     pairs = zip(numbers[: len(once)], numbers[len(once) :], strict=True)
     given = dict(zip((axis % rank for axis in chosen), pairs, strict=True))
     sides = [given.get(axis, (0, 0)) for axis in range(rank)]
@@ -552,6 +560,7 @@ def _pad(data: Shape, pads: Any, constant_value: Any, axes: Any, mode: Any) -> P
         limits=is_one_of(mode, ["reflect"]),
         negative=True,
         crops_first=True,
+        value_name="constant_value",
     )
 
 
@@ -612,7 +621,7 @@ def _batch_normalization(
         for name, value in (("epsilon", epsilon), ("momentum", momentum))
     )
     keeps = Fraction(share) if truth(training_mode, "training_mode") else None
-    return norm_call("onnx.batch_normalization", X, 1, eps, given, (None,) * 4, keeps=keeps)
+    return norm_call("onnx.batch_normalization", "X", X, 1, eps, given, (None,) * 4, keeps=keeps)
 
 
 @window_function(_batch_normalization, "X", (2, 3, 4, 5), "[batch, channels, *sizes]")

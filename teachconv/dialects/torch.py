@@ -686,14 +686,14 @@ def _pad(input: Shape, pad: Any, mode: Any, value: Any) -> PadCall:
     count, rest = divmod(len(numbers), 2)
     if rest or not numbers or count > rank:
         legal = "(left, right), (left, right, top, bottom), ..., at most 2 for each axis"
-        raise ArgumentError(f"pad must be {legal} of shape {list(input)}; got {brief(pad)}")
+        raise ArgumentError(f"pad must be {legal} of the input {list(input)}; got {brief(pad)}")
     if mode != "constant" and rank - count not in (1, 2):
         raise ArgumentError(
             f"pad must have {2 * max(rank - 2, 1)} numbers for {mode}, or {2 * (rank - 1)} without a batch, "
             f"as PyTorch pads all axes after the channels then; got {brief(pad)}"
         )
     sides = [(0, 0)] * (rank - count) + [*zip(numbers[::2], numbers[1::2], strict=True)][::-1]
-    how = {"negative": True, "crops_first": mode == "circular"}
+    how = {"negative": True, "crops_first": mode == "circular", "value_name": "value"}
     return pad_call("torch.pad", "pad", input, sides, mode, _MODES, value, **how)
 
 
@@ -752,9 +752,15 @@ def _batch_norm(
     """Resolve a call of batch_norm."""
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     keeps = 1 - Fraction(finite(momentum, "momentum"))
-    trains = truth(training, "training")
     return norm_call(
-        "torch.batch_norm", input, 1, eps, given, keeps=keeps if trains else None, corrected=True
+        "torch.batch_norm",
+        "input",
+        input,
+        1,
+        eps,
+        given,
+        keeps=keeps if truth(training, "training") else None,
+        corrected=True,
     )
 
 

@@ -116,14 +116,11 @@ def host_array(value: Any, name: str, ranks: int | tuple[int, ...] | None, axes:
     return x
 
 
-def checked_grad(grad: Any, call: Any) -> np.ndarray:
-    """Return the gradient of a call's result as an array; raise if it does not have the result's shape."""
+def checked_grad(grad: Any, call: Any, by: str) -> np.ndarray:
+    """Return the gradient of a result as an array; raise unless it has the shape that follows from ``by``."""
     dy = host_array(grad, "grad", None)
     if dy.shape != call.output_shape:
-        raise ArgumentError(
-            f"grad must have shape {list(call.output_shape)}, that of the result of {call.function}; "
-            f"got {list(dy.shape)}"
-        )
+        raise ArgumentError(f"grad must have shape {list(call.output_shape)}, by {by}; got {list(dy.shape)}")
     return dy
 
 

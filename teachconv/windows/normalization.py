@@ -107,7 +107,7 @@ def fold_batch_norm(
         raise ArgumentError(f"channel_axis must be an axis of the filters {list(w.shape)}; got {axis}")
     given: dict[str, tuple[Any, int | None]] = {"gamma": (gamma, 1), "beta": (beta, 0), "bias": (bias, 0)}
     given |= {"mean": (mean, None), "variance": (variance, None)}
-    arrays = _channels(given, w.shape[axis], w.dtype, "output channels")
+    arrays = _channels(given, w.shape[axis], w.dtype, "output channels of filters")
     check_alike({"filters": w, **arrays})
     floating(w, "filters")
     if not np.isfinite(w).all():
@@ -240,6 +240,7 @@ class BatchNormCall:
 
 def norm_call(
     function: str,
+    array: str,
     shape: Shape,
     axis: Any,
     eps: Any,
@@ -251,7 +252,8 @@ def norm_call(
 
     Args:
         function: the framework's name for it.
-        shape: the input's shape.
+        array: the framework's name of the input.
+        shape: its shape.
         axis: the axis of the channels.
         eps: what is added to the variance.
         given: mean, variance, gamma and beta, in this order, by the framework's names.
@@ -260,9 +262,9 @@ def norm_call(
     """
     number, rank = integer(axis, "axis"), len(shape)
     if not -rank <= number < rank:
-        raise ArgumentError(f"axis must be an axis of the input {list(shape)}; got {number}")
+        raise ArgumentError(f"axis must be an axis of {array} {list(shape)}; got {number}")
     pairs = {name: pair for name, *pair in zip(given, given.values(), defaults, strict=True)}
-    found = _channels(pairs, shape[number], np.float64, "channels")
+    found = _channels(pairs, shape[number], np.float64, f"channels of {array}")
     channels = np.array([*found.values()], np.float64)
     return BatchNormCall(function, shape, number % rank, channels, finite(eps, "eps"), **more)
 
@@ -273,7 +275,7 @@ def _batch_normalization(
     """Resolve a call of batch_normalization."""
     given = {"mean": mean, "variance": variance, "scale": scale, "offset": offset}
     return norm_call(
-        "tensorflow.batch_normalization", x, -1, finite(variance_epsilon, "variance_epsilon"), given
+        "tensorflow.batch_normalization", "x", x, -1, finite(variance_epsilon, "variance_epsilon"), given
     )
 
 

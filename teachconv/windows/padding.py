@@ -64,6 +64,7 @@ class PadCall:
         sides: how many cells are added before and after, for each axis; negative numbers remove cells.
         value: the number that "constant" pads with.
         crops_first: whether cells are removed before the mode looks at what is there.
+        value_name: the framework's name of the number.
     """
 
     function: str
@@ -73,6 +74,7 @@ class PadCall:
     sides: Pads
     value: Any = field(default=0, compare=False)
     crops_first: bool = False
+    value_name: str = "value"
 
     @property
     def output_shape(self) -> Shape:
@@ -104,7 +106,7 @@ class PadCall:
         """Return the padded array, of the input's dtype."""
         check_memory(self.output_shape, x.dtype, "a padded array")
         xp = array_module(x)
-        result = xp.full(self.output_shape, _number(self.value, x.dtype), x.dtype)
+        result = xp.full(self.output_shape, _number(self.value, x.dtype, self.value_name), x.dtype)
         written, read = self._cells(xp)
         result[written] = x[read]
         return result
@@ -115,7 +117,7 @@ class PadCall:
         It is the transpose of padding. A transposed convolution with a padding mode is one without padding,
         and this after it.
         """
-        dy = checked_grad(grad, self)
+        dy = checked_grad(grad, self, f"the sides of {self.function}")
         written, read = self._cells()
 
         def walk(numbers: np.ndarray) -> np.ndarray:
@@ -171,11 +173,12 @@ def pad_call(
     limits: bool = True,
     negative: bool = False,
     crops_first: bool = False,
+    value_name: str = "constant_values",
 ) -> PadCall:
     """Return the call of padding; raise for what a framework refuses.
 
     Args:
-        function, value, crops_first: as the attributes of `PadCall`; the value None stands for 0.
+        function, value, crops_first, value_name: as the attributes of `PadCall`; the value None stands for 0.
         argument: what messages call the sides.
         shape: the input's shape.
         sides: for each of its axes the cells before and after.
@@ -200,9 +203,9 @@ def pad_call(
             raise ArgumentError(f"{argument} of axis {axis} {problem} for {mode} and size {size}; got {pair}")
     if kind != "constant" and number != 0:
         raise ArgumentError(
-            f"value must be None or 0 for {mode}, which pads with the input; got {brief(value)}"
+            f"{value_name} must be None or 0 for {mode}, which pads with the input; got {brief(value)}"
         )
-    return PadCall(function, kind, mode, shape, tuple(sides), number, crops_first)
+    return PadCall(function, kind, mode, shape, tuple(sides), number, crops_first, value_name)
 
 
 def pairs(value: Any, name: str, rank: int, also: str = "", *, spread: bool = False) -> Pads:
@@ -213,7 +216,7 @@ def pairs(value: Any, name: str, rank: int, also: str = "", *, spread: bool = Fa
     """
     legal = f"{also}{tables.count(rank, 'pair')} of ints, ({', '.join('(low, high)' for _ in range(rank))})"
     items = [*islice(value, rank + 2)] if hasattr(value, "__iter__") else [value, value] * spread
-    if spread and (len(items) == 1 or not any(hasattr(item, "__iter__") for item in items)):
+    if spread and items and (len(items) == 1 or not any(hasattr(item, "__iter__") for item in items)):
         items = (items if hasattr(items[0], "__iter__") else [items * (3 - len(items))]) * rank
     sides = [[*islice(side, 3)] if hasattr(side, "__iter__") else [] for side in items]
     if len(sides) != rank or any(len(side) != 2 for side in sides):
@@ -223,13 +226,13 @@ def pairs(value: Any, name: str, rank: int, also: str = "", *, spread: bool = Fa
     return found
 
 
-def _number(value: Any, dtype: np.dtype[Any]) -> int | float:
+def _number(value: Any, dtype: np.dtype[Any], name: str) -> int | float:
     """Return the number to pad with; raise unless the dtype holds it."""
-    number = value if isinstance(value, int) else real(value, "value")
+    number = value if isinstance(value, int) else real(value, name)
     largest = np.iinfo(dtype).max if is_integer(dtype) else float_format(dtype).largest
     special = isinstance(number, float) and not isfinite(number) and not is_integer(dtype)
     if not (special or -largest - is_integer(dtype) <= number <= largest):
-        raise ArgumentError(f"value must be a number that {dtype.name} holds; got {brief(value)}")
+        raise ArgumentError(f"{name} must be a number that {dtype.name} holds; got {brief(value)}")
     return number
 
 
@@ -238,7 +241,7 @@ _WORDS = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"
 
 def _pad(tensor: Shape, paddings: Any, mode: Any, constant_values: Any, **_: Any) -> PadCall:
     """Resolve a call of pad."""
-    sides = pairs(paddings, "paddings", len(tensor))
+    sides = pairs(paddings, "paddings", len(tensor), "one pair for each axis of tensor, ")
     mode = mode.upper() if isinstance(mode, str) else mode
     return pad_call("tensorflow.pad", "paddings", tensor, sides, mode, _WORDS, constant_values)
 

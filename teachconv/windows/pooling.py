@@ -282,6 +282,7 @@ def _resolved(reduce: str, function: str) -> Callable[..., PoolCall]:
     return resolve
 
 
+_SHAPED = "orig_input_shape, ksize, strides, padding and data_format"
 _AXES = "[batch, *sizes, channels], or that in data_format order"
 _MAX, _AVG = _resolved("max", "tensorflow.max_pool"), _resolved("average", "tensorflow.avg_pool")
 
@@ -391,7 +392,7 @@ def max_pool_grad(
         return override(max_pool_grad, locals())
     x = host_array(orig_input, "orig_input", (3, 4, 5), _AXES)
     call = _MAX(x.shape, ksize, strides, padding, data_format)
-    dy = checked_grad(grad, call)
+    dy = checked_grad(grad, call, _SHAPED)
     check_alike({"orig_input": x, "grad": dy})
     return exactly(lambda numbers: backward(call, numbers, winners(call, x)), dy)
 
@@ -428,4 +429,4 @@ def avg_pool_grad(
     shape = normalize_shape(orig_input_shape, "orig_input_shape", rank=None)
     check_elements(shape, "orig_input_shape")
     call = _AVG(shape, ksize, strides, padding, data_format)
-    return exactly(partial(backward, call), call.checked(checked_grad(grad, call)))
+    return exactly(partial(backward, call), call.checked(checked_grad(grad, call, _SHAPED)))

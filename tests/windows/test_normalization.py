@@ -277,7 +277,7 @@ def test_resolve_and_explain_a_normalisation():
         (lambda x, v: torch.batch_norm(x, v, v, momentum="0.1"), "momentum"),
         (lambda x, v: torch.batch_norm(x[:1], v, v, training=True), "2 or more finite numbers"),
         (lambda x, v: onnx.batch_normalization(x, None, v, v, v), "scale"),
-        (lambda x, v: keras.batch_normalization(x, v, v, 2), "axis must be an axis of the input"),
+        (lambda x, v: keras.batch_normalization(x, v, v, 2), "axis must be an axis of x"),
         (lambda x, v: tc.batch_normalization(x, v, v, v, v, float("nan")), "variance_epsilon must be finite"),
         (lambda x, v: torch.batch_norm(x, v, v, momentum=float("nan")), "momentum must be finite"),
     ],
