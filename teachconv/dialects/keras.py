@@ -407,8 +407,14 @@ def _batch_normalization(
     x: Shape, mean: Any, variance: Any, axis: Any, offset: Any, scale: Any, epsilon: Any
 ) -> BatchNormCall:
     """Resolve a call of batch_normalization."""
-    given = {"mean": mean, "variance": variance, "scale": scale, "offset": offset}
-    return norm_call("keras.batch_normalization", "x", x, axis, finite(epsilon, "epsilon"), given)
+    return norm_call(
+        "keras.batch_normalization",
+        "x",
+        x,
+        axis,
+        finite(epsilon, "epsilon"),
+        {"mean": mean, "variance": variance, "scale": scale, "offset": offset},
+    )
 
 
 @window_function(_batch_normalization, "x", None)

@@ -65,9 +65,14 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
             (size, "divisor", "if every sum is divided by the size of the window"),
             (1, "divisor", "if the sums are not divided"),
         )
-        found += [(code, words, replace(call, divisor=divisor)) for divisor, code, words in divisors]
-        largest = replace(call, reduce="max", start=-np.inf)
-        found.append(("max_for_average", "if it is the maximum, not the mean", largest))
+        found += [
+            *((code, words, replace(call, divisor=divisor)) for divisor, code, words in divisors),
+            (
+                "max_for_average",
+                "if it is the maximum, not the mean",
+                replace(call, reduce="max", start=-np.inf),
+            ),
+        ]
     swapped = tuple(replace(a, pad_before=a.pad_after, pad_after=a.pad_before) for a in call.axes)
     sentence = "if the larger half of the padding goes to the other side"
     return [*found, ("padding_side", sentence, replace(call, axes=swapped))]
@@ -77,17 +82,34 @@ def _pad_mistakes(call: PadCall) -> list[Mistake]:
     """Return the mistakes of padding: another mode, another order of the sides, another number."""
     sides, rank = call.sides, len(call.sides)
     flat, listed = [*chain(*sides)], [*chain(*zip(*sides, strict=True))]
-    orders = {
-        "before and after are exchanged": [pair[::-1] for pair in sides],
-        "ONNX's begins and ends are read as a pair for each axis": zip(*[iter(listed)] * 2, strict=True),
-        "a pair for each axis is read as ONNX's begins and ends": zip(flat[:rank], flat[rank:], strict=True),
-        "they are read from the last axis on, as PyTorch's": sides[::-1],
-    } | {
-        f"those of axes {one} and {other} are exchanged": [
-            sides[{one: other, other: one}.get(axis, axis)] for axis in range(rank)
-        ]
-        for one, other in combinations(range(rank), 2)
-    }
+    block = {axis: pair for axis, pair in enumerate(sides) if any(pair)}  # what a list for some axes holds
+    pytorch, onnx = [*chain(*[*block.values()][::-1])], [*chain(*zip(*block.values(), strict=True))]
+    orders = (
+        {
+            "before and after are exchanged": [pair[::-1] for pair in sides],
+            "ONNX's begins and ends are read as a pair for each axis": zip(*[iter(listed)] * 2, strict=True),
+            "a pair for each axis is read as ONNX's begins and ends": zip(
+                flat[:rank], flat[rank:], strict=True
+            ),
+            "they are read from the last axis on, as PyTorch's": sides[::-1],
+        }
+        | {
+            f"those of axes {one} and {other} are exchanged": [
+                sides[{one: other, other: one}.get(axis, axis)] for axis in range(rank)
+            ]
+            for one, other in combinations(range(rank), 2)
+        }
+        | {
+            words: map(dict(zip(block, pairs, strict=True)).get, range(rank), [(0, 0)] * rank)
+            for words, pairs in (
+                (
+                    "PyTorch's list is read as ONNX's",
+                    zip(pytorch[: len(block)], pytorch[len(block) :], strict=True),
+                ),
+                ("ONNX's list is read as PyTorch's", [*zip(*[iter(onnx)] * 2, strict=True)][::-1]),
+            )
+        }
+    )
     return [
         *(("mode", f"if the mode is {m}: {words}", replace(call, mode=m)) for m, words in RULES.items()),
         *(

@@ -273,9 +273,13 @@ def _batch_normalization(
     x: Shape, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, **_: Any
 ) -> BatchNormCall:
     """Resolve a call of batch_normalization."""
-    given = {"mean": mean, "variance": variance, "scale": scale, "offset": offset}
     return norm_call(
-        "tensorflow.batch_normalization", "x", x, -1, finite(variance_epsilon, "variance_epsilon"), given
+        "tensorflow.batch_normalization",
+        "x",
+        x,
+        -1,
+        finite(variance_epsilon, "variance_epsilon"),
+        {"mean": mean, "variance": variance, "scale": scale, "offset": offset},
     )
 
 

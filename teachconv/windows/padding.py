@@ -188,24 +188,24 @@ def pad_call(
         negative: whether negative numbers are legal.
     """
     check_word(mode, "mode", modes)
-    kind, number = modes[mode], 0 if value is None else value
+    name, number = modes[mode], 0 if value is None else value
     for axis, (size, pair) in enumerate(zip(shape, sides, strict=True)):
         left = size + sum(min(side, 0) for side in pair) * crops_first
-        most = {"reflect": left - 1, "symmetric": left, "wrap": left}.get(kind, inf) if limits else inf
+        most = {"reflect": left - 1, "symmetric": left, "wrap": left}.get(name, inf) if limits else inf
         problems = {
             "must not be negative": min(pair) < 0 and not negative,
             "must not crop more than the size": min(left, size + sum(pair)) < 0,
             f"must be at most {max(most, 0)}": max(pair) > max(most, 0),
-            "must be 0, as there is no cell to read,": not left and kind != "constant" and max(pair) > 0,
-            "must leave a cell": kind in ("reflect", "edge") and 0 < size == -sum(pair),
+            "must be 0, as there is no cell to read,": not left and name != "constant" and max(pair) > 0,
+            "must leave a cell": name in ("reflect", "edge") and 0 < size == -sum(pair),
         }
         for problem in (words for words, found in problems.items() if found):
             raise ArgumentError(f"{argument} of axis {axis} {problem} for {mode} and size {size}; got {pair}")
-    if kind != "constant" and number != 0:
+    if name != "constant" and number != 0:
         raise ArgumentError(
             f"{value_name} must be None or 0 for {mode}, which pads with the input; got {brief(value)}"
         )
-    return PadCall(function, kind, mode, shape, tuple(sides), number, crops_first, value_name)
+    return PadCall(function, name, mode, shape, tuple(sides), number, crops_first, value_name)
 
 
 def pairs(value: Any, name: str, rank: int, also: str = "", *, spread: bool = False) -> Pads:

@@ -229,6 +229,16 @@ PLANTED = [
 ]
 
 
+@pytest.mark.parametrize(("list_", "words"), [((1, 2, 1, 0), "PyTorch's list is read as ONNX's")])
+def test_a_list_that_was_copied(list_, words):
+    """Of rows and columns alone, as F.pad and Pad with axes have them; and the other way round."""
+    x = make_array((1, 2, 5, 6), "float32", "normal", "copied")
+    copied = onnx.pad(x, list_, axes=[2, 3], mode="reflect")
+    assert words in str(tc.diff(torch.pad, x, list_, "reflect", against=copied).rows[0].diagnosis)
+    right = tc.diff(onnx.pad, x, list_, axes=[2, 3], mode="reflect", against=torch.pad(x, list_, "reflect"))
+    assert "ONNX's list is read as PyTorch's" in str(right.rows[0].diagnosis)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("code", "words", "mode", "mistake"), PLANTED, ids=range(len(PLANTED)))
 def test_planted_and_found(code, words, mode, mistake, shape):
