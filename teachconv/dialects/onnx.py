@@ -652,7 +652,7 @@ def batch_normalization(
         The result, exact and rounded once; with training_mode 1 (result, running_mean, running_var).
 
     Raises:
-        ValueError, TypeError: as PyTorch's `batch_norm`.
+        ValueError, TypeError: as PyTorch's ``batch_norm``.
 
     Source: https://onnx.ai/onnx/operators/onnx__BatchNormalization.html, opset 15.
 
