@@ -40,6 +40,21 @@ OURS = [
     ("average_pool_at_the_border", "tc.avg_pool(X.astype('int32'), 2, 2, 'SAME')"),
     ("average_pool_at_the_border", "tc.dialects.torch.avg_pool2d(NCHW, 2, divisor_override=0)"),
     ("folding_batch_normalisation", "tc.fold_batch_norm(W, None, None, None, ONES, -ONES, 1e-3)"),
+    (
+        "folding_batch_normalisation",
+        "tc.batch_normalization(X, -ONES[:3], -ONES[:3], None, None, 1e-3)",
+    ),
+    (
+        "which_eps_and_momentum",
+        "tc.dialects.torch.batch_norm(NCHW[:, :, :1, :1], ONES[:3], ONES[:3], training=True)",
+    ),
+    ("the_order_of_the_sides", 'tc.pad(X, [[0, 0], [8, 0], [0, 0], [0, 0]], "REFLECT")'),
+    ("the_order_of_the_sides", "tc.pad(X, [[1, 1], [1, 1]])"),
+    ("the_order_of_the_sides", 'tc.pad(X, [[0, 0], [1, 1], [1, 1], [0, 0]], "circular")'),
+    ("the_order_of_the_sides", 'tc.dialects.torch.pad(NCHW, (1, 1), "reflect")'),
+    ("the_order_of_the_sides", 'tc.dialects.torch.pad(NCHW, (9, 0, 0, 0), "circular")'),
+    ("the_order_of_the_sides", "tc.dialects.onnx.pad(NCHW, [1, 1, 1, 1])"),
+    ("the_order_of_the_sides", "tc.dialects.jax.pad(X, -1)"),
     ("how_gradients_are_computed", "tc.conv2d_backprop_input(X.shape, W, np.ones((1, 9, 9, 4), 'float32'))"),
 ]
 

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
     from .verification.gradients import GradientReport, GradientRow, check_gradients
-    from .windows.normalization import fold_batch_norm
+    from .windows.normalization import batch_normalization, fold_batch_norm
+    from .windows.padding import pad
     from .windows.pooling import avg_pool, avg_pool_grad, max_pool, max_pool_grad
 
 __version__ = "0.1.0"
@@ -93,6 +94,7 @@ __all__ = [
     "avg_pool",
     "avg_pool_grad",
     "backends",
+    "batch_normalization",
     "check_backend",
     "check_gradients",
     "conv2d",
@@ -122,6 +124,7 @@ __all__ = [
     "max_pool",
     "max_pool_grad",
     "onnx_model",
+    "pad",
     "plan",
     "playground",
     "plot",
@@ -156,7 +159,8 @@ _LATER |= {"convert_filters": "translation.filters", "to_onnx": "dialects.onnx_e
 _LATER |= dict.fromkeys(("GradientReport", "GradientRow", "check_gradients"), "verification.gradients")
 _LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
 _LATER |= dict.fromkeys(("avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad"), "windows.pooling")
-_LATER |= {"fold_batch_norm": "windows.normalization"}
+_LATER |= dict.fromkeys(("batch_normalization", "fold_batch_norm"), "windows.normalization")
+_LATER |= {"pad": "windows.padding"}
 _LATER |= _MODULES
 
 if not TYPE_CHECKING:  # else every name would seem to be there

@@ -1,4 +1,4 @@
-"""JAX's two convolutions and its pool: conv_general_dilated, conv_transpose, reduce_window of jax.lax.
+"""conv_general_dilated, conv_transpose and reduce_window of jax.lax, and jax.numpy.pad.
 
 Layouts are given by the argument ``dimension_numbers``. Their defaults differ: NCHW and OIHW for the first
 function, NHWC and HWIO for the second. ``lhs_dilation`` inserts zeros between the input's cells, which turns
@@ -16,16 +16,17 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Pairs
-from ..arguments import Pads, Pair, Shape, check_steps, integer, real, truth
+from ..arguments import Pads, Pair, Shape, integer, real, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
 from ..kinds import OPS
 from ..windows.calls import run_window, window_function
+from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall
 from ..windows.walking import whole
 from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, ints, pair, run
 
-__all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose", "reduce_window"]
+__all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose", "pad", "reduce_window"]
 
 _LHS = Operand("lhs", "input", "in the order of dimension_numbers")
 _RHS = Operand("rhs", "filters", "in the order of dimension_numbers")
@@ -112,21 +113,6 @@ def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
         return _Layouts(lhs, rhs, out, cols_first=spatial[0] == "W")
     ours = str.maketrans(dict(zip(spatial, "HW", strict=True)))
     return _Layouts(lhs.translate(ours), rhs.translate(ours), out.translate(ours))
-
-
-def _pairs(padding: Any, rank: int = 2) -> Pads:
-    """Return JAX's ((low, high), (low, high)) as ints, in JAX's order; negative numbers crop."""
-    legal = (
-        f"a string or {tables.count(rank, 'pair')} of ints, ({', '.join('(low, high)' for _ in range(rank))})"
-    )
-    if not hasattr(padding, "__iter__"):
-        raise ArgumentTypeError(f"padding must be {legal}; got {brief(padding)}")
-    sides = [list(islice(side, 3)) if hasattr(side, "__iter__") else [] for side in islice(padding, rank + 1)]
-    if len(sides) != rank or any(len(side) != 2 for side in sides):
-        raise ArgumentError(f"padding must be {legal}; got {brief(padding)}")
-    pairs = tuple((integer(low, "padding"), integer(high, "padding")) for low, high in sides)
-    check_steps([size for pair in pairs for size in pair], "padding", padding)
-    return pairs
 
 
 # ---------------------------------------------------------------------------------------------
@@ -218,7 +204,7 @@ def _pair(value: Any, name: str) -> Pair:
 def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
     """Return the padding mode, as `geometry` names it, and the explicit pads."""
     if not isinstance(padding, str):
-        return "EXPLICIT", _pairs(padding)
+        return "EXPLICIT", pairs(padding, "padding", 2, "a string or ")
     if stuffing != (1, 1):
         raise ArgumentError(
             f"padding must be given as pairs if lhs_dilation is not 1; got {brief(padding)}: use "
@@ -332,7 +318,7 @@ def _transposed_rule(padding: Any, strides: Pair, consistent: bool) -> tuple[str
             return "forward " + padding.upper(), ((0, 0), (0, 0))
         near = suggestion(padding, ("SAME", "VALID"))
         raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {brief(padding)}{near}")
-    return ("consistent" if consistent else "raw"), _pairs(padding)
+    return ("consistent" if consistent else "raw"), pairs(padding, "padding", 2, "a string or ")
 
 
 def _transposed_axis(rule: str, i: int, k: int, s: int, d: int, pads: Pair) -> AxisGeometry:
@@ -524,7 +510,7 @@ def _reduce_window(
     if isinstance(padding, str):
         mode, _ = _mode(padding, (1, 1))
     else:
-        pads = _pairs(padding, rank)
+        pads = pairs(padding, "padding", rank, "a string or ")
     sizes = ints(window_dimensions, "window_dimensions", rank, scalar=False, axes="as operand has axes")
     steps, spread = each(window_strides, "window_strides"), each(window_dilation, "window_dilation")
     axes = tuple(
@@ -582,3 +568,55 @@ def reduce_window(
     [0.0, 0.0]
     """
     return run_window(reduce_window, **locals())
+
+
+# ---------------------------------------------------------------------------------------------
+# Padding
+# ---------------------------------------------------------------------------------------------
+
+_MODES = {name: name for name in ("constant", "edge", "reflect", "symmetric", "wrap")}
+
+
+def _pad(array: Shape, pad_width: Any, mode: Any, constant_values: Any) -> PadCall:
+    """Resolve a call of pad."""
+    return pad_call(
+        "jax.pad",
+        "pad_width",
+        array,
+        pairs(pad_width, "pad_width", len(array), "an int, or ", spread=True),
+        mode,
+        _MODES,
+        constant_values,
+        limits=False,
+    )
+
+
+@window_function(_pad, "array", None)
+def pad(
+    array: ArrayLike,
+    pad_width: Int | Sequence[Int] | Pairs,
+    mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
+    constant_values: float = 0,
+) -> Any:
+    """Pad like jax.numpy.pad, which pads as numpy.pad does.
+
+    Args:
+        array: an array of any number of axes.
+        pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all.
+        mode: "constant"; "reflect", which does not repeat the edge; "symmetric" and "edge", which repeat it;
+            or "wrap". Beyond the other end a reflection begins anew.
+        constant_values: the one number that "constant" pads with; for integers its part before the point.
+
+    Returns:
+        The padded array.
+
+    Raises:
+        ValueError, TypeError: if JAX refuses the arguments, or the mode is another of its modes.
+
+    Source: jax/_src/numpy/lax_numpy.py (0.10.2).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.jax.pad(np.int32([1, 2, 3]), (0, 5), "reflect").tolist()
+    [1, 2, 3, 2, 1, 2, 3, 2]
+    """
+    return run_window(pad, **locals())

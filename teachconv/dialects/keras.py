@@ -1,4 +1,4 @@
-"""Keras 3's keras.ops.conv and conv_transpose in two dimensions, and its pools in one to three.
+"""Keras 3's keras.ops: conv and conv_transpose in two dimensions, pools, pad and batch_normalization.
 
 Activations are channels_last (NHWC) or channels_first (NCHW). In both cases the kernel is [rows, cols,
 in/groups, out], and that of a transposed convolution [rows, cols, out, in]. Keras computes the size of a
@@ -8,22 +8,24 @@ are not the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Never
 
 import numpy as np
 
 from .. import tables
-from ..argument_types import ArrayLike, Backend, Ints
+from ..argument_types import ArrayLike, Backend, Int, Ints, Pairs
 from ..arguments import Pair, Shape, channels_last
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS, layout_of
 from ..windows.calls import run_window, window_function
+from ..windows.normalization import BatchNormCall, finite, norm_call
+from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall, pool_call
 from .calls import ConvCall, Operand, dialect_function, full_size, ints, pair, run
 
-__all__ = ["average_pool", "conv", "conv_transpose", "max_pool"]
+__all__ = ["average_pool", "batch_normalization", "conv", "conv_transpose", "max_pool", "pad"]
 
 _INPUTS = Operand("inputs", "input", "[batch, rows, cols, channels], or that in data_format order")
 _KERNEL = Operand("kernel", "filters", "[rows, cols, in / groups, out]")
@@ -340,3 +342,113 @@ def average_pool(
     [1.5, 3.0]
     """
     return run_window(average_pool, **locals())
+
+
+# ---------------------------------------------------------------------------------------------
+# Padding
+# ---------------------------------------------------------------------------------------------
+
+_MODES = {name: name for name in ("constant", "reflect", "symmetric")}
+
+
+def _pad(x: Shape, pad_width: Any, mode: Any, constant_values: Any) -> PadCall:
+    """Resolve a call of pad."""
+    word = mode.lower() if isinstance(mode, str) else mode
+    if is_one_of(word, ["reflect", "symmetric"]) and constant_values is not None:
+        raise ArgumentError(f"constant_values must be None for {word}; got {brief(constant_values)}")
+    return pad_call(
+        "keras.pad",
+        "pad_width",
+        x,
+        pairs(pad_width, "pad_width", len(x), "an int, or ", spread=True),
+        word,
+        _MODES,
+        constant_values,
+    )
+
+
+@window_function(_pad, "x", None)
+def pad(
+    x: ArrayLike,
+    pad_width: Int | Sequence[Int] | Pairs,
+    mode: Literal["constant", "reflect", "symmetric"] = "constant",
+    constant_values: float | None = None,
+) -> Any:
+    """Pad like keras.ops.pad; ZeroPadding2D(((1, 2), (3, 4))) is ((0, 0), (1, 2), (3, 4), (0, 0)) here.
+
+    Args:
+        x: an array of any number of axes.
+        pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all.
+        mode: "constant", "reflect" or "symmetric", as in `teachconv.pad`. Keras passes the word to its
+            backend, of which JAX has more modes, and no limit.
+        constant_values: the number that "constant" pads with, for which alone it may be given; None for 0.
+
+    Returns:
+        The padded array.
+
+    Raises:
+        ValueError, TypeError: if Keras refuses the arguments on its TensorFlow backend.
+
+    Source: keras/src/ops/numpy.py (3.15.1).
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.keras.pad(np.int32([[1, 2, 3]]), ((0, 0), (1, 2)), "symmetric").tolist()
+    [[1, 1, 2, 3, 3, 2]]
+    """
+    return run_window(pad, **locals())
+
+
+# ---------------------------------------------------------------------------------------------
+# Batch normalisation
+# ---------------------------------------------------------------------------------------------
+
+
+def _batch_normalization(
+    x: Shape, mean: Any, variance: Any, axis: Any, offset: Any, scale: Any, epsilon: Any
+) -> BatchNormCall:
+    """Resolve a call of batch_normalization."""
+    return norm_call(
+        "keras.batch_normalization",
+        "x",
+        x,
+        axis,
+        finite(epsilon, "epsilon"),
+        {"mean": mean, "variance": variance, "scale": scale, "offset": offset},
+    )
+
+
+@window_function(_batch_normalization, "x", None)
+def batch_normalization(
+    x: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    axis: Int,
+    offset: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    epsilon: float = 1e-3,
+) -> Any:
+    """Normalise each channel like keras.ops.batch_normalization.
+
+    Args:
+        x: an array; floating.
+        mean: [channels].
+        variance: [channels].
+        axis: the axis of the channels; -1 for channels_last, 1 for channels_first.
+        offset: beta, [channels]; None for zeros.
+        scale: gamma, [channels]; None for ones.
+        epsilon: what is added to the variance.
+
+    Returns:
+        An array of the shape and dtype of ``x``, exact and rounded once.
+
+    Raises:
+        ValueError, TypeError: as `teachconv.batch_normalization`.
+
+    Source: keras/src/ops/nn.py (3.15.1).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, one = np.float32([[1], [3]]), np.float32([1])
+    >>> tc.dialects.keras.batch_normalization(x, one, one, -1, epsilon=3.0).ravel().tolist()
+    [0.0, 1.0]
+    """
+    return run_window(batch_normalization, **locals())

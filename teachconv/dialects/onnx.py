@@ -1,14 +1,16 @@
-"""ONNX's Conv, ConvTranspose, MaxPool and AveragePool of opset 22, as onnxruntime computes them.
+"""ONNX's Conv, ConvTranspose, MaxPool, AveragePool, Pad and BatchNormalization, as onnxruntime has them.
 
-Activations are NCHW. Filters are OIHW; those of ConvTranspose are [in, out/group, rows, cols]. ``pads`` are
-[top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator differ, this module
-follows onnxruntime. It also computes what the specification allows and onnxruntime lacks: auto_pad SAME with
-a dilation, output_padding from the stride up to the dilation, float64. The derivation of a call notes both.
+The opset is 22. Activations are NCHW. Filters are OIHW; those of ConvTranspose are [in, out/group, rows,
+cols]. ``pads`` are [top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator
+differ, this module follows onnxruntime. It also computes what the specification allows and onnxruntime
+lacks: auto_pad SAME with a dilation, output_padding from the stride up to the dilation, float64. The
+derivation of a call notes both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import islice
 from math import prod
 from typing import Any, Literal, Never
@@ -22,6 +24,8 @@ from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggest
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import OPS
 from ..windows.calls import run_window, window_function
+from ..windows.normalization import BatchNormCall, finite, norm_call
+from ..windows.padding import PadCall, pad_call
 from ..windows.pooling import PoolCall, pool_call, refuse_wide_pads
 from .calls import (
     ConvCall,
@@ -37,7 +41,7 @@ from .calls import (
     run,
 )
 
-__all__ = ["average_pool", "conv", "conv_transpose", "max_pool"]
+__all__ = ["average_pool", "batch_normalization", "conv", "conv_transpose", "max_pool", "pad"]
 
 _X = Operand("X", "input", "[batch, channels, rows, cols]")
 _W = Operand("W", "filters", "[out, in / group, rows, cols]")
@@ -517,3 +521,144 @@ def average_pool(
     [[[6.0, 6.0, 6.0]]]
     """
     return run_window(average_pool, **locals())
+
+
+# ---------------------------------------------------------------------------------------------
+# Padding
+# ---------------------------------------------------------------------------------------------
+
+_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
+
+
+def _pad(data: Shape, pads: Any, constant_value: Any, axes: Any, mode: Any) -> PadCall:
+    """Resolve a call of Pad."""
+    rank = len(data)
+    several = range(rank) if axes is None else axes if hasattr(axes, "__iter__") else [axes]
+    chosen = [integer(axis, "axes") for axis in islice(several, rank + 1)]
+    once = {axis % rank for axis in chosen if -rank <= axis < rank}
+    if len(once) < len(chosen):
+        raise ArgumentError(f"axes must be axes of shape {list(data)}, each once; got {brief(axes)}")
+    numbers = ints(
+        pads,
+        "pads",
+        2 * len(once),
+        least=None,
+        scalar=False,
+        axes="all begins, then all ends, for the axes of data",
+    )
+    pairs = zip(numbers[: len(once)], numbers[len(once) :], strict=True)
+    given = dict(zip((axis % rank for axis in chosen), pairs, strict=True))
+    sides = [given.get(axis, (0, 0)) for axis in range(rank)]
+    return pad_call(
+        "onnx.pad",
+        "pads",
+        data,
+        sides,
+        mode,
+        _MODES,
+        constant_value,
+        limits=is_one_of(mode, ["reflect"]),
+        negative=True,
+        crops_first=True,
+        value_name="constant_value",
+    )
+
+
+@window_function(_pad, "data", None)
+def pad(
+    data: ArrayLike,
+    pads: Sequence[Int],
+    constant_value: float | None = None,
+    axes: Sequence[Int] | None = None,
+    *,
+    mode: Literal["constant", "reflect", "edge", "wrap"] = "constant",
+) -> Any:
+    """Pad like ONNX's Pad: all begins first, then all ends.
+
+    Args:
+        data: an array of any number of axes.
+        pads: [begin of each axis, ..., end of each axis, ...]. Negative numbers remove cells, before the mode
+            looks at what is there.
+        constant_value: the number that "constant" pads with; None stands for 0.
+        axes: the axes that ``pads`` are for; None for all.
+        mode: "constant"; "reflect", which does not repeat the edge, for less than the size; "edge", which
+            repeats it; or "wrap", which wraps around.
+
+    Returns:
+        The padded array.
+
+    Raises:
+        ValueError, TypeError: if the specification or onnxruntime forbids the arguments.
+
+    Source: https://onnx.ai/onnx/operators/onnx__Pad.html, opset 21, and onnxruntime's pad.cc.
+
+    >>> import numpy as np, teachconv as tc
+    >>> tc.dialects.onnx.pad(np.int32([[1, 2, 3]]), [0, 1, 0, 2], mode="edge").tolist()
+    [[1, 1, 2, 3, 3, 3]]
+    """
+    return run_window(pad, **locals())
+
+
+# ---------------------------------------------------------------------------------------------
+# Batch normalisation
+# ---------------------------------------------------------------------------------------------
+
+
+def _batch_normalization(
+    X: Shape,
+    scale: Any,
+    B: Any,
+    input_mean: Any,
+    input_var: Any,
+    epsilon: Any,
+    momentum: Any,
+    training_mode: Any,
+) -> BatchNormCall:
+    """Resolve a call of BatchNormalization."""
+    given = {"input_mean": input_mean, "input_var": input_var, "scale": scale, "B": B}
+    eps, share = (  # an attribute of a node holds float32
+        float(np.float32(finite(value, name)))
+        for name, value in (("epsilon", epsilon), ("momentum", momentum))
+    )
+    keeps = Fraction(share) if truth(training_mode, "training_mode") else None
+    return norm_call("onnx.batch_normalization", "X", X, 1, eps, given, (None,) * 4, keeps=keeps)
+
+
+@window_function(_batch_normalization, "X", (2, 3, 4, 5), "[batch, channels, *sizes]")
+def batch_normalization(
+    X: ArrayLike,
+    scale: ArrayLike,
+    B: ArrayLike,
+    input_mean: ArrayLike,
+    input_var: ArrayLike,
+    *,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    training_mode: int = 0,
+) -> Any:
+    """Normalise each channel like ONNX's BatchNormalization.
+
+    Args:
+        X: ``[batch, channels, *sizes]``; floating.
+        scale: gamma, [channels].
+        B: beta, [channels].
+        input_mean: the moving mean, [channels].
+        input_var: the moving variance, [channels].
+        epsilon: what is added to the variance; an attribute holds float32.
+        momentum: while training, the share of the *old* value in a moving average, as in Keras.
+        training_mode: 1 if mean and variance are those of the batch, whose variance is divided by n.
+
+    Returns:
+        The result, exact and rounded once; with training_mode 1 (result, running_mean, running_var).
+
+    Raises:
+        ValueError, TypeError: as PyTorch's ``batch_norm``.
+
+    Source: https://onnx.ai/onnx/operators/onnx__BatchNormalization.html, opset 15.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, zero, one = np.float32([[1], [3]]), np.float32([0]), np.float32([1])
+    >>> tc.dialects.onnx.batch_normalization(x, one, one, one, one, epsilon=3.0).ravel().tolist()
+    [1.0, 2.0]
+    """
+    return run_window(batch_normalization, **locals())

@@ -1,4 +1,4 @@
-"""PyTorch's convolutions, of torch.nn.functional and torch.nn.grad, its pools and its padding.
+"""PyTorch's convolutions, of torch.nn.functional and torch.nn.grad, its pools, padding and batch_norm.
 
 Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a transposed convolution are
 [in, out/groups, rows, cols]. Padding is symmetric and does not depend on the stride: for a 3 x 3 filter
@@ -8,21 +8,22 @@ Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a trans
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import islice
-from math import inf, isfinite, prod
+from math import inf, prod
 from typing import Any, Literal, Never
 
 import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
-from ..arguments import Pair, Shape, as_array, check_steps, integer, normalize_shape, real, truth
-from ..devices import array_module, override_of
-from ..dtypes import float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
+from ..arguments import Pair, Shape, check_steps, integer, normalize_shape, truth
+from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
 from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
 from ..kinds import AXES, OPS
 from ..windows.calls import run_window, window_function
+from ..windows.normalization import BatchNormCall, finite, norm_call
+from ..windows.padding import PadCall, pad_call
 from ..windows.pooling import PoolCall, pool_call
 from .calls import (
     ConvCall,
@@ -39,7 +40,7 @@ from .calls import (
     run,
 )
 
-__all__ = ["conv2d", "conv2d_input", "conv2d_weight", "conv_transpose2d", "pad"]
+__all__ = ["batch_norm", "conv2d", "conv2d_input", "conv2d_weight", "conv_transpose2d", "pad"]
 __all__ += ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d"]
 
 _INPUT = Operand("input", "input", "[batch, channels, rows, cols] or [channels, rows, cols]", (3, 4))
@@ -676,21 +677,42 @@ def avg_pool3d(
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
+def _pad(input: Shape, pad: Any, mode: Any, value: Any) -> PadCall:
+    """Resolve a call of pad."""
+    check_word(mode, "mode", _MODES)
+    rank = len(input)
+    numbers = [integer(size, "pad") for size in islice(pad, 2 * rank + 1)] if hasattr(pad, "__iter__") else []
+    check_steps(numbers, "pad", pad)
+    count, rest = divmod(len(numbers), 2)
+    if rest or not numbers or count > rank:
+        legal = "(left, right), (left, right, top, bottom), ..., at most 2 for each axis"
+        raise ArgumentError(f"pad must be {legal} of the input {list(input)}; got {brief(pad)}")
+    if mode != "constant" and rank - count not in (1, 2):
+        raise ArgumentError(
+            f"pad must have {2 * max(rank - 2, 1)} numbers for {mode}, or {2 * (rank - 1)} without a batch, "
+            f"as PyTorch pads all axes after the channels then; got {brief(pad)}"
+        )
+    sides = [(0, 0)] * (rank - count) + [*zip(numbers[::2], numbers[1::2], strict=True)][::-1]
+    how = {"negative": True, "crops_first": mode == "circular", "value_name": "value"}
+    return pad_call("torch.pad", "pad", input, sides, mode, _MODES, value, **how)
+
+
+@window_function(_pad, "input", None)
 def pad(
     input: ArrayLike,
     pad: Sequence[Int],
     mode: Literal["constant", "reflect", "replicate", "circular"] = "constant",
     value: float | None = None,
 ) -> np.ndarray:
-    """Pad rows and columns like torch.nn.functional.pad.
+    """Pad like torch.nn.functional.pad, which counts from the last axis.
 
     nn.Conv2d pads in this way for its ``padding_mode``: ``nn.Conv2d(..., padding=p,
     padding_mode="reflect")(x)`` equals ``conv2d(pad(x, (p, p, p, p), mode="reflect"), weight)``.
 
     Args:
-        input: [batch, channels, rows, cols] or [channels, rows, cols].
-        pad: (left, right) or (left, right, top, bottom), the last axis first. Negative numbers crop; they
-            need mode "constant".
+        input: an array; for a mode other than "constant" [batch, channels, rows, cols], that of another rank,
+            or that without the batch.
+        pad: (left, right), (left, right, top, bottom), ...: the last axis first. Negative numbers crop.
         mode: "constant"; "reflect", which does not repeat the edge, for less than the size; "replicate",
             which repeats the edge; or "circular", which wraps around, for at most the size.
         value: the number that "constant" pads with; None stands for 0, which alone the other modes accept.
@@ -701,58 +723,85 @@ def pad(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
 
-    Source: torch/nn/functional.py (2.13).
+    Source: torch/nn/functional.py and aten/src/ATen/native/PadNd.cpp (2.13).
 
     >>> import numpy as np, teachconv as tc
     >>> tc.dialects.torch.pad(np.int32([[[1, 2, 3]]]), (1, 2), mode="reflect").tolist()
     [[[2, 1, 2, 3, 2, 1]]]
     """
-    if (override := override_of(input)) is not None:
-        return override(_PAD, locals())
-    x = as_array(input, "input", (3, 4), _INPUT.axes)
-    if not is_one_of(mode, _MODES):
-        near = suggestion(mode, _MODES)
-        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}; got {brief(mode)}{near}")
-    numbers = [integer(size, "pad") for size in islice(pad, 5)] if hasattr(pad, "__iter__") else []
-    check_steps(numbers, "pad", pad)
-    if len(numbers) not in (2, 4):
-        raise ArgumentError(f"pad must be (left, right) or (left, right, top, bottom); got {brief(pad)}")
-    left, right, top, bottom = (*numbers, 0, 0)[:4]
-    sides = [(0, 0)] * (x.ndim - 2) + [(top, bottom), (left, right)]
-    for axis, size, (before, after) in zip(("rows", "cols"), x.shape[-2:], sides[-2:], strict=True):
-        most = {"reflect": size - 1, "circular": size}.get(mode, max(before, after))
-        if max(before, after) > max(most, 0) or (size == 0 and mode != "constant"):
-            raise ArgumentError(f"pad {axis} must be at most {most} for {mode}; got {(before, after)}")
-        if min(before, after) < 0 and mode != "constant":
-            raise ArgumentError(f"pad {axis} must not be negative for {mode}; got {(before, after)}")
-        if size + before + after < 0:
-            raise ArgumentError(f"pad {axis} must not crop more than the size, {size}; got {(before, after)}")
-    inside = tuple(
-        slice(max(0, -before), size - max(0, -after))
-        for size, (before, after) in zip(x.shape, sides, strict=True)
-    )
-    widths = [(max(0, before), max(0, after)) for before, after in sides]
-    number = _pad_value(value, mode, x.dtype)
-    options = {"constant_values": number} if mode == "constant" else {}
-    return array_module(x).pad(x[inside], widths, _MODES[mode], **options)
-
-
-def _pad_value(value: Any, mode: str, dtype: np.dtype[Any]) -> int | float:
-    """Return the number to pad with; raise unless the dtype holds it, and the mode takes it."""
-    number = 0 if value is None else value if isinstance(value, int) else real(value, "value")
-    if mode != "constant" and number != 0:
-        raise ArgumentError(
-            f"value must be None or 0 for {mode}, which pads with the input; got {brief(value)}"
-        )
-    if is_integer(dtype):
-        fits = np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
-    else:
-        fits = abs(number) <= float_format(dtype).largest or (
-            isinstance(number, float) and not isfinite(number)
-        )
-    if not fits:
-        raise ArgumentError(f"value must be a number that {dtype.name} holds; got {brief(value)}")
-    return number
+    return run_window(_PAD, **locals())
 
 
 _PAD = pad  # an argument of the function has the same name
+
+# ---------------------------------------------------------------------------------------------
+# Batch normalisation
+# ---------------------------------------------------------------------------------------------
+
+
+def _batch_norm(
+    input: Shape,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any,
+    bias: Any,
+    training: Any,
+    momentum: Any,
+    eps: Any,
+) -> BatchNormCall:
+    """Resolve a call of batch_norm."""
+    given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    keeps = 1 - Fraction(finite(momentum, "momentum"))
+    return norm_call(
+        "torch.batch_norm",
+        "input",
+        input,
+        1,
+        eps,
+        given,
+        keeps=keeps if truth(training, "training") else None,
+        corrected=True,
+    )
+
+
+@window_function(_batch_norm, "input", (2, 3, 4, 5), "[batch, channels, *sizes]")
+def batch_norm(
+    input: ArrayLike,
+    running_mean: ArrayLike,
+    running_var: ArrayLike,
+    weight: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Normalise each channel like torch.nn.functional.batch_norm.
+
+    Args:
+        input: ``[batch, channels, *sizes]``; floating.
+        running_mean: the moving mean, [channels]; not None, even while training.
+        running_var: the moving variance, [channels].
+        weight: gamma, [channels]; None for ones.
+        bias: beta, [channels]; None for zeros.
+        training: whether mean and variance are those of the batch, whose variance is divided by n.
+        momentum: while training, the share of the *new* value in a moving average; Keras' is that of the old.
+            The new variance is divided by n - 1.
+        eps: what is added to the variance.
+
+    Returns:
+        The result, exact and rounded once; while training (result, running_mean, running_var).
+        PyTorch writes the last two into its arguments; here no argument changes.
+
+    Raises:
+        ValueError, TypeError: if shapes do not fit each other, a number of a channel is not finite, variance
+            + eps is not above 0, or a channel has too few numbers to train with.
+
+    Source: aten/src/ATen/native/Normalization.cpp (2.13).
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, zero, one = np.float32([[1], [3]]), np.float32([0]), np.float32([1])
+    >>> y, mean, var = tc.dialects.torch.batch_norm(x, zero, one, training=True, momentum=0.5, eps=3.0)
+    >>> y.ravel().tolist(), mean.tolist(), var.tolist()
+    ([-0.5, 0.5], [1.0], [1.5])
+    """
+    return run_window(batch_norm, **locals())

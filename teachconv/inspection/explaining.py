@@ -24,7 +24,6 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..taps import Triple, triples_of
 from ..windows.calls import FUNCTIONS, bound_call
-from ..windows.pooling import explain_pool
 from .pictures import cell_picture
 
 __all__ = ["Explanation", "Tap", "explain"]
@@ -255,7 +254,7 @@ def explain(
         nn_ops.refuse({"at_input": at_input}, op.__name__, at_input="give at=, a cell of the result")
         pool, x = bound_call(op, args, kwargs)
         inside = _inside(at, "at", pool.output_shape, f"({', '.join(pool.layout)})")
-        return explain_pool(pool, x, inside)
+        return pool.explain(x, inside)
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         call, options = nn_ops.call_of(op, *call_on_host(args, kwargs), explain)

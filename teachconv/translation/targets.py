@@ -62,8 +62,9 @@ def function_named(name: str) -> Callable[..., Any]:
         ArgumentError: if there is no such function, or several frameworks have one and TensorFlow has not.
     """
     known = {entry.name: function for function, entry in FUNCTIONS.items()}
-    places = ((function.__module__.rpartition(".")[2], function) for function in WINDOWS)
-    known |= {f"{place.replace('pooling', 'tensorflow')}.{f.__name__}": f for place, f in places}
+    for function in WINDOWS:
+        package, _, place = function.__module__.rpartition(".")
+        known[f"{'tensorflow' if package.endswith('windows') else place}.{function.__name__}"] = function
     module, _, last = name.rpartition(".")
     word = f"{framework(module) if module else 'tensorflow'}.{last}"
     if word in known:

@@ -46,13 +46,13 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
 
     Args:
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
-            "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools too.
+            "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too.
         *args: the function's arguments; a shape can stand in for an array.
         **arguments: likewise, by name.
 
     Returns:
-        A ``teachconv.dialects.calls.ConvCall``, or a ``teachconv.windows.pooling.PoolCall``, which prints as
-        the derivation.
+        A ``teachconv.dialects.calls.ConvCall``, or of ``teachconv.windows`` a ``PoolCall``, ``PadCall`` or
+        ``BatchNormCall``, which prints as the derivation.
 
     Raises:
         ValueError, TypeError: if the function itself would raise it.
@@ -229,8 +229,8 @@ def translate(
     The code holds for every size if its padding does. Otherwise it refuses other sizes than its own.
 
     Args:
-        function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
-            "torch.conv2d", "F.conv2d", "tf.nn.conv2d".
+        function: a convolution of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a
+            name: "torch.conv2d", "F.conv2d", "tf.nn.conv2d". No pools.
         *args: the function's arguments; a shape can stand in for an array.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
             are known too.

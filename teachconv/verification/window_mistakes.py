@@ -1,22 +1,27 @@
-"""Diffs a pool against its definition, and names the usual mistakes.
+"""Diffs a pool, padding or batch normalisation against its definition, and names the usual mistakes.
 
 Each mistake is a call with one fact changed. The first whose result is what was found is the diagnosis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
+from itertools import chain, combinations
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..devices import to_host
+from ..dtypes import is_integer
 from ..errors import ArgumentError
-from ..geometry import forward_axis
+from ..geometry import AxisGeometry, forward_axis
 from ..truth import bounds
 from ..windows.calls import FUNCTIONS, bound_call
+from ..windows.normalization import BatchNormCall
+from ..windows.padding import RULES, PadCall
 from ..windows.pooling import PoolCall
 from ..windows.walking import counts
 from .diagnosing import Diagnosis, Tolerance
@@ -27,82 +32,197 @@ __all__: list[str] = []
 Mistake = tuple[str, str, Callable[[np.ndarray], Any]]
 
 
-def _pool_mistakes(call: PoolCall) -> Iterator[Mistake]:
-    """Yield the mistakes of a pool: code, sentence ("equal" is put before it), and what gives the result."""
+def _pool_mistakes(call: PoolCall) -> list[Mistake]:
+    """Return the mistakes of a pool: code, sentence ("equal" is put before it), and what gives the result."""
     size = prod(axis.filter_size for axis in call.axes)
-    for ceil in (False, True):
+
+    def axes(ceil: bool) -> tuple[AxisGeometry, ...]:
         facts = (
-            (a.in_size, a.filter_size, a.stride, a.dilation, a.pad_before, a.pad_after) for a in call.axes
+            (a.in_size, a.filter_size, a.stride, a.dilation, "EXPLICIT", (a.pad_before, a.pad_after))
+            for a in call.axes
         )
-        axes = tuple(
-            forward_axis("rows", *each[:4], "EXPLICIT", each[4:], may_be_empty=True, ceil=ceil)
-            for each in facts
+        return tuple(forward_axis("rows", *each, may_be_empty=True, ceil=ceil) for each in facts)
+
+    found: list[Mistake] = [
+        (
+            "ceil_mode",
+            f"if a last window that does not fit is {word} (ceil_mode)",
+            replace(call, axes=axes(ceil)),
         )
-        if axes != call.axes:
-            sentence = f"if a last window that does not fit is {'kept' if ceil else 'dropped'} (ceil_mode)"
-            yield "ceil_mode", sentence, replace(call, axes=axes)
+        for ceil, word in ((False, "dropped"), (True, "kept"))
+        if axes(ceil) != call.axes
+    ]
     if call.reduce == "max":
-        full = counts(call.axes) == size
-        zeros = "if the padding of the maximum is zeros, not minus infinity"
-        yield "padded_with_zeros", zeros, lambda x: np.where(full, call(x), np.maximum(call(x), 0))
-        yield "average_for_max", "if it is the mean, not the maximum", replace(call, reduce="average")
+        full, zeros = counts(call.axes) == size, "if the padding of the maximum is zeros, not minus infinity"
+        found += [
+            ("padded_with_zeros", zeros, lambda x: np.where(full, call(x), np.maximum(call(x), 0))),
+            ("average_for_max", "if it is the mean, not the maximum", replace(call, reduce="average")),
+        ]
     else:
-        divisors: tuple[tuple[str | int, str], ...] = (
-            ("padded", "count_include_pad: equal if padding counts in the divisor"),
-            ("inside", "count_include_pad: equal if padding does not count in the divisor"),
-            (size, "divisor: equal if every sum is divided by the size of the window"),
-            (1, "divisor: equal if the sums are not divided"),
+        divisors: tuple[tuple[str | int, str, str], ...] = (
+            ("padded", "count_include_pad", "if padding counts in the divisor"),
+            ("inside", "count_include_pad", "if padding does not count in the divisor"),
+            (size, "divisor", "if every sum is divided by the size of the window"),
+            (1, "divisor", "if the sums are not divided"),
         )
-        for divisor, words in divisors:
-            code, _, sentence = words.partition(": equal ")
-            yield code, sentence, replace(call, divisor=divisor)
-        yield (
-            "max_for_average",
-            "if it is the maximum, not the mean",
-            replace(call, reduce="max", start=-np.inf),
-        )
+        found += [
+            *((code, words, replace(call, divisor=divisor)) for divisor, code, words in divisors),
+            (
+                "max_for_average",
+                "if it is the maximum, not the mean",
+                replace(call, reduce="max", start=-np.inf),
+            ),
+        ]
     swapped = tuple(replace(a, pad_before=a.pad_after, pad_after=a.pad_before) for a in call.axes)
     sentence = "if the larger half of the padding goes to the other side"
-    yield "padding_side", sentence, replace(call, axes=swapped)
+    return [*found, ("padding_side", sentence, replace(call, axes=swapped))]
 
 
-def _bound(call: PoolCall, x: np.ndarray) -> np.ndarray:
-    """Return how far the sums and means of a library may be from ours; a maximum is not rounded."""
-    if call.reduce == "max" or x.dtype.kind in "iu":
-        return np.zeros(())
-    sizes = call(np.where(np.isfinite(x), np.abs(x), 0).astype(x.dtype)).astype(np.float64)
-    return bounds.direct(sizes, prod(axis.filter_size for axis in call.axes) + 2, x.dtype)
+def _pad_mistakes(call: PadCall) -> list[Mistake]:
+    """Return the mistakes of padding: another mode, another order of the sides, another number."""
+    sides, rank = call.sides, len(call.sides)
+    flat, listed = [*chain(*sides)], [*chain(*zip(*sides, strict=True))]
+    block = {axis: pair for axis, pair in enumerate(sides) if any(pair)}  # what a list for some axes holds
+    pytorch, onnx = [*chain(*[*block.values()][::-1])], [*chain(*zip(*block.values(), strict=True))]
+    orders = (
+        {
+            "before and after are exchanged": [pair[::-1] for pair in sides],
+            "ONNX's begins and ends are read as a pair for each axis": zip(*[iter(listed)] * 2, strict=True),
+            "a pair for each axis is read as ONNX's begins and ends": zip(
+                flat[:rank], flat[rank:], strict=True
+            ),
+            "they are read from the last axis on, as PyTorch's": sides[::-1],
+        }
+        | {
+            f"those of axes {one} and {other} are exchanged": [
+                sides[{one: other, other: one}.get(axis, axis)] for axis in range(rank)
+            ]
+            for one, other in combinations(range(rank), 2)
+        }
+        | {
+            words: map(dict(zip(block, pairs, strict=True)).get, range(rank), [(0, 0)] * rank)
+            for words, pairs in (
+                (
+                    "PyTorch's list is read as ONNX's",
+                    zip(pytorch[: len(block)], pytorch[len(block) :], strict=True),
+                ),
+                ("ONNX's list is read as PyTorch's", [*zip(*[iter(onnx)] * 2, strict=True)][::-1]),
+            )
+        }
+    )
+    return [
+        *(("mode", f"if the mode is {m}: {words}", replace(call, mode=m)) for m, words in RULES.items()),
+        *(
+            ("order_of_sides", f"if {words}", replace(call, sides=(*pairs,)))
+            for words, pairs in orders.items()
+        ),
+        *(("value", f"if it pads with {value}", replace(call, value=value)) for value in (0, -np.inf)),
+    ]
+
+
+def _norm_mistakes(call: BatchNormCall) -> list[Mistake]:
+    """Return the mistakes of batch normalisation: eps, what is left out, whose statistics, momentum."""
+    mean, variance, gamma, beta = call.channels
+    one, keeps = np.ones_like(mean), call.keeps
+    changed = {
+        "mean_left_out": ("if mean is left out", (0 * one, variance, gamma, beta)),
+        "variance_left_out": ("if variance is left out", (mean, one, gamma, beta)),
+        "gamma_left_out": ("if gamma is left out", (mean, variance, one, beta)),
+        "beta_left_out": ("if beta is left out", (mean, variance, gamma, 0 * one)),
+        "gamma_and_beta": ("if gamma and beta are exchanged", (mean, variance, beta, gamma)),
+        "mean_and_variance": ("if mean and variance are exchanged", (variance, mean, gamma, beta)),
+        "square_root": (
+            "if it is divided by the variance, not by its root",
+            (mean, variance**2, gamma, beta),
+        ),
+    }
+    defaults = {1e-3: "Keras' default", 1e-5: "PyTorch's and ONNX's default", 0.0: "left out"}
+    found: list[Mistake] = [
+        *(("eps", f"if eps is {eps:g}, {whose}", replace(call, eps=eps)) for eps, whose in defaults.items()),
+        *((code, words, replace(call, channels=np.array(rows))) for code, (words, rows) in changed.items()),
+    ]
+    if keeps is None:
+        words = "if mean and variance are the batch's, as in training"
+        return [*found, ("training", words, replace(call, keeps=Fraction(1)))]
+    divided = f"if the moving variance is divided by n{'' if call.corrected else ' - 1'}"
+    shares = "if momentum is the share of the new value, not of the old, or the reverse"
+    return [
+        *found,
+        ("training", "if mean and variance are the moving averages", replace(call, keeps=None)),
+        ("momentum", shares, replace(call, keeps=1 - keeps)),
+        ("moving_variance", divided, replace(call, corrected=not call.corrected)),
+    ]
+
+
+MISTAKES: dict[type, Callable[[Any], list[Mistake]]] = {
+    PoolCall: _pool_mistakes,
+    PadCall: _pad_mistakes,
+    BatchNormCall: _norm_mistakes,
+}
+
+
+def limits(call: Any, x: np.ndarray) -> list[np.ndarray]:
+    """Return how far each result of a library may be from ours; a maximum and padding are not rounded."""
+    sizes = np.where(np.isfinite(x), np.abs(x), 0).astype(x.dtype)
+    if isinstance(call, BatchNormCall):
+        mean, variance, gamma, beta = call.channels
+        largest, terms = np.full_like(mean, sizes.max(initial=0)), 12
+        steps = [largest + np.abs(mean), 4 * largest**2 + np.abs(variance)]  # of the moving averages
+        if call.keeps is not None:
+            mean, variance, terms = largest, call.statistics(x)[1].astype(float), terms + x.size // len(mean)
+        channels = np.array([-np.abs(mean), variance, np.abs(gamma), np.abs(beta)])
+        parts = [replace(call, keeps=None, channels=channels)(sizes.astype(float)), *steps]
+        return [bounds.direct(part, terms, x.dtype) for part in parts]
+    if not isinstance(call, PoolCall) or call.reduce == "max" or is_integer(x.dtype):
+        return [np.zeros(())] * 2
+    terms = prod(axis.filter_size for axis in call.axes) + 2
+    return [bounds.direct(call(sizes).astype(np.float64), terms, x.dtype)]
+
+
+def _parts(result: Any) -> tuple[Any, ...]:
+    """Return one result or several as a tuple."""
+    return result if isinstance(result, tuple) else (result,)
 
 
 def _report(
     op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], against: Any, tolerance: Tolerance
 ) -> DiffReport:
-    """Return what `diff` returns for a pool."""
+    """Return what `diff` returns for a function of windows."""
     call, x = bound_call(op, args, kwargs)
     if against is None:
-        raise ArgumentError("against must be an array, or arrays by name: a pool has no backends to compare")
-    call = replace(call, places=())
-    want = call(x)
-    allowed = np.maximum(_bound(call, x), tolerance.of(want))
+        raise ArgumentError(
+            f"against must be an array, or arrays by name: {op.__name__} has no backends to compare"
+        )
+    wanted, bound = _parts(call(x)), limits(call, x)
 
-    def judged(got: np.ndarray, guess: np.ndarray) -> bounds.Verdict | None:
-        limits = allowed if allowed.shape in ((), guess.shape) else allowed.max(initial=0)
-        return bounds.judge(got, guess, limits) if got.shape == guess.shape else None
+    def judged(got: np.ndarray, number: int, made: Callable[[np.ndarray], Any]) -> bounds.Verdict | None:
+        """Return the verdict on a result by what a call gives; None if it gives none of that shape."""
+        try:
+            guess = _parts(made(x))[number]
+            limit = np.maximum(bound[number], tolerance.of(wanted[number]))
+            limit = limit if limit.shape in ((), guess.shape) else limit.max(initial=0)
+            return bounds.judge(got, guess, limit) if got.shape == guess.shape else None
+        except (ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
+            return None
 
-    def row(name: str, got: np.ndarray) -> DiffRow:
-        verdict = judged(got, want)
+    def row(name: str, number: int, got: np.ndarray) -> DiffRow:
+        verdict = judged(got, number, call)
         parts = () if verdict is None else (verdict.error, verdict.ulps, verdict.fraction)
         largest, ulps, fraction = [float(part.max(initial=0)) for part in parts] or [np.inf] * 3
         if verdict is not None and verdict.passed:
             return DiffRow(name, "", True, largest, ulps, fraction)
         bad = None if verdict is None else tuple(np.argwhere(~verdict.ok)[0].tolist())
-        note = "" if verdict else f"its shape is {list(got.shape)}, not {list(want.shape)}"
-        tried = ((code, words, judged(got, made(x))) for code, words, made in _pool_mistakes(call))
+        note = "" if verdict else f"its shape is {list(got.shape)}, not {list(wanted[number].shape)}"
+        tried = ((code, words, judged(got, number, made)) for code, words, made in MISTAKES[type(call)](call))
         found = (Diagnosis(code, f"equal {words}") for code, words, fit in tried if fit and fit.passed)
         return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, next(found, None), note=note)
 
     named = against if isinstance(against, Mapping) else {"against": against}
-    rows = tuple(row(str(name), np.asarray(to_host(array))) for name, array in named.items())
+    rows = tuple(
+        row(f"{name}[{number}]" if number else str(name), number, np.asarray(to_host(array)))
+        for name, arrays in named.items()
+        for number, array in enumerate(_parts(arrays)[: len(wanted)])
+    )
     return DiffReport(call.function, rows, None, tolerance.rtol, tolerance.atol)
 
 

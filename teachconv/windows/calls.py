@@ -8,33 +8,43 @@ of the array.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import nn_ops
-from ..arguments import as_array
+from .. import nn_ops, tables
+from ..arguments import Shape, as_array
 from ..devices import is_on_device, override_of, to_host
-from ..errors import ArgumentTypeError
+from ..dtypes import is_integer
+from ..errors import ArgumentError, ArgumentTypeError
 
-__all__ = ["FUNCTIONS", "bound_call", "host_array", "run_window", "window_function"]
+__all__ = [
+    "FUNCTIONS",
+    "CellExplanation",
+    "bound_call",
+    "checked_grad",
+    "host_array",
+    "run_window",
+    "window_function",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 # of each function the resolver, the name of its array, how many axes that may have and what they are called
-FUNCTIONS: dict[Callable[..., Any], tuple[Callable[..., Any], str, tuple[int, ...], str]] = {}
+FUNCTIONS: dict[Callable[..., Any], tuple[Callable[..., Any], str, tuple[int, ...] | None, str]] = {}
 
 
 def window_function(
-    resolver: Callable[..., Any], array: str, ranks: tuple[int, ...], axes: str = ""
+    resolver: Callable[..., Any], array: str, ranks: tuple[int, ...] | None, axes: str = ""
 ) -> Callable[[F], F]:
     """Enter a function into the table; the tools then take it.
 
     Args:
         resolver: takes the function's arguments by name, a shape in place of the array, and returns the call.
         array: the name of the function's array.
-        ranks: how many axes that may have.
+        ranks: how many axes that may have; None for any number.
         axes: what messages call them.
     """
 
@@ -50,7 +60,7 @@ def run_window(function: Callable[..., Any], **arguments: Any) -> Any:
     resolver, name, ranks, axes = FUNCTIONS[function]
     if (override := override_of(arguments[name])) is not None:
         return override(function, arguments)
-    x = host_array(arguments[name], name, ranks, axes)
+    x = as_array(arguments[name], name, ranks, axes)
     return resolver(**arguments | {name: x.shape})(x)
 
 
@@ -70,9 +80,52 @@ def bound_call(
     return resolver(**bound.arguments | {name: tuple(getattr(x, "shape", x))}), x
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CellExplanation(tables.Report):
+    """The explanation of one cell of the result of a pool, of padding or of batch normalisation.
+
+    Attributes:
+        call: the resolved call.
+        cell: the explained cell of the result.
+        value: its value.
+        taps: (index in the input, value) of the cells that it reads; the value of padding is None.
+        what: what it is, in words.
+        divisor: of a mean, what the sum is divided by; else None.
+    """
+
+    call: Any
+    cell: Shape
+    value: Any
+    taps: tuple[tuple[Shape, Any], ...]
+    what: str
+    divisor: int | None = None
+
+    def _headline(self) -> str:
+        return f"{self.call.function}: output[{tables.index(self.cell)}] = {self.value}, {self.what}"
+
+    def _table(self) -> tables.Table:
+        rows = [(tables.index(i), "padding" if value is None else str(value)) for i, value in self.taps]
+        return tables.Table(tables.right("input", "value"), rows, self._headline(), [self.call.rule])
+
+
 def host_array(value: Any, name: str, ranks: int | tuple[int, ...] | None, axes: str = "") -> np.ndarray:
     """Return an array argument as `as_array` does; raise for one that lies on a GPU."""
     x = as_array(value, name, ranks, axes)
     if is_on_device(x):
         raise ArgumentTypeError(f"{name} must be in the host's memory, not on a GPU: {name}.get()")
+    return x
+
+
+def checked_grad(grad: Any, call: Any, by: str) -> np.ndarray:
+    """Return the gradient of a result as an array; raise unless it has the shape that follows from ``by``."""
+    dy = host_array(grad, "grad", None)
+    if dy.shape != call.output_shape:
+        raise ArgumentError(f"grad must have shape {list(call.output_shape)}, by {by}; got {list(dy.shape)}")
+    return dy
+
+
+def floating(x: np.ndarray, name: str) -> np.ndarray:
+    """Return an array of floats; raise for integers, whose mean is none."""
+    if is_integer(x.dtype):
+        raise ArgumentTypeError(f'{name} must have a floating dtype; got {x.dtype}: .astype("float32")')
     return x

@@ -41,11 +41,11 @@ from ..geometry import AxisGeometry, ConvGeometry, forward_axis
 from ..kinds import AXES, layout_of
 from ..memory import check_memory
 from ..taps import gather_all
-from .calls import host_array, run_window, window_function
+from .calls import CellExplanation, checked_grad, floating, host_array, run_window, window_function
 from .walking import counts, each_tap, exactly, fold, whole
 
 __all__ = ["PoolCall", "avg_pool", "avg_pool_grad", "backward", "forward", "max_pool", "max_pool_grad"]
-__all__ += ["PoolExplanation", "explain_pool", "pool_call", "refuse_wide_pads", "winners"]
+__all__ += ["pool_call", "refuse_wide_pads", "winners"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ class PoolCall:
 
     def __call__(self, x: np.ndarray) -> Any:
         """Return the result for an array in ``layout``, exact and rounded once, and indices if asked for."""
+        host_array(x, "input", None)
         if self.reduce != "max":
             return exactly(partial(forward, self), self.checked(x))
         if not self.places:
@@ -116,12 +117,7 @@ class PoolCall:
 
     def checked(self, x: np.ndarray) -> np.ndarray:
         """Return an array, if its dtype is one that can be averaged."""
-        if self.reduce == "average" and is_integer(x.dtype):
-            raise ArgumentTypeError(
-                f"the input of {self.function} must have a floating dtype, as a mean of integers is none; "
-                f'got {x.dtype}: .astype("float32")'
-            )
-        return x
+        return floating(x, f"the input of {self.function}") if self.reduce == "average" else x
 
     def __str__(self) -> str:
         head = f"{self.function}: input {list(self.input_shape)} {self.layout} -> {list(self.output_shape)}"
@@ -129,6 +125,21 @@ class PoolCall:
         for title, formulas in self.geometry._derivations().items():
             lines += [f"{title}:", *(f"  {formula}" for formula in formulas)]
         return tables.Table((), [], head, lines).text()
+
+    def explain(self, x: np.ndarray, cell: Shape) -> CellExplanation:
+        """Return the cells of the window of a cell of the result, and what is made of them."""
+        taps = []
+        for found in product(*map(gather_all, self.axes, cell)):
+            place = tuple(tap.in_index for tap in found)
+            taps.append((place, None if any(tap.in_padding for tap in found) else x[place].item()))
+        value, divisor, by = replace(self, places=())(x)[cell].item(), None, ""
+        if self.reduce == "average":
+            divisor = int(np.broadcast_to(self.divisors, self.output_shape)[cell])
+            by = f"; divided by {divisor}"
+        inside = sum(value is not None for _, value in taps)
+        outside = f"{len(taps) - inside} of {len(taps)} in the padding"
+        what = f"the {self.reduce} of {tables.count(inside, 'cell')}; {outside}{by}"
+        return CellExplanation(self, cell, value, tuple(taps), what, divisor)
 
     @property
     def rule(self) -> str:
@@ -271,6 +282,7 @@ def _resolved(reduce: str, function: str) -> Callable[..., PoolCall]:
     return resolve
 
 
+_SHAPED = "orig_input_shape, ksize, strides, padding and data_format"
 _AXES = "[batch, *sizes, channels], or that in data_format order"
 _MAX, _AVG = _resolved("max", "tensorflow.max_pool"), _resolved("average", "tensorflow.avg_pool")
 
@@ -380,7 +392,7 @@ def max_pool_grad(
         return override(max_pool_grad, locals())
     x = host_array(orig_input, "orig_input", (3, 4, 5), _AXES)
     call = _MAX(x.shape, ksize, strides, padding, data_format)
-    dy = _checked_grad(grad, call)
+    dy = checked_grad(grad, call, _SHAPED)
     check_alike({"orig_input": x, "grad": dy})
     return exactly(lambda numbers: backward(call, numbers, winners(call, x)), dy)
 
@@ -417,65 +429,4 @@ def avg_pool_grad(
     shape = normalize_shape(orig_input_shape, "orig_input_shape", rank=None)
     check_elements(shape, "orig_input_shape")
     call = _AVG(shape, ksize, strides, padding, data_format)
-    return exactly(partial(backward, call), call.checked(_checked_grad(grad, call)))
-
-
-def _checked_grad(grad: Any, call: PoolCall) -> np.ndarray:
-    """Return the gradient of a result as an array; raise if it does not have the result's shape."""
-    dy = host_array(grad, "grad", None)
-    if dy.shape != call.output_shape:
-        raise ArgumentError(
-            f"grad must have shape {list(call.output_shape)}, by orig_input_shape, ksize, strides, padding "
-            f"and data_format; got {list(dy.shape)}"
-        )
-    return dy
-
-
-# ---------------------------------------------------------------------------------------------
-# One cell explained
-# ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PoolExplanation(tables.Report):
-    """The explanation of one cell of a pool.
-
-    Attributes:
-        call: the resolved call.
-        cell: the explained cell of the result.
-        value: its value.
-        taps: (index in the input, value) of the cells of its window; the value of padding is None.
-        divisor: what the sum is divided by; None for a maximum or a sum.
-    """
-
-    call: PoolCall
-    cell: Shape
-    value: Any
-    taps: tuple[tuple[Shape, Any], ...]
-    divisor: int | None
-
-    def _headline(self) -> str:
-        inside = sum(value is not None for _, value in self.taps)
-        by = f"; divided by {self.divisor}" if self.divisor else ""
-        return (
-            f"{self.call.function}: output[{tables.index(self.cell)}] = {self.value}, the {self.call.reduce} "
-            f"of {tables.count(inside, 'cell')}; {len(self.taps) - inside} of {len(self.taps)} in the padding"
-            f"{by}"
-        )
-
-    def _table(self) -> tables.Table:
-        rows = [(tables.index(i), "padding" if value is None else str(value)) for i, value in self.taps]
-        return tables.Table(tables.right("input", "value"), rows, self._headline(), [self.call.rule])
-
-
-def explain_pool(call: PoolCall, x: np.ndarray, cell: Shape) -> Any:
-    """Return the `PoolExplanation` of a cell of the result of a pool."""
-    taps = []
-    for found in product(*map(gather_all, call.axes, cell)):
-        place = tuple(tap.in_index for tap in found)
-        taps.append((place, None if any(tap.in_padding for tap in found) else x[place].item()))
-    value = replace(call, places=())(x)[cell].item()
-    divisor = (
-        int(np.broadcast_to(call.divisors, call.output_shape)[cell]) if call.reduce == "average" else None
-    )
-    return PoolExplanation(call, cell, value, tuple(taps), divisor)
+    return exactly(partial(backward, call), call.checked(checked_grad(grad, call, _SHAPED)))

@@ -109,6 +109,6 @@ def exactly(walk: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarr
         exact = walk(np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers), object))
         if not finite.all():
             with np.errstate(invalid="ignore"):
-                special = walk(np.where(finite, 0, x).astype(np.float64))
+                special = walk(np.where(finite, 0, x).astype(np.float64)).astype(np.float64)
     rounded = np.frompyfunc(lambda number: round_sum([number], x.dtype), 1, 1)(exact).astype(x.dtype)
-    return rounded if special is None else np.where(special == 0, rounded, special.astype(x.dtype))
+    return rounded if special is None else np.where(np.isfinite(special), rounded, special.astype(x.dtype))

@@ -142,6 +142,11 @@ FUNCTIONS = {
     "avg_pool": (tc.avg_pool, {"input": X} | POOL),
     "max_pool_grad": (tc.max_pool_grad, {"orig_input": X, "grad": Y} | POOL),
     "avg_pool_grad": (tc.avg_pool_grad, {"orig_input_shape": X.shape, "grad": Y} | POOL),
+    "pad": (tc.pad, {"tensor": X, "paddings": [[1, 1]] * 4}),
+    "batch_normalization": (
+        tc.batch_normalization,
+        {"x": X, "mean": TWO, "variance": TWO, "offset": TWO, "scale": TWO, "variance_epsilon": 1e-3},
+    ),
     "fold_batch_norm": (
         tc.fold_batch_norm,
         {"filters": W, "mean": TWO, "variance": TWO, "eps": 1e-3, "bias": TWO, "gamma": TWO, "beta": TWO},
@@ -167,11 +172,15 @@ FUNCTIONS = {
 }
 DIALECTS = {
     "torch": {"input": NCHW, "weight": OIHW, "pad": (1, 1), "grad_output": Y.transpose(0, 3, 1, 2)}
-    | {"kernel_size": 2, "input_size": NCHW.shape, "weight_size": OIHW.shape},
-    "onnx": {"X": NCHW, "W": OIHW, "kernel_shape": (2, 2)},
+    | {"kernel_size": 2, "input_size": NCHW.shape, "weight_size": OIHW.shape}
+    | {"running_mean": TWO, "running_var": TWO},
+    "onnx": {"X": NCHW, "W": OIHW, "kernel_shape": (2, 2), "data": NCHW, "pads": [1] * 8}
+    | dict.fromkeys(("scale", "B", "input_mean", "input_var"), TWO),
     "jax": {"lhs": NCHW, "rhs": OIHW, "window_strides": (1, 1), "strides": (1, 1), "padding": "VALID"}
-    | {"operand": X, "init_value": 0, "computation": "max", "window_dimensions": (1, 2, 2, 1)},
-    "keras": {"inputs": X, "kernel": W, "pool_size": 2},
+    | {"operand": X, "init_value": 0, "computation": "max", "window_dimensions": (1, 2, 2, 1)}
+    | {"array": X, "pad_width": 1},
+    "keras": {"inputs": X, "kernel": W, "pool_size": 2, "x": X, "pad_width": 1}
+    | {"mean": TWO, "variance": TWO, "axis": -1},
 }
 KERAS = {"filters": 2, "kernel_size": 3, "units": 3, "rate": 0.5, "target_shape": (32,), "shape": (4, 4, 2)}
 KERAS |= {"pool_size": 2, "activation": "relu", "schedule": lambda epoch: 0.1, "learning_rate": 0.1}
@@ -184,6 +193,9 @@ WORDS = KERAS | {
     "value": X, "values": [TWO, TWO], "x": TWO, "y": TWO,
 }  # fmt: skip
 ALIASES = {  # where a message has another word for the argument
+    ("batch_normalization", "variance_epsilon"): "eps",
+    ("onnx.batch_normalization", "epsilon"): "eps",
+    ("keras.batch_normalization", "epsilon"): "eps",
     ("autotune", "backends"): "backend",
     ("diff", "backends"): "backend",
     ("set_backend", "name"): "backend",

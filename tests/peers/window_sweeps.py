@@ -1,4 +1,4 @@
-"""Seeded random calls of pools in each framework's words, the real functions, and ours.
+"""Seeded random calls of pools, padding and batch normalisation in each framework's words, the real functions, and ours.
 
 `FUNCTIONS` has, for each framework, the names of its functions. A call is a shape, a dtype and arguments; `data` gives
 its numbers, small integers. Averages are of multiples of 5040, so that most means are integers too.
@@ -15,11 +15,16 @@ os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_P
 os.environ |= {"KERAS_BACKEND": "tensorflow"}
 
 FUNCTIONS = {
-    "tensorflow": ("max_pool", "avg_pool", "max_pool_grad", "avg_pool_grad"),
-    "torch": tuple(f"{name}_pool{rank}d" for name in ("max", "avg") for rank in (1, 2, 3)),
-    "onnx": ("max_pool", "average_pool"),
-    "jax": ("reduce_window",),
-    "keras": ("max_pool", "average_pool"),
+    "tensorflow": ("max_pool", "avg_pool", "max_pool_grad", "avg_pool_grad", "pad", "batch_normalization"),
+    "torch": (
+        *(f"{name}_pool{rank}d" for name in ("max", "avg") for rank in (1, 2, 3)),
+        "pad",
+        "pad_backward",
+        "batch_norm",
+    ),
+    "onnx": ("max_pool", "average_pool", "pad", "batch_normalization"),
+    "jax": ("reduce_window", "pad"),
+    "keras": ("max_pool", "average_pool", "pad", "batch_normalization"),
 }
 
 
@@ -134,10 +139,80 @@ def keras(c, function):
     return [c.int(1, 2), *sizes, c.int(1, 2)], "float32", arguments
 
 
+def pad(c, framework, function):
+    """Sides of every axis, in each framework's order, a few of them wider than the mode allows or negative."""
+    rank = c.int(1, 4)
+    modes = {
+        "tensorflow": ("CONSTANT", "REFLECT", "SYMMETRIC"),
+        "torch": ("constant", "reflect", "replicate", "circular"),
+        "onnx": ("constant", "reflect", "edge", "wrap"),
+        "jax": ("constant", "reflect", "symmetric", "edge", "wrap"),
+        "keras": ("constant", "reflect", "symmetric"),
+    }
+    mode = c.of(*modes[framework])
+    if framework == "torch" and mode != "constant":
+        rank = c.int(2, 4)
+    shape = [c.int(1, 6) for _ in range(rank)]
+    low = -1 if framework in ("torch", "onnx") and c.maybe(0.3) else 0
+
+    def side(size):
+        return c.int(low, 5) if c.maybe(0.05) else min(c.int(low, 3), max(size - 1, 0))
+
+    sides = [[side(size), side(size)] for size in shape]
+    arguments = {"mode": mode}
+    if mode.lower() == "constant" and c.maybe():
+        word = {"torch": "value", "onnx": "constant_value"}.get(framework, "constant_values")
+        arguments[word] = c.of(-3.0, 2.5, float("-inf"))
+    if framework == "torch":
+        count = c.int(1, rank)
+        if mode != "constant":
+            count = max(1, min(rank - c.int(1, 2), 3))
+        arguments["pad"] = [size for pair in sides[::-1][:count] for size in pair]
+    elif framework == "onnx":
+        axes = sorted(range(rank), key=lambda axis: c.int(0, 9))[: c.int(1, rank)] if c.maybe() else None
+        chosen = range(rank) if axes is None else axes
+        arguments["pads"] = [sides[axis][end] for end in (0, 1) for axis in chosen]
+        if axes is not None:
+            arguments["axes"] = [axis - rank * c.maybe() for axis in axes]
+    else:
+        name = "paddings" if framework == "tensorflow" else "pad_width"
+        arguments[name] = c.of(sides[0], sides[0][0]) if framework == "jax" and c.maybe(0.2) else sides
+    return shape, "float32", arguments
+
+
+def norm(c, framework, function):
+    """Channels of numbers with few bits, so that statistics are exact; the roots are not."""
+    rank = c.int(2, 5) if framework in ("torch", "onnx") else c.int(1, 4)
+    shape = [c.int(1, 4) for _ in range(rank)]
+    axis = {"torch": 1, "onnx": 1, "tensorflow": rank - 1}.get(framework, c.int(0, rank - 1))
+
+    def channel(*values):
+        return [c.of(*values) for _ in range(shape[axis])]
+
+    mean, variance = channel(-2.0, 0.0, 0.5, 3.0), channel(0.0, 0.25, 1.0, 2.0, 9.0)
+    gamma, beta = channel(-1.0, 0.0, 0.5, 2.0), channel(-3.0, 0.0, 1.0, 10.0)
+    eps = c.of(1e-3, 1e-5, 0.0625)
+    if framework == "torch":
+        arguments = {"running_mean": mean, "running_var": variance, "eps": eps}
+        arguments |= {"weight": gamma if c.maybe() else None, "bias": beta if c.maybe() else None}
+        arguments |= {"training": c.maybe(), "momentum": c.of(0.1, 0.25, 1.0)}
+    elif framework == "onnx":
+        arguments = {"scale": gamma, "B": beta, "input_mean": mean, "input_var": variance, "epsilon": eps}
+        arguments |= {"training_mode": c.int(0, 1), "momentum": c.of(0.9, 0.25, 0.0)}
+    else:
+        arguments = {"mean": mean, "variance": variance, "offset": beta, "scale": gamma}
+        arguments |= {name: None for name in ("offset", "scale") if c.maybe(0.3)}
+        arguments |= {"epsilon": eps, "axis": axis} if framework == "keras" else {"variance_epsilon": eps}
+    return shape, "float32", arguments
+
+
 def call(framework, function, seed):
     """Return shape, dtype and arguments of a seeded call."""
     names = sorted(FUNCTIONS)
     number = 1_000_000 * names.index(framework) + 10_000 * FUNCTIONS[framework].index(function) + seed
+    for start, made in (("pad", pad), ("batch", norm)):
+        if function.startswith(start):
+            return made(Chooser(number), framework, function)
     return globals()[framework](Chooser(number), function)
 
 
@@ -160,6 +235,14 @@ def gradient_of(result, seed):
     return (5040 * np.random.default_rng(seed + 1).integers(-3, 4, result.shape)).astype(result.dtype)
 
 
+def as_arrays(arguments, dtype):
+    """Return the arguments with the lists of numbers of the channels as arrays."""
+    return {
+        name: np.array(value, dtype) if isinstance(value, list) else value
+        for name, value in arguments.items()
+    }
+
+
 # ---------------------------------------------------------------------------------------------
 # Ours
 # ---------------------------------------------------------------------------------------------
@@ -168,6 +251,11 @@ def gradient_of(result, seed):
 def ours(framework, function, x, arguments, seed):
     """Return what teachconv gives, as a list of arrays."""
     arguments = {name: value for name, value in arguments.items() if name != "opset"}
+    if function.startswith("batch"):
+        arguments = as_arrays(arguments, x.dtype)
+    if function == "pad_backward":
+        made = tc.resolve(tc.dialects.torch.pad, x, **arguments)
+        return [made.backward(gradient_of(made(x), seed))]
     if function.endswith("grad"):
         grad = gradient_of(getattr(tc, function.removesuffix("_grad"))(x, **arguments), seed)
         result = getattr(tc, function)(x if "max" in function else x.shape, grad, **arguments)
@@ -185,6 +273,8 @@ def ours(framework, function, x, arguments, seed):
 def by_tensorflow(function, x, arguments, seed):
     import tensorflow as tf
 
+    if function == "pad":
+        return [tf.pad(x, **arguments).numpy()]
     if not function.endswith("grad"):
         return [getattr(tf.nn, function)(x, **arguments).numpy()]
     if x.ndim == 5:  # without the word, the gradient of TensorFlow 2.21 fails
@@ -199,14 +289,67 @@ def by_tensorflow(function, x, arguments, seed):
 def by_torch(function, x, arguments, seed):
     import torch
 
-    result = getattr(torch.nn.functional, function)(torch.from_numpy(x), **arguments)
+    given = torch.from_numpy(x)
+    if function == "pad_backward":
+        given.requires_grad_()
+        result = torch.nn.functional.pad(given, **arguments)
+        result.backward(torch.from_numpy(gradient_of(result.detach().numpy(), seed)))
+        return [given.grad.numpy()]
+    arguments = {
+        name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+        for name, value in arguments.items()
+    }
+    result = getattr(torch.nn.functional, function)(given, **arguments)
+    if arguments.get("training"):  # PyTorch writes the moving averages into its arguments
+        result = (result, arguments["running_mean"], arguments["running_var"])
     return [part.numpy() for part in (result if isinstance(result, tuple) else (result,))]
+
+
+def onnx_node(kind, inputs, outputs, arguments, reference=False):
+    """Return the outputs of a node by onnxruntime, or by the reference evaluator; an input of None is left out."""
+    import onnx
+    import onnx.reference
+    import onnxruntime
+
+    helper, names = onnx.helper, [name if value is not None else "" for name, value in inputs.items()]
+    while not names[-1]:
+        names.pop()
+    feeds = {name: np.asarray(value) for name, value in inputs.items() if value is not None}
+    given = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in feeds.items()
+    ]
+    made = [
+        helper.make_tensor_value_info(name, given[0].type.tensor_type.elem_type, None) for name in outputs
+    ]
+    graph = helper.make_graph([helper.make_node(kind, names, outputs, **arguments)], "layer", given, made)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    if reference:
+        return onnx.reference.ReferenceEvaluator(model).run(None, feeds)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, feeds)
 
 
 def by_onnx(function, x, arguments, seed):
     import onnx
     import onnxruntime
 
+    if function == "pad":
+        pads, axes = np.int64(arguments["pads"]), arguments.get("axes")
+        value = arguments.get("constant_value")
+        value = None if value is None else np.float32(value)
+        inputs = {"X": x, "p": pads, "v": value, "a": None if axes is None else np.int64(axes)}
+        return onnx_node("Pad", inputs, ["Y"], {"mode": arguments["mode"]})
+    if function == "batch_normalization":  # onnxruntime cannot train
+        arrays = {name: arguments[name] for name in ("scale", "B", "input_mean", "input_var")}
+        attributes = {name: value for name, value in arguments.items() if name not in arrays}
+        training = bool(arguments["training_mode"])
+        outputs = ["Y", "M", "V"][: 3 if training else 1]
+        return onnx_node("BatchNormalization", {"X": x} | arrays, outputs, attributes, training)
     arguments = dict(arguments)
     opset, indices = arguments.pop("opset"), arguments.pop("indices", False)
     helper, outputs = onnx.helper, ["Y", "I"][: 1 + indices]
@@ -231,6 +374,10 @@ def by_onnx(function, x, arguments, seed):
 def by_jax(function, x, arguments, seed):
     from jax import lax
 
+    if function == "pad":
+        import jax.numpy as jnp
+
+        return [np.asarray(jnp.pad(x, **arguments))]
     arguments = dict(arguments)
     arguments["computation"] = getattr(lax, arguments["computation"])
     return [np.asarray(lax.reduce_window(x, **arguments))]
@@ -244,6 +391,8 @@ def by_keras(function, x, arguments, seed):
 
 def theirs(framework, function, x, arguments, seed):
     """Return what the framework gives, as a list of arrays."""
+    if function.startswith("batch"):
+        arguments = as_arrays(arguments, x.dtype)
     return globals()[f"by_{framework}"](function, x, arguments, seed)
 
 
@@ -255,6 +404,10 @@ def theirs(framework, function, x, arguments, seed):
 def known(framework, function, shape, arguments, ours, theirs):
     """Whether two answers, each a list of arrays or an exception, differ in a way that is known."""
     text = str(theirs)
+    if function.startswith("pad"):
+        # PyTorch checks only the axes together, onnxruntime only modes: an axis may be cropped to nothing there
+        left = isinstance(ours, Exception) and "must leave a cell" in str(ours)
+        return left or (framework == "onnx" and isinstance(ours, list) and ours[0].size == 0)
     # the index of a window without cells lies outside the input there, and is -1 here
     both = not isinstance(ours, Exception) and isinstance(theirs, list)
     if both and len(theirs) == 2 and np.array_equal(ours[0], theirs[0]):

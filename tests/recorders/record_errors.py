@@ -44,6 +44,17 @@ def onnx_pool(op="MaxPool", **attributes):
     return session.run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
 
 
+def onnx_pad(pads, mode):
+    """Run Pad of ONNX on ones [1, 3, 8, 8]."""
+    value = helper.make_tensor_value_info
+    ends = [value("x", TensorProto.FLOAT, (1, 3, 8, 8))], [value("y", TensorProto.FLOAT, None)]
+    sides = helper.make_tensor("p", TensorProto.INT64, [len(pads)], pads)
+    graph = helper.make_graph([helper.make_node("Pad", ["x", "p"], ["y"], mode=mode)], "g", *ends, [sides])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": np.ones((1, 3, 8, 8), np.float32)})
+
+
 CALLS = [
     ("PyTorch", "padding_same_with_stride_in_pytorch", lambda: torch.nn.Conv2d(3, 4, 3, stride=2, padding="same")),
     ("PyTorch", "padding_same_with_stride_in_pytorch", lambda: F.conv2d(tx, tw, stride=2, padding="same")),
@@ -60,6 +71,12 @@ CALLS = [
     ("PyTorch", "average_pool_at_the_border", lambda: F.avg_pool2d(tx.int(), 2)),
     ("PyTorch", "which_eps_and_momentum", lambda: torch.nn.BatchNorm2d(3)(torch.ones(1, 3, 1, 1))),
     ("PyTorch", "which_eps_and_momentum", lambda: torch.nn.BatchNorm2d(4)(tx)),
+    ("PyTorch", "the_order_of_the_sides", lambda: F.pad(tx, (8, 0, 0, 0), "reflect")),
+    ("PyTorch", "the_order_of_the_sides", lambda: F.pad(tx, (9, 0, 0, 0), "circular")),
+    ("PyTorch", "the_order_of_the_sides", lambda: F.pad(tx, (1, 1), "reflect")),
+    ("PyTorch", "the_order_of_the_sides", lambda: F.pad(tx, (1, 1), "symmetric")),
+    ("PyTorch", "circular_transposed", lambda: torch.nn.ConvTranspose2d(3, 4, 3, padding_mode="circular")),
+    ("PyTorch", "dense_after_flatten", lambda: F.linear(tx, torch.ones(5, 192))),
     ("TensorFlow", "four_strides", lambda: tf.nn.conv2d(x, w, [1, 2, 2, 2], "SAME")),
     ("TensorFlow", "four_strides", lambda: tf.nn.conv2d(x, w, [2, 2, 2], "SAME")),
     ("TensorFlow", "same_or_valid", lambda: tf.nn.conv2d(x, w, 1, "same")),
@@ -71,6 +88,9 @@ CALLS = [
     ("TensorFlow", "does_a_pool_pad_with_zeros", lambda: tf.nn.max_pool(x, 2, 1, [[0, 0], [2, 0], [0, 0], [0, 0]])),
     ("TensorFlow", "average_pool_at_the_border", lambda: tf.nn.avg_pool(x, 2, 1, [[0, 0], [1, 1], [1, 1], [0, 0]])),
     ("TensorFlow", "average_pool_at_the_border", lambda: tf.nn.avg_pool(tf.ones([1, 4, 4, 1], tf.int32), 2, 2, "SAME")),
+    ("TensorFlow", "the_order_of_the_sides", lambda: tf.pad(x, [[0, 0], [8, 0], [0, 0], [0, 0]], "REFLECT")),
+    ("TensorFlow", "the_order_of_the_sides", lambda: tf.pad(x, [[1, 1], [1, 1]])),
+    ("TensorFlow", "the_order_of_the_sides", lambda: tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], "EDGE")),
     ("Keras", "same_or_valid", lambda: tf.keras.layers.Conv2D(4, 3, padding=1)),
     ("Keras", "dilated_grouped_depthwise", lambda: tf.keras.layers.Conv2D(4, 3, strides=2, dilation_rate=2)),
     ("Keras", "output_padding", lambda: tf.keras.layers.Conv2DTranspose(4, 3, strides=2, output_padding=2)),
@@ -80,6 +100,9 @@ CALLS = [
     ("JAX", "four_strides", lambda: jax.lax.conv_general_dilated(jx, jw, (1, 2, 2, 1), "SAME")),
     ("JAX", "same_or_valid", lambda: jax.lax.conv_general_dilated(jx, jw, (1, 1), "SMAE")),
     ("JAX", "does_a_pool_pad_with_zeros", lambda: jax.lax.reduce_window(jx, -np.inf, jax.lax.max, (2, 2), (2, 2), "SAME")),
+    ("JAX", "the_order_of_the_sides", lambda: jax.numpy.pad(jx, -1)),
+    ("ONNX Runtime", "the_order_of_the_sides", lambda: onnx_pad([0, 0, 8, 0, 0, 0, 0, 0], "reflect")),
+    ("ONNX Runtime", "the_order_of_the_sides", lambda: onnx_pad([1, 1, 1, 1], "edge")),
     ("ONNX Runtime", "does_a_pool_pad_with_zeros", lambda: onnx_pool(pads=[2, 0, 0, 0])),
     ("ONNX Runtime", "why_ceil_mode_gives_one_more", lambda: onnx_pool(strides=[2, 2], pads=[1, 1])),
     ("ONNX Runtime", "onnx_auto_pad", lambda: onnx_conv(auto_pad="SAME_UPPER", dilations=[2, 2])),

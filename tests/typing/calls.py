@@ -100,7 +100,7 @@ def run() -> None:
 
     # other frameworks
     torch.conv2d(x.transpose(0, 3, 1, 2), np.ones((2, 3, 3, 3), "float32"), None, 1, "same")
-    torch.pad(x, (1, 2), "reflect")
+    torch.pad(x, (1, 2, 0, 0), "reflect")
     jax.conv_general_dilated(x, w, (1, 1), [(0, 0), (1, 1)], dimension_numbers=("NHWC", "HWIO", "NHWC"))
     numbers = jax.ConvDimensionNumbers((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
     jax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=numbers)

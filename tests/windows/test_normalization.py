@@ -135,3 +135,153 @@ def test_refused(change, message):
     right = {"filters": np.ones((3, 3, 2, 2), "f4"), "bias": None, "gamma": two, "beta": two, "mean": two}
     with pytest.raises((tc.ArgumentError, tc.ArgumentTypeError), match=message):
         tc.fold_batch_norm(**right | {"variance": two, "eps": 1e-3} | change)
+
+
+# ---------------------------------------------------------------------------------------------
+# Batch normalisation itself
+# ---------------------------------------------------------------------------------------------
+
+torch, onnx, keras = (getattr(tc.dialects, name) for name in ("torch", "onnx", "keras"))
+SHAPES = [(2, 3, 4, 4), (1, 2, 5, 3), (4, 5, 3)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_every_cell_is_rounded_once(dtype):
+    x = make_array((3, 4), dtype, "normal", "bn x")
+    gamma, beta, mean, variance, _ = layer(4, dtype)
+    y = tc.batch_normalization(x, mean, variance, beta, gamma, 1e-3)
+    assert y.dtype == x.dtype
+    with localcontext() as context:
+        context.prec = 60
+        for n, c in np.ndindex(x.shape):
+            number, g, b, m, v = (
+                Decimal(float(a)) for a in (x[n, c], gamma[c], beta[c], mean[c], variance[c])
+            )
+            want = (number - m) * g / (v + Decimal(1e-3)).sqrt() + b
+            half = Fraction(float(np.spacing(np.abs(y[n, c])))) / 2
+            assert abs(Fraction(float(y[n, c])) - Fraction(want)) <= half * (1 + Fraction(1, 10**20))
+
+
+def test_one_call_in_every_framework():
+    """The same numbers under the same eps, and each framework's default."""
+    x = make_array((2, 3, 4, 5), "float32", "normal", "x")
+    gamma, beta, mean, variance, _ = layer(3)
+    want = tc.batch_normalization(x.transpose(0, 2, 3, 1), mean, variance, beta, gamma, 1e-3)
+    want = want.transpose(0, 3, 1, 2)
+    assert np.array_equal(torch.batch_norm(x, mean, variance, gamma, beta, eps=1e-3), want)
+    assert np.array_equal(keras.batch_normalization(x, mean, variance, 1, beta, gamma), want)
+    float32 = float(np.float32(1e-3))  # what an attribute holds
+    got = onnx.batch_normalization(x, gamma, beta, mean, variance, epsilon=1e-3)
+    assert np.array_equal(got, torch.batch_norm(x, mean, variance, gamma, beta, eps=float32))
+    assert tc.resolve(torch.batch_norm, x, mean, variance).eps == 1e-5
+    assert tc.resolve(keras.batch_normalization, x, mean, variance, 1).eps == 1e-3
+
+
+def test_momentum_is_the_share_of_the_new_or_of_the_old():
+    x = np.float32([0, 2]).reshape(2, 1)
+    zero, one = np.zeros(1, "float32"), np.ones(1, "float32")
+    y, mean, variance = torch.batch_norm(x, zero, one, training=True)
+    assert (mean.tolist(), variance.tolist()) == ([np.float32(0.1)], [np.float32(1.1)])  # 0.9 + 0.1 * 2
+    same, mean, variance = onnx.batch_normalization(x, one, zero, zero, one, training_mode=1)
+    assert np.array_equal(y, same)
+    assert mean.tolist() == [np.float32(1 - float(np.float32(0.9)))]
+    assert variance.tolist() == [1]
+
+
+def test_what_is_not_finite():
+    x = np.float32([[np.inf, 1, np.nan], [2, -np.inf, 3]])
+    one, zero = np.ones(3, "float32"), np.zeros(3, "float32")
+    y = tc.batch_normalization(x, zero, one, one, np.float32([-1, 2, 1]), 0.0)
+    assert str(y.tolist()) == "[[-inf, 3.0, nan], [-1.0, -inf, 4.0]]"
+    with pytest.raises(tc.ArgumentError, match="2 or more finite numbers in each channel while training"):
+        torch.batch_norm(x, zero, one, training=True)
+
+
+# the code of a diagnosis, and the mistake as a call of the same function
+PLANTED = {
+    "eps": {"eps": 1e-3},
+    "mean_left_out": {"running_mean": 0},
+    "variance_left_out": {"running_var": 1},
+    "gamma_left_out": {"weight": None},
+    "beta_left_out": {"bias": None},
+    "gamma_and_beta": {"weight": "bias", "bias": "weight"},
+    "square_root": {"running_var": "squared"},
+    "training": {"training": True},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("code", PLANTED)
+def test_planted_and_found(code, shape):
+    x, given = make_array(shape, "float32", "normal", "planted"), layer(shape[1], seed="planted")
+    right = dict(zip(("weight", "bias", "running_mean", "running_var"), given, strict=False))
+    right["running_var"] = right["running_var"] + np.float32(0.25)
+    words = {"squared": right["running_var"] ** 2, "bias": right["bias"], "weight": right["weight"]}
+    words |= {0: 0 * right["bias"], 1: 0 * right["bias"] + 1}
+    changed = {
+        name: words.get(value, value) if isinstance(value, str | int) and name != "training" else value
+        for name, value in PLANTED[code].items()
+    }
+    wrong = torch.batch_norm(x, **right | changed)
+    wrong = wrong[0] if isinstance(wrong, tuple) else wrong
+    report = tc.diff(
+        torch.batch_norm, x, **right, against={"right": torch.batch_norm(x, **right), "wrong": wrong}
+    )
+    assert [row.passed for row in report.rows] == [True, False]
+    assert report.rows[1].diagnosis.code == code, str(report)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_planted_and_found_while_training(shape):
+    x = make_array(shape, "float32", "normal", "planted")
+    gamma, beta, mean, variance, _ = layer(shape[1])
+    call = (x, mean, variance, gamma, beta, True)
+    other = torch.batch_norm(*call, momentum=0.9)
+    report = tc.diff(torch.batch_norm, *call, against={"port": other})
+    assert [row.name for row in report.rows] == ["port", "port[1]", "port[2]"]
+    assert [row.passed for row in report.rows] == [True, False, False]
+    assert [row.diagnosis.code for row in report.rows[1:]] == ["momentum", "momentum"]
+    divided = onnx.batch_normalization(
+        x, gamma, beta, mean, variance, training_mode=1, momentum=0.9, epsilon=1e-5
+    )
+    report = tc.diff(torch.batch_norm, *call, against=divided)
+    assert [row.passed for row in report.rows] == [True, True, False]
+    assert report.rows[2].diagnosis.code == "moving_variance"
+    moving = torch.batch_norm(*call[:-1])
+    assert tc.diff(torch.batch_norm, *call, against=moving).rows[0].diagnosis.code == "training"
+
+
+def test_resolve_and_explain_a_normalisation():
+    x, one = np.float32([[1], [3]]), np.float32([1])
+    found = tc.explain(torch.batch_norm, x, one, 3 * one, 4 * one, 5 * one, eps=1.0, at=(1, 0))
+    assert (found.value, found.taps) == (9.0, (((1, 0), 3.0),))
+    assert "4 · (3 - 1) / sqrt(3 + 1) + 5" in str(found)
+    text = str(tc.resolve(torch.batch_norm, (2, 1), one, one, training=True))
+    assert (
+        "a moving average becomes 0.9 of itself + 0.1 of the batch's, whose variance is / n - 1"
+        in " ".join(text.split())
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x, v: torch.batch_norm(x, v, -v), r"variance \+ eps must be above 0; got -0.99999"),
+        (lambda x, v: torch.batch_norm(x, None, None), "running_mean"),
+        (
+            lambda x, v: torch.batch_norm(x, v[:1], v),
+            "running_mean must be finite, one for each of 2 channels",
+        ),
+        (lambda x, v: torch.batch_norm(x[0], v, v), "input must have 2, 3, 4 or 5 axes"),
+        (lambda x, v: torch.batch_norm(x.astype("int32"), v, v), "must have a floating dtype"),
+        (lambda x, v: torch.batch_norm(x, v, v, momentum="0.1"), "momentum"),
+        (lambda x, v: torch.batch_norm(x[:1], v, v, training=True), "2 or more finite numbers"),
+        (lambda x, v: onnx.batch_normalization(x, None, v, v, v), "scale"),
+        (lambda x, v: keras.batch_normalization(x, v, v, 2), "axis must be an axis of x"),
+        (lambda x, v: tc.batch_normalization(x, v, v, v, v, float("nan")), "variance_epsilon must be finite"),
+        (lambda x, v: torch.batch_norm(x, v, v, momentum=float("nan")), "momentum must be finite"),
+    ],
+)
+def test_a_normalisation_refused(call, message):
+    with pytest.raises((tc.ArgumentError, tc.ArgumentTypeError), match=message):
+        call(np.ones((3, 2), "float32"), np.ones(2, "float32"))
