@@ -546,8 +546,12 @@ def _kernels(op_name: str, backend: str = "") -> tuple[list[SourceStep], list[So
         note = f"{devices}; labels: {named}"
         steps.append(SourceStep("kernel", kernel.__name__, place(mine[0].file), mine[0].line, note))
         if kernel.backend_function is None:
-            computes = step_at("computes", kernel.compute, "NumPy")
-            steps.append(replace(computes, name=f"{kernel.__name__}.compute"))
+            function: Any = getattr(kernel, "function", None)
+            if inspect.isfunction(function) and function.__name__.isidentifier():  # no ufunc, no lambda
+                steps.append(step_at("computes", function, "NumPy"))
+            else:
+                computes = step_at("computes", kernel.compute, "NumPy")
+                steps.append(replace(computes, name=f"{kernel.__name__}.compute"))
             continue
         more, its_lines = backend_steps(kind_of(kernel.backend_function), backend)
         steps += more

@@ -12,23 +12,22 @@ from typing import Any
 from ...devices import array_module, to_host
 from ..framework.config import DeviceSpec
 from ..framework.node_def import NodeDef
-from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
-from . import array_ops, conv_ops, state_ops
+from ..framework.op_kernel import KERNELS, OpKernel, OpKernelContext, register_kernel
+from ..framework.shape_inference import register_function
+from . import array_ops, conv_ops, state_ops  # noqa: F401  (register what the GPU has, too)
 
 __all__ = ["to_gpu"]
 
-for _name, _kernel in (
-    ("Conv2D", conv_ops.Conv2DOp),
-    ("_FusedConv2D", conv_ops.FusedConv2DOp),
-    ("Conv2DBackpropInput", conv_ops.Conv2DBackpropInputOp),
-    ("Conv2DBackpropFilter", conv_ops.Conv2DBackpropFilterOp),
-    ("DepthwiseConv2dNative", conv_ops.DepthwiseConv2dNativeOp),
+for _name in (
+    "Conv2D",
+    "_FusedConv2D",
+    "Conv2DBackpropInput",
+    "Conv2DBackpropFilter",
+    "DepthwiseConv2dNative",
 ):
-    register_kernel(_name, "GPU", "", "cupy")(_kernel)
-register_kernel("Identity", "GPU")(array_ops.IdentityOp)
-register_kernel("Variable", "GPU")(state_ops.VariableOp)
-register_kernel("Assign", "GPU")(state_ops.AssignOp)
-register_kernel("NoOp", "GPU")(state_ops.NoOp)
+    register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", "", ()].kernel)
+for _name in ("Identity", "Variable", "Assign", "NoOp"):
+    register_kernel(_name, "GPU")(KERNELS[_name, "CPU", "", ()].kernel)
 
 
 def to_gpu(array: Any, index: int) -> Any:
@@ -75,22 +74,15 @@ class GpuConstantOp(_OnGpu):
         return self.value
 
 
-@register_kernel("BiasAdd", "GPU")
-class GpuBiasOp(OpKernel):
-    """Adds a bias to each channel."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return value + bias."""
-        value, bias = inputs
-        if self.node.attrs["data_format"] == "NCHW":
-            bias = bias.reshape(-1, *(1,) * (value.ndim - 2))
-        return array_module(value).add(value, bias)
+@register_function("BiasAdd", device="GPU", name="GpuBiasOp")
+def _bias_add(value: Any, bias: Any, *, data_format: str) -> Any:
+    """Return value + bias, a number for each channel."""
+    if data_format == "NCHW":
+        bias = bias.reshape(-1, *(1,) * (value.ndim - 2))
+    return array_module(value).add(value, bias)
 
 
-@register_kernel("Relu", "GPU")
-class GpuReluOp(OpKernel):
-    """Computes max(features, 0); NaN stays NaN."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the result element-wise."""
-        return array_module(inputs[0]).maximum(inputs[0], 0)
+@register_function("Relu", device="GPU", name="GpuReluOp")
+def _relu(features: Any) -> Any:
+    """Return max(features, 0); NaN stays NaN."""
+    return array_module(features).maximum(features, 0)
