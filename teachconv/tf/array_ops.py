@@ -54,12 +54,13 @@ __all__ = [
 ]
 
 
+@unsupported("layout")
 def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> Any:
     """Return a tensor of a shape filled with one value."""
-    unsupported(layout=(layout, None))
     return array_ops.fill(dims, value, name)
 
 
+@unsupported("validate_indices", "batch_dims")
 def gather(
     params: Any,
     indices: Any,
@@ -69,7 +70,6 @@ def gather(
     name: str | None = None,
 ) -> Any:
     """Return the slices at the indices along an axis."""
-    unsupported(validate_indices=(validate_indices, None), batch_dims=(batch_dims, 0))
     return array_ops.gather(params, indices, 0 if axis is None else axis, name)
 
 
@@ -78,23 +78,23 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
     return array_ops.group(*inputs, **kwargs)
 
 
+@unsupported("layout")
 def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
     """Return ones."""
-    unsupported(layout=(layout, None))
     return array_ops.ones(shape, dtype, name)
 
 
+@unsupported("dtype", "layout")
 def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
     """Return ones of the shape of a tensor."""
-    unsupported(dtype=(dtype, None), layout=(layout, None))
     return array_ops.ones_like(input, name)
 
 
+@unsupported("mode", "constant_values")
 def pad(
     tensor: Any, paddings: Any, mode: Any = "CONSTANT", constant_values: Any = 0, name: str | None = None
 ) -> Any:
     """Add zeros around a tensor."""
-    unsupported(mode=(mode, "CONSTANT"), constant_values=(constant_values, 0))
     return array_ops.pad(tensor, paddings, name)
 
 
@@ -108,19 +108,19 @@ def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     return array_ops.size(input, name, "int32" if out_type is None else out_type)
 
 
+@unsupported("conjugate")
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Any:
     """Return the input with permuted axes; None reverses them."""
-    unsupported(conjugate=(conjugate, False))
     return array_ops.transpose(a, perm, name)
 
 
+@unsupported("layout")
 def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
     """Return zeros."""
-    unsupported(layout=(layout, None))
     return array_ops.zeros(shape, dtype, name)
 
 
+@unsupported("dtype", "layout")
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
     """Return zeros of the shape of a tensor."""
-    unsupported(dtype=(dtype, None), layout=(layout, None))
     return array_ops.zeros_like(input, name)

@@ -86,6 +86,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
     return cwise_ops.truediv(x, y, name)
 
 
+@unsupported("adjoint_a", "adjoint_b", "a_is_sparse", "b_is_sparse", "output_type", "grad_a", "grad_b")
 def matmul(
     a: Any,
     b: Any,
@@ -101,13 +102,4 @@ def matmul(
     name: str | None = None,
 ) -> Any:
     """Return the product of two matrices, either of them transposed first on request."""
-    unsupported(
-        adjoint_a=(adjoint_a, False),
-        adjoint_b=(adjoint_b, False),
-        a_is_sparse=(a_is_sparse, False),
-        b_is_sparse=(b_is_sparse, False),
-        output_type=(output_type, None),
-        grad_a=(grad_a, False),
-        grad_b=(grad_b, False),
-    )
     return math_ops.matmul(a, b, transpose_a, transpose_b, name)

@@ -303,6 +303,7 @@ def max_pool(
     return nn_ops.max_pool(input, ksize, strides, padding, data_format, name)
 
 
+@unsupported("noise_shape")
 def dropout(
     x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Any:
@@ -324,10 +325,10 @@ def dropout(
     >>> sorted(set(dropout([1.0] * 100, 0.5, seed=0).numpy().tolist()))
     [0.0, 2.0]
     """
-    unsupported(noise_shape=(noise_shape, None))
     return nn_impl.dropout(x, rate, seed, name)
 
 
+@unsupported("shift")
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Return the mean and the variance over axes.
 
@@ -348,5 +349,4 @@ def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: 
     >>> float(mean), float(variance)
     (2.0, 1.0)
     """
-    unsupported(shift=(shift, None))
     return nn_impl.moments(x, axes, keepdims, name)

@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 from ..errors import ArgumentError, brief
 
 __all__ = ["either", "unsupported"]
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def unsupported(**options: tuple[Any, Any]) -> None:
-    """Refuse arguments that TensorFlow has and teachconv has not.
+
+def unsupported(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function to refuse arguments that TensorFlow has and teachconv has not.
 
     Args:
-        **options: for each name the value given and TensorFlow's default, which alone is legal.
+        *names: the arguments, of which only the default is legal.
 
-    Raises:
-        ValueError: if a value is not the default.
+    Returns:
+        The decorator; the function then raises ``ValueError`` if one of them has another value.
 
-    >>> unsupported(conjugate=(True, False))
+    >>> @unsupported("conjugate")
+    ... def transpose(a, conjugate=False): ...
+    >>> transpose([], True)
     Traceback (most recent call last):
         ...
     teachconv.errors.ArgumentError: conjugate must be False: teachconv has no other; got True
     """
-    for name, (value, default) in options.items():
-        if value is not default and not (isinstance(value, (bool, int, float, str)) and value == default):
-            raise ArgumentError(
-                f"{name} must be {brief(default)}: teachconv has no other; got {brief(value)}"
-            )
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = signature(function).parameters
+        place = {name: list(parameters).index(name) for name in names}
+
+        @wraps(function)
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name, index in place.items():
+                default = parameters[name].default
+                value = args[index] if index < len(args) else kwargs.get(name, default)
+                if value is not default and not (
+                    isinstance(value, (bool, int, float, str)) and value == default
+                ):
+                    raise ArgumentError(
+                        f"{name} must be {brief(default)}: teachconv has no other; got {brief(value)}"
+                    )
+            return function(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
 
 
 def either(name: str, value: Any, old_name: str, old_value: Any) -> Any:

@@ -64,6 +64,7 @@ def reset_default_graph() -> None:
     _graph = tg.Graph()
 
 
+@unsupported("config", "device_policy", "execution_mode")
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Run ops immediately again, after `disable_eager_execution`; what is here still adds to graphs.
 
@@ -73,7 +74,4 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
     Raises:
         ValueError: if one of them is given.
     """
-    unsupported(
-        config=(config, None), device_policy=(device_policy, None), execution_mode=(execution_mode, None)
-    )
     tg.enable_v2_behavior()

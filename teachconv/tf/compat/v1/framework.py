@@ -28,11 +28,11 @@ __all__ = [
 
 
 @in_graph
+@unsupported("verify_shape")
 def constant(
     value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False
 ) -> Any:
     """Return a tensor with the same value in each run."""
-    unsupported(verify_shape=(verify_shape, False))
     return framework.constant(value, dtype, shape, name)
 
 
@@ -50,6 +50,7 @@ def convert_to_tensor(
 
 
 @in_graph
+@unsupported("strict")
 def cond(
     pred: Any,
     true_fn: Any = None,
@@ -60,7 +61,6 @@ def cond(
     fn2: Any = None,
 ) -> Any:
     """Return what one of two functions returns, which one a tensor decides."""
-    unsupported(strict=(strict, False))
     return framework.cond(
         pred, either("true_fn", true_fn, "fn1", fn1), either("false_fn", false_fn, "fn2", fn2), name
     )
@@ -79,6 +79,7 @@ def name_scope(name: Any, default_name: str | None = None, values: Any = None) -
 
 
 @in_graph
+@unsupported("aggregation_method")
 def gradients(
     ys: Any,
     xs: Any,
@@ -91,7 +92,6 @@ def gradients(
     unconnected_gradients: Any = framework.UnconnectedGradients.NONE,
 ) -> Any:
     """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
-    unsupported(aggregation_method=(aggregation_method, None))
     return tg.gradients(
         ys,
         xs,

@@ -33,6 +33,7 @@ class MomentumOptimizer(Optimizer, training.MomentumOptimizer):
 class AdamOptimizer(Optimizer, training.AdamOptimizer):
     """Adam: `teachconv.graph.training.AdamOptimizer`."""
 
+    @unsupported("use_own_namescope_for_non_slot_vars")
     def __init__(
         self,
         learning_rate: Any = 0.001,
@@ -43,5 +44,4 @@ class AdamOptimizer(Optimizer, training.AdamOptimizer):
         name: str = "Adam",
         use_own_namescope_for_non_slot_vars: bool = False,
     ) -> None:
-        unsupported(use_own_namescope_for_non_slot_vars=(use_own_namescope_for_non_slot_vars, False))
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
