@@ -5,12 +5,12 @@ TensorFlow: python/framework/ops.py, python/eager/polymorphic_function/, python/
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 from .. import graph as tg
 from ..graph import cond, constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
-from .options import unsupported
+from ..graph.framework.options import unsupported
+from ..graph.gradients.gradients_util import UnconnectedGradients
 
 __all__ = [
     "UnconnectedGradients",
@@ -28,18 +28,6 @@ __all__ = [
     "name_scope",
     "no_op",
 ]
-
-
-class UnconnectedGradients(StrEnum):
-    """What a gradient with respect to a tensor is on which nothing depends.
-
-    Attributes:
-        NONE: None.
-        ZERO: zeros of the tensor's shape.
-    """
-
-    NONE = "none"
-    ZERO = "zero"
 
 
 @unsupported("dtype_hint")

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .... import graph as tg
-from ....graph import get_default_graph
+from ....graph import get_default_graph, gradients
+from ....graph.framework.options import either, unsupported
 from ... import framework
 from ...framework import control_dependencies, no_op
-from ...options import either, unsupported
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
@@ -76,32 +75,6 @@ def device(device_name_or_function: Any) -> Any:
 def name_scope(name: Any, default_name: str | None = None, values: Any = None) -> Any:
     """Prefix the names of the nodes created in the block; ``default_name`` stands in for a name of None."""
     return framework.name_scope(default_name or "" if name is None else name)
-
-
-@in_graph
-@unsupported("aggregation_method")
-def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    name: str = "gradients",
-    colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = framework.UnconnectedGradients.NONE,
-) -> Any:
-    """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
-    return tg.gradients(
-        ys,
-        xs,
-        grad_ys,
-        name,
-        colocate_gradients_with_ops,
-        gate_gradients,
-        stop_gradients=stop_gradients,
-        unconnected_gradients=unconnected_gradients,
-    )
 
 
 imported_in_graph(globals())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....graph import training
-from ...options import unsupported
+from ....graph.framework.options import unsupported
 from .default_graph import in_graph
 
 __all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....graph.framework.options import unsupported
 from ....graph.ops import variable_scope as graph_variable_scope
 from ....graph.ops.variable_scope import AUTO_REUSE
 from ...dtypes import float32
-from ...options import unsupported
 from .array_ops import ones, zeros
 from .default_graph import in_graph
 
