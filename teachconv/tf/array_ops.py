@@ -3,12 +3,14 @@
 TensorFlow: python/ops/array_ops.py.
 """
 
+from typing import Any
+
+from ..graph.ops import array_ops
 from ..graph.ops.array_ops import (
     concat,
     expand_dims,
     fill,
     gather,
-    group,
     identity,
     one_hot,
     ones,
@@ -56,3 +58,8 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+def group(*inputs: Any, **kwargs: Any) -> Any:
+    """Return an operation that finishes after all inputs have finished."""
+    return array_ops.group(*inputs, **kwargs)
