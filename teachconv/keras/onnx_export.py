@@ -238,9 +238,9 @@ _LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, OnnxTensor], OnnxTensor]] =
     Flatten: _flatten,
     InputLayer: _same,
     MaxPooling2D: _pooling,
-    ReLU: lambda graph, layer, x: _relu(graph, x),
+    ReLU: _same,
     Reshape: _reshape,
-    Softmax: lambda graph, layer, x: _softmax(graph, x),
+    Softmax: _same,
     UpSampling2D: _upsampling,
 }
 _ANY_DTYPE = (_same, _flatten, _reshape, _dropout)
