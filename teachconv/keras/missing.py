@@ -116,16 +116,17 @@ _MODULES: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-def refuse_other_names(module: str) -> None:
+def refuse_other_names(module: str, answer: Callable[..., Any] | None = None) -> None:
     """Let a module, and the modules among its public names, answer for a name that they do not have.
 
     Args:
-        module: the module's name; the module is complete.
+        module: the module's name. It is complete, but for modules that are imported on demand.
+        answer: makes the answer of a module, from its name and the names that it has; None for Keras'.
     """
     whole = sys.modules[module]
     below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
     for each in (whole, *below):
-        vars(each)["__getattr__"] = module_getattr(each.__name__, each.__all__)
+        vars(each)["__getattr__"] = (answer or module_getattr)(each.__name__, each.__all__)
 
 
 def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
