@@ -11,7 +11,6 @@ from typing import Any
 
 from ...devices import array_module, to_host
 from ..framework.config import DeviceSpec
-from ..framework.node_def import NodeDef
 from ..framework.op_kernel import KERNELS, OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import register_function
 from . import array_ops, conv_ops, state_ops  # noqa: F401  (register what the GPU has, too)
@@ -30,39 +29,25 @@ for _name in ("Identity", "Variable", "Assign", "NoOp"):
     register_kernel(_name, "GPU")(KERNELS[_name, "CPU", "", ()].kernel)
 
 
-def to_gpu(array: Any, index: int) -> Any:
-    """Return an array in the memory of a GPU; a copy, unless it is there already."""
+def to_gpu(array: Any, device: str) -> Any:
+    """Return an array in the memory of a GPU, such as "/device:GPU:0"; a copy, unless it is there already."""
     import cupy
 
+    index = DeviceSpec.from_string(device).device_index or 0
     if isinstance(array, cupy.ndarray) and array.device.id == index:
         return array
     with cupy.cuda.Device(index):
         return cupy.asarray(to_host(array))
 
 
-class _OnGpu(OpKernel):
-    """The common part of kernels that make arrays on the node's GPU."""
-
-    def __init__(self, node: NodeDef, label: str = ""):
-        super().__init__(node, label)
-        self.index = DeviceSpec.from_string(node.device).device_index or 0
-
-    def to_device(self, array: Any) -> Any:
-        """Return an array in the memory of the node's GPU."""
-        return to_gpu(array, self.index)
-
-
-@register_kernel("_Recv", "GPU")
-class GpuRecvOp(_OnGpu):
-    """Takes a value from the rendezvous to the memory of a GPU."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return a copy on the GPU."""
-        return self.to_device(context.rendezvous.pop(self.node.attrs["tensor_name"]))
+@register_function("_Recv", device="GPU", name="GpuRecvOp")
+def _recv(*, context: OpKernelContext, tensor_name: str, recv_device: str) -> Any:
+    """Return a value from the rendezvous in the memory of a GPU."""
+    return to_gpu(context.rendezvous.pop(tensor_name), recv_device)
 
 
 @register_kernel("Const", "GPU")
-class GpuConstantOp(_OnGpu):
+class GpuConstantOp(OpKernel):
     """Returns the attribute ``value``, which it copies to the GPU once."""
 
     value: Any = None
@@ -70,7 +55,7 @@ class GpuConstantOp(_OnGpu):
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the same array in each run."""
         if self.value is None:
-            self.value = self.to_device(self.node.attrs["value"])
+            self.value = to_gpu(self.node.attrs["value"], self.node.device)
         return self.value
 
 
