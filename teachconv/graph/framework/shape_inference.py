@@ -200,15 +200,20 @@ def _needed(tensor: Any) -> list[Any] | None:
 def _run(op: Any, inputs: list[Any]) -> list[np.ndarray] | None:
     if any(value is None or value.size > _MAX_ELEMENTS for value in inputs):
         return None
-    node = from_operation(op)
+    result = run_on_constants(from_operation(op), inputs)
+    if result is None:
+        return None
+    return [np.asarray(each) for each in ([result] if len(op.outputs) == 1 else result)]
+
+
+def run_on_constants(node: NodeDef, inputs: list[np.ndarray], label: str = "") -> Any:
+    """Return what the kernel of a node gives for values known before the run; None where it fails."""
     try:
-        kernel_def = find_kernel(node, "CPU")
+        kernel_def = find_kernel(node, "CPU", label)
         with np.errstate(all="ignore"):
-            result = kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
+            return kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
     except Exception:  # the run will raise it again, with the node's name
         return None
-    results = [result] if len(op.outputs) == 1 else list(result)
-    return [np.asarray(each) for each in results]
 
 
 def constant_value_as_shape(tensor: Any, depth: int = 0) -> StaticShape:
