@@ -13,11 +13,11 @@ from typing import Any
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from .framework.context import current_graph, init_scope
 from .framework.default_graph import control_dependencies, name_scope
-from .framework.options import unsupported
 from .gradients.gradients_util import gradients
 from .ops import array_ops, gen_nn_ops
 from .ops.constant_op import constant
 from .ops.variables import Variable, trainable_variables
+from .options import unsupported
 
 __all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer"]
 

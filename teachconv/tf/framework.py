@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import graph as tg
 from ..graph import cond, constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
-from ..graph.framework.options import unsupported
 from ..graph.gradients.gradients_util import UnconnectedGradients
+from ..graph.options import unsupported
 
 __all__ = [
     "UnconnectedGradients",

@@ -1,4 +1,4 @@
-"""What a shape function is given: the shapes of the inputs, and what is known about their values.
+"""What a shape function is given: shapes, what is known about values; and kernels that ask one in a run.
 
 TensorFlow: core/framework/shape_inference.h, core/common_runtime/shape_refiner.cc and eval_const_tensor.cc;
 in Python, constant_value and constant_value_as_shape in python/framework/tensor_util.py. ``tf.shape(x)[0]``
@@ -324,7 +324,7 @@ class FunctionKernel(InferringKernel):
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
-        facts = {**node.attrs, "attrs": node.attrs}
+        facts = {**node.attrs, "attrs": node.attrs} if self._named else {}
         given = {name: facts[name] for name in self._named if name in facts}
         self._function = partial(type(self).function, **given) if given else type(self).function
 

@@ -15,9 +15,9 @@ from ...errors import ArgumentError
 from ..framework.context import executing_eagerly
 from ..framework.eager_tensor import int_vector, items, static_shape
 from ..framework.op_def import as_dtype
-from ..framework.options import unsupported
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined
+from ..options import unsupported
 from . import gen_nn_ops
 from .constant_op import constant, fill, one_hot, ones, ones_like, zeros, zeros_like
 from .control_flow_ops import group

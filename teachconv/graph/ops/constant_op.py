@@ -27,9 +27,9 @@ from ..framework.eager_tensor import (
 )
 from ..framework.op_def import as_dtype
 from ..framework.ops import Tensor
-from ..framework.options import unsupported
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import as_shape, is_fully_defined
+from ..options import unsupported
 from . import gen_nn_ops
 
 __all__ = [

@@ -15,7 +15,7 @@ from ...errors import ArgumentError
 from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import items, own_dtype, static_shape, to_argument
 from ..framework.op_def import as_dtype
-from ..framework.options import unsupported
+from ..options import unsupported
 from . import array_ops, gen_nn_ops
 from .constant_op import constant, convert_to_tensor, is_tensor
 from .cwise_ops import cast

@@ -11,8 +11,8 @@ from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.default_graph import name_scope
 from ..framework.op_def import is_trainable
-from ..framework.options import unsupported
 from ..framework.tensor import tensor_dtype
+from ..options import unsupported
 from .array_ops import shape, squeeze, stop_gradient
 from .constant_op import convert_to_tensor
 from .cwise_ops import cast, greater, greater_equal, maximum, minimum, square, where

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....graph.framework.options import either
 from ....graph.ops import array_ops as graph_array_ops
+from ....graph.options import either
 from ... import array_ops
 from ...array_ops import (
     concat,

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from .... import graph as tg
 from ....graph.framework.context import set_default_graph
-from ....graph.framework.options import unsupported
+from ....graph.options import unsupported
 
 __all__ = ["enable_eager_execution", "imported_in_graph", "in_graph", "reset_default_graph"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....graph import get_default_graph, gradients
-from ....graph.framework.options import either, unsupported
+from ....graph.options import either, unsupported
 from ... import framework
 from ...framework import control_dependencies, no_op
 from .default_graph import imported_in_graph, in_graph

@@ -8,8 +8,8 @@ from typing import Any
 from .... import graph as tg
 from ....arguments import truth
 from ....graph import cast, log, rsqrt
-from ....graph.framework.options import either
 from ....graph.ops.nn_impl import clip_by_value
+from ....graph.options import either
 from ... import math_ops
 from ...dtypes import float32, int32, int64
 from ...math_ops import (

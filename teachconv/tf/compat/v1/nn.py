@@ -9,8 +9,8 @@ from typing import Any
 
 from .... import graph as tg
 from ....arguments import truth
-from ....graph.framework.options import either
 from ....graph.ops import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
+from ....graph.options import either
 from ... import nn
 from ...nn import (
     bias_add,

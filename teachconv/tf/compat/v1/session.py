@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import graph as tg
-from ....graph.framework.options import unsupported
+from ....graph.options import unsupported
 from .framework import get_default_graph
 
 __all__ = ["InteractiveSession", "Session"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....graph.framework.options import unsupported
 from ....graph.ops import variable_scope as graph_variable_scope
 from ....graph.ops.variable_scope import AUTO_REUSE
+from ....graph.options import unsupported
 from ...dtypes import float32
 from .array_ops import ones, zeros
 from .default_graph import in_graph

@@ -11,7 +11,7 @@ from ....graph import (
     trainable_variables,
     variables_initializer,
 )
-from ....graph.framework.options import unsupported
+from ....graph.options import unsupported
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [

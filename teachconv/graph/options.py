@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
-from ...errors import ArgumentError, brief
+from ..errors import ArgumentError, brief
 
 __all__ = ["either", "unsupported"]
 
