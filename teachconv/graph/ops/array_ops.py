@@ -185,7 +185,7 @@ def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     >>> shape([[1, 2, 3]]).numpy().tolist()
     [1, 3]
     """
-    known, dtype = static_shape(input), as_dtype(out_type or "int32")
+    known, dtype = static_shape(input), as_dtype("int32" if out_type is None else out_type)
     if is_fully_defined(known):
         return constant(np.array(known, dtype), name=name or "Shape")
     return gen_nn_ops.shape(input, out_type=dtype, name=name)
@@ -214,7 +214,7 @@ def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     Returns:
         A scalar; a constant if the static shape is fully known.
     """
-    known, dtype = static_shape(input), as_dtype(out_type or "int32")
+    known, dtype = static_shape(input), as_dtype("int32" if out_type is None else out_type)
     if is_fully_defined(known):
         return constant(np.array(prod(known), dtype), name=name or "Size")
     return gen_nn_ops.size(input, out_type=dtype, name=name)
