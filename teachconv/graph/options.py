@@ -1,15 +1,16 @@
-"""Arguments of TensorFlow that have two names, or that teachconv does not have."""
+"""Arguments of TensorFlow that have two names, and arguments and names that teachconv does not have."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
-from inspect import signature
+from inspect import ismodule, signature
 from typing import Any, ParamSpec, TypeVar
 
 from ..errors import ArgumentError, brief
 
-__all__ = ["either", "unsupported"]
+__all__ = ["either", "refuse_other_names", "unsupported"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,3 +66,16 @@ def either(name: str, value: Any, old_name: str, old_value: Any) -> Any:
     if value is not None and old_value is not None:
         raise ArgumentError(f"Cannot specify both '{old_name}' and '{name}'.")
     return value if old_value is None else old_value
+
+
+def refuse_other_names(module: str, answer: Callable[..., Any]) -> None:
+    """Let a module, and the modules among its public names, answer for a name that they do not have.
+
+    Args:
+        module: the module's name. It is complete, but for modules that are imported on demand.
+        answer: makes the `__getattr__` of a module, from its name and the names that it has.
+    """
+    whole = sys.modules[module]
+    below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
+    for each in (whole, *below):
+        vars(each)["__getattr__"] = answer(each.__name__, each.__all__)

@@ -32,7 +32,7 @@ from ..graph import (
     cast,
 )
 from ..graph.ops.nn_impl import clip_by_value
-from ..keras.missing import refuse_other_names
+from ..graph.options import refuse_other_names
 from . import array_ops, config, dtypes, errors, framework, math, math_ops, nn, random
 from .array_ops import *
 from .dtypes import *

@@ -32,7 +32,7 @@ from ....graph import (
     executing_eagerly,
     get_default_session,
 )
-from ....keras.missing import refuse_other_names
+from ....graph.options import refuse_other_names
 from ... import VERSION, config, dtypes, errors, newaxis
 from ...dtypes import *
 from ...framework import UnconnectedGradients, function, is_tensor
