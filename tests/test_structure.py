@@ -49,7 +49,7 @@ ROOMS = """
 """
 # The folders of the graph runtime, in the same way
 GRAPH_FOLDERS = """
-    nest
+    nest options
     framework
     core_ops
     kernels

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import linecache
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from dis import get_instructions
 from importlib.util import find_spec
 from textwrap import shorten
 from types import FunctionType, ModuleType
@@ -513,22 +512,16 @@ def _is_generated(public: Callable[..., Any]) -> bool:
 
 
 def _generated_name(public: Callable[..., Any]) -> str:
-    """Return the generated wrapper that a function is or calls, read from its source instead of a table."""
+    """Return the generated wrapper that a function is or calls, read from its code instead of a table."""
     if _is_generated(public):
         return public.__name__
-    tree = ast.parse(textwrap.dedent(inspect.getsource(public)))
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "gen_nn_ops"
-        ):
-            return node.attr
-    for node in ast.walk(tree):  # or its helper in the same module does
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            helper = public.__globals__.get(node.func.id)
-            if inspect.isfunction(helper) and helper.__module__ == public.__module__:
-                return _generated_name(helper)
+    names = [each.argval for each in get_instructions(public)]
+    if "gen_nn_ops" in names:
+        wrapper: str = names[names.index("gen_nn_ops") + 1]
+        return wrapper
+    for helper in (public.__globals__.get(name) for name in names if isinstance(name, str)):
+        if inspect.isfunction(helper) and helper.__module__ == public.__module__:
+            return _generated_name(helper)
     raise ArgumentError(f"{public.__name__} calls no generated wrapper")
 
 
@@ -546,8 +539,12 @@ def _kernels(op_name: str, backend: str = "") -> tuple[list[SourceStep], list[So
         note = f"{devices}; labels: {named}"
         steps.append(SourceStep("kernel", kernel.__name__, place(mine[0].file), mine[0].line, note))
         if kernel.backend_function is None:
-            computes = step_at("computes", kernel.compute, "NumPy")
-            steps.append(replace(computes, name=f"{kernel.__name__}.compute"))
+            function: Any = getattr(kernel, "function", None)
+            if inspect.isfunction(function) and function.__name__.isidentifier():  # no ufunc, no lambda
+                steps.append(step_at("computes", function, "NumPy"))
+            else:
+                computes = step_at("computes", kernel.compute, "NumPy")
+                steps.append(replace(computes, name=f"{kernel.__name__}.compute"))
             continue
         more, its_lines = backend_steps(kind_of(kernel.backend_function), backend)
         steps += more

@@ -17,6 +17,7 @@ from .gradients.gradients_util import gradients
 from .ops import array_ops, gen_nn_ops
 from .ops.constant_op import constant
 from .ops.variables import Variable, trainable_variables
+from .options import unsupported
 
 __all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer"]
 
@@ -294,10 +295,12 @@ class AdamOptimizer(Optimizer):
         epsilon: a small number against division by zero.
         use_locking: accepted for compatibility.
         name: the name scope of the nodes.
+        use_own_namescope_for_non_slot_vars: False; teachconv has no other.
     """
 
     _slot_names = ("m", "v")
 
+    @unsupported("use_own_namescope_for_non_slot_vars")
     def __init__(
         self,
         learning_rate: Any = 0.001,
@@ -306,6 +309,7 @@ class AdamOptimizer(Optimizer):
         epsilon: Any = 1e-8,
         use_locking: bool = False,
         name: str = "Adam",
+        use_own_namescope_for_non_slot_vars: bool = False,
     ) -> None:
         super().__init__(use_locking, name, lr=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon)
         self._powers: list[Variable] = []

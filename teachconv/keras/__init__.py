@@ -21,6 +21,7 @@ layers/ -> models.py -> training.py (``train_step``, ``fit``) -> losses.py, opti
 1.0
 """
 
+from ..graph.options import refuse_other_names
 from . import (
     activations,
     callbacks,
@@ -38,7 +39,7 @@ from . import (
 from .layers import Input, Layer
 from .losses import Loss
 from .metrics import Metric
-from .missing import refuse_other_names
+from .missing import module_getattr
 from .models import Model, Sequential
 from .optimizers import Optimizer
 
@@ -62,4 +63,4 @@ __all__ = [
     "utils",
 ]
 
-refuse_other_names(__name__)
+refuse_other_names(__name__, module_getattr)

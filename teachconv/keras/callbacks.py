@@ -56,18 +56,10 @@ class Callback:
         """Called after an epoch with its means, those of the validation included."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Called before a training step, which is numbered from 0 in each epoch; calls `on_batch_begin`."""
-        self.on_batch_begin(batch, logs)
+        """Called before a training step, which is numbered from 0 in each epoch."""
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Called after a training step with the means of the epoch so far; calls `on_batch_end`."""
-        self.on_batch_end(batch, logs)
-
-    def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Keras' older name of `on_train_batch_begin`."""
-
-    def on_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Keras' older name of `on_train_batch_end`."""
+        """Called after a training step with the means of the epoch so far."""
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
         """Called before samples are evaluated, also for the validation of ``fit``."""

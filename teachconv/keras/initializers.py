@@ -14,6 +14,7 @@ import numpy as np
 from ..arguments import first_of, integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, plain
 from ..graph.framework.op_def import as_dtype
+from ..graph.kernels.math_ops import truncated_normal
 from ..memory import check_memory
 from .checks import check_number
 from .config import check_seed, floatx, next_seed
@@ -211,10 +212,7 @@ class VarianceScaling(_Random):
             return rng.uniform(-limit, limit, shape)
         if self.distribution == "untruncated_normal":
             return rng.normal(0, sqrt(variance), shape)
-        values = rng.standard_normal(shape)
-        while (outside := abs(values) > 2).any():
-            values[outside] = rng.standard_normal(int(outside.sum()))
-        return values * (sqrt(variance) / _TRUNCATED_DEVIATION)
+        return truncated_normal(rng, shape) * (sqrt(variance) / _TRUNCATED_DEVIATION)
 
 
 class GlorotUniform(VarianceScaling):

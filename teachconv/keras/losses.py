@@ -182,23 +182,18 @@ class Loss:
             raise NotImplementedError(f"{type(self).__name__} must define call(y_true, y_pred)")
         return self._function(y_true, y_pred)
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def __call__(self, y_true: Any, y_pred: Any) -> Any:
         """Return the mean over the batch, a scalar.
 
         Args:
             y_true: what should come out.
             y_pred: what came out.
-            sample_weight: what each loss is multiplied by before the mean; a number, or one for each loss.
 
         Returns:
             A tensor without axes.
-
-        Raises:
-            ValueError: if ``sample_weight`` has neither no axes nor those of the losses.
         """
         with name_scope(self.name):
-            losses = self.call(y_true, y_pred)
-            return reduce_mean(losses if sample_weight is None else _weighted(losses, sample_weight))
+            return reduce_mean(self.call(y_true, y_pred))
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
         """Return the labels in the dtype in which they enter the graph.
@@ -212,20 +207,6 @@ class Loss:
             ValueError: if the labels do not fit the output.
         """
         return y if is_integer(y.dtype) else y.astype(dtype, copy=False)
-
-
-def _weighted(losses: Any, sample_weight: Any) -> Any:
-    """Return each loss times its weight; weights may have an axis of 1 at their end."""
-    weights, axes = cast(convert_to_tensor(sample_weight), losses.dtype), tuple(losses.shape)
-    given = tuple(weights.shape)
-    if len(given) == len(axes) + 1 and given[-1] == 1:
-        weights = reshape(weights, [-1, *given[1:-1]])
-    elif len(given) not in (0, len(axes)):
-        raise ArgumentError(
-            f"sample_weight must be a number, or one for each loss, shape {shape_text(axes)}; got "
-            f"{shape_text(given)}"
-        )
-    return losses * weights
 
 
 class SparseCategoricalCrossentropy(Loss):

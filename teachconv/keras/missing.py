@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
-from inspect import ismodule
 from typing import Any
 
 from ..errors import brief, suggestion
 
-__all__ = ["instead_of", "refuse_other_names"]
+__all__ = ["instead_of", "module_getattr"]
 
 _PATH = "a model is one path of layers here; combine tensors in the call of a Layer of your own"
 _AHEAD = "change the images before fit"
@@ -114,18 +112,6 @@ _MODULES: dict[str, tuple[dict[str, str], str]] = {
     "config": ({}, "floatx and set_floatx"),
     "backend": ({}, "the functions of teachconv.graph"),
 }
-
-
-def refuse_other_names(module: str) -> None:
-    """Let a module, and the modules among its public names, answer for a name that they do not have.
-
-    Args:
-        module: the module's name; the module is complete.
-    """
-    whole = sys.modules[module]
-    below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
-    for each in (whole, *below):
-        vars(each)["__getattr__"] = module_getattr(each.__name__, each.__all__)
 
 
 def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:

@@ -114,18 +114,10 @@ def _write(graph: OnnxGraph, layer: Layer, x: OnnxTensor) -> OnnxTensor:
         return finish(graph, y)
 
 
-def _relu(graph: OnnxGraph, x: OnnxTensor) -> OnnxTensor:
-    return x.map("Relu")
-
-
-def _softmax(graph: OnnxGraph, x: OnnxTensor) -> OnnxTensor:
-    return graph.add("Softmax", [x], x.shape, axis=-1)
-
-
 _ACTIVATIONS: tuple[tuple[Any, Callable[[OnnxGraph, OnnxTensor], OnnxTensor]], ...] = (
     (activations.linear, lambda graph, x: x),
-    (activations.relu, _relu),
-    (activations.softmax, _softmax),
+    (activations.relu, lambda graph, x: x.map("Relu")),
+    (activations.softmax, lambda graph, x: graph.add("Softmax", [x], x.shape, axis=-1)),
 )
 
 
@@ -238,9 +230,9 @@ _LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, OnnxTensor], OnnxTensor]] =
     Flatten: _flatten,
     InputLayer: _same,
     MaxPooling2D: _pooling,
-    ReLU: lambda graph, layer, x: _relu(graph, x),
+    ReLU: _same,
     Reshape: _reshape,
-    Softmax: lambda graph, layer, x: _softmax(graph, x),
+    Softmax: _same,
     UpSampling2D: _upsampling,
 }
 _ANY_DTYPE = (_same, _flatten, _reshape, _dropout)

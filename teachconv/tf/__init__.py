@@ -32,12 +32,13 @@ from ..graph import (
     cast,
 )
 from ..graph.ops.nn_impl import clip_by_value
+from ..graph.options import refuse_other_names
 from . import array_ops, config, dtypes, errors, framework, math, math_ops, nn, random
 from .array_ops import *
 from .dtypes import *
 from .framework import *
 from .math_ops import *
-from .missing import refuse_other_names
+from .missing import module_getattr
 
 if TYPE_CHECKING:
     from . import compat, keras, python
@@ -73,4 +74,4 @@ __all__ += dtypes.__all__
 __all__ += framework.__all__
 __all__ += math_ops.__all__
 
-refuse_other_names(__name__)
+refuse_other_names(__name__, module_getattr)

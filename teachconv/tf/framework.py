@@ -5,12 +5,12 @@ TensorFlow: python/framework/ops.py, python/eager/polymorphic_function/, python/
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 from .. import graph as tg
 from ..graph import cond, constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
-from .options import unsupported
+from ..graph.gradients.gradients_util import UnconnectedGradients
+from ..graph.options import unsupported
 
 __all__ = [
     "UnconnectedGradients",
@@ -30,21 +30,9 @@ __all__ = [
 ]
 
 
-class UnconnectedGradients(StrEnum):
-    """What a gradient with respect to a tensor is on which nothing depends.
-
-    Attributes:
-        NONE: None.
-        ZERO: zeros of the tensor's shape.
-    """
-
-    NONE = "none"
-    ZERO = "zero"
-
-
+@unsupported("dtype_hint")
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
     """Return a value as a tensor; a tensor is returned as it is."""
-    unsupported(dtype_hint=(dtype_hint, None))
     return tg.convert_to_tensor(value, dtype, name)
 
 
@@ -60,6 +48,14 @@ def is_tensor(x: Any) -> bool:
     return tg.is_tensor(x) or isinstance(x, tg.Variable)
 
 
+@unsupported(
+    "reduce_retracing",
+    "experimental_implements",
+    "experimental_autograph_options",
+    "experimental_attributes",
+    "experimental_relax_shapes",
+    "experimental_follow_type_hints",
+)
 def function(
     func: Any = None,
     input_signature: Any = None,
@@ -77,17 +73,10 @@ def function(
 
     ``autograph`` has no effect: Python's ``if`` and ``while`` are not translated.
     """
-    unsupported(
-        reduce_retracing=(reduce_retracing, False),
-        experimental_implements=(experimental_implements, None),
-        experimental_autograph_options=(experimental_autograph_options, None),
-        experimental_attributes=(experimental_attributes, None),
-        experimental_relax_shapes=(experimental_relax_shapes, None),
-        experimental_follow_type_hints=(experimental_follow_type_hints, None),
-    )
     return tg.function(func, input_signature=input_signature)
 
 
+@unsupported("aggregation_method")
 def gradients(
     ys: Any,
     xs: Any,
@@ -99,7 +88,6 @@ def gradients(
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> Any:
     """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
-    unsupported(aggregation_method=(aggregation_method, None))
     return tg.gradients(
         ys,
         xs,
@@ -126,6 +114,17 @@ def no_op(name: str | None = None) -> Any:
 class Variable(tg.Variable):
     """A value that can be replaced: `teachconv.graph.Variable`."""
 
+    @unsupported(
+        "validate_shape",
+        "caching_device",
+        "variable_def",
+        "import_scope",
+        "constraint",
+        "synchronization",
+        "aggregation",
+        "shape",
+        "experimental_enable_variable_lifting",
+    )
     def __init__(
         self,
         initial_value: Any = None,
@@ -142,15 +141,4 @@ class Variable(tg.Variable):
         shape: Any = None,
         experimental_enable_variable_lifting: bool = True,
     ) -> None:
-        unsupported(
-            validate_shape=(validate_shape, True),
-            caching_device=(caching_device, None),
-            variable_def=(variable_def, None),
-            import_scope=(import_scope, None),
-            constraint=(constraint, None),
-            synchronization=(synchronization, None),
-            aggregation=(aggregation, None),
-            shape=(shape, None),
-            experimental_enable_variable_lifting=(experimental_enable_variable_lifting, True),
-        )
         super().__init__(initial_value, trainable is not False, name or "Variable", dtype)

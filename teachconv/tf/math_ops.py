@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.ops import cwise_ops, math_ops
+from ..graph.ops import cwise_ops
 from ..graph.ops.cwise_ops import *
 from ..graph.ops.math_ops import (
     add,
     argmax,
+    matmul,
     multiply,
     range,
     reduce_all,
@@ -25,7 +26,6 @@ from ..graph.ops.math_ops import (
     reduce_sum,
     subtract,
 )
-from .options import unsupported
 
 __all__ = [
     "abs",
@@ -84,30 +84,3 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
     [0.25, 1.5]
     """
     return cwise_ops.truediv(x, y, name)
-
-
-def matmul(
-    a: Any,
-    b: Any,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    adjoint_a: bool = False,
-    adjoint_b: bool = False,
-    a_is_sparse: bool = False,
-    b_is_sparse: bool = False,
-    output_type: Any = None,
-    grad_a: bool = False,
-    grad_b: bool = False,
-    name: str | None = None,
-) -> Any:
-    """Return the product of two matrices, either of them transposed first on request."""
-    unsupported(
-        adjoint_a=(adjoint_a, False),
-        adjoint_b=(adjoint_b, False),
-        a_is_sparse=(a_is_sparse, False),
-        b_is_sparse=(b_is_sparse, False),
-        output_type=(output_type, None),
-        grad_a=(grad_a, False),
-        grad_b=(grad_b, False),
-    )
-    return math_ops.matmul(a, b, transpose_a, transpose_b, name)

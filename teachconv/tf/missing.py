@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from inspect import ismodule
 from typing import Any
 
 from ..errors import brief, suggestion
 
-__all__ = ["refuse_other_names"]
+__all__ = ["module_getattr"]
 
 _TF = __name__.rpartition(".")[0]
 _ARRAYS = "NumPy arrays, which fit and functions take"
@@ -43,18 +41,6 @@ _INSTEAD = {
     "distribute": "tf.device",
     "feature_column": "tf.one_hot",
 }
-
-
-def refuse_other_names(module: str) -> None:
-    """Let a module, and the modules among its public names, answer for a name that they do not have.
-
-    Args:
-        module: the module's name. It is complete, but for modules that are imported on demand.
-    """
-    whole = sys.modules[module]
-    below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
-    for each in (whole, *below):
-        vars(each)["__getattr__"] = module_getattr(each.__name__, each.__all__)
 
 
 def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:

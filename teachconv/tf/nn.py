@@ -10,9 +10,9 @@ from typing import Any
 
 from ..arguments import check_data_format, normalize_steps
 from ..errors import ArgumentError, brief
-from ..graph.ops import gen_nn_ops, nn_impl, nn_ops
+from ..graph.ops import gen_nn_ops, nn_ops
 from ..graph.ops.cwise_ops import sigmoid, tanh
-from ..graph.ops.nn_impl import l2_loss, leaky_relu, relu6
+from ..graph.ops.nn_impl import dropout, l2_loss, leaky_relu, moments, relu6
 from ..graph.ops.nn_ops import avg_pool as avg_pool2d
 from ..graph.ops.nn_ops import (
     bias_add,
@@ -23,7 +23,6 @@ from ..graph.ops.nn_ops import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from ..graph.ops.nn_ops import max_pool as max_pool2d
-from .options import unsupported
 
 __all__ = [
     "avg_pool",
@@ -301,52 +300,3 @@ def max_pool(
     [-1.0, -6.0]
     """
     return nn_ops.max_pool(input, ksize, strides, padding, data_format, name)
-
-
-def dropout(
-    x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
-) -> Any:
-    """Set elements to zero at random and multiply the others by 1 / (1 - rate), which keeps the mean.
-
-    Args:
-        x: a tensor, variable or array of floats.
-        rate: the probability of a zero: a number from 0 to below 1, or a tensor.
-        noise_shape: None; teachconv has no other.
-        seed: an int for the same zeros in every process; they are not TensorFlow's.
-        name: the name scope of the nodes.
-
-    Returns:
-        A tensor of the same shape.
-
-    Raises:
-        ValueError: if ``rate`` is a number outside of [0, 1), or ``noise_shape`` is given.
-
-    >>> sorted(set(dropout([1.0] * 100, 0.5, seed=0).numpy().tolist()))
-    [0.0, 2.0]
-    """
-    unsupported(noise_shape=(noise_shape, None))
-    return nn_impl.dropout(x, rate, seed, name)
-
-
-def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
-    """Return the mean and the variance over axes.
-
-    Args:
-        x: a tensor, variable or array of floats.
-        axes: the axes, a list of ints.
-        shift: None; teachconv has no other.
-        keepdims: whether to keep the axes with size 1.
-        name: the name scope of the nodes.
-
-    Returns:
-        Two tensors, the mean and the mean squared distance from it.
-
-    Raises:
-        ValueError: if ``shift`` is given, or an axis is none of ``x``.
-
-    >>> mean, variance = moments([1.0, 3.0], [0])
-    >>> float(mean), float(variance)
-    (2.0, 1.0)
-    """
-    unsupported(shift=(shift, None))
-    return nn_impl.moments(x, axes, keepdims, name)

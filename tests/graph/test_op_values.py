@@ -52,7 +52,7 @@ EXACT = {  # name: ours, NumPy's, arguments; whatever the dtype, the results are
     "slice": (lambda x: tg.slice(x, [1, 1], [-1, 2]), lambda x: x[1:, 1:3], MATRIX),
     "tile": (lambda x: tg.tile(x, [2, 3]), lambda x: np.tile(x, (2, 3)), MATRIX),
     "broadcast_to": (lambda x: tg.broadcast_to(x, [3, 2, 4]), lambda x: np.broadcast_to(x, (3, 2, 4)), X),
-    "gather": (lambda x: tg.gather(x, [[3], [0]], 1), lambda x: x[:, [[3], [0]]], MATRIX),
+    "gather": (lambda x: tg.gather(x, [[3], [0]], axis=1), lambda x: x[:, [[3], [0]]], MATRIX),
     "stack": (lambda x, y: tg.stack([y, y], 1), lambda x, y: np.stack([y, y], 1), X, Y),
     "unstack": (lambda x: tg.unstack(x, 4, 1)[2], lambda x: x[:, 2], MATRIX),
     "concat": (lambda x: tg.concat([x, x], 1), lambda x: np.concatenate([x, x], 1), MATRIX),

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph.framework.op_kernel import TRACING
-from teachconv.graph.kernels.state_ops import ApplyGradientDescentOp, AssignAddOp
+from teachconv.graph.framework.op_kernel import KERNELS, TRACING
 from teachconv.graph.ops.variable_scope import get_variable, variable_scope
 
 tg = tc.graph
@@ -52,17 +51,18 @@ def in_session(_):
 def test_no_update_is_lost_between_threads(way, monkeypatch):
     """The first update lets another thread try its own before it writes: that one must wait."""
     add, value = way(tg.Variable(0.0))
-    kernel = ApplyGradientDescentOp if way is by_optimizer else AssignAddOp
-    update, others = kernel.update, []
+    op = "ApplyGradientDescent" if way is by_optimizer else "AssignAdd"
+    kernel = KERNELS[op, "CPU", "", ()].kernel
+    update, others = kernel.function, []
 
-    def update_with_a_rival(self, *values):
-        result = update(self, *values)
+    def update_with_a_rival(*values):
+        result = update(*values)
         if not others:
             others.append(None)
             others[0] = started(add)
         return result
 
-    monkeypatch.setattr(kernel, "update", update_with_a_rival)
+    monkeypatch.setattr(kernel, "function", staticmethod(update_with_a_rival))
     add()
     others[0].join(10)
     assert value() == 2.0

@@ -280,16 +280,6 @@ def test_metrics_are_tensors_and_take_weights():
     with pytest.raises(TypeError, match="call the metric outside"):
         tc.function(mean.update_state)(np.float32([1, 3]))
 
-    loss, y, zeros = (
-        keras.losses.MeanSquaredError(),
-        np.float32([[1, 2], [3, 4]]),
-        np.zeros((2, 2), "float32"),
-    )
-    weights = (None, 2.0, np.float32([1, 0]), np.float32([[1], [0]]))
-    assert [float(loss(y, zeros, weight)) for weight in weights] == [7.5, 15.0, 1.25, 1.25]
-    with pytest.raises(ValueError, match=r"sample_weight must be .*shape \(2,\); got \(1, 2, 2\)"):
-        loss(y, zeros, np.ones((1, 2, 2)))
-
 
 def test_the_logits_behind_a_softmax_are_found_again():
     """Minus the logarithm of a probability of e**-200 is 200; from the probability itself it would be 16.1."""

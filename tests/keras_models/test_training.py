@@ -106,7 +106,7 @@ def test_callbacks_hear_of_fit_and_evaluate():
     def listen(name):
         return lambda self, *given, logs=None: told.append((name, *given[: "batch" in name]))
 
-    stages = [f"{kind}{when}" for kind in ("", "test_") for when in ("batch_begin", "batch_end")]
+    stages = [f"{kind}{when}" for kind in ("train_", "test_") for when in ("batch_begin", "batch_end")]
     stages += [f"{kind}_{when}" for kind in ("train", "test") for when in ("begin", "end")]
     listener = type(
         "Listener", (keras.callbacks.Callback,), {f"on_{name}": listen(name) for name in stages}
@@ -123,7 +123,7 @@ def test_callbacks_hear_of_fit_and_evaluate():
 
     tested = [("test_begin",), *steps("test_", 2), ("test_end",)]
     fitted = heard(model.fit, IMAGES, LABELS, validation_data=(IMAGES, LABELS))
-    assert fitted == [("train_begin",), *steps("", 2), *tested, ("train_end",)]
+    assert fitted == [("train_begin",), *steps("train_", 2), *tested, ("train_end",)]
     assert heard(model.evaluate, IMAGES, LABELS) == tested
     with pytest.raises(TypeError, match="predict has no argument 'callbacks'"):
         model.predict(IMAGES, callbacks=[listener])

@@ -1,4 +1,4 @@
-"""Record what tf.GradientTape.jacobian and batch_jacobian return for a small network.
+"""Record what tf.GradientTape.jacobian returns for a small network.
 
     pip install tensorflow-cpu==2.21.0 && python record_tensorflow_jacobians.py
 
@@ -29,7 +29,6 @@ def jacobians(tf):
         y = network()
         scalar = tf.reduce_sum(y)
     found["of a network by its input"], found["of a network by its filters"] = tape.jacobian(y, [x, w])
-    found["of each example"] = tape.batch_jacobian(y, x)
     found["of a number"] = tape.jacobian(scalar, w)
     with tf.GradientTape() as outer:
         with tf.GradientTape() as inner:

@@ -206,7 +206,7 @@ def _at(device: DeviceSpec, array: Any, arg: ArgDef) -> Any:
     """Return an input in the memory of a device."""
     if device.device_type == "GPU":
         # what has a type of its own, such as sizes, stays on the host: TensorFlow's HostMemory
-        return to_gpu(array, device.device_index or 0) if arg.type == "T" else array
+        return to_gpu(array, str(device)) if arg.type == "T" else array
     return array if isinstance(array, (np.ndarray, VariableRef)) else to_host(array)
 
 

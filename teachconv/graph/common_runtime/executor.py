@@ -188,13 +188,9 @@ class Executor:
                 for slot, output in enumerate((result,) if item.outputs == 1 else result, item.first_output):
                     if uses[slot]:
                         values[slot] = output
-                        if recorder is not None:
-                            recorder.stored(output)
                 for slot in item.inputs:
                     uses[slot] -= 1
                     if not uses[slot]:
-                        if recorder is not None:
-                            recorder.freed(values[slot])
                         values[slot] = None
                 for follower in item.followers:
                     pending[follower] -= 1

@@ -16,7 +16,8 @@ import numpy as np
 from ..framework.eager_tensor import frozen
 from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, reachable, sorted_nodes
 from ..framework.op_def import get_op_def
-from ..framework.op_kernel import OpKernelContext, find_kernel, has_kernel
+from ..framework.op_kernel import has_kernel
+from ..framework.shape_inference import run_on_constants
 
 __all__ = ["eliminate_common_subexpressions", "fold_constants", "remap"]
 
@@ -43,10 +44,10 @@ def fold_constants(subgraph: Subgraph, label: str = "") -> tuple[Subgraph, list[
         if node.op == "Const":
             values[node.name] = node.attrs["value"]
         elif _foldable(node, values):
-            value = _compute(node, [values[name] for name, _ in node.inputs], label)
-            if value is None or value.nbytes > MAX_BYTES:
+            result = run_on_constants(node, [values[name] for name, _ in node.inputs], label)
+            if result is None or result.nbytes > MAX_BYTES:
                 continue
-            values[node.name] = value
+            values[node.name] = value = frozen(np.asarray(result))
             attrs = {"value": value, "dtype": value.dtype}
             nodes[node.name] = replace(node, op="Const", inputs=(), attrs=attrs)
             sources = tuple(dict.fromkeys(name for name, _ in node.inputs))
@@ -62,16 +63,6 @@ def _foldable(node: NodeDef, values: dict[str, np.ndarray]) -> bool:
     if len(op_def.flat(op_def.outputs, node.attrs)) != 1:
         return False  # a Const has one output
     return all(name in values for name, _ in node.inputs)
-
-
-def _compute(node: NodeDef, inputs: list[np.ndarray], label: str) -> np.ndarray | None:
-    kernel_def = find_kernel(node, "CPU", label)
-    try:
-        with np.errstate(all="ignore"):
-            value = kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
-    except Exception:  # the run will raise it again, with the node's name
-        return None
-    return frozen(np.asarray(value))
 
 
 def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ __all__ = ["Transfer", "partition"]
 CLIENT = "/device:CPU:0"  # whose memory the program reads and feeds from
 
 
-class Transfer:
+class Transfer(NamedTuple):
     """A pair of nodes that brings a value from one device to another.
 
     Attributes:
@@ -31,10 +32,9 @@ class Transfer:
         recv: the _Recv node, on the other device.
     """
 
-    __slots__ = ("recv", "send", "value")
-
-    def __init__(self, value: TensorName, send: NodeDef, recv: NodeDef):
-        self.value, self.send, self.recv = value, send, recv
+    value: TensorName
+    send: NodeDef
+    recv: NodeDef
 
     def __str__(self) -> str:
         what = self.value[0] if self.value[1] >= 0 else f"^{self.value[0]}"

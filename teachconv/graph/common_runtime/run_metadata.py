@@ -16,8 +16,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ... import backends, record, tables
 from ...files import path_of
 from ...inspection import marks
@@ -105,12 +103,9 @@ class StepStatsCollector:
     def __init__(self) -> None:
         self.nodes: list[NodeStats] = []
         self.loads: list[LoadStats] = []
-        self.peak_bytes = 0
         marks.read()  # they name the innermost loops; reading them is no part of the run
         self._begin = time.perf_counter()
         self._threads: dict[int, int] = {}
-        self._live: dict[int, tuple[int, int]] = {}  # buffer -> (uses, bytes): views share one
-        self._bytes = 0
 
     def compute(self, item: Item, context: OpKernelContext, inputs: list[Any]) -> Any:
         """Compute a node and record its statistics."""
@@ -149,31 +144,6 @@ class StepStatsCollector:
         )
         return result
 
-    def stored(self, value: Any) -> None:
-        """Count a value that is stored for later nodes; a view counts as its base array."""
-        buffer = _buffer(value)
-        if buffer is not None:
-            uses, nbytes = self._live.get(id(buffer), (0, buffer.nbytes))
-            self._live[id(buffer)] = (uses + 1, nbytes)
-            self._bytes += 0 if uses else nbytes
-            self.peak_bytes = max(self.peak_bytes, self._bytes)
-
-    def freed(self, value: Any) -> None:
-        """Count a value that was freed."""
-        buffer = _buffer(value)
-        if buffer is not None:
-            uses, nbytes = self._live.pop(id(buffer))
-            if uses > 1:
-                self._live[id(buffer)] = (uses - 1, nbytes)
-            else:
-                self._bytes -= nbytes
-
-
-def _buffer(value: Any) -> np.ndarray | None:
-    while isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray):
-        value = value.base
-    return value if isinstance(value, np.ndarray) else None
-
 
 def _backend_at(backend: str | None, function: str | None) -> str:
     """Return file and line of a backend's function, or ""."""
@@ -203,7 +173,6 @@ class RunMetadata(tables.Report):
         transfers: the pairs of _Send and _Recv that bring values from one device to another.
         nodes: the statistics of the nodes that ran, in order of completion.
         loads: what was used for the first time in the process, such as a backend's module.
-        peak_bytes: the largest number of bytes stored at one time for later nodes.
         before: the graph as it was built.
         after: the graph that ran.
 
@@ -227,7 +196,6 @@ class RunMetadata(tables.Report):
     transfers: tuple[Transfer, ...] = ()
     nodes: tuple[NodeStats, ...] = ()
     loads: tuple[LoadStats, ...] = ()
-    peak_bytes: int = 0
     before: GraphPicture | None = None
     after: GraphPicture | None = None
 
@@ -237,7 +205,6 @@ class RunMetadata(tables.Report):
         self.placements, self.transfers = executable.placements, executable.transfers
         self.partitions = {device: tuple(nodes) for device, nodes in executable.partitions.items()}
         self.nodes, self.loads = tuple(recorder.nodes), tuple(recorder.loads)
-        self.peak_bytes = recorder.peak_bytes
         self.before = picture_before(executable)
         self.after = picture_after(executable, self.nodes)
 
@@ -280,8 +247,7 @@ class RunMetadata(tables.Report):
     def _headline(self) -> str:
         if not self.nodes and self.before is None:
             return "RunMetadata of no run yet: session.run(..., run_metadata=this)"
-        ran = tables.count(len(self.nodes), "node")
-        return f"{ran} ran in {tables.duration(self.seconds)}, {tables.size(self.peak_bytes)} held at most"
+        return f"{tables.count(len(self.nodes), 'node')} ran in {tables.duration(self.seconds)}"
 
     def _table(self) -> tables.Table:
         if not self.nodes and self.before is None:

@@ -68,16 +68,6 @@ def conv2d_shape(c: InferenceContext) -> list[StaticShape]:
     return [_windowed(c, c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter"))]
 
 
-def fused_conv2d_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return `conv2d_shape`, and check that the bias has one element per output channel."""
-    (shape,) = conv2d_shape(c)
-    assert shape is not None
-    channels = _nhwc(c, shape)[3]
-    if not is_compatible(c.with_rank(2, 1, "bias"), (channels,)):
-        raise ArgumentError(f"bias of {c.op} must have shape {text((channels,))}; got {text(c.shapes[2])}")
-    return [shape]
-
-
 def depthwise_conv2d_native_shape(c: InferenceContext) -> list[StaticShape]:
     """Return `conv2d_shape` for a filter [filter_rows, filter_cols, in_channels, channel_multiplier]."""
     shape, (rows, cols, channels, multiplier) = c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter")

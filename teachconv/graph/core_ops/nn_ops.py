@@ -161,7 +161,7 @@ register_op(
     inputs=["input: T", "filter: T", "bias: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS, "fused_ops: list(string)"],
-    shape_fn=shape_fns.fused_conv2d_shape,
+    shape_fn=shape_fns.conv2d_shape,
     summary="Conv2D, BiasAdd and optionally Relu in one kernel call.",
 )
 

@@ -270,55 +270,6 @@ class GradientTape:
             found = fill_unconnected(found, flat, unconnected_gradients)
         return nest.pack_sequence_as(sources, found)
 
-    def batch_jacobian(
-        self,
-        target: Any,
-        source: Any,
-        unconnected_gradients: str = "none",
-        parallel_iterations: int | None = None,
-        experimental_use_pfor: bool = True,
-    ) -> Any:
-        """Return the Jacobian of each example of a batch, whose target depends on that example only.
-
-        The engine runs once for each element of one example's target.
-
-        Args:
-            target: a tensor of known shape [batch, ...].
-            source: a tensor or variable of known shape [batch, ...].
-            unconnected_gradients: "none" or "zero"; both give zeros, as in TensorFlow.
-            parallel_iterations, experimental_use_pfor: as in `jacobian`.
-
-        Returns:
-            A tensor of shape ``[batch, *target[1:], *source[1:]]``.
-
-        Raises:
-            RuntimeError: if the tape was used already and is not persistent.
-            ValueError, TypeError: if the first axes differ, or a shape has no axis or is not known.
-
-        >>> from teachconv import graph as tg
-        >>> x = tg.constant([[1.0, 2.0], [3.0, 4.0]])
-        >>> with tg.GradientTape() as tape:
-        ...     tape.watch(x)
-        ...     y = x * x
-        >>> tape.batch_jacobian(y, x).numpy().tolist()
-        [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
-        """
-        check_unconnected(unconnected_gradients)
-        self._check_unused()
-        y, x = self._target(target), self._source(source)
-        outs, ins = _known_shape(y, "target"), _known_shape(x, "source")
-        if not outs or not ins or outs[0] != ins[0]:
-            raise ArgumentError(
-                f"Need first dimension of target shape ({outs}) and source shape ({ins}) to match."
-            )
-        with self._one_use():
-            starts = (np.repeat(start[None], outs[0], axis=0) for start in _unit_starts(outs[1:], y.dtype))
-            columns = [self._backpropagate([y], [x], [start])[0] for start in starts]
-            sizes = [*outs, *ins[1:]]
-            if not columns or columns[0] is None:
-                return array_ops.zeros(sizes, y.dtype)
-            return array_ops.reshape(array_ops.stack(columns, axis=1), sizes)
-
     def _check_unused(self) -> None:
         if self._used:
             raise RuntimeError(

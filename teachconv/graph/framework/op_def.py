@@ -138,11 +138,8 @@ class AttrDef:
         if self.type.startswith("list("):
             if isinstance(value, (str, bytes, dict, set)) or not hasattr(value, "__iter__"):
                 raise ArgumentTypeError(f"{where} must be a {self.type}; got {brief(value)}")
-            if self.type == "list(string)":
-                return tuple(str(item) for item in value)
-            if self.type == "list(type)":
-                return tuple(as_dtype(item) for item in value)
-            return tuple(integer(item, where) for item in value)
+            converters: dict[str, Callable[[Any], Any]] = {"list(string)": str, "list(type)": as_dtype}
+            return tuple(map(converters.get(self.type, lambda item: integer(item, where)), value))
         return as_shape(value, where) if self.type == "shape" else value
 
 

@@ -1,4 +1,4 @@
-"""What a shape function is given: the shapes of the inputs, and what is known about their values.
+"""What a shape function is given: shapes, what is known about values; and kernels that ask one in a run.
 
 TensorFlow: core/framework/shape_inference.h, core/common_runtime/shape_refiner.cc and eval_const_tensor.cc;
 in Python, constant_value and constant_value_as_shape in python/framework/tensor_util.py. ``tf.shape(x)[0]``
@@ -8,20 +8,24 @@ and so is the shape of a tensor that is reshaped to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ...errors import ArgumentError, brief
 from ...memory import check_memory
-from .node_def import from_operation
+from .node_def import NodeDef, from_operation
 from .op_def import OpDef, get_op_def
-from .op_kernel import OpKernel, OpKernelContext, find_kernel
+from .op_kernel import OpKernel, OpKernelContext, find_kernel, register_kernel
 from .tensor_shape import StaticShape, as_shape, is_compatible, is_fully_defined, text
 
 __all__ = [
+    "FunctionKernel",
     "InferenceContext",
     "InferringKernel",
     "Values",
@@ -29,6 +33,7 @@ __all__ = [
     "constant_value",
     "constant_value_as_shape",
     "known_value",
+    "register_function",
 ]
 
 _MAX_NODES = 64  # larger computations are left to the run
@@ -195,15 +200,20 @@ def _needed(tensor: Any) -> list[Any] | None:
 def _run(op: Any, inputs: list[Any]) -> list[np.ndarray] | None:
     if any(value is None or value.size > _MAX_ELEMENTS for value in inputs):
         return None
-    node = from_operation(op)
+    result = run_on_constants(from_operation(op), inputs)
+    if result is None:
+        return None
+    return [np.asarray(each) for each in ([result] if len(op.outputs) == 1 else result)]
+
+
+def run_on_constants(node: NodeDef, inputs: list[np.ndarray], label: str = "") -> Any:
+    """Return what the kernel of a node gives for values known before the run; None where it fails."""
     try:
-        kernel_def = find_kernel(node, "CPU")
+        kernel_def = find_kernel(node, "CPU", label)
         with np.errstate(all="ignore"):
-            result = kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
+            return kernel_def.kernel(node, kernel_def.label).compute(OpKernelContext({}), *inputs)
     except Exception:  # the run will raise it again, with the node's name
         return None
-    results = [result] if len(op.outputs) == 1 else list(result)
-    return [np.asarray(each) for each in results]
 
 
 def constant_value_as_shape(tensor: Any, depth: int = 0) -> StaticShape:
@@ -296,3 +306,75 @@ class InferringKernel(OpKernel):
         shapes = op_def.shape_fn(context)
         check_size(op_def, attrs, shapes)
         return shapes
+
+
+class FunctionKernel(InferringKernel):
+    """A kernel that a function of the inputs defines; `register_function` makes one.
+
+    Attributes:
+        function: takes the inputs and, by keyword, what it names: attributes of the op, or all of them as
+            ``attrs``; ``out_shape``, the shape of the only output, from the op's shape function; ``context``,
+            the state of the run.
+        infers: whether the shape function must accept the inputs first.
+    """
+
+    function: Callable[..., Any]
+    infers = False
+    _named: frozenset[str] = frozenset()
+
+    def __init__(self, node: NodeDef, label: str = ""):
+        super().__init__(node, label)
+        facts = {**node.attrs, "attrs": node.attrs} if self._named else {}
+        given = {name: facts[name] for name in self._named if name in facts}
+        self._function = partial(type(self).function, **given) if given else type(self).function
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return the function of the inputs."""
+        given: dict[str, Any] = {"context": context} if "context" in self._named else {}
+        if self.infers:
+            shapes = self.infer(*inputs)
+            if "out_shape" in self._named:
+                (given["out_shape"],) = shapes
+        return self._function(*inputs, **given)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def register_function(
+    *ops: str,
+    device: str = "CPU",
+    name: str = "",
+    infers: bool = False,
+    base: type[FunctionKernel] = FunctionKernel,
+    place: tuple[str, int] | None = None,
+) -> Callable[[_F], _F]:
+    """Decorate a function to register it as the kernel of an op; the kernel's class is made of it.
+
+    Args:
+        *ops: the names of the ops.
+        device: the kind of device.
+        name: the name of the class, as in TensorFlow; "" for that of the last op with Op at its end.
+        infers: as in `FunctionKernel`; so is it, too, where the function takes ``out_shape``.
+        base: what the class inherits.
+        place: as in `register_kernel`; None for the function's.
+
+    Returns:
+        The decorator.
+    """
+
+    def register(function: _F) -> _F:
+        parameters = inspect.signature(function).parameters if isinstance(function, FunctionType) else {}
+        named = frozenset(key for key, each in parameters.items() if each.kind is each.KEYWORD_ONLY)
+        facts = {
+            "function": staticmethod(function),
+            "infers": infers or "out_shape" in named,
+            "_named": named,
+        }
+        kernel = type(name or f"{ops[-1]}Op", (base,), {"__doc__": function.__doc__, **facts})
+        code = getattr(function, "__code__", None)
+        for op in ops:
+            register_kernel(op, device, place=place or (code.co_filename, code.co_firstlineno))(kernel)  # type: ignore[union-attr]
+        return function
+
+    return register

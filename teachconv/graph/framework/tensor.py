@@ -94,17 +94,10 @@ class Operators:
     __and__, __rand__ = _operator("and")
     __or__, __ror__ = _operator("or")
 
-    def __gt__(self, other: Any) -> Any:
-        return _binary("Greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _binary("GreaterEqual", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return _binary("Less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _binary("LessEqual", self, other)
+    __gt__ = _operator("Greater")[0]
+    __ge__ = _operator("GreaterEqual")[0]
+    __lt__ = _operator("Less")[0]
+    __le__ = _operator("LessEqual")[0]
 
     def __invert__(self) -> Any:
         return _call("LogicalNot", self, name="LogicalNot")

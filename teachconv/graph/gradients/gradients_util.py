@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from enum import StrEnum
 from typing import Any
 
 from ...errors import ArgumentError, ArgumentTypeError, brief
@@ -22,7 +23,14 @@ from ..ops import array_ops, control_flow_ops, gen_nn_ops
 from ..ops.constant_op import constant, is_tensor
 from ..ops.cwise_ops import add_n
 
-__all__ = ["NotDifferentiable", "RegisterGradient", "backpropagate", "get_gradient_function", "gradients"]
+__all__ = [
+    "NotDifferentiable",
+    "RegisterGradient",
+    "UnconnectedGradients",
+    "backpropagate",
+    "get_gradient_function",
+    "gradients",
+]
 
 
 class RegisterGradient:
@@ -94,6 +102,18 @@ def get_gradient_function(op: Any) -> Callable[..., Any] | None:
     return GRADIENTS[op_type]
 
 
+class UnconnectedGradients(StrEnum):
+    """What a gradient with respect to a tensor is on which nothing depends.
+
+    Attributes:
+        NONE: None.
+        ZERO: zeros of the tensor's shape.
+    """
+
+    NONE = "none"
+    ZERO = "zero"
+
+
 Producer = Callable[[Any], Any]  # from a tensor to the operation that made it, or None
 Scope = Callable[[Any], AbstractContextManager[Any]]
 
@@ -107,7 +127,7 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: Any = None,
     stop_gradients: Any = None,
-    unconnected_gradients: str = "none",
+    unconnected_gradients: str = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """Add nodes that compute the gradient of the sum of ``ys`` with respect to each of ``xs``.
 

@@ -7,6 +7,7 @@ what they compute can be differentiated again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -82,17 +83,25 @@ def _repeated_axes(x: StaticShape, y: StaticShape) -> Any:
 
 # --- two inputs ---------------------------------------------------------------------------------------
 
+# The gradients of x and y, before broadcasting is undone, for that of the result.
+_OF_TWO_INPUTS: dict[str, Callable[[Any, Any, Any], tuple[Any, Any]]] = {
+    "Add": lambda x, y, grad: (grad, grad),
+    "Sub": lambda x, y, grad: (grad, -grad),
+    "RealDiv": lambda x, y, grad: (
+        gen_nn_ops.real_div(grad, y),
+        grad * gen_nn_ops.real_div(gen_nn_ops.real_div(-x, y), y),
+    ),
+    "FloorMod": lambda x, y, grad: (grad, grad * -gen_nn_ops.floor_div(x, y)),
+}
 
-@RegisterGradient("Add")
-def _add_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+
+def _grad_of_two_inputs(op: Any, grad: Any) -> tuple[Any, Any]:
     x, y = op.inputs
-    return reduce_gradients(x, y, grad, grad)
+    return reduce_gradients(x, y, *_OF_TWO_INPUTS[op.type](x, y, grad))
 
 
-@RegisterGradient("Sub")
-def _sub_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    x, y = op.inputs
-    return reduce_gradients(x, y, grad, -grad)
+for _name in _OF_TWO_INPUTS:
+    RegisterGradient(_name)(_grad_of_two_inputs)
 
 
 @RegisterGradient("Mul")
@@ -103,19 +112,6 @@ def _mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     to_x = gen_nn_ops.mul(grad, y)
     # TensorFlow has a shorter way for float32 of one shape, and the factors change places there
     return reduce_gradients(x, y, to_x, gen_nn_ops.mul(grad, x) if same else gen_nn_ops.mul(x, grad))
-
-
-@RegisterGradient("RealDiv")
-def _real_div_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    x, y = op.inputs
-    to_x = gen_nn_ops.real_div(grad, y)
-    return reduce_gradients(x, y, to_x, grad * gen_nn_ops.real_div(gen_nn_ops.real_div(-x, y), y))
-
-
-@RegisterGradient("FloorMod")
-def _floor_mod_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    x, y = op.inputs
-    return reduce_gradients(x, y, grad, grad * -gen_nn_ops.floor_div(x, y))
 
 
 @RegisterGradient("Pow")
@@ -164,36 +160,27 @@ def _mat_mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 
 # --- one input ----------------------------------------------------------------------------------------
 
-
-@RegisterGradient("Neg")
-def _neg_grad(op: Any, grad: Any) -> Any:
-    return -grad
-
-
-@RegisterGradient("Abs")
-def _abs_grad(op: Any, grad: Any) -> Any:
-    return grad * gen_nn_ops.sign(op.inputs[0])
-
-
-@RegisterGradient("Sign")
-def _sign_grad(op: Any, grad: Any) -> Any:
-    return array_ops.zeros_like(op.inputs[0])
-
-
-@RegisterGradient("Square")
-def _square_grad(op: Any, grad: Any) -> Any:
-    x = op.inputs[0]
-    two = constant(2, dtype=x.dtype)
-    return gen_nn_ops.mul(grad, gen_nn_ops.mul(x, two))
+# The gradient of x for that of y = f(x). Where y says it, x need not be kept.
+_OF_ONE_INPUT: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "Neg": lambda x, y, grad: -grad,
+    "Abs": lambda x, y, grad: grad * gen_nn_ops.sign(x),
+    "Sign": lambda x, y, grad: array_ops.zeros_like(x),
+    "Square": lambda x, y, grad: gen_nn_ops.mul(grad, gen_nn_ops.mul(x, constant(2, dtype=x.dtype))),
+    "Sqrt": lambda x, y, grad: gen_nn_ops.sqrt_grad(y, grad),
+    "Rsqrt": lambda x, y, grad: gen_nn_ops.rsqrt_grad(y, grad),
+    "Tanh": lambda x, y, grad: gen_nn_ops.tanh_grad(y, grad),
+    "Sigmoid": lambda x, y, grad: gen_nn_ops.sigmoid_grad(y, grad),
+    "Exp": lambda x, y, grad: grad * y,
+    "Log": lambda x, y, grad: grad / x,
+}
 
 
-@RegisterGradient("Sqrt")
-@RegisterGradient("Rsqrt")
-@RegisterGradient("Tanh")
-@RegisterGradient("Sigmoid")
-def _grad_of_output(op: Any, grad: Any) -> Any:
-    """The op with Grad in its name computes it from the output, so that the input need not be kept."""
-    return getattr(gen_nn_ops, f"{op.type.lower()}_grad")(op.outputs[0], grad)
+def _grad_of_one_input(op: Any, grad: Any) -> Any:
+    return _OF_ONE_INPUT[op.type](op.inputs[0], op.outputs[0], grad)
+
+
+for _name in _OF_ONE_INPUT:
+    RegisterGradient(_name)(_grad_of_one_input)
 
 
 @RegisterGradient("SqrtGrad")
@@ -206,16 +193,6 @@ def _sqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 def _rsqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     y, dy = op.inputs
     return -1.5 * grad * dy * cwise_ops.square(y), gen_nn_ops.rsqrt_grad(y, grad)
-
-
-@RegisterGradient("Exp")
-def _exp_grad(op: Any, grad: Any) -> Any:
-    return grad * op.outputs[0]
-
-
-@RegisterGradient("Log")
-def _log_grad(op: Any, grad: Any) -> Any:
-    return grad / op.inputs[0]
 
 
 @RegisterGradient("TanhGrad")

@@ -1,8 +1,9 @@
 """The kernels. Importing this package fills the registry. TensorFlow: core/kernels/.
 
 There is one file per family: conv_ops and math_ops (matrix products), which call teachconv's backends, and
-the others, which use NumPy. Every kernel here runs on "CPU". To add a kernel for another device,
-write a class with `compute` and one line that registers it.
+the others, which use NumPy. Most are functions of their inputs (`register_function`); one that keeps
+something, or calls a backend, is a class with `compute` (`register_kernel`). All but those in gpu_ops run on
+"CPU".
 """
 
 from .. import core_ops  # noqa: F401  (registers the ops)

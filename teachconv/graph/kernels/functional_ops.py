@@ -12,7 +12,8 @@ import numpy as np
 
 from ...devices import to_host
 from ..framework.errors import InvalidArgumentError
-from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
+from ..framework.op_kernel import OpKernelContext
+from ..framework.shape_inference import register_function
 
 __all__: list[str] = []
 
@@ -23,49 +24,36 @@ def _call(function: Any, context: OpKernelContext, inputs: Sequence[Any]) -> Any
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-@register_kernel("PartitionedCall")
-@register_kernel("StatefulPartitionedCall")
-class PartitionedCallOp(OpKernel):
-    """Runs the function in the attribute ``f``."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the function's outputs for its arguments; the references to variables come after them."""
-        return _call(self.node.attrs["f"], context, inputs)
+@register_function("StatefulPartitionedCall", "PartitionedCall")
+def _partitioned_call(*inputs: Any, context: OpKernelContext, f: Any) -> Any:
+    """Return the outputs of a function for its arguments; the references to variables come after them."""
+    return _call(f, context, inputs)
 
 
-@register_kernel("StatelessIf")
-@register_kernel("If")
-class IfOp(OpKernel):
-    """Runs one of two functions."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the outputs of the branch that the first input chooses."""
-        chosen, *operands = inputs
-        if np.ndim(chosen):
-            raise InvalidArgumentError(f"cond of If must be a scalar; got shape {chosen.shape}")
-        then, other = self.node.attrs["then_branch"], self.node.attrs["else_branch"]
-        first, all_values = len(then.captured_inputs), len(then.captured_inputs) + len(other.captured_inputs)
-        refs = all_values + len(then.variables)
-        if chosen:
-            return _call(then, context, [*operands[:first], *operands[all_values:refs]])
-        return _call(other, context, [*operands[first:all_values], *operands[refs:]])
+@register_function("StatelessIf", "If")
+def _if(chosen: Any, *operands: Any, context: OpKernelContext, then_branch: Any, else_branch: Any) -> Any:
+    """Return the outputs of the branch that the first input chooses."""
+    if np.ndim(chosen):
+        raise InvalidArgumentError(f"cond of If must be a scalar; got shape {chosen.shape}")
+    first = len(then_branch.captured_inputs)
+    all_values = first + len(else_branch.captured_inputs)
+    refs = all_values + len(then_branch.variables)
+    if chosen:
+        return _call(then_branch, context, [*operands[:first], *operands[all_values:refs]])
+    return _call(else_branch, context, [*operands[first:all_values], *operands[refs:]])
 
 
-@register_kernel("_Send")
-@register_kernel("_Send", "GPU")
-class SendOp(OpKernel):
-    """Leaves a value at the rendezvous of the run."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Put the value under the key of the edge."""
-        context.rendezvous[self.node.attrs["tensor_name"]] = inputs[0]
-        return ()
+def _send(value: Any, *, context: OpKernelContext, tensor_name: str) -> tuple[Any, ...]:
+    """Leave a value at the rendezvous of the run, under the key of the edge."""
+    context.rendezvous[tensor_name] = value
+    return ()
 
 
-@register_kernel("_Recv")
-class RecvOp(OpKernel):
-    """Takes a value from the rendezvous to the memory of this node's device."""
+for _device in ("CPU", "GPU"):
+    register_function("_Send", device=_device, name="SendOp")(_send)
 
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return a copy, because devices share no memory."""
-        return np.array(to_host(context.rendezvous.pop(self.node.attrs["tensor_name"])))
+
+@register_function("_Recv", name="RecvOp")
+def _recv(*, context: OpKernelContext, tensor_name: str) -> Any:
+    """Return a copy of a value from the rendezvous, because devices share no memory."""
+    return np.array(to_host(context.rendezvous.pop(tensor_name)))

@@ -7,6 +7,8 @@ are those of NumPy's PCG64: reproducible, but not TensorFlow's, which are Philox
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from ..core_ops.common_shape_fns import normalize_axes
 from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
-from ..framework.shape_inference import InferringKernel
+from ..framework.shape_inference import FunctionKernel, register_function
 
 __all__: list[str] = []
 
@@ -89,191 +91,119 @@ class FusedMatMulOp(MatMulOp):
         return self.product(a, b, False, self.transpose_b, bias, activation)
 
 
-class _Reduction(OpKernel):
-    def __init__(self, node: NodeDef, label: str = ""):
-        super().__init__(node, label)
-        self.keep_dims = node.attrs["keep_dims"]
-
-    def sum(self, x: Any, indices: Any) -> tuple[Any, tuple[int, ...]]:
-        """Return the sum in the accumulator's type, and the reduced axes."""
-        axes = normalize_axes(indices, x.ndim, "reduction_indices")
-        cells = x if is_integer(x.dtype) else to_accumulator(x)
-        return np.sum(cells, axis=axes, keepdims=self.keep_dims, dtype=cells.dtype), axes
+# --- reductions --------------------------------------------------------------------------------------
 
 
-@register_kernel("Sum")
-class SumOp(_Reduction):
-    """Sums over axes."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the sum of the input over the axes given by the second input."""
-        total, _ = self.sum(*inputs)
-        return total.astype(inputs[0].dtype, copy=False)
+def _axes(x: Any, indices: Any) -> tuple[int, ...]:
+    return normalize_axes(indices, x.ndim, "reduction_indices")
 
 
-@register_kernel("Mean")
-class MeanOp(_Reduction):
-    """Averages over axes."""
+def _total(x: Any, indices: Any, keep_dims: bool) -> Any:
+    """Return the sum in the accumulator's type."""
+    cells = x if is_integer(x.dtype) else to_accumulator(x)
+    return np.sum(cells, axis=_axes(x, indices), keepdims=keep_dims, dtype=cells.dtype)
 
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the mean; for integers it is rounded towards zero, and their sum is one of int64."""
-        x = inputs[0]
-        total, axes = self.sum(x.astype("int64") if is_integer(x.dtype) else x, inputs[1])
-        count = int(np.prod([x.shape[axis] for axis in axes]))
-        if is_integer(x.dtype):
-            if not count:
-                return np.zeros_like(total, x.dtype)
-            quotient, rest = np.divmod(total, total.dtype.type(count))  # rounded down
-            return (quotient + ((rest != 0) & (total < 0))).astype(x.dtype, copy=False)
+
+@register_function("Sum")
+def _sum(x: Any, indices: Any, *, keep_dims: bool) -> Any:
+    """Return the sum of the input over axes."""
+    return _total(x, indices, keep_dims).astype(x.dtype, copy=False)
+
+
+@register_function("Mean")
+def _mean(x: Any, indices: Any, *, keep_dims: bool) -> Any:
+    """Return the mean over axes; for integers it is rounded towards zero, and their sum is one of int64."""
+    total = _total(x.astype("int64") if is_integer(x.dtype) else x, indices, keep_dims)
+    count = prod(x.shape[axis] for axis in _axes(x, indices))
+    if not is_integer(x.dtype):
         return (total / total.dtype.type(count)).astype(x.dtype, copy=False)
+    if not count:
+        return np.zeros_like(total, x.dtype)
+    quotient, rest = np.divmod(total, total.dtype.type(count))  # rounded down
+    return (quotient + ((rest != 0) & (total < 0))).astype(x.dtype, copy=False)
 
 
-class _Fold(_Reduction):
-    """A reduction by a NumPy ufunc.
+def _register_fold(op: str, ufunc: np.ufunc, of_nothing: Callable[[Any], Any]) -> None:
+    """Register the reduction by a function of two values; of no elements it is ``of_nothing(dtype)``."""
 
-    Attributes:
-        ufunc: the function of two values.
-    """
+    def fold(x: Any, indices: Any, *, keep_dims: bool) -> Any:
+        """Return the reduction of the input over axes."""
+        start = of_nothing(x.dtype)
+        return ufunc.reduce(x, axis=_axes(x, indices), keepdims=keep_dims, dtype=x.dtype, initial=start)
 
-    ufunc: np.ufunc
-
-    def initial(self, dtype: np.dtype[Any]) -> Any:
-        """Return the result for no elements: 1 for a product, True for `AllOp`."""
-        return dtype.type(self.ufunc.identity)
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the reduction of the input over the axes given by the second input."""
-        x, indices = inputs
-        axes = normalize_axes(indices, x.ndim, "reduction_indices")
-        initial = self.initial(x.dtype)
-        return self.ufunc.reduce(x, axis=axes, keepdims=self.keep_dims, dtype=x.dtype, initial=initial)
+    register_function(op)(fold)
 
 
-@register_kernel("Prod")
-class ProdOp(_Fold):
-    """Multiplies over axes."""
-
-    ufunc = np.multiply
-
-
-@register_kernel("Max")
-class MaxOp(_Fold):
-    """Returns the largest value over axes."""
-
-    ufunc = np.maximum
-
-    def initial(self, dtype: np.dtype[Any]) -> Any:
-        """Return the lowest value of the dtype."""
-        return np.iinfo(dtype).min if is_integer(dtype) else dtype.type(-np.inf)
+_register_fold("Prod", np.multiply, lambda dtype: dtype.type(1))
+_register_fold(
+    "Max", np.maximum, lambda dtype: np.iinfo(dtype).min if is_integer(dtype) else dtype.type(-np.inf)
+)
+_register_fold(
+    "Min", np.minimum, lambda dtype: np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)
+)
+_register_fold("All", np.logical_and, lambda dtype: True)
+_register_fold("Any", np.logical_or, lambda dtype: False)
 
 
-@register_kernel("Min")
-class MinOp(_Fold):
-    """Returns the smallest value over axes."""
-
-    ufunc = np.minimum
-
-    def initial(self, dtype: np.dtype[Any]) -> Any:
-        """Return the largest value of the dtype."""
-        return np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)
-
-
-@register_kernel("All")
-class AllOp(_Fold):
-    """Returns whether all values over axes are True."""
-
-    ufunc = np.logical_and
-
-
-@register_kernel("Any")
-class AnyOp(_Fold):
-    """Returns whether any value over axes is True."""
-
-    ufunc = np.logical_or
-
-
-@register_kernel("ArgMax")
-class ArgMaxOp(OpKernel):
-    """Returns the position of the largest value along an axis."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return the first position where several are equal; NaN counts as the lowest value, as -inf does."""
-        x, axis = inputs
-        if not is_integer(x.dtype) and x.dtype != bool:
-            x = np.fmax(x, lowest(x.dtype))
-        return np.argmax(x, int(axis)).astype(self.node.attrs["output_type"], copy=False)
+@register_function("ArgMax")
+def _arg_max(x: Any, axis: Any, *, output_type: Any) -> Any:
+    """Return the first position of the largest value along an axis; NaN counts as lowest, as -inf does."""
+    if not is_integer(x.dtype) and x.dtype != bool:
+        x = np.fmax(x, lowest(x.dtype))
+    return np.argmax(x, int(axis)).astype(output_type, copy=False)
 
 
 # --- random numbers ----------------------------------------------------------------------------------
 
 
-class _Random(InferringKernel):
-    """Keeps one generator for all runs of the node in a session, so that each continues the sequence."""
+class _Random(FunctionKernel):
+    """Keeps one generator for all runs of the node in a session, so that each continues the sequence.
+
+    Its function draws: it takes the generator, the shape, and the inputs but the first.
+    """
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
         seeds = [node.attrs["seed"], node.attrs["seed2"]]
         self.seeds = [seed & 0xFFFFFFFF for seed in seeds] if any(seeds) else None
 
-    def generator(self, context: OpKernelContext) -> np.random.Generator:
-        """Return the node's generator."""
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return new numbers of the shape that the first input gives."""
+        (shape,) = self.infer(*inputs)
         resources = {} if context.resources is None else context.resources
-        known = resources.get(self.node.name)
-        if known is None:
+        generator = resources.get(self.node.name)
+        if generator is None:
             fresh = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seeds)))
-            known = resources.setdefault(self.node.name, fresh)  # at once for all threads
-        return known
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return new numbers of the shape that the input gives."""
-        (shape,) = self.infer(*inputs)
-        dtype = self.node.attrs["dtype"]
-        drawn = np.dtype("float64") if dtype == np.float64 else np.dtype("float32")
-        return self.draw(self.generator(context), shape, drawn).astype(dtype, copy=False)
-
-    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return random numbers in float32 or float64."""
-        raise NotImplementedError
+            generator = resources.setdefault(self.node.name, fresh)  # at once for all threads
+        return self._function(generator, shape, *inputs[1:])
 
 
-@register_kernel("RandomUniform")
-class RandomUniformOp(_Random):
-    """Draws from the uniform distribution on [0, 1)."""
+def _of_floats(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of a kernel that draws in float32 or float64, and converts to other dtypes."""
 
-    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return uniform random numbers."""
-        return generator.random(shape, dtype)
+    def drawn(generator: np.random.Generator, shape: tuple[int, ...], *, dtype: Any) -> Any:
+        wide = np.dtype("float64") if dtype == np.float64 else np.dtype("float32")
+        return draw(generator, shape, wide).astype(dtype, copy=False)
 
-
-@register_kernel("RandomUniformInt")
-class RandomUniformIntOp(_Random):
-    """Draws integers from minval to maxval, which is not among them."""
-
-    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
-        """Return new integers of the shape that the first input gives."""
-        (shape,) = self.infer(*inputs)
-        _, low, high = inputs
-        if low >= high:
-            raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
-        return self.generator(context).integers(low, high, shape, low.dtype)
+    return drawn
 
 
-@register_kernel("RandomStandardNormal")
-class RandomStandardNormalOp(_Random):
-    """Draws from the normal distribution with mean 0 and standard deviation 1."""
+def truncated_normal(generator: np.random.Generator, shape: Any, dtype: Any = np.float64) -> np.ndarray:
+    """Return normal random numbers; those beyond two standard deviations are drawn again."""
+    numbers = generator.standard_normal(shape, dtype)
+    while (far := np.abs(numbers) > 2).any():
+        numbers[far] = generator.standard_normal(int(far.sum()), dtype)
+    return numbers
 
-    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return normal random numbers."""
-        return generator.standard_normal(shape, dtype)
+
+register_function("RandomUniform", base=_Random)(_of_floats(np.random.Generator.random))
+register_function("RandomStandardNormal", base=_Random)(_of_floats(np.random.Generator.standard_normal))
+register_function("TruncatedNormal", base=_Random)(_of_floats(truncated_normal))
 
 
-@register_kernel("TruncatedNormal")
-class TruncatedNormalOp(_Random):
-    """Draws from the normal distribution cut off at two standard deviations."""
-
-    def draw(self, generator: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return normal random numbers; those beyond 2 are drawn again until none is left."""
-        numbers = generator.standard_normal(shape, dtype)
-        while (far := np.abs(numbers) > 2).any():
-            numbers[far] = generator.standard_normal(int(far.sum()), dtype)
-        return numbers
+@register_function("RandomUniformInt", base=_Random)
+def _uniform_int(generator: np.random.Generator, shape: tuple[int, ...], low: Any, high: Any) -> Any:
+    """Return integers from minval to maxval, which is not among them."""
+    if low >= high:
+        raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
+    return generator.integers(low, high, shape, low.dtype)

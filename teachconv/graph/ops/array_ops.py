@@ -17,6 +17,7 @@ from ..framework.eager_tensor import int_vector, items, static_shape
 from ..framework.op_def import as_dtype
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined
+from ..options import unsupported
 from . import gen_nn_ops
 from .constant_op import constant, fill, one_hot, ones, ones_like, zeros, zeros_like
 from .control_flow_ops import group
@@ -112,12 +113,14 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     return gen_nn_ops.reshape(tensor, int_vector(shape), name=name)
 
 
-def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
+@unsupported("conjugate")
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Any:
     """Return the input with permuted axes.
 
     Args:
         a: a tensor, variable or array.
         perm: the new order of the axes; None reverses them.
+        conjugate: False; teachconv has no other.
         name: the name of the node.
 
     Returns:
@@ -137,12 +140,17 @@ def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
     return gen_nn_ops.transpose(a, int_vector(perm, "perm"), name=name or "transpose")
 
 
-def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
+@unsupported("mode", "constant_values")
+def pad(
+    tensor: Any, paddings: Any, mode: Any = "CONSTANT", constant_values: Any = 0, name: str | None = None
+) -> Any:
     """Add zeros around the input.
 
     Args:
         tensor: a tensor, variable or array.
         paddings: [before, after] for each axis.
+        mode: "CONSTANT"; teachconv has no other.
+        constant_values: 0; teachconv has no other.
         name: the name of the node.
 
     Returns:
@@ -163,13 +171,13 @@ def pad(tensor: Any, paddings: Any, name: str | None = None) -> Any:
 # --- shapes as values ---------------------------------------------------------------------------------
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
+def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     """Return the shape of a tensor as a vector, as tf.shape: what an unknown batch is in this run.
 
     Args:
         input: a tensor, variable or array.
+        out_type: int32, which None stands for, or int64.
         name: the name of the node.
-        out_type: int32 or int64.
 
     Returns:
         A vector with one size for each axis; a constant if the static shape is fully known.
@@ -177,10 +185,10 @@ def shape(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
     >>> shape([[1, 2, 3]]).numpy().tolist()
     [1, 3]
     """
-    known = static_shape(input)
+    known, dtype = static_shape(input), as_dtype("int32" if out_type is None else out_type)
     if is_fully_defined(known):
-        return constant(np.array(known, as_dtype(out_type)), name=name or "Shape")
-    return gen_nn_ops.shape(input, out_type=out_type, name=name)
+        return constant(np.array(known, dtype), name=name or "Shape")
+    return gen_nn_ops.shape(input, out_type=dtype, name=name)
 
 
 def shape_n(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
@@ -197,19 +205,19 @@ def shape_n(input: Any, out_type: Any = "int32", name: str | None = None) -> Any
     return list(gen_nn_ops.shape_n(input, out_type=out_type, name=name))
 
 
-def size(input: Any, name: str | None = None, out_type: Any = "int32") -> Any:
+def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     """Return the number of elements of a tensor.
 
     Args:
-        input, name, out_type: as in `shape`.
+        input, out_type, name: as in `shape`.
 
     Returns:
         A scalar; a constant if the static shape is fully known.
     """
-    known = static_shape(input)
+    known, dtype = static_shape(input), as_dtype("int32" if out_type is None else out_type)
     if is_fully_defined(known):
-        return constant(np.array(prod(known), as_dtype(out_type)), name=name or "Size")
-    return gen_nn_ops.size(input, out_type=out_type, name=name)
+        return constant(np.array(prod(known), dtype), name=name or "Size")
+    return gen_nn_ops.size(input, out_type=dtype, name=name)
 
 
 def rank(input: Any, name: str | None = None) -> Any:
@@ -320,13 +328,23 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     return gen_nn_ops.broadcast_to(input, int_vector(shape), name=name)
 
 
-def gather(params: Any, indices: Any, axis: Any = 0, name: str | None = None) -> Any:
-    """Return the slices at the indices along an axis; TensorFlow's ``batch_dims`` is not here.
+@unsupported("validate_indices", "batch_dims")
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: Any = None,
+    batch_dims: Any = 0,
+    name: str | None = None,
+) -> Any:
+    """Return the slices at the indices along an axis.
 
     Args:
         params: a tensor, variable or array.
         indices: int32 or int64, of any shape.
-        axis: the axis.
+        validate_indices: None; teachconv has no other.
+        axis: the axis; None stands for the first.
+        batch_dims: 0; teachconv has no other.
         name: the name of the node.
 
     Returns:
@@ -338,7 +356,7 @@ def gather(params: Any, indices: Any, axis: Any = 0, name: str | None = None) ->
     >>> gather([10, 20, 30], [2, 0]).numpy().tolist()
     [30, 10]
     """
-    return gen_nn_ops.gather_v2(params, indices, axis, name=name)
+    return gen_nn_ops.gather_v2(params, indices, 0 if axis is None else axis, name=name)
 
 
 # --- several tensors ----------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from ..framework.op_def import as_dtype
 from ..framework.ops import Tensor
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import as_shape, is_fully_defined
+from ..options import unsupported
 from . import gen_nn_ops
 
 __all__ = [
@@ -93,13 +94,15 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, (EagerTensor, Tensor))
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+@unsupported("layout")
+def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> Any:
     """Return a tensor of a shape filled with one value.
 
     Args:
         dims: the shape: a vector, or a sequence of ints and scalar tensors.
         value: a scalar.
         name: the name of the node.
+        layout: None; teachconv has no other.
 
     Returns:
         The tensor.
@@ -107,13 +110,15 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     return gen_nn_ops.fill(int_vector(dims, "dims"), value, name=name)
 
 
-def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+@unsupported("layout")
+def zeros(shape: Any, dtype: Any = "float32", name: str | None = None, layout: Any = None) -> Any:
     """Return zeros, as tf.zeros.
 
     Args:
         shape: the shape: a vector, or a sequence of ints and scalar tensors.
         dtype: the dtype.
         name: the name of the node.
+        layout: None; teachconv has no other.
 
     Returns:
         A tensor; in a graph a constant, or for a shape that is not known or large, a Fill node.
@@ -124,11 +129,12 @@ def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
     return _filled(shape, 0, dtype, name or "zeros")
 
 
-def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+@unsupported("layout")
+def ones(shape: Any, dtype: Any = "float32", name: str | None = None, layout: Any = None) -> Any:
     """Return ones, as tf.ones.
 
     Args:
-        shape, dtype, name: as in `zeros`.
+        shape, dtype, name, layout: as in `zeros`.
 
     Returns:
         As `zeros`.
@@ -154,12 +160,15 @@ def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
         return gen_nn_ops.fill(as_tensor, constant(number), name=scope or name)
 
 
-def zeros_like(input: Any, name: str | None = None) -> Any:
+@unsupported("dtype", "layout")
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
     """Return zeros of the shape and dtype of a tensor.
 
     Args:
         input: a tensor, variable or array.
+        dtype: None; teachconv has no other.
         name: the name of the node.
+        layout: None; teachconv has no other.
 
     Returns:
         A tensor.
@@ -167,11 +176,12 @@ def zeros_like(input: Any, name: str | None = None) -> Any:
     return _filled_like(input, 0, gen_nn_ops.zeros_like, name or "zeros_like")
 
 
-def ones_like(input: Any, name: str | None = None) -> Any:
+@unsupported("dtype", "layout")
+def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
     """Return ones of the shape and dtype of a tensor.
 
     Args:
-        input, name: as in `zeros_like`.
+        input, dtype, name, layout: as in `zeros_like`.
 
     Returns:
         A tensor.

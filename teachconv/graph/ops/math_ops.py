@@ -15,6 +15,7 @@ from ...errors import ArgumentError
 from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import items, own_dtype, static_shape, to_argument
 from ..framework.op_def import as_dtype
+from ..options import unsupported
 from . import array_ops, gen_nn_ops
 from .constant_op import constant, convert_to_tensor, is_tensor
 from .cwise_ops import cast
@@ -62,8 +63,20 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
         return gen_nn_ops.add(convert_to_tensor(x, name="x"), y, name=scope)
 
 
+@unsupported("adjoint_a", "adjoint_b", "a_is_sparse", "b_is_sparse", "output_type", "grad_a", "grad_b")
 def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Return the product of two matrices, optionally transposed.
 
@@ -72,6 +85,8 @@ def matmul(
         b: [inner, cols], or [cols, inner] with ``transpose_b``.
         transpose_a: whether to transpose ``a`` first.
         transpose_b: whether to transpose ``b`` first.
+        adjoint_a, adjoint_b, a_is_sparse, b_is_sparse, grad_a, grad_b: False; teachconv has no others.
+        output_type: None; teachconv has no other.
         name: the name of the node.
 
     Returns:

@@ -12,6 +12,7 @@ from ...errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.default_graph import name_scope
 from ..framework.op_def import is_trainable
 from ..framework.tensor import tensor_dtype
+from ..options import unsupported
 from .array_ops import shape, squeeze, stop_gradient
 from .constant_op import convert_to_tensor
 from .cwise_ops import cast, greater, greater_equal, maximum, minimum, square, where
@@ -99,12 +100,16 @@ def l2_loss(t: Any, name: str | None = None) -> Any:
         return multiply(reduce_sum(square(t)), 0.5, scope)
 
 
-def moments(x: Any, axes: Any, keepdims: bool = False, name: str | None = None) -> tuple[Any, Any]:
+@unsupported("shift")
+def moments(
+    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Any, Any]:
     """Return the mean and the variance over axes.
 
     Args:
         x: a tensor, variable or array of floats.
         axes: the axes, a list of ints.
+        shift: None; teachconv has no other.
         keepdims: whether to keep the axes with size 1.
         name: the name scope of the nodes.
 
@@ -126,13 +131,17 @@ def moments(x: Any, axes: Any, keepdims: bool = False, name: str | None = None) 
         )
 
 
-def dropout(x: Any, rate: Any, seed: int | None = None, name: str | None = None) -> Any:
+@unsupported("noise_shape")
+def dropout(
+    x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+) -> Any:
     """Set elements to zero at random and multiply the others by 1 / (1 - rate), which keeps the mean.
 
     Args:
         x: a tensor, variable or array of floats.
         rate: the probability of a zero: a number from 0 to below 1, or a tensor.
-        seed: an int for the same zeros in every process.
+        noise_shape: None; teachconv has no other.
+        seed: an int for the same zeros in every process; they are not TensorFlow's.
         name: the name scope of the nodes.
 
     Returns:

@@ -157,7 +157,7 @@ class Activation(Layer):
         return self.activation(inputs)
 
 
-class ReLU(Layer):
+class ReLU(Activation):
     """Replaces negative values by zero: one Relu node.
 
     Args:
@@ -175,14 +175,10 @@ class ReLU(Layer):
                 "ReLU is the plain one here: leave out max_value, negative_slope and threshold; got "
                 f"{', '.join(map(brief, given))}"
             )
-        super().__init__(**more)
-
-    def call(self, inputs: Any, training: bool = False) -> Any:
-        """Return max(inputs, 0)."""
-        return activations.relu(inputs)
+        super().__init__("relu", **more)
 
 
-class Softmax(Layer):
+class Softmax(Activation):
     """Turns the last axis into probabilities: one Softmax node.
 
     Args:
@@ -193,11 +189,7 @@ class Softmax(Layer):
     def __init__(self, axis: int = -1, **more: Any):
         if not is_one_of(axis, (-1,)):
             raise ArgumentError(f"axis must be -1, the last one; got {brief(axis)}")
-        super().__init__(**more)
-
-    def call(self, inputs: Any, training: bool = False) -> Any:
-        """Return the softmax."""
-        return activations.softmax(inputs)
+        super().__init__("softmax", **more)
 
 
 class Dropout(Layer):

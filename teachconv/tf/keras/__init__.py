@@ -8,6 +8,7 @@ True
 
 import sys
 
+from ...graph.options import refuse_other_names
 from ...keras import (
     Input,
     Model,
@@ -22,7 +23,7 @@ from ...keras import (
     optimizers,
     utils,
 )
-from ...keras.missing import refuse_other_names
+from ...keras.missing import module_getattr
 from . import backend
 
 __all__ = [
@@ -44,4 +45,4 @@ __all__ = [
 for _name in __all__[3:]:  # so that `import teachconv.tf.keras.layers` finds the module
     sys.modules[f"{__name__}.{_name}"] = globals()[_name]
 
-refuse_other_names(__name__)
+refuse_other_names(__name__, module_getattr)

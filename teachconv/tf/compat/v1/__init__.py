@@ -32,10 +32,11 @@ from ....graph import (
     executing_eagerly,
     get_default_session,
 )
+from ....graph.options import refuse_other_names
 from ... import VERSION, config, dtypes, errors, newaxis
 from ...dtypes import *
 from ...framework import UnconnectedGradients, function, is_tensor
-from ...missing import refuse_other_names
+from ...missing import module_getattr
 from . import array_ops, framework, math, math_ops, nn, random, train, variables
 from . import variable_scope as _variable_scope
 from .array_ops import *
@@ -97,4 +98,4 @@ __all__ += math_ops.__all__
 __all__ += _variable_scope.__all__
 __all__ += variables.__all__
 
-refuse_other_names(__name__)
+refuse_other_names(__name__, module_getattr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....graph.ops import array_ops as graph_array_ops
+from ....graph.options import either
 from ... import array_ops
 from ...array_ops import (
     concat,
@@ -23,7 +24,6 @@ from ...array_ops import (
     where,
     zeros,
 )
-from ...options import either
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [

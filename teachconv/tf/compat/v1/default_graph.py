@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from .... import graph as tg
 from ....graph.framework.context import set_default_graph
-from ...options import unsupported
+from ....graph.options import unsupported
 
 __all__ = ["enable_eager_execution", "imported_in_graph", "in_graph", "reset_default_graph"]
 
@@ -64,6 +64,7 @@ def reset_default_graph() -> None:
     _graph = tg.Graph()
 
 
+@unsupported("config", "device_policy", "execution_mode")
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
     """Run ops immediately again, after `disable_eager_execution`; what is here still adds to graphs.
 
@@ -73,7 +74,4 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
     Raises:
         ValueError: if one of them is given.
     """
-    unsupported(
-        config=(config, None), device_policy=(device_policy, None), execution_mode=(execution_mode, None)
-    )
     tg.enable_v2_behavior()

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .... import graph as tg
-from ....graph import get_default_graph
+from ....graph import get_default_graph, gradients
+from ....graph.options import either, unsupported
 from ... import framework
 from ...framework import control_dependencies, no_op
-from ...options import either, unsupported
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
@@ -28,11 +27,11 @@ __all__ = [
 
 
 @in_graph
+@unsupported("verify_shape")
 def constant(
     value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False
 ) -> Any:
     """Return a tensor with the same value in each run."""
-    unsupported(verify_shape=(verify_shape, False))
     return framework.constant(value, dtype, shape, name)
 
 
@@ -50,6 +49,7 @@ def convert_to_tensor(
 
 
 @in_graph
+@unsupported("strict")
 def cond(
     pred: Any,
     true_fn: Any = None,
@@ -60,7 +60,6 @@ def cond(
     fn2: Any = None,
 ) -> Any:
     """Return what one of two functions returns, which one a tensor decides."""
-    unsupported(strict=(strict, False))
     return framework.cond(
         pred, either("true_fn", true_fn, "fn1", fn1), either("false_fn", false_fn, "fn2", fn2), name
     )
@@ -76,32 +75,6 @@ def device(device_name_or_function: Any) -> Any:
 def name_scope(name: Any, default_name: str | None = None, values: Any = None) -> Any:
     """Prefix the names of the nodes created in the block; ``default_name`` stands in for a name of None."""
     return framework.name_scope(default_name or "" if name is None else name)
-
-
-@in_graph
-def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
-    name: str = "gradients",
-    colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = framework.UnconnectedGradients.NONE,
-) -> Any:
-    """Return the gradient of the sum of ``ys`` with respect to each of ``xs``, as nodes of the graph."""
-    unsupported(aggregation_method=(aggregation_method, None))
-    return tg.gradients(
-        ys,
-        xs,
-        grad_ys,
-        name,
-        colocate_gradients_with_ops,
-        gate_gradients,
-        stop_gradients=stop_gradients,
-        unconnected_gradients=unconnected_gradients,
-    )
 
 
 imported_in_graph(globals())

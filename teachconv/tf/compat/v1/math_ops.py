@@ -9,6 +9,7 @@ from .... import graph as tg
 from ....arguments import truth
 from ....graph import cast, log, rsqrt
 from ....graph.ops.nn_impl import clip_by_value
+from ....graph.options import either
 from ... import math_ops
 from ...dtypes import float32, int32, int64
 from ...math_ops import (
@@ -41,7 +42,6 @@ from ...math_ops import (
     tanh,
     truediv,
 )
-from ...options import either
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [

@@ -10,6 +10,7 @@ from typing import Any
 from .... import graph as tg
 from ....arguments import truth
 from ....graph.ops import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
+from ....graph.options import either
 from ... import nn
 from ...nn import (
     bias_add,
@@ -23,7 +24,6 @@ from ...nn import (
     sigmoid,
     tanh,
 )
-from ...options import either
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import graph as tg
-from ...options import unsupported
+from ....graph.options import unsupported
 from .framework import get_default_graph
 
 __all__ = ["InteractiveSession", "Session"]
@@ -14,8 +14,8 @@ __all__ = ["InteractiveSession", "Session"]
 class _OfVersion1:
     """What both sessions take."""
 
+    @unsupported("target")
     def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
-        unsupported(target=(target, ""))
         super().__init__(get_default_graph() if graph is None else graph, config)  # type: ignore[call-arg]
 
 

@@ -5,10 +5,7 @@ TensorFlow: python/training/.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....graph import training
-from ...options import unsupported
 from .default_graph import in_graph
 
 __all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer"]
@@ -32,16 +29,3 @@ class MomentumOptimizer(Optimizer, training.MomentumOptimizer):
 
 class AdamOptimizer(Optimizer, training.AdamOptimizer):
     """Adam: `teachconv.graph.training.AdamOptimizer`."""
-
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: Any = 1e-08,
-        use_locking: bool = False,
-        name: str = "Adam",
-        use_own_namescope_for_non_slot_vars: bool = False,
-    ) -> None:
-        unsupported(use_own_namescope_for_non_slot_vars=(use_own_namescope_for_non_slot_vars, False))
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)

@@ -7,8 +7,8 @@ from typing import Any
 
 from ....graph.ops import variable_scope as graph_variable_scope
 from ....graph.ops.variable_scope import AUTO_REUSE
+from ....graph.options import unsupported
 from ...dtypes import float32
-from ...options import unsupported
 from .array_ops import ones, zeros
 from .default_graph import in_graph
 
@@ -25,6 +25,17 @@ get_variable_scope = in_graph(graph_variable_scope.get_variable_scope)
 
 
 @in_graph
+@unsupported(
+    "regularizer",
+    "collections",
+    "caching_device",
+    "partitioner",
+    "validate_shape",
+    "custom_getter",
+    "constraint",
+    "synchronization",
+    "aggregation",
+)
 def get_variable(
     name: str,
     shape: Any = None,
@@ -62,23 +73,21 @@ def get_variable(
     Raises:
         ValueError: if the variable is there and must not be, or the other way round, or has another shape.
     """
-    unsupported(
-        regularizer=(regularizer, None),
-        collections=(collections, None),
-        caching_device=(caching_device, None),
-        partitioner=(partitioner, None),
-        validate_shape=(validate_shape, True),
-        custom_getter=(custom_getter, None),
-        constraint=(constraint, None),
-        synchronization=(synchronization, None),
-        aggregation=(aggregation, None),
-    )
     return graph_variable_scope.get_variable(
         name, shape, float32 if dtype is None else dtype, initializer, trainable is not False
     )
 
 
 @in_graph
+@unsupported(
+    "regularizer",
+    "caching_device",
+    "partitioner",
+    "custom_getter",
+    "dtype",
+    "constraint",
+    "auxiliary_name_scope",
+)
 def variable_scope(
     name_or_scope: Any,
     default_name: Any = None,
@@ -113,15 +122,6 @@ def variable_scope(
     Raises:
         ValueError: if an argument is given that teachconv does not have.
     """
-    unsupported(
-        regularizer=(regularizer, None),
-        caching_device=(caching_device, None),
-        partitioner=(partitioner, None),
-        custom_getter=(custom_getter, None),
-        dtype=(dtype, None),
-        constraint=(constraint, None),
-        auxiliary_name_scope=(auxiliary_name_scope, True),
-    )
     name = default_name if name_or_scope is None else name_or_scope
     return graph_variable_scope.variable_scope(name, reuse, initializer)
 

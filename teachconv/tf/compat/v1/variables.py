@@ -11,7 +11,7 @@ from ....graph import (
     trainable_variables,
     variables_initializer,
 )
-from ...options import unsupported
+from ....graph.options import unsupported
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
@@ -37,6 +37,18 @@ class Variable(tg.Variable):
     """A variable of the default graph: `teachconv.graph.Variable`."""
 
     @in_graph
+    @unsupported(
+        "collections",
+        "validate_shape",
+        "caching_device",
+        "variable_def",
+        "expected_shape",
+        "import_scope",
+        "constraint",
+        "synchronization",
+        "aggregation",
+        "shape",
+    )
     def __init__(
         self,
         initial_value: Any = None,
@@ -55,18 +67,6 @@ class Variable(tg.Variable):
         aggregation: Any = None,
         shape: Any = None,
     ) -> None:
-        unsupported(
-            collections=(collections, None),
-            validate_shape=(validate_shape, True),
-            caching_device=(caching_device, None),
-            variable_def=(variable_def, None),
-            expected_shape=(expected_shape, None),
-            import_scope=(import_scope, None),
-            constraint=(constraint, None),
-            synchronization=(synchronization, None),
-            aggregation=(aggregation, None),
-            shape=(shape, None),
-        )
         super().__init__(initial_value, trainable is not False, name or "Variable", dtype)
 
     assign = in_graph(tg.Variable.assign)
@@ -75,6 +75,7 @@ class Variable(tg.Variable):
     read_value = in_graph(tg.Variable.read_value)
 
 
+@unsupported("validate_shape")
 def assign(
     ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None
 ) -> Any:
@@ -93,7 +94,6 @@ def assign(
     Raises:
         ValueError, TypeError: if shape or dtype of ``value`` does not fit.
     """
-    unsupported(validate_shape=(validate_shape, None))
     return ref.assign(value, name=name)
 
 

@@ -1,0 +1,81 @@
+"""Arguments of TensorFlow that have two names, and arguments and names that teachconv does not have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from inspect import ismodule, signature
+from typing import Any, ParamSpec, TypeVar
+
+from ..errors import ArgumentError, brief
+
+__all__ = ["either", "refuse_other_names", "unsupported"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def unsupported(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function to refuse arguments that TensorFlow has and teachconv has not.
+
+    Args:
+        *names: the arguments, of which only the default is legal.
+
+    Returns:
+        The decorator; the function then raises ``ValueError`` if one of them has another value.
+
+    >>> @unsupported("conjugate")
+    ... def transpose(a, conjugate=False): ...
+    >>> transpose([], True)
+    Traceback (most recent call last):
+        ...
+    teachconv.errors.ArgumentError: conjugate must be False: teachconv has no other; got True
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = signature(function).parameters
+        place = {name: list(parameters).index(name) for name in names}
+
+        @wraps(function)
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name, index in place.items():
+                default = parameters[name].default
+                value = args[index] if index < len(args) else kwargs.get(name, default)
+                if value is not default and not (
+                    isinstance(value, (bool, int, float, str)) and value == default
+                ):
+                    raise ArgumentError(
+                        f"{name} must be {brief(default)}: teachconv has no other; got {brief(value)}"
+                    )
+            return function(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+def either(name: str, value: Any, old_name: str, old_value: Any) -> Any:
+    """Return the value of an argument that has a new and an old name; None stands for one not given.
+
+    TensorFlow: python/util/deprecation.py, deprecated_argument_lookup.
+
+    >>> either("filters", None, "filter", 3)
+    3
+    """
+    if value is not None and old_value is not None:
+        raise ArgumentError(f"Cannot specify both '{old_name}' and '{name}'.")
+    return value if old_value is None else old_value
+
+
+def refuse_other_names(module: str, answer: Callable[..., Any]) -> None:
+    """Let a module, and the modules among its public names, answer for a name that they do not have.
+
+    Args:
+        module: the module's name. It is complete, but for modules that are imported on demand.
+        answer: makes the `__getattr__` of a module, from its name and the names that it has.
+    """
+    whole = sys.modules[module]
+    below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
+    for each in (whole, *below):
+        vars(each)["__getattr__"] = answer(each.__name__, each.__all__)
