@@ -85,6 +85,11 @@ class PoolCall:
         return tuple(axis.out_size for axis in self.axes)
 
     @property
+    def terms(self) -> int:
+        """How many cells a window has."""
+        return prod(axis.filter_size for axis in self.axes)
+
+    @property
     def geometry(self) -> ConvGeometry:
         """The geometry of a convolution of one channel with the same windows."""
         return ConvGeometry(1, self.spatial, 1, 1, 1)
@@ -107,7 +112,7 @@ class PoolCall:
         """Return the result for an array in ``layout``, exact and rounded once, and indices if asked for."""
         host_array(x, "input", None)
         if self.reduce != "max":
-            return exactly(partial(forward, self), self.checked(x))
+            return exactly(partial(forward, self), self.checked(x), self.terms)
         if not self.places:
             return forward(self, x)
         cells = winners(self, x)
@@ -394,7 +399,7 @@ def max_pool_grad(
     call = _MAX(x.shape, ksize, strides, padding, data_format)
     dy = checked_grad(grad, call, _SHAPED)
     check_alike({"orig_input": x, "grad": dy})
-    return exactly(lambda numbers: backward(call, numbers, winners(call, x)), dy)
+    return exactly(lambda numbers: backward(call, numbers, winners(call, x)), dy, call.terms)
 
 
 def avg_pool_grad(
@@ -429,4 +434,4 @@ def avg_pool_grad(
     shape = normalize_shape(orig_input_shape, "orig_input_shape", rank=None)
     check_elements(shape, "orig_input_shape")
     call = _AVG(shape, ksize, strides, padding, data_format)
-    return exactly(partial(backward, call), call.checked(checked_grad(grad, call, _SHAPED)))
+    return exactly(partial(backward, call), call.checked(checked_grad(grad, call, _SHAPED)), call.terms)
