@@ -31,7 +31,7 @@ ROOMS = """
     dispatch
     nn_ops
     windows
-    planning tuning_file
+    planning
     tuning
     dialects
     truth

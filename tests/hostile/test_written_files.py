@@ -38,10 +38,6 @@ def onnx_file(path):
     tc.to_onnx(tc.conv2d, X, W, path=path)
 
 
-def autotune(path):
-    tc.autotune(tc.conv2d, X, W, backends="numpy", seconds=0.01, cache=path)
-
-
 def explorer(path):
     tc.explore(tc.conv2d, X, W).save(path)
 
@@ -72,7 +68,6 @@ WHOLE = [  # never half written, each with the name of its argument and an endin
     (weights, "filepath", ".weights.npz"),
     (safetensors, "filepath", ".safetensors"),
     (onnx_file, "path", ".onnx"),
-    (autotune, "cache", ".json"),
 ]
 IN_PLACE = [
     (explorer, "path", ".html"),
@@ -192,7 +187,7 @@ def test_a_folder_is_no_file_and_nothing_is_left_beside_it(write, name, ending, 
 def test_what_is_no_path_of_a_file_is_refused(write, name, ending, path, tmp_path, monkeypatch):
     (tmp_path / "inside").mkdir()
     monkeypatch.chdir(tmp_path / "inside")
-    if path is None and write in (onnx_file, autotune):
+    if path is None and write is onnx_file:
         return  # no file is asked for
     with pytest.raises((tc.ArgumentError, tc.ArgumentTypeError), match=rf"^{name} must ") as error:
         write(path)
