@@ -261,7 +261,6 @@ def test_importing_is_light():
         "teachconv.explorer",
         "teachconv.inspection.plotting",
         "cupy",
-        "rich",
         "teachconv._kernels",
         "threadpoolctl",
         "ml_dtypes",

@@ -25,7 +25,6 @@ __all__ = [
     "add_backends",
     "add_call",
     "add_call_options",
-    "add_json",
     "add_options",
     "numbers",
     "padding",
@@ -97,11 +96,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", help=f"one of {', '.join(TABLE)}")
     parser.add_argument("--algorithm", help="one of the backend's algorithms")
     parser.add_argument("--precision", help="strict or fast")
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of JSON."""
-    parser.add_argument("--json", action="store_true", help="print JSON with the attributes as keys")
 
 
 def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:

@@ -6,8 +6,8 @@ import argparse
 
 from ..graph.find_source import is_dialects, meant
 from ..inspection.sources import find_source
-from .call_arguments import OPS, add_call_options, add_json, add_options, read_call, refuse_call
-from .output import show, show_json
+from .call_arguments import OPS, add_call_options, add_options, read_call, refuse_call
+from .output import show
 
 __all__ = ["add_arguments"]
 
@@ -23,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_call_options(parser)
     add_options(parser)
-    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -41,8 +40,5 @@ def run(arguments: argparse.Namespace) -> int:
             )
         op, args, kwargs = read_call(arguments)
         chain = find_source(op, *args, **kwargs)
-    if arguments.json:
-        show_json(chain)
-    else:
-        show(chain.all if arguments.all else chain)
+    show(chain.all if arguments.all else chain)
     return 0

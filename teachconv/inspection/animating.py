@@ -39,8 +39,7 @@ def animate(
 ) -> Path:
     """Write the sliding window as an animated GIF or as a film: one frame for each cell of one output plane.
 
-    Of an output of more than 240 cells each frame adds several. A progress bar shows on a terminal where
-    rich is installed.
+    Of an output of more than 240 cells each frame adds several.
 
     Args:
         path: where to write; it ends in .gif or .mp4.

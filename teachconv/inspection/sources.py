@@ -154,11 +154,8 @@ class SourceChain(tables.Report):
         """All steps, and all lines; those of a call with the line before and after each."""
         return self._table()
 
-    def __str__(self) -> str:
-        return self.__rich__().text()
-
-    def __rich__(self) -> tables.Table:
-        return self._brief()
+    def _as_text(self, room: int = 100) -> str:
+        return self._brief().text(room)
 
     def _brief(self) -> tables.Table:
         """The table of at most 15 lines of 100 characters."""
