@@ -124,7 +124,7 @@ def autotune(
         algorithm whose memory does not suffice is left out, and ``.skipped`` says why.
 
     Raises:
-        ValueError: if ``rounds`` or ``seconds`` is not positive, or ``backends`` has no algorithm for the call.
+        ValueError: if ``rounds`` or ``seconds`` is not positive, or ``backends`` has no algorithm for it.
         TypeError: if ``rounds`` is no integer or ``seconds`` no number, and for ``backend`` and ``out``,
             which a measurement does not use.
         MemoryError: if no algorithm has enough memory for the call.
