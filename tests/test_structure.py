@@ -257,7 +257,6 @@ def test_importing_is_light():
     heavy = [
         "scipy",
         "matplotlib",
-        "anywidget",
         "teachconv.explorer",
         "teachconv.inspection.plotting",
         "cupy",

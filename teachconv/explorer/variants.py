@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops
+from .. import nn_ops
 from ..arguments import PADDING_WORDS, Shape, as_array, channels_first, channels_last, shape_only
 from ..calls import Call
 from ..errors import ArgumentError
@@ -88,9 +88,8 @@ _WORDS = {
 class Variants:
     """All variants of one document's call, in the words of its own function."""
 
-    def __init__(self, document: Document, *, live: bool = False) -> None:
-        self.document, self.live = document, live
-        call = document.call
+    def __init__(self, document: Document) -> None:
+        self.document, call = document, document.call
         self.words = _WORDS.get(call.title, _OWN)
         if not call.title or self.words is not _OWN:
             self.op = document.op
@@ -104,10 +103,10 @@ class Variants:
         self.filter_axes = letters.index("H"), letters.index("W")
         g = call.geometry
         self.controls = [
-            _choices("stride", g.strides, range(1, 6) if live else range(1, 4)),
-            _choices("dilation", g.dilations, range(1, 5) if live else range(1, 3)),
+            _choices("stride", g.strides, range(1, 4)),
+            _choices("dilation", g.dilations, range(1, 3)),
             self._paddings(call.title),
-            _choices("filter size", g.filters_shape[:2], range(1, 8) if live else range(1, 6)),
+            _choices("filter size", g.filters_shape[:2], range(1, 6)),
         ]
         if call.op.transposed and self.words is _OWN:
             self.controls.append(self._outputs())
@@ -144,11 +143,8 @@ class Variants:
         """Return how many choices differ from the call's own."""
         return sum(choice != c.base for choice, c in zip(key, self.controls, strict=True))
 
-    def make(self, key: tuple[int, ...], *, run: bool = False) -> dict[str, Any]:
-        """Return one variant: a geometry and its arrays, or the error that the op raises.
-
-        With ``run`` the chosen backend computes the result; without it the page sums the taps.
-        """
+    def make(self, key: tuple[int, ...]) -> dict[str, Any]:
+        """Return one variant: a geometry and its arrays, or the error that the op raises; the page sums."""
         try:
             call, numbers, part, note, arguments = self._resolve(key)
         except (ValueError, TypeError) as error:
@@ -159,11 +155,6 @@ class Variants:
             made["call"] = page_call(self.op, (), arguments)
         else:
             made["calls"] = self._calls(arguments)
-        if run:
-            options = {k: v for k, v in self.document.options.items() if k != "out"}
-            result = dispatch.run_canonical(call, **options)
-            side = SIDES[call.kind.result]
-            numbers[side] = self.document.tables.array(side, np.asarray(result), part, key)
         return made
 
     def _calls(self, arguments: dict[str, Any]) -> list[list[int]]:
