@@ -52,10 +52,6 @@ def _jax(array: np.ndarray) -> Any:
     return import_module("jax").numpy.asarray(array)
 
 
-def _xarray(array: np.ndarray) -> Any:
-    return import_module("xarray").DataArray(array)
-
-
 def _dask(array: np.ndarray) -> Any:
     return import_module("dask.array").from_array(
         array, chunks=(1, 3, 6, 2) if array.shape == X.shape else -1
@@ -85,7 +81,6 @@ ROWS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
     "JAX array": ("jax", _jax),
     "CuPy array": ("cupy", _cupy),
     "array of the array API (array-api-strict)": ("array_api_strict", _strict),
-    "xarray DataArray": ("xarray", _xarray),
     "dask array": ("dask.array", _dask),
     "Pillow image": ("PIL.Image", _pillow),
     "tensor of `teachconv.graph`": ("numpy", _eager),

@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, settings
-from ..arguments import Shape, as_array
+from .. import dispatch, nn_ops, settings
+from ..arguments import Shape, as_array, shape_only
 from ..devices import adapter_of
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentTypeError
 from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
-from .shapes import call_of_shapes
 
 __all__: list[str] = []
 
@@ -146,10 +145,8 @@ def _traced(
         arrays: the arrays' shapes and dtypes.
     """
     jax, static = _jax(), dict(rest)
-    shaped = {
-        name: jax.ShapeDtypeStruct(shape, dtype) for name, (shape, dtype) in zip(names, arrays, strict=True)
-    }
-    call = call_of_shapes(op, {**static, **shaped})
+    blanks = {name: shape_only(*array) for name, array in zip(names, arrays, strict=True)}
+    call, _ = nn_ops.call_of(op, (), {**static, **blanks})
     backend, module = dispatch.find_backend(static["backend"])
     dispatch.find_algorithm(backend, module, call, static["algorithm"], static["precision"])
     result = jax.ShapeDtypeStruct(call.result_shape, call.first.dtype)
