@@ -20,7 +20,7 @@ from ..arguments import PADDING_WORDS, Shape, as_array, channels_first, channels
 from ..calls import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of, same_place
-from .calls import calls_of, page_call
+from .calls import page_call
 from .document import SIDES, Document, code, variant
 from .packing import nbytes, packed_variant
 
@@ -153,24 +153,7 @@ class Variants:
         made["code"] = code(self.op, (), arguments)
         if self.document.function:
             made["call"] = page_call(self.op, (), arguments)
-        else:
-            made["calls"] = self._calls(arguments)
         return made
-
-    def _calls(self, arguments: dict[str, Any]) -> list[list[int]]:
-        """Return a variant's call in each framework's words, as what differs from the document's own call.
-
-        The numbers are how many of the first and of the last lines are the same, and the lines between.
-        """
-        if not self.document.calls:  # what translations do not know
-            return []
-        found = []
-        calls = self.document.tables.calls(calls_of(self.op, (), arguments))
-        for base, lines in zip(self.document.calls.values(), calls.values(), strict=False):
-            head = _alike(base, lines)
-            tail = _alike(base[head:][::-1], lines[head:][::-1])
-            found.append([head, tail, *lines[head : len(lines) - tail]])
-        return found
 
     def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str, dict[str, Any]]:
         """Return a variant's call, the numbers of its arrays, its part, what was resized, its arguments."""
@@ -341,12 +324,6 @@ def _resized(array: np.ndarray, axes: tuple[int, int], sizes: Any, *, centred: b
             pads[axis] = (before, -spare - before)
             array = np.pad(array, pads)
     return array
-
-
-def _alike(first: list[int], second: list[int]) -> int:
-    """Return how many numbers at the beginning of two lists are the same."""
-    pairs = zip(first, second, strict=False)
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
 def _inside(cell: tuple[int, ...], shape: tuple[int, ...]) -> Any:

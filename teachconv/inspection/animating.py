@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops, record, tables
+from .. import nn_ops
 from ..devices import call_on_host
 from ..errors import ArgumentError, brief
 from ..files import path_of
@@ -32,7 +32,6 @@ def animate(
     fps: int | None = None,
     channel: int = 0,
     n: int = 0,
-    seconds: float = 120.0,
     **kwargs: Any,
 ) -> Path:
     """Write the sliding window as an animated GIF: one frame for each cell of one output plane.
@@ -46,15 +45,13 @@ def animate(
         fps: frames per second; None for 2, or more if that would take more than 30 seconds.
         channel: the index of the output channel.
         n: the index of the image.
-        seconds: the longest that drawing may take.
         **kwargs: the op's keyword arguments.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: above 80 rows or columns, and if the first frames show that drawing all of them would
-            take more than ``seconds``; then nothing is written.
+        ValueError: above 80 rows or columns.
         IndexError, TypeError: as from `teachconv.explain`.
         ImportError: without matplotlib or Pillow.
     """
@@ -77,7 +74,7 @@ def animate(
         return explain(op, *args, at=call.name(call.kind.result, (n, *cell, channel)), **kwargs)
 
     film = _Film(Windows(explained(cells[0]), filled=False, most=_LIMIT), explained)
-    path.write_bytes(_gif(film, _within(parts, seconds), speed))
+    path.write_bytes(_gif(film, track(parts, "frames"), speed))
     return path
 
 
@@ -125,20 +122,6 @@ class _Film:
         for artist in self.moving:
             artist.axes.draw_artist(artist)
         return np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
-
-
-def _within(parts: list[Any], seconds: float) -> Iterator[Any]:
-    """Yield the cells of each frame; raise if the first ones say that all would take longer than allowed."""
-    start = record.clock()
-    for done, part in enumerate(track(parts, "frames")):
-        spent = record.clock() - start
-        if done and spent / done * len(parts) > seconds:
-            need = tables.duration(spent / done * len(parts))
-            raise ArgumentError(
-                f"{len(parts)} frames would take about {need}, more than seconds={seconds:g}: give more "
-                "seconds, or a smaller input"
-            )
-        yield part
 
 
 def _gif(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
