@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from ..files import path_of
 from ..inspection.explaining import explain
 from .call_arguments import add_call, numbers, read_call
 from .output import show
@@ -13,11 +12,10 @@ __all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the call, the cell, and where to write its picture."""
+    """Add the call and the cell."""
     add_call(parser)
     parser.add_argument("--at", type=numbers, help="n,row,col,channel of an output cell")
     parser.add_argument("--at-input", type=numbers, help="n,row,col,channel of an input cell")
-    parser.add_argument("--svg", metavar="FILE", help="write the picture of the cell to FILE")
     parser.set_defaults(run=run)
 
 
@@ -27,8 +25,5 @@ def run(arguments: argparse.Namespace) -> int:
     where = {"at": arguments.at, "at_input": arguments.at_input}
     if arguments.at is None and arguments.at_input is None:
         where["at"] = (0, 0, 0, 0)
-    explained = explain(op, *args, **where, **kwargs)
-    if arguments.svg is not None:
-        path_of(arguments.svg, "--svg").write_text(explained.picture(), encoding="utf-8")
-    show(explained)
+    show(explain(op, *args, **where, **kwargs))
     return 0

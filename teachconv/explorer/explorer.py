@@ -110,34 +110,25 @@ class Explorer:
     # ---------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as one file, in the format that the ending of its name says.
+        """Write the picture as one file, an interactive page which needs no server and no network.
+
+        ``tc.plot.window`` and ``tc.plot.animate`` draw its windows as images.
 
         Args:
-            path: where to write it: ``.html``, the interactive page, which needs no server and no network;
-                ``.svg`` or ``.png``, the window of the cell ``at``; ``.gif``, all windows in turn. All but
-                the page need matplotlib.
+            path: where to write it; it ends in ``.html``.
 
         Returns:
             The path.
 
         Raises:
-            ValueError: if the ending is another one, or the call is too large for a picture or has no cell.
+            ValueError: if the ending is another one.
             TypeError: if it is no path.
-            ImportError: if a package that the format needs is not installed; the message names it.
         """
         path = path_of(path)
-        ending = path.suffix.lower()
-        words = nn_ops.without_options(self.kwargs)
-        if self._document.empty and ending in (".svg", ".png", ".gif"):
-            raise ArgumentError(f"{path.name} would show a window, and the call has none: an array is empty")
-        if ending == ".gif":
-            return plotting.animate(path, self.op, *self.args, **words)
-        if ending in (".svg", ".png"):
-            self._window().savefig(path)
-        elif ending in (".html", ".htm"):
-            path.write_text(self.html(), encoding="utf-8")
-        else:
-            raise ArgumentError(f"path must end in .html, .svg, .png or .gif; got {brief(str(path))}")
+        if path.suffix.lower() not in (".html", ".htm"):
+            images = "tc.plot.window and tc.plot.animate make images"
+            raise ArgumentError(f"path must end in .html; got {brief(str(path))} ({images})")
+        path.write_text(self.html(), encoding="utf-8")
         return path
 
     @property
@@ -146,16 +137,13 @@ class Explorer:
         call = self._document.call
         return self.at or call.name(call.kind.result, self._document.at) or self._document.at
 
-    def _window(self) -> Any:
-        """Return the figure of the first cell's window."""
-        return plotting.window(self.op, *self.args, at=self._first, **nn_ops.without_options(self.kwargs))
-
     def _png(self, dpi: float | str = "figure") -> bytes | None:
         """Return the window of the first cell as PNG; None if there is no cell, no room or no matplotlib."""
-        written = BytesIO()
+        written, words = BytesIO(), nn_ops.without_options(self.kwargs)
         try:
             if not self._document.empty:
-                self._window().savefig(written, format="png", dpi=dpi)
+                figure = plotting.window(self.op, *self.args, at=self._first, **words)
+                figure.savefig(written, format="png", dpi=dpi)
         except (ImportError, ValueError):  # too large for a picture
             return None
         return written.getvalue() or None

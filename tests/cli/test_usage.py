@@ -30,7 +30,7 @@ PROGRAM = [sys.executable, "-m", "teachconv"]
         (["trace", "conv2d", "conv2d"], "unexpected argument 'conv2d'", " trace"),
         (["translate", "conv2", "1,2,3,4", "--to", "pytorhc"], '(did you mean "torch"?)', " translate"),
         (["vectors", "expotr"], '(did you mean "export"?)', " vectors"),
-        (["translate", "conv2d", "--htm", "x"], '(did you mean "--html"?)', " translate"),
+        (["translate", "conv2d", "--chek", "x"], '(did you mean "--check"?)', " translate"),
     ],
 )
 def test_a_usage_error_is_two_lines(capsys, arguments, message, help_of):

@@ -231,9 +231,6 @@ def test_paths_are_checked_by_their_kind_and_ending(tmp_path):
     for path in (3, None, b"x.html"):
         with pytest.raises(TypeError, match="path must be a path; got"):
             picture.save(path)
-    for name in ("x.svg", "x.gif"):
-        with pytest.raises(ValueError, match=f"{name} would show a window, and the call has none"):
-            tc.explore(tc.conv2d, X, W[..., :0]).save(tmp_path / name)
 
 
 def test_callers_text_is_escaped_everywhere():
@@ -607,17 +604,6 @@ def test_command_on_shapes_arrays_images_and_the_photograph(tmp_path, capsys):
     assert "takes arrays" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("ending", ["svg", "png", "gif"])
-def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, ending):
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
-    pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
-    picture = tc.explore(tc.conv2d, X[:, :3, :3], W[:2, :2])
-    start = picture.save(tmp_path / f"window.{ending}").read_bytes()[:60]
-    assert {"svg": b"<?xml", "png": b"\x89PNG", "gif": b"GIF8"}[ending] in start
-
-
 def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"path must end in \.html, \.svg, \.png or \.gif; got .*window\.avi"
-    ):
-        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.avi")
+    with pytest.raises(ValueError, match=r"path must end in \.html; got .*window\.png' \(tc\.plot\.window"):
+        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.png")

@@ -152,7 +152,7 @@ def frames(path):
 
 def test_colours_are_fixed_over_the_frames_and_rings_are_whole(tmp_path):
     pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
-    found = list(frames(tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path / "film.gif")))
+    found = list(frames(tc.plot.animate(tmp_path / "film.gif", tc.conv2d, X, W, 2, "SAME")))
     assert len(found) == 9
     ring, mark = (
         np.array([int(palette.COLOURS[name].light[i : i + 2], 16) for i in (1, 3, 5)])

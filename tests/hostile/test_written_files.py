@@ -42,11 +42,6 @@ def explorer(path):
     tc.explore(tc.conv2d, X, W).save(path)
 
 
-def picture(path):
-    pytest.importorskip("matplotlib")
-    tc.explore(tc.conv2d, X, W).save(path)
-
-
 def animation(path):
     pytest.importorskip("matplotlib")
     tc.plot.animate(path, tc.conv2d, X, W)
@@ -71,7 +66,6 @@ WHOLE = [  # never half written, each with the name of its argument and an endin
 ]
 IN_PLACE = [
     (explorer, "path", ".html"),
-    (picture, "path", ".png"),
     (animation, "path", ".gif"),
     (playground, "path", ".html"),
     (log, "path", ".html"),
@@ -199,8 +193,6 @@ def test_what_is_no_path_of_a_file_is_refused(write, name, ending, path, tmp_pat
 @pytest.mark.parametrize(
     "command",
     [
-        "explain conv2d --input 1,3,3,1 --filters 2,2,1,1 --svg",
-        "translate tensorflow.conv2d 1,3,3,1 2,2,1,1 --to torch --html",
         "explore conv2d --input 1,3,3,1 --filters 2,2,1,1 --output",
         "demo --output",
     ],
