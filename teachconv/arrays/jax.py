@@ -61,7 +61,10 @@ class Jax(ArrayApi):
         if rest["backend"] is None:
             rest["backend"] = settings.default_backend()  # the callback runs in a thread of JAX's
         key = op, names, tuple(rest.items()), shapes
-        function = _traced(*key) if _can_be_looked_up(key) else _traced.__wrapped__(*key)
+        try:
+            function = _traced(*key)
+        except TypeError:  # a backend or a shape of somebody's own may not be hashed
+            function = _traced.__wrapped__(*key)
         try:
             return function(*arrays)
         except TypeError as error:
@@ -116,15 +119,6 @@ def _jax() -> Any:
 def _frozen(value: Any) -> Any:
     """Return lists as tuples, which can be looked up."""
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
-
-
-def _can_be_looked_up(key: Any) -> bool:
-    """Return whether it can be hashed: a backend or a shape of somebody's own may not."""
-    try:
-        hash(key)
-    except TypeError:
-        return False
-    return True
 
 
 @lru_cache(maxsize=256)
