@@ -58,12 +58,6 @@ def _dask(array: np.ndarray) -> Any:
     )
 
 
-def _pillow(array: np.ndarray) -> Any:
-    if array.shape != X.shape:
-        return array  # an image is an input, never the filters
-    return import_module("PIL.Image").fromarray(array[0, :, :, 0].astype("uint8"))
-
-
 def _eager(array: np.ndarray) -> Any:
     return tc.graph.constant(array)
 
@@ -82,7 +76,6 @@ ROWS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
     "CuPy array": ("cupy", _cupy),
     "array of the array API (array-api-strict)": ("array_api_strict", _strict),
     "dask array": ("dask.array", _dask),
-    "Pillow image": ("PIL.Image", _pillow),
     "tensor of `teachconv.graph`": ("numpy", _eager),
 }
 
@@ -90,7 +83,7 @@ ROWS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
 def row(shown: str) -> str:
     """Run one row and return its text."""
     make = ROWS[shown][1]
-    filters = W[:, :, :1] if make is _pillow else W
+    filters = W
     x, w = make(X), make(filters)
     if make(X) is not X and isinstance(x, list):
         filters = filters.astype("float64")

@@ -51,7 +51,6 @@ ADAPTERS = {
     "cupy": "teachconv.arrays.cupy",
     "jax": "teachconv.arrays.jax",
     "jaxlib": "teachconv.arrays.jax",
-    "PIL": "teachconv.arrays.pillow",
     "torch": "teachconv.arrays.torch",
     "dask": "teachconv.arrays.dask_arrays",
     # The graph runtime's tensors, by their module: a class of another module of ours is no reason to load it.

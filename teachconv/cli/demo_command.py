@@ -1,7 +1,7 @@
 """``python -m teachconv demo``: a photograph through an edge filter at stride 2, and back by the transpose.
 
-Prints the geometry with its numbers, one cell explained, the trace, and the diff of all backends; writes a page
-with the pictures.
+Prints the geometry with its numbers, one cell explained, the trace, and the diff of all backends; writes a
+page with the pictures.
 """
 
 from __future__ import annotations
