@@ -39,7 +39,7 @@ $(ENVIRONMENT): pyproject.toml
 
 $(EXTENSION): $(ENVIRONMENT) pyproject.toml setup.py $(SOURCES)
 	rm -f teachconv/_kernels*.so  # a failed build must not leave the previous extension in place
-	$(INSTALL) --no-compile --no-build-isolation -e ".[pretty]"
+	$(INSTALL) --no-compile --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.test: $(EXTENSION)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 import teachconv as tc
-from teachconv.tuning_file import processor
 
 
 def facts_of_run(script: str, argv: Sequence[str] | None) -> dict[str, Any]:
@@ -54,6 +53,13 @@ def describe() -> dict[str, str]:
         facts["load before the run"] = f"{os.getloadavg()[0]:.2f}"
     facts["system"] = f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
     return facts
+
+
+def processor() -> str:
+    """Return the name of this machine's processor, as its system has it."""
+    lines = _read(Path("/proc/cpuinfo")).splitlines()
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(iter(models), "") or platform.processor() or platform.machine()
 
 
 def _read(path: Path) -> str:

@@ -52,20 +52,10 @@ def _jax(array: np.ndarray) -> Any:
     return import_module("jax").numpy.asarray(array)
 
 
-def _xarray(array: np.ndarray) -> Any:
-    return import_module("xarray").DataArray(array)
-
-
 def _dask(array: np.ndarray) -> Any:
     return import_module("dask.array").from_array(
         array, chunks=(1, 3, 6, 2) if array.shape == X.shape else -1
     )
-
-
-def _pillow(array: np.ndarray) -> Any:
-    if array.shape != X.shape:
-        return array  # an image is an input, never the filters
-    return import_module("PIL.Image").fromarray(array[0, :, :, 0].astype("uint8"))
 
 
 def _eager(array: np.ndarray) -> Any:
@@ -85,9 +75,7 @@ ROWS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
     "JAX array": ("jax", _jax),
     "CuPy array": ("cupy", _cupy),
     "array of the array API (array-api-strict)": ("array_api_strict", _strict),
-    "xarray DataArray": ("xarray", _xarray),
     "dask array": ("dask.array", _dask),
-    "Pillow image": ("PIL.Image", _pillow),
     "tensor of `teachconv.graph`": ("numpy", _eager),
 }
 
@@ -95,7 +83,7 @@ ROWS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
 def row(shown: str) -> str:
     """Run one row and return its text."""
     make = ROWS[shown][1]
-    filters = W[:, :, :1] if make is _pillow else W
+    filters = W
     x, w = make(X), make(filters)
     if make(X) is not X and isinstance(x, list):
         filters = filters.astype("float64")

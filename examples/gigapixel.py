@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import signal
 import sys
 import tempfile
@@ -36,7 +37,6 @@ import numpy as np
 
 import teachconv as tc
 from teachconv.arrays.dask import chunk_picture, to_zarr
-from teachconv.tuning_file import processor
 
 BINOMIAL = np.float32([1, 4, 6, 4, 1]) / 16
 BLUR = np.outer(BINOMIAL, BINOMIAL).reshape(5, 5, 1, 1)  # HWIO
@@ -163,6 +163,14 @@ def run(size: int, chunk: int, workers: int, folder: Path, kill: bool) -> dict[i
         if sys.stdout.isatty():
             print()  # dask's bar leaves the cursor in its line
     return peaks
+
+
+def processor() -> str:
+    """Return the name of this machine's processor."""
+    if not Path("/proc/cpuinfo").exists():
+        return platform.processor()
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -145,23 +145,27 @@ _MODULES = {
     "keras": "keras",
     "plot": "inspection.plotting",
 }
-_LATER = {"function": "graph"}
-_LATER |= dict.fromkeys(("Explorer", "explore", "Playground", "playground"), "explorer")
-_LATER |= {"Plan": "planning", "plan": "planning", "autotune": "tuning"}
-_LATER |= {"check_backend": "verification.contract"}
-_LATER |= dict.fromkeys(("Explanation", "Tap", "explain"), "inspection.explaining")
-_LATER |= dict.fromkeys(("ReceptiveField", "receptive_field"), "inspection.receptive")
-_LATER |= dict.fromkeys(("SourceChain", "find_source"), "inspection.sources")
-_LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
-_LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
-_LATER |= dict.fromkeys(("Translation", "resolve", "translate"), "translation.translating")
-_LATER |= {"convert_filters": "translation.filters", "to_onnx": "dialects.onnx_export"}
-_LATER |= dict.fromkeys(("GradientReport", "GradientRow", "check_gradients"), "verification.gradients")
-_LATER |= dict.fromkeys(("OnnxModel", "OnnxNode", "onnx_model"), "translation.onnx_models")
-_LATER |= dict.fromkeys(("avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad"), "windows.pooling")
-_LATER |= dict.fromkeys(("batch_normalization", "fold_batch_norm"), "windows.normalization")
-_LATER |= {"pad": "windows.padding"}
-_LATER |= _MODULES
+_NAMES = {
+    "dialects.onnx_export": ("to_onnx",),
+    "explorer": ("Explorer", "explore", "Playground", "playground"),
+    "graph": ("function",),
+    "inspection.explaining": ("Explanation", "Tap", "explain"),
+    "inspection.receptive": ("ReceptiveField", "receptive_field"),
+    "inspection.sources": ("SourceChain", "find_source"),
+    "inspection.tracing": ("Trace", "trace"),
+    "planning": ("Plan", "plan"),
+    "translation.filters": ("convert_filters",),
+    "translation.onnx_models": ("OnnxModel", "OnnxNode", "onnx_model"),
+    "translation.translating": ("Translation", "resolve", "translate"),
+    "tuning": ("autotune",),
+    "verification.contract": ("check_backend",),
+    "verification.diffing": ("DiffReport", "DiffRow", "diff"),
+    "verification.gradients": ("GradientReport", "GradientRow", "check_gradients"),
+    "windows.normalization": ("batch_normalization", "fold_batch_norm"),
+    "windows.padding": ("pad",),
+    "windows.pooling": ("avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad"),
+}
+_LATER = _MODULES | {name: module for module, names in _NAMES.items() for name in names}
 
 if not TYPE_CHECKING:  # else every name would seem to be there
 

@@ -18,7 +18,7 @@ __all__ += ["Framework", "Int", "Ints", "PaddingLike", "Pairs", "Precision", "Sh
 
 
 class HasArray(Protocol):
-    """An array that NumPy can read: its own, PyTorch's, JAX's, dask's, xarray's, or a tensor of a graph."""
+    """An array that NumPy can read: its own, PyTorch's, JAX's, dask's, or a tensor of a graph."""
 
     def __array__(self) -> Any: ...
 

@@ -51,9 +51,7 @@ ADAPTERS = {
     "cupy": "teachconv.arrays.cupy",
     "jax": "teachconv.arrays.jax",
     "jaxlib": "teachconv.arrays.jax",
-    "PIL": "teachconv.arrays.pillow",
     "torch": "teachconv.arrays.torch",
-    "xarray": "teachconv.arrays.xarray",
     "dask": "teachconv.arrays.dask_arrays",
     # The graph runtime's tensors, by their module: a class of another module of ours is no reason to load it.
     "teachconv.graph.framework.tensor": "teachconv.graph.framework.tensor",
@@ -76,13 +74,11 @@ class Adapter:
         name: what traces and error messages call the library's arrays.
         native: whether backends take them as they are, so that no call is needed around the op.
         writable: whether `to_array` returns a view that writes to the same memory, which ``out`` needs.
-        labelled: whether axes have names, which the axes of a result take over.
     """
 
     name = "arrays"
     native = False
     writable = False
-    labelled = False
 
     def knows(self, cls: type) -> bool:
         """Return whether a class of the library is one of arrays."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
@@ -20,7 +19,7 @@ from .argument_types import ArrayLike, Backend, Precision, ShapeLike
 from .arguments import as_array, channels_first, check_elements, normalize_shape
 from .backends import TABLE
 from .calls import Call
-from .devices import adapter_of, array_module, check_same_place, on_device_of, override_of
+from .devices import array_module, check_same_place, on_device_of, override_of
 from .dispatch import Kernel
 from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from .tables import size
@@ -39,16 +38,13 @@ class Plan:
         geometry: the geometry of every call.
         algorithm: the algorithm of every call.
         nbytes: the size of the packed filter, 0 if the backend does not pack it.
-        labels: the filters as they were given where their axes have names, as a DataArray's do; or None.
     """
 
     __name__ = "plan"  # what error messages call it
 
-    def __init__(
-        self, call: Call, backend: Any, algorithm: str | None, precision: str | None, labels: Any = None
-    ) -> None:
+    def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
         self._prepared = ready = dispatch.prepare(call, backend, algorithm, precision)
-        self.geometry, self.labels, self._asked = call.geometry, labels, algorithm
+        self.geometry, self._asked = call.geometry, algorithm
         self.nbytes = 0
         packer = getattr(ready.module, "pack", None)
         if packer is not None and call.second.size and 0 not in call.backend_shape:
@@ -131,21 +127,9 @@ class Plan:
         known = self._prepared.name in TABLE and backends.get(self._prepared.name) is self._prepared.module
         return self._prepared.name if known else self._prepared.module
 
-    def _asked_of(self, backend: Any) -> tuple[Any, ...]:
-        """Return what was asked for, with which a copy arranges the filter anew."""
-        call, x = self._prepared.call, self._prepared.call.first
-        return (
-            replace(call, first=x[:0]),
-            x.shape,
-            backend,
-            self._asked,
-            self._prepared.precision,
-            self.labels,
-        )
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was asked for: a backend of the table and a module by name, others as pickle can."""
-        backend = self._backend
+        backend, call = self._backend, self._prepared.call
         if isinstance(backend, ModuleType):
             backend = backend.__name__
             if sys.modules.get(backend) is not self._prepared.module:
@@ -153,14 +137,14 @@ class Plan:
                     f"a plan is pickled with its backend's name, and module {brief(backend)} cannot be "
                     "imported"
                 )
-        return _planned_again, self._asked_of(backend)
+        empty = replace(call, first=call.first[:0])
+        return _planned_again, (empty, call.first.shape, backend, self._asked, self._prepared.precision)
 
     def __copy__(self) -> Plan:
-        return _planned_again(*self._asked_of(self._backend))
+        return self  # as of all that never changes
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
-        memo[id(self._prepared.module)] = self._prepared.module  # the copy runs on the same backend
-        return _planned_again(*deepcopy(self._asked_of(self._backend), memo))
+        return self
 
     def __repr__(self) -> str:
         ready, algorithm = self._prepared, self.algorithm or "auto"
@@ -176,11 +160,10 @@ def _planned_again(
     backend: Any,
     algorithm: str | None,
     precision: str | None,
-    labels: Any,
 ) -> Plan:
     if isinstance(backend, str) and backend not in TABLE:
         backend = import_module(backend)
-    return Plan(replace(call, first=_blank(input_shape, call.second)), backend, algorithm, precision, labels)
+    return Plan(replace(call, first=_blank(input_shape, call.second)), backend, algorithm, precision)
 
 
 def plan(
@@ -226,8 +209,7 @@ def plan(
         call, _ = nn_ops.call_of(op, (shape, w, _blank(shape_of_dy, w)), kwargs)
     else:
         call, _ = nn_ops.call_of(op, (_blank(shape, w), w), kwargs)
-    adapter = adapter_of(filters)
-    return Plan(call, backend, algorithm, precision, filters if adapter and adapter.labelled else None)
+    return Plan(call, backend, algorithm, precision)
 
 
 def _blank(shape: Sequence[int], w: np.ndarray) -> np.ndarray:

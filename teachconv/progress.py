@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -16,15 +16,12 @@ _PATIENCE = 2.5  # seconds before a line is shown: what is quick leaves no outpu
 _output: list[Any] = [None, None]  # the number of the last cell that showed a line, and the line's output
 
 
-def track(items: list[_Item], what: str) -> Iterable[_Item]:
-    """Return the items; while they are taken one after the other, a bar or a line shows how many are done."""
-    console = _console()
-    if console is not None:
-        from rich.progress import track
-
-        return track(items, what, console=console, transient=True)
-    show = _line()
-    return items if show is None else _counted(items, what, show)
+def track(items: list[_Item], what: str) -> Iterator[_Item]:
+    """Yield the items; a line shows how many are done."""
+    with during(what):
+        for number, item in enumerate(items):
+            say(f"{number} of {len(items)}")
+            yield item
 
 
 @contextmanager
@@ -64,14 +61,6 @@ def _heard(tell: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         _saying.reset(token)
-
-
-def _counted(items: list[_Item], what: str, show: Callable[[str], None]) -> Iterator[_Item]:
-    """Yield the items, and say before each how many are done."""
-    with _shown(show, f"{what} …") as say:
-        for number, item in enumerate(items):
-            say(f"{what}: {number} of {len(items)} …")
-            yield item
 
 
 @contextmanager
@@ -137,16 +126,3 @@ def _notebook_line() -> Callable[[str], None] | None:
             _output[:] = [shell.execution_count, handle]
 
     return show
-
-
-def _console() -> Any:
-    """Return a console of rich; None where it is not installed, cannot run, or nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-    try:
-        from rich.console import Console
-
-        threading.Thread(target=str, daemon=True).start()  # rich needs one of its own
-    except (ImportError, RuntimeError):  # RuntimeError: the system refuses a thread
-        return None
-    return Console(stderr=True)

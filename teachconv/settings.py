@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import operator
 import os
-import sys
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from typing import Any, TypeVar, cast
 
 from .argument_types import BackendName
 from .errors import ArgumentError, ArgumentTypeError, brief
@@ -128,10 +124,7 @@ def set_backend(name: BackendName | None) -> None:
     _process_default = _checked(name)
 
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-class use_backend:
+class use_backend(ContextDecorator):
     """Set the default backend of a block: ``with use_backend("numpy"):``.
 
     It holds in the thread or asyncio task that runs the block, and nowhere else, at no moment: other threads
@@ -141,11 +134,8 @@ class use_backend:
     3.14 on). Blocks may be nested, and one instance may be used for several blocks. A generator that yields
     inside a block shares it with whoever runs it, as it does every context variable.
 
-    ``@use_backend("numpy")`` before a function makes each of its calls such a block.
-
-    Without either, it is a deprecated name of `set_backend`. Only when the instance is gone without having
-    entered a block is it known that there was no ``with``: a statement ``use_backend("numpy")`` takes effect
-    as it ends, and an instance that is kept takes none.
+    ``@use_backend("numpy")`` before a function makes each of its calls such a block. Without either it has no
+    effect: `set_backend` sets the default of the process.
 
     Args:
         name: one of the names in ``teachconv.backends()``; None gives the choice back to the library:
@@ -155,23 +145,16 @@ class use_backend:
         ValueError: for a name that is not in the table.
         BackendUnavailable: for a backend that cannot run here.
 
-    Warns:
-        DeprecationWarning: without ``with``; use `set_backend`.
-
     >>> import teachconv as tc
     >>> with tc.use_backend("reference"):
     ...     tc.trace(tc.conv2d, [[[[2]]]], [[[[3]]]]).backend
     'reference'
     """
 
-    _is_plain = False  # while `__init__` has not ended, and once a block is entered
-
     def __init__(self, name: BackendName | None) -> None:
         self._name = _checked(name)
-        self._is_plain = True
 
     def __enter__(self) -> use_backend:
-        self._is_plain = False
         _blocks.set((*_blocks.get(), self))
         return self
 
@@ -181,38 +164,6 @@ class use_backend:
             # it need not be the innermost: a generator may leave its block while its caller is in another
             last = len(blocks) - 1 - blocks[::-1].index(self)
             _blocks.set(blocks[:last] + blocks[last + 1 :])
-
-    def __call__(self, function: _F) -> _F:
-        """Make each call of a function a block: ``@use_backend("numpy")``."""
-        self._is_plain = False
-
-        @wraps(function)
-        def inside(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return cast(_F, inside)
-
-    def __repr__(self) -> str:
-        if hasattr(sys, "ps1"):  # a prompt shows the value of a statement, and keeps it
-            self._settle()
-        return f"use_backend({self._name!r})"
-
-    def __del__(self) -> None:
-        if not sys.is_finalizing():
-            self._settle()
-
-    def _settle(self) -> None:
-        """Take an instance that entered no block for a plain call."""
-        global _process_default
-        if self._is_plain:
-            self._is_plain, _process_default = False, self._name
-            warnings.warn(
-                f"use_backend({brief(self._name)}) without `with` is deprecated: use "
-                f"set_backend({brief(self._name)})",
-                DeprecationWarning,
-                stacklevel=3,
-            )
 
 
 def _checked(name: str | None) -> str | None:

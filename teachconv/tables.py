@@ -1,4 +1,4 @@
-"""One way to show a report, as text, as HTML and by rich, and one way to write its numbers."""
+"""One way to show a report, as text and as HTML, and one way to write its numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from unicodedata import combining, east_asian_width
 
 from .errors import printable
@@ -179,7 +179,7 @@ def bars(*names: str) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    r"""Columns and rows of text, with lines before and after, to be shown in three ways.
+    r"""Columns and rows of text, with lines before and after, to be shown in two ways.
 
     Names may come from anywhere: what is not printable is escaped (`errors.printable`) wherever it is shown.
 
@@ -189,7 +189,7 @@ class Table:
         caption: the headline.
         lines: further lines between the headline and the table.
         notes: lines after the table.
-        marked: the positions of the rows that stand out, such as failures.
+        marked: the positions of the rows that are bold in HTML, such as failures.
 
     >>> table = Table((*left("op"), *right("time")), [("conv2d", "9 µs"), ("re\nlu", "12.5 µs")], "two ops")
     >>> print(table.text())
@@ -223,7 +223,7 @@ class Table:
         Bars are shortened, text is folded, numbers are whole. What is last in its line may run on to the
         right. Where the numbers do not fit side by side, each row is written as lines of a name and a value.
         """
-        return "\n".join(line for line, _ in self._laid_out(room))
+        return "\n".join(self._laid_out(room))
 
     def html(self) -> str:
         """The table for a notebook or a page; all text is escaped."""
@@ -252,27 +252,18 @@ class Table:
 
     __str__, _repr_html_ = text, html
 
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        """The same lines for rich, which must be installed, in the width of its console."""
-        from rich.text import Text
-
-        for line, style in self._laid_out(options.max_width):
-            yield Text(line, style)
-
-    def _laid_out(self, room: int) -> Iterator[tuple[str, str]]:
-        """Yield the lines, none longer than ``room``, each with its style."""
-        for i, line in enumerate(self._above):
-            for part in _folded(line, room):
-                yield part, "bold" if self.caption and not i else ""
-        styles = ["bold red" if i in self.marked else "" for i in range(len(self.rows))]
+    def _laid_out(self, room: int) -> Iterator[str]:
+        """Yield the lines, none longer than ``room``."""
+        for line in self._above:
+            yield from _folded(line, room)
         grid = [[*map(_lines_of, cells)] for cells in self.rows]
         if self._head:
-            grid, styles = [[[name] for name in self._head], *grid], ["bold", *styles]
+            grid = [[[name] for name in self._head], *grid]
         widths = self._widths(grid, room)
         if widths is None:
             yield from self._listed(room)
             grid, widths = [], {}
-        for number, (cells, style) in enumerate(zip(grid, styles, strict=False)):
+        for number, cells in enumerate(grid):
             last = max((i for i, lines in enumerate(cells) if any(lines)), default=0)
             parts: list[list[str]] = []
             for i, width in widths.items():
@@ -283,11 +274,11 @@ class Table:
             if self._head and not number:  # a folded head stands on its column
                 parts = [[""] * (tall - len(part)) + part for part in parts]
             for side in zip_longest(*parts, fillvalue=""):
-                yield "  ".join(map(self._aligned, widths, side, widths.values())).rstrip(), style
+                yield "  ".join(map(self._aligned, widths, side, widths.values())).rstrip()
         for note in self.notes:
-            yield from ((part, "") for part in _folded(printable(note), room))
+            yield from _folded(printable(note), room)
 
-    def _listed(self, room: int) -> Iterator[tuple[str, str]]:
+    def _listed(self, room: int) -> Iterator[str]:
         """Yield each row as lines of a name and a value."""
         wide = max(len(column.name) for column in self.columns)
         for cells in self.rows:
@@ -295,8 +286,8 @@ class Table:
                 if any(lines) and not column.bars:
                     folded = [part for line in lines for part in _folded(line, max(1, room - wide - 2))]
                     for name, part in zip_longest([column.name], folded, fillvalue=""):
-                        yield f"{name:{wide}}  {part}".rstrip(), ""
-            yield "", ""
+                        yield f"{name:{wide}}  {part}".rstrip()
+            yield ""
 
     def _aligned(self, i: int, cell: str, width: int) -> str:
         """Return a line of a cell with the spaces that fill its column."""
@@ -393,7 +384,7 @@ def _folded(line: str, room: int) -> list[str]:
 
 
 class Report:
-    """What shows itself as a table: printed as text, in a notebook as HTML, by rich where that prints.
+    """What shows itself as a table: printed as text, in a notebook as HTML.
 
     A report says its headline and its table; ``repr`` is one line and holds no array.
     """
@@ -406,14 +397,15 @@ class Report:
     def _table(self) -> Table:
         raise NotImplementedError
 
+    def _as_text(self, room: int = _ROOM) -> str:
+        """The report in lines of so many characters."""
+        return self._table().text(room)
+
     def __str__(self) -> str:
-        return self._table().text()
+        return self._as_text()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {printable(self._headline())}>"
 
     def _repr_html_(self) -> str:
         return self._table().html()
-
-    def __rich__(self) -> Any:
-        return self._table()

@@ -1,24 +1,21 @@
-"""Measures the candidates of one call, on request only: nothing is tuned behind the caller's back.
-
-A file of measurements is read and written only where the caller names one: `teachconv.tuning_file`.
-"""
+"""Measures the candidates of one call, on request only: nothing is tuned behind the caller's back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 from types import ModuleType
 from typing import Any
 
-from . import dispatch, nn_ops, record, tables, tuning_file
-from .argument_types import Backend, File
+from . import dispatch, nn_ops, record, tables
+from .argument_types import Backend
 from .arguments import integer, real
-from .backends import TABLE, Algorithm
+from .backends import Algorithm
 from .calls import Call
 from .devices import call_on_host, is_on_device, seconds_on_device
-from .errors import ArgumentError, brief, is_one_of
+from .errors import ArgumentError, is_one_of
 from .geometry import AxisGeometry, Conv2DGeometry
 from .kinds import LAYOUTS
 from .progress import during, say
@@ -60,11 +57,9 @@ class TuningReport(tables.Report, list[Measurement]):
     """What `autotune` returns: measurements, the fastest first, then estimates; prints as a bar chart.
 
     Attributes:
-        source: the file that the measurements were read from, or "" if they were made now.
         skipped: a line for each algorithm that has too little memory for the call, with the reason.
     """
 
-    source = ""
     skipped: tuple[str, ...] = ()
 
     @property
@@ -95,8 +90,6 @@ class TuningReport(tables.Report, list[Measurement]):
             notes.append(
                 "about: estimated from a part of the call; all of it exceeds the time limit (seconds=...)"
             )
-        if self.source:
-            notes.append(f"read from {self.source}, not measured now")
         return tables.Table(columns, rows, notes=notes)
 
 
@@ -106,7 +99,6 @@ def autotune(
     backends: Iterable[Backend] | Backend | None = None,
     rounds: int = 7,
     seconds: float = 2.0,
-    cache: File | None = None,
     **kwargs: Any,
 ) -> TuningReport:
     """Time every algorithm that fits ``op(*args, **kwargs)`` in interleaved rounds.
@@ -125,9 +117,6 @@ def autotune(
         rounds: the largest number of runs of each candidate.
         seconds: the time limit: no run begins that would probably end after it. The parts that are timed
             for the estimates take some of it, and at least a few hundredths of a second.
-        cache: the path of a file for the measurements, JSON to read. If it has those of this call on this
-            machine (processor, threads, versions), they are returned and nothing runs; otherwise the call is
-            measured, and the file is made or added to. Not for arrays on a GPU or backends of your own.
         **kwargs: the op's keyword arguments.
 
     Returns:
@@ -135,12 +124,10 @@ def autotune(
         algorithm whose memory does not suffice is left out, and ``.skipped`` says why.
 
     Raises:
-        ValueError: if ``rounds`` or ``seconds`` is not positive, ``backends`` has no algorithm for the call,
-            or ``cache`` is another kind of file.
+        ValueError: if ``rounds`` or ``seconds`` is not positive, or ``backends`` has no algorithm for it.
         TypeError: if ``rounds`` is no integer or ``seconds`` no number, and for ``backend`` and ``out``,
             which a measurement does not use.
         MemoryError: if no algorithm has enough memory for the call.
-        OSError: if the file of ``cache`` cannot be read or written.
 
     >>> import numpy as np, teachconv as tc
     >>> x, w = np.ones((1, 8, 8, 4), "float32"), np.ones((3, 3, 4, 4), "float32")
@@ -162,9 +149,6 @@ def autotune(
     if not fitting:
         names = ", ".join(name for name, _ in found) or "none"
         raise ArgumentError(f"backends must have an algorithm for this call; got {names}")
-    kept = None if cache is None else _Kept(cache, call, found, fitting)
-    if kept is not None and (report := kept.read()) is not None:
-        return report
     candidates = [_Candidate(call, name, module, one, precision) for name, module, one in fitting]
     base_args, base_kwargs = call_on_host(args, kwargs) if is_on_device(call.first) else (args, kwargs)
     base_call, _ = nn_ops.call_of(op, base_args, base_kwargs)
@@ -196,45 +180,9 @@ def autotune(
         for one in candidates
         if not one.problem
     ]
-    report = _report(measured)
+    report = TuningReport(sorted(measured, key=lambda item: (item.estimated, item.median)))
     report.skipped = skipped
-    if kept is not None:
-        kept.write(report)
     return report
-
-
-def _report(measured: Iterable[Measurement]) -> TuningReport:
-    return TuningReport(sorted(measured, key=lambda item: (item.estimated, item.median)))
-
-
-class _Kept:
-    """The place of one call's measurements in a file."""
-
-    def __init__(self, cache: Any, call: Call, found: Sequence[Any], fitting: Sequence[Any]) -> None:
-        self.path = tuning_file.place_of(cache)
-        own = [name for name, _ in found if name not in TABLE]
-        if own or is_on_device(call.first):
-            what = f"backend {brief(own[0])}" if own else "arrays on a GPU"
-            raise ArgumentError(f"cache is for the backends that come with teachconv on the host; got {what}")
-        self.candidates = {(name, one.name) for name, _, one in fitting}
-        self.machine, self.call = tuning_file.machine_name(), tuning_file.call_name(call)
-
-    def read(self) -> TuningReport | None:
-        """Return the measurements in the file, None if a candidate is missing."""
-        entries = tuning_file.read(self.path).get(self.machine, {}).get(self.call, [])
-        wanted = {(one["backend"], one["algorithm"]): one for one in entries}
-        if not self.candidates or not self.candidates <= wanted.keys():
-            return None
-        report = _report(Measurement(**wanted[candidate]) for candidate in self.candidates)
-        report.source = str(self.path)
-        return report
-
-    def write(self, report: TuningReport) -> None:
-        """Add measurements to the file; those of other candidates of the call stay."""
-        entries = tuning_file.read(self.path).get(self.machine, {}).get(self.call, [])
-        others = [one for one in entries if (one["backend"], one["algorithm"]) not in self.candidates]
-        measured = [asdict(one) for one in report]
-        tuning_file.write(self.path, self.machine, self.call, [*measured, *others])
 
 
 def _run_rounds(candidates: Sequence[_Candidate], rounds: int, deadline: float) -> None:

@@ -1,4 +1,4 @@
-"""How far a long computation is: on a terminal without rich, and in a notebook's cell."""
+"""How far a long computation is: on a terminal, and in a notebook's cell."""
 
 import io
 import sys
@@ -28,11 +28,10 @@ print("done")
 """
 
 
-def without_rich(monkeypatch):
-    """A terminal in place of the standard error, where rich is not installed."""
+def on_a_terminal(monkeypatch):
+    """A terminal in place of the standard error."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress, "_console", lambda: None)
     return terminal
 
 
@@ -44,8 +43,8 @@ def wait_for_text(terminal):
         time.sleep(0.01)
 
 
-def test_a_terminal_without_rich_has_one_line(monkeypatch):
-    terminal = without_rich(monkeypatch)
+def test_a_terminal_has_one_line(monkeypatch):
+    terminal = on_a_terminal(monkeypatch)
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     with progress.during("thinking"):
         wait_for_text(terminal)
@@ -53,7 +52,7 @@ def test_a_terminal_without_rich_has_one_line(monkeypatch):
 
 
 def test_one_line_says_how_far_what_is_inside_is(monkeypatch):
-    terminal = without_rich(monkeypatch)
+    terminal = on_a_terminal(monkeypatch)
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     with progress.during("outer"):
         wait_for_text(terminal)
@@ -85,7 +84,7 @@ LONG = (np.ones((1, 120, 120, 80), "float32"), np.ones((3, 3, 80, 2), "float32")
 def test_what_takes_long_shows_how_far_it_is(run, words, monkeypatch):
     monkeypatch.setattr(threading, "Timer", AtOnce)
     monkeypatch.setattr(reference, "_STEP", 1 << 20)
-    terminal = without_rich(monkeypatch)
+    terminal = on_a_terminal(monkeypatch)
     run()
     said = terminal.getvalue()
     assert words in said
@@ -100,7 +99,7 @@ def test_a_small_call_of_the_reference_looks_for_no_terminal(monkeypatch):
 
 
 def test_what_is_quick_shows_nothing(monkeypatch):
-    terminal = without_rich(monkeypatch)
+    terminal = on_a_terminal(monkeypatch)
     with progress.during("thinking"):
         pass
     assert list(progress.track(["a", "b"], "items")) == ["a", "b"]
@@ -108,7 +107,7 @@ def test_what_is_quick_shows_nothing(monkeypatch):
 
 
 def test_an_error_clears_the_line(monkeypatch):
-    terminal = without_rich(monkeypatch)
+    terminal = on_a_terminal(monkeypatch)
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     with pytest.raises(ZeroDivisionError), progress.during("thinking"):  # noqa: PT012
         wait_for_text(terminal)
@@ -150,15 +149,11 @@ def test_a_notebooks_cell_has_one_output_that_is_empty_at_the_end():
     assert printed["text"] == "done\n"
 
 
-@pytest.mark.parametrize("with_rich", [True, False])
-def test_where_the_system_refuses_a_thread_the_work_goes_on(with_rich, monkeypatch):
+def test_where_the_system_refuses_a_thread_the_work_goes_on(monkeypatch):
     def refuse(thread):
         raise RuntimeError("can't start new thread")
 
-    terminal = without_rich(monkeypatch)
-    if with_rich:
-        monkeypatch.undo()
-        monkeypatch.setattr(sys, "stderr", terminal)
+    terminal = on_a_terminal(monkeypatch)
     monkeypatch.setattr("threading.Thread.start", refuse)
     with progress.during("thinking"):
         pass

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextvars
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -49,37 +48,6 @@ def test_set_backend_sets_the_default_of_the_process(before):
     assert default() == before
 
 
-def test_a_call_without_with_is_a_deprecated_set_backend(before):
-    with pytest.warns(DeprecationWarning, match=r"use set_backend\('numpy'\)") as warned:
-        tc.use_backend("numpy")
-    assert warned[0].filename == __file__
-    assert (default(), in_a_thread(default)) == ("numpy", "numpy")
-    with pytest.warns(DeprecationWarning, match="use set_backend"):
-        in_a_thread(lambda: tc.use_backend("scipy"))
-    assert (default(), in_a_thread(default)) == ("scipy", "scipy")
-    with pytest.warns(DeprecationWarning, match=r"set_backend\(None\)"):
-        tc.use_backend(None)
-    assert default() == before
-
-
-def test_a_call_without_with_takes_effect_at_a_prompt(monkeypatch, before):
-    """A prompt keeps the value of the last statement: it shows it first."""
-    block = tc.use_backend("numpy")
-    assert repr(block) == "use_backend('numpy')"
-    assert default() == before
-    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
-    with block:
-        assert repr(block) == "use_backend('numpy')"
-    assert default() == before
-    kept = tc.use_backend("numpy")
-    with pytest.warns(DeprecationWarning, match="use set_backend"):
-        repr(kept)
-    assert default() == "numpy"
-    tc.set_backend(None)
-    del kept  # not a second time
-    assert default() == before
-
-
 def test_a_block_has_no_effect_on_the_process_at_any_moment(before):
     block = tc.use_backend("reference")
     assert (default(), in_a_thread(default)) == (before, before)  # made, not entered
@@ -112,12 +80,6 @@ def test_a_thread_never_sees_the_blocks_of_another(before):
         looking.join()
         sys.setswitchinterval(interval)
     assert seen == {process}
-
-
-def test_an_instance_that_outlives_the_interpreter_is_no_plain_call():
-    code = "import teachconv as tc; block = tc.use_backend('numpy')"
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
-    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_a_block_sets_the_default_of_its_context_alone(before):

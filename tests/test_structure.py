@@ -31,7 +31,7 @@ ROOMS = """
     dispatch
     nn_ops
     windows
-    planning tuning_file
+    planning
     tuning
     dialects
     truth
@@ -257,11 +257,9 @@ def test_importing_is_light():
     heavy = [
         "scipy",
         "matplotlib",
-        "anywidget",
         "teachconv.explorer",
         "teachconv.inspection.plotting",
         "cupy",
-        "rich",
         "teachconv._kernels",
         "threadpoolctl",
         "ml_dtypes",

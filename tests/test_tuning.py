@@ -171,14 +171,3 @@ def test_bench_has_a_time_limit(capsys):
     ]
     assert main(words) == 0
     assert "about" in capsys.readouterr().out
-
-
-def test_an_animation_that_takes_too_long_is_not_written(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
-    pytest.importorskip("PIL", reason="GIFs need Pillow")
-    x, w, path = np.ones((1, 12, 12, 1), "float32"), np.ones((1, 1, 1, 1), "float32"), tmp_path / "a.gif"
-    with pytest.raises(ValueError, match="144 frames would take about .*, more than seconds=0.01"):
-        tc.plot.animate(path, tc.conv2d, x, w, seconds=0.01)
-    assert not path.exists()
-    tc.plot.animate(path, tc.conv2d, x[:, :2, :2], w, seconds=60)
-    assert path.exists()

@@ -4,6 +4,6 @@ One file a library, each with its ``teachconv.devices.Adapter``, which is import
 arrays is met; none imports its library before that.
 """
 
-from . import jax, pillow, torch, xarray
+from . import jax, torch
 
-__all__ = ["jax", "pillow", "torch", "xarray"]
+__all__ = ["jax", "torch"]

@@ -74,7 +74,8 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
     backend = options["backend"]
     if backend is None:
         backend = settings.default_backend()
-    job = Job(call.op, call.geometry, layout, backend, _named(options["algorithm"]), options["precision"])
+    named = None if options["algorithm"] == "auto" else options["algorithm"]
+    job = Job(call.op, call.geometry, layout, backend, named, options["precision"])
     algorithm = _algorithm(job, call)
     images = [_in_chunks(given[name], name, layout) for name in IMAGES if name in given]
     if call.kind.sums_images:
@@ -82,7 +83,7 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
         return Plan(job, first, second, None, call, algorithm)
     first = _both(job, images[0], None)[0]
     second, bias = (
-        _whole(given[name]) if isinstance(given.get(name), da.Array) else array
+        given[name].rechunk(-1) if isinstance(given.get(name), da.Array) else array  # whole, in one chunk
         for name, array in (("filters", call.second), ("bias", call.bias))
     )
     if not isinstance(second, da.Array):
@@ -101,10 +102,6 @@ def _call_of(op: Callable[..., Any], given: dict[str, Any]) -> tuple[Call, dict[
         return op.call_of(known["input"]), op.options
     names = [name for name in inspect.signature(op).parameters if name in given and name != "unknown"]
     return nn_ops.call_of(op, (), {name: known[name] for name in names})
-
-
-def _named(algorithm: Any) -> Any:
-    return None if algorithm == "auto" else algorithm
 
 
 def _algorithm(job: Job, call: Call) -> str:
@@ -136,7 +133,7 @@ def own_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dialect_ca
         raise ArgumentTypeError(
             f"{nn_ops.name_of(op)} takes no dask arrays; {', '.join(OPS)} and the dialects' convolutions do"
         )
-    return dialect_calls.own_call(op, arguments, _as_lazy, _permute, _flip)
+    return dialect_calls.own_call(op, arguments, _as_lazy, da.transpose, _flip)
 
 
 def _as_lazy(value: Any, name: str) -> Any:
@@ -144,10 +141,6 @@ def _as_lazy(value: Any, name: str) -> Any:
         return as_array(value, name, None)
     _check_chunks(value, name)
     return value
-
-
-def _permute(array: Any, axes: tuple[int, ...]) -> Any:
-    return array.transpose(axes)
 
 
 def _flip(array: Any, axes: tuple[int, ...]) -> Any:
@@ -190,11 +183,6 @@ def _in_chunks(array: Any, name: str, layout: str) -> Any:
         )
         array = array.rechunk({axis: -1})
     return array
-
-
-def _whole(array: da.Array) -> da.Array:
-    """Return filters or a bias in one chunk."""
-    return array.rechunk(-1)
 
 
 def _both(job: Job, first: Any, second: Any) -> tuple[Any, Any]:

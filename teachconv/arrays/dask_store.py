@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import shutil
-import sys
 from contextlib import nullcontext
-from itertools import product
-from math import prod
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ import dask.array as da
 from dask.base import get_scheduler
 from dask.diagnostics import ProgressBar
 
-from .. import tables
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..files import path_of
 
@@ -40,7 +36,6 @@ def to_zarr(array: da.Array, path: str | os.PathLike[str], *, progress: bool = F
     Raises:
         ArgumentTypeError: if ``array`` is not a dask array.
         ArgumentError: if there is something at ``path`` already.
-        RuntimeError: if the computation was lost; the message says what helps.
 
     >>> import tempfile, dask.array as da, zarr
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,47 +55,19 @@ def to_zarr(array: da.Array, path: str | os.PathLike[str], *, progress: bool = F
         stored = da.to_zarr(array, str(unfinished), compute=False)
         _compute(stored, progress)
         unfinished.rename(target)
-    except BaseException as error:  # of a lost scheduler too, which asyncio reports as a cancelled task
+    finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-        lost = _what_was_lost(error, array)
-        if lost:
-            raise RuntimeError(f"{lost}; nothing was written to {target}") from error
-        raise
     return target
 
 
 def _compute(stored: Any, progress: bool) -> None:
     """Compute a lazy store: on the cluster of the current client, or by dask's own scheduler."""
-    on_cluster = isinstance(getattr(get_scheduler(), "__self__", None), _distributed("Client"))
-    if on_cluster and progress:
-        import distributed
-
-        future = distributed.default_client().compute(stored)
+    client = getattr(get_scheduler(), "__self__", None)
+    if progress and client is not None:
+        distributed = import_module("distributed")
+        future = client.compute(stored)
         distributed.progress(future, notebook=False)
         future.result()
     else:
         with ProgressBar() if progress else nullcontext():
             stored.compute()
-
-
-def _distributed(*names: str) -> tuple[Any, ...]:
-    """Return classes of dask.distributed, which need not be installed: none of them where nobody uses it."""
-    module = sys.modules.get("distributed")
-    return () if module is None else tuple(operator.attrgetter(name)(module) for name in names)
-
-
-def _what_was_lost(error: BaseException, array: da.Array) -> str:
-    """Return what happened to a cluster and what helps, or "" for an error of another kind."""
-    if isinstance(error, _distributed("scheduler.KilledWorker")):
-        chunk = tables.size(max(map(prod, product(*array.chunks))) * array.dtype.itemsize)
-        return (
-            f"workers died again and again while they computed ({error}). If they ran out of memory: each of "
-            f"their threads needs room for the slab of every step and for a chunk of the result, which has "
-            f"{chunk}; rechunk the input to smaller chunks, or give workers more memory or fewer threads"
-        )
-    if isinstance(error, _distributed("client.CancelledError", "comm.CommClosedError")):
-        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        return (
-            f"the scheduler ended before the last chunk was computed ({reason}); start one and compute again"
-        )
-    return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from .. import nn_ops, record
 from ..arguments import as_array, check_alike, shape_only
 from ..dialects.calls import FUNCTIONS, ConvCall, Operand
 from ..errors import ArgumentError
-from .shapes import arguments_of
 
 __all__ = ["OwnCall", "own_call", "run"]
 
@@ -99,7 +99,8 @@ def own_call(
     Raises:
         ValueError, TypeError: as the function; if it needs more than a permutation, as some calls of JAX do.
     """
-    entry, given = FUNCTIONS[function], arguments_of(function, arguments)
+    entry = FUNCTIONS[function]
+    given = {name: arguments[name] for name in signature(function).parameters}
     backend = given.pop("backend")
     arrays = {
         operand.name: convert(given[operand.name], operand.name)

@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, settings
-from ..arguments import Shape, as_array
+from .. import dispatch, nn_ops, settings
+from ..arguments import Shape, as_array, shape_only
 from ..devices import adapter_of
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentTypeError
 from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
-from .shapes import call_of_shapes
 
 __all__: list[str] = []
 
@@ -62,7 +61,10 @@ class Jax(ArrayApi):
         if rest["backend"] is None:
             rest["backend"] = settings.default_backend()  # the callback runs in a thread of JAX's
         key = op, names, tuple(rest.items()), shapes
-        function = _traced(*key) if _can_be_looked_up(key) else _traced.__wrapped__(*key)
+        try:
+            function = _traced(*key)
+        except TypeError:  # a backend or a shape of somebody's own may not be hashed
+            function = _traced.__wrapped__(*key)
         try:
             return function(*arrays)
         except TypeError as error:
@@ -119,15 +121,6 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _can_be_looked_up(key: Any) -> bool:
-    """Return whether it can be hashed: a backend or a shape of somebody's own may not."""
-    try:
-        hash(key)
-    except TypeError:
-        return False
-    return True
-
-
 @lru_cache(maxsize=256)
 def _traced(
     op: Callable[..., Any],
@@ -146,10 +139,8 @@ def _traced(
         arrays: the arrays' shapes and dtypes.
     """
     jax, static = _jax(), dict(rest)
-    shaped = {
-        name: jax.ShapeDtypeStruct(shape, dtype) for name, (shape, dtype) in zip(names, arrays, strict=True)
-    }
-    call = call_of_shapes(op, {**static, **shaped})
+    blanks = {name: shape_only(*array) for name, array in zip(names, arrays, strict=True)}
+    call, _ = nn_ops.call_of(op, (), {**static, **blanks})
     backend, module = dispatch.find_backend(static["backend"])
     dispatch.find_algorithm(backend, module, call, static["algorithm"], static["precision"])
     result = jax.ShapeDtypeStruct(call.result_shape, call.first.dtype)

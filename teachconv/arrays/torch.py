@@ -20,7 +20,7 @@ import numpy as np
 from ..arguments import as_array
 from ..devices import adapter_of, device_array
 from ..dialects.calls import FUNCTIONS
-from ..dtypes import FLOATS, INTEGERS
+from ..dtypes import FLOATS, INTEGERS, to_dtype
 from ..errors import ArgumentTypeError, no_attribute, plain
 from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
@@ -117,7 +117,7 @@ class Torch(ArrayApi):
             value = value.clone()
         try:
             if value.dtype == torch.bfloat16:  # DLPack has the type, NumPy does not
-                return np.from_dlpack(value.view(torch.int16)).view(_bfloat16(name))
+                return np.from_dlpack(value.view(torch.int16)).view(to_dtype("bfloat16"))
             return np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError) as error:
             raise ArgumentTypeError(
@@ -156,16 +156,6 @@ def _why_unread(value: Any) -> str | None:
     return (
         None if lies else f"a {kind} without memory of its own, such as stands for a tensor in torch.export"
     )
-
-
-def _bfloat16(name: str) -> np.dtype[Any]:
-    try:
-        return np.dtype(import_module("ml_dtypes").bfloat16)
-    except ImportError as error:
-        raise ArgumentTypeError(
-            f"{name} is bfloat16, for which NumPy needs the package ml_dtypes: "
-            f"pip install teachconv[bfloat16], or {name}.float()"
-        ) from error
 
 
 @lru_cache(maxsize=1)

@@ -392,7 +392,9 @@ def _run(
         _run_loops(job, a, b, sums, threads)
     elif kind.sums_images:
         with record.stage("_kernels.run_filter_gradient") as stage:
-            stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
+            stage.say(
+                "{}, instruction set {}, threads: at most {}", job.chosen, settings.instruction_set, threads
+            )
             _run_kernel(stage, _kernels.run_filter_gradient, job.chosen, job.problem, a, b, sums, threads)
     else:
         wide_bias = None if bias is None else np.ascontiguousarray(to_accumulator(bias))
@@ -441,7 +443,9 @@ def _run_rung(
     before = look and w.nbytes <= result.nbytes
     if not before or _kernels.all_finite(w):
         with record.stage("_kernels.run") as stage:
-            stage.say("{}, instruction set {}, threads: at most {}", job.chosen, _ISA, threads)
+            stage.say(
+                "{}, instruction set {}, threads: at most {}", job.chosen, settings.instruction_set, threads
+            )
             step = max(1, _RUNG_MACS * len(data) * threads // job.geometry.macs)
             for part in (slice(first, first + step) for first in range(0, len(data), step)):
                 images, problem = data[part], job.problem
@@ -504,16 +508,6 @@ _LOOPS = {"direct": _run_direct, "im2col": _run_im2col}
 def _ranges(size: int, step: int) -> list[tuple[int, int]]:
     """Return (first, past) of the parts of a range, each as long as a step; the last may be shorter."""
     return [(first, min(size, first + step)) for first in range(0, size, step)]
-
-
-class _InstructionSet:
-    """The name of the instruction set, looked up only if the trace is read."""
-
-    def __format__(self, spec: str) -> str:
-        return str(_kernels.isa())
-
-
-_ISA = _InstructionSet()
 
 
 def _forget() -> None:

@@ -6,24 +6,19 @@ import argparse
 
 from .. import backends
 from ..tables import Table, left
-from .call_arguments import add_json
-from .output import show, show_json
+from .output import show
 
 __all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the only option."""
-    add_json(parser)
+    """Add no option."""
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table of backends, and that of their algorithms."""
     infos = backends.report()
-    if arguments.json:
-        show_json(infos)
-        return 0
     ladder = [(i.name, a.name, a.precision, a.summary) for i in infos for a in i.algorithms]
     show(infos, "", Table(left("backend", "algorithm", "precision", "what it is"), ladder))
     return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ..tuning import autotune
-from .call_arguments import add_backends, add_call, add_json, read_call
-from .output import show, show_json
+from .call_arguments import add_backends, add_call, read_call
+from .output import show
 
 __all__ = ["add_arguments"]
 
@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=2.0,
         help="time limit; what would exceed it is estimated from a part of the call (default: %(default)s)",
     )
-    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -31,8 +30,5 @@ def run(arguments: argparse.Namespace) -> int:
     op, args, kwargs = read_call(arguments)
     limits = {"rounds": arguments.rounds, "seconds": arguments.seconds}
     report = autotune(op, *args, backends=arguments.backends, **limits, **kwargs)
-    if arguments.json:
-        show_json(report)
-    else:
-        show(report)
+    show(report)
     return 0

@@ -21,11 +21,11 @@ from ..errors import ArgumentError, brief, plain
 from ..memory import check_memory
 
 __all__ = [
+    "ARRAYS",
     "OPS",
     "add_backends",
     "add_call",
     "add_call_options",
-    "add_json",
     "add_options",
     "numbers",
     "padding",
@@ -66,10 +66,10 @@ def add_call_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", choices=DATA, help="what arrays given as shapes hold (default: integers)")
 
 
-_ARRAYS = ("input", "filters", "out_backprop", "input_sizes", "filter_sizes")
+ARRAYS = ("input", "filters", "out_backprop", "input_sizes", "filter_sizes")
 _RUN = ("backend", "algorithm", "precision")  # not in every command
 _CALL_DEFAULTS = {
-    **dict.fromkeys((*_ARRAYS, "output_shape", "output_padding", "padding", "dtype", "data", *_RUN)),
+    **dict.fromkeys((*ARRAYS, "output_shape", "output_padding", "padding", "dtype", "data", *_RUN)),
     "strides": 1,
     "dilations": 1,
     "data_format": "NHWC",
@@ -97,11 +97,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", help=f"one of {', '.join(TABLE)}")
     parser.add_argument("--algorithm", help="one of the backend's algorithms")
     parser.add_argument("--precision", help="strict or fast")
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of JSON."""
-    parser.add_argument("--json", action="store_true", help="print JSON with the attributes as keys")
 
 
 def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -139,7 +134,7 @@ _SIZES_OF = {"input_sizes": "input", "filter_sizes": "filters"}  # an array that
 def _check_arrays(arguments: argparse.Namespace, taken: Sequence[str]) -> None:
     """Raise for an array, or its sizes, that the op does not take, or that is given twice."""
     known = {*taken, *(array for sizes, array in _SIZES_OF.items() if sizes in taken)}
-    for name in _ARRAYS:
+    for name in ARRAYS:
         if name not in known and getattr(arguments, name) is not None:
             raise ArgumentError(f"{arguments.op} takes no {_option(name)}")
     for sizes, array in _SIZES_OF.items():

@@ -1,7 +1,7 @@
 """``python -m teachconv demo``: a photograph through an edge filter at stride 2, and back by the transpose.
 
-Prints the geometry with its numbers, one cell explained, the trace, and the diff of all backends with
-their relative times; writes a page with the pictures.
+Prints the geometry with its numbers, one cell explained, the trace, and the diff of all backends; writes a
+page with the pictures.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import trace
 from ..nn_ops import conv2d, conv2d_transpose
-from ..tables import Table, bar, bars, count, left, number, right
-from ..verification.diffing import DiffReport, diff
+from ..tables import count
+from ..verification.diffing import diff
 from .output import show
 
 __all__ = ["add_arguments"]
@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     _show("2. One output cell, explained tap by tap", explained)
     _show("3. The trace: where conv2d is executed", traced)
     _show("4. Back up: conv2d_transpose with a bilinear filter", back_geometry)
-    _show("5. Every backend and algorithm against the reference", report, _speeds(report))
-    _show("6. The same for the transposed convolution", back_report, _speeds(back_report))
+    _show("5. Every backend and algorithm against the reference", report)
+    _show("6. The same for the transposed convolution", back_report)
 
     pictures = [
         ("the photograph (CC0, Stefan van der Walt)", image),
@@ -83,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
         ("Where it was executed", traced._repr_html_()),
         ("The way back: conv2d_transpose", back_geometry._repr_html_() + back._repr_html_()),
         ("Where that was executed", back_traced._repr_html_()),
-        ("Every backend against the reference: conv2d", report._repr_html_() + _speeds(report).html()),
-        ("... and conv2d_transpose", back_report._repr_html_() + _speeds(back_report).html()),
+        ("Every backend against the reference: conv2d", report._repr_html_()),
+        ("... and conv2d_transpose", back_report._repr_html_()),
     ]
     output.write_text(_page(pictures, sections), encoding="utf-8")
     show(f"The pictures are in {output.resolve()}")
@@ -112,20 +112,6 @@ def _sides(padding: tuple[tuple[int, int], ...]) -> str:
     (top, bottom), (left, right) = padding
     rows = f"{count(top, 'row')} above and {count(bottom, 'row')} below"
     return f"{rows}, {count(left, 'column')} at the left and {count(right, 'column')} at the right"
-
-
-def _speeds(report: DiffReport) -> Table:
-    """How many times as fast as the reference each algorithm ran, this once."""
-    base = report.reference_seconds or 0.0
-    speeds = [(f"{row.name} {row.algorithm}", base / row.seconds) for row in report.rows if row.seconds]
-    speeds.sort(key=lambda item: -item[1])
-    logarithms = [np.log10(max(speed, 1.1)) for _, speed in speeds]
-    rows = [
-        (name, f"{number(speed)} ×", bar(logarithm / max(logarithms)))
-        for (name, speed), logarithm in zip(speeds, logarithms, strict=True)
-    ]
-    columns = (*left(""), *right(""), *bars(""))
-    return Table(columns, rows, "times as fast as the pure-Python reference, in one run (bars: logarithm)")
 
 
 def _bytes(plane: np.ndarray) -> np.ndarray:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from ..backends import BOUNDS
+from ..progress import track
 from ..tables import Table, duration, left, number, right
 from ..verification.cases import find_cases
 from ..verification.diffing import DiffReport, check_cases, diff
-from .call_arguments import add_backends, add_call, add_json, read_call, read_npy, refuse_call
-from .output import progress, show, show_json
+from .call_arguments import add_backends, add_call, read_call, read_npy, refuse_call
+from .output import show
 
 __all__ = ["add_arguments"]
 
@@ -27,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}", type=float, help=f"{kind} error to allow beside the bound (of one call)"
         )
-    add_json(parser)
     parser.add_argument(
         "-v",
         "--verbose",
@@ -50,17 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
     against = {arguments.against: read_npy(arguments.against)} if arguments.against else None
     judged = {"error": arguments.error, "rtol": arguments.rtol, "atol": arguments.atol}
     report = diff(op, *args, backends=arguments.backends, against=against, **judged, **kwargs)
-    if arguments.json:
-        show_json(report)
-    else:
-        show(report)
-        if arguments.verbose:
-            show(
-                *(f"{name}: {duration(seconds)} (not counted in any row)" for name, seconds in report.loading)
-            )
-        for row in report.rows:
-            if row.passed is False and row.explanation is not None:
-                show(f"\nfirst bad cell of {row.name} {row.algorithm}:", row.explanation)
+    show(report)
+    if arguments.verbose:
+        show(*(f"{name}: {duration(seconds)} (not counted in any row)" for name, seconds in report.loading))
+    for row in report.rows:
+        if row.passed is False and row.explanation is not None:
+            show(f"\nfirst bad cell of {row.name} {row.algorithm}:", row.explanation)
     return 0 if report.passed else 1
 
 
@@ -71,14 +66,9 @@ def _all_cases(arguments: argparse.Namespace) -> int:
     dtypes = [arguments.dtype] if arguments.dtype else ["float32", "int32"]
     cases = find_cases("small")  # SciPy calls a function for each pair of channels
     runs = [(case, dtype, data) for dtype in dtypes for data in kinds for case in cases]
-    with progress("cases") as tell:
-        for done, (case, dtype, data) in enumerate(runs):
-            tell(done, len(runs), f"{case.op} {case.name}")
-            rows += check_cases(arguments.backends, dtype, data, [case])
+    for case, dtype, data in track(runs, "cases"):
+        rows += check_cases(arguments.backends, dtype, data, [case])
     report = DiffReport(f"{len(cases)} cases, {len(rows)} results", tuple(rows))
-    if arguments.json:
-        show_json(report)
-        return 0 if report.passed else 1
     shown = report.rows if arguments.verbose else tuple(row for row in report.rows if row.passed is False)
     if shown:
         show(DiffReport(report.title, shown))

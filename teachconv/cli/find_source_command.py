@@ -6,12 +6,10 @@ import argparse
 
 from ..graph.find_source import is_dialects, meant
 from ..inspection.sources import find_source
-from .call_arguments import OPS, add_call_options, add_json, add_options, read_call, refuse_call
-from .output import show, show_json
+from .call_arguments import ARRAYS, OPS, add_call_options, add_options, read_call, refuse_call
+from .output import show
 
 __all__ = ["add_arguments"]
-
-_CALL = ("input", "filters", "out_backprop", "input_sizes", "filter_sizes")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,14 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_call_options(parser)
     add_options(parser)
-    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the chain of one call, or of an op on all backends."""
     op = meant(arguments.op)
-    if all(getattr(arguments, name) is None for name in _CALL):
+    if all(getattr(arguments, name) is None for name in ARRAYS):
         refuse_call(arguments, "give its arrays, such as --input 1,8,8,1")
         chain = find_source(arguments.op)
     else:
@@ -41,8 +38,5 @@ def run(arguments: argparse.Namespace) -> int:
             )
         op, args, kwargs = read_call(arguments)
         chain = find_source(op, *args, **kwargs)
-    if arguments.json:
-        show_json(chain)
-    else:
-        show(chain.all if arguments.all else chain)
+    show(chain.all if arguments.all else chain)
     return 0

@@ -8,8 +8,7 @@ import sys
 from importlib import import_module
 
 from ..testing import fuzz, kernel
-from .call_arguments import add_json
-from .output import show, show_json
+from .output import show
 
 __all__ = ["add_arguments"]
 
@@ -27,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other calls (default 0)")
     parser.add_argument("--dtype", action="append", help="a dtype; several times for several")
     parser.add_argument("--isolate", action="store_true", help="in a process of its own, which may crash")
-    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -45,9 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.isolate:
         found = kernel(found, isolate=True)
     report = fuzz(found, arguments.seconds, arguments.seed, dtypes=arguments.dtype)
-    if arguments.json:
-        show_json(report)
-    elif report.failed:
+    if report.failed:
         show(type(report)(report.title, report.failed))
     else:
         show(report.summary)

@@ -33,7 +33,6 @@ COMMANDS = {
     "dialects": "what each framework's options resolve to",
     "onnx": "list every 2-D convolution of an ONNX file",
     "bench": "time every algorithm of every backend on one call",
-    "graph": "the graph runtime: where an op is executed, and networks with their log",
 }
 
 _CLOSED_PIPE = 128 + 13  # what a shell reports of a program that the signal SIGPIPE ended

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import ArgumentError, brief
+from ..errors import ArgumentError, brief, printable
+from ..progress import during, say
 from ..translation.onnx_models import input_names, onnx_model
 from .call_arguments import numbers, read_npy
-from .output import progress, show
+from .output import show
 
 __all__ = ["add_arguments"]
 
@@ -40,7 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
         except argparse.ArgumentTypeError:
             raise ArgumentError(f"--input must be a shape such as x=1,3,64,64; got {brief(text)}") from None
         inputs[name or input_names(arguments.file)[0]] = (sizes,) if isinstance(sizes, int) else sizes
-    with progress("nodes") as tell:
-        model = onnx_model(arguments.file, inputs, check=arguments.check, progress=tell)
+    with during("nodes"):
+        model = onnx_model(arguments.file, inputs, check=arguments.check, progress=_tell)
     show(model)
     return 0 if model.passed or not arguments.check else 1
+
+
+def _tell(done: int, total: int, name: str) -> None:
+    say(f"{done} of {total}, {printable(name)}")

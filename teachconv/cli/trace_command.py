@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ..inspection.tracing import trace
-from .call_arguments import add_call, add_json, add_options, read_call
-from .output import show, show_json
+from .call_arguments import add_call, add_options, read_call
+from .output import show
 
 __all__ = ["add_arguments"]
 
@@ -15,7 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call, and the choice of what runs it."""
     add_call(parser)
     add_options(parser)
-    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -23,8 +22,5 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the stages of one call."""
     op, args, kwargs = read_call(arguments)
     traced = trace(op, *args, **kwargs)
-    if arguments.json:
-        show_json(traced)
-    else:
-        show(traced)
+    show(traced)
     return 0

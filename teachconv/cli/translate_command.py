@@ -8,7 +8,6 @@ from typing import Any
 
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError
-from ..files import path_of
 from ..tables import count
 from ..translation.targets import TARGETS, framework, function_named
 from ..translation.translating import translate
@@ -36,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--resolve", action="store_true", help="print the derivation first")
     parser.add_argument("--check", action="store_true", help="run both sides and compare")
-    parser.add_argument("--html", metavar="FILE", help="write both sides, with a picture, to FILE")
     parser.set_defaults(run=run)
 
 
@@ -56,12 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resolve:
         show(translation.source, "")
     show(translation)
-    if arguments.html is not None:
-        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>teachconv translate</title>'
-        page = (
-            f"{head}<body style='font-family:system-ui, sans-serif'>{translation._repr_html_()}</body></html>"
-        )
-        path_of(arguments.html, "--html").write_text(page, encoding="utf-8")
     if not translation.possible:
         return 1
     if arguments.check:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..testing.vectors import export, judge
-from .call_arguments import add_json
-from .output import show, show_json
+from .output import show
 from .parsing import Parser, add_commands
 
 __all__ = ["add_arguments"]
@@ -22,7 +21,6 @@ def _fill(name: str, parser: Parser) -> None:
     if name == "judge":
         parser.add_argument("--results", help="the directory of the results (default: results in DIRECTORY)")
         parser.add_argument("--error", default="direct", help='how they were computed (default "direct")')
-        add_json(parser)
         parser.set_defaults(run=_judge)
         return
     for word, usual in (("dtype", ["float32"]), ("data", ["integers", "normal"]), ("tag", ["small"])):
@@ -51,8 +49,5 @@ def _export(arguments: argparse.Namespace) -> int:
 def _judge(arguments: argparse.Namespace) -> int:
     """Exit status 1 where a vector fails, and where there is no result."""
     report = judge(arguments.directory, results=arguments.results, error=arguments.error)
-    if arguments.json:
-        show_json(report)
-    else:
-        show(type(report)(report.title, report.failed) if report.failed else report.summary)
+    show(type(report)(report.title, report.failed) if report.failed else report.summary)
     return 0 if report.passed else 1

@@ -1,7 +1,4 @@
-"""The call of a picture as Python in each framework's words, for the page's button that copies it.
-
-The page itself writes the calls of functions that it knows, with `rules`; it is given those of others.
-"""
+"""The call of a picture as a page needs it to write it in each framework's words, with `rules`."""
 
 from __future__ import annotations
 
@@ -12,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..translation.translating import translate
-from .rules import FRAMEWORKS, PAGE_FUNCTIONS, words_of
+from .rules import PAGE_FUNCTIONS, words_of
 
-__all__ = ["calls_of", "page_call", "page_function"]
+__all__ = ["page_call", "page_function"]
 
 
 def page_function(op: Callable[..., Any]) -> str:
@@ -65,31 +61,3 @@ def _plain(value: Any) -> Any:
         return int(value)
     items = [_plain(item) for item in value] if type(value) in (list, tuple) else [None]
     return None if None in items else items
-
-
-def calls_of(op: Callable[..., Any], args: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, str]:
-    """Return the code of a call in each framework, or the reason why there is none, by the framework's name.
-
-    Args:
-        op: the function.
-        args: its arguments, of which only the shapes count.
-        arguments: those given by name.
-
-    Returns:
-        The texts; a reason begins with "not possible: ". What translations do not know has none.
-    """
-    shapes = tuple(map(_shape, args))
-    named = {name: _shape(value) for name, value in nn_ops.without_options(arguments).items()}
-    found: dict[str, str] = {}
-    for name in FRAMEWORKS:
-        try:
-            made = translate(op, *shapes, to=name, **named)
-        except (TypeError, ValueError):
-            return {}
-        found[name] = made.code if made.possible else f"not possible: {made.why}"
-    return found
-
-
-def _shape(value: Any) -> Any:
-    """Return the shape of an array of numbers, and anything else as it is."""
-    return tuple(value.shape) if isinstance(value, np.ndarray) and value.ndim == 4 else value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from math import isfinite
@@ -27,7 +27,7 @@ from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..kinds import ROLES, DepthwiseCells, Kind
 from .axis_tables import Part, axis_table, part_of, teaching
-from .calls import calls_of, page_call, page_function
+from .calls import page_call, page_function
 from .packing import AXIS_BYTES, image_numbers, nbytes
 from .page import image_address
 
@@ -60,7 +60,7 @@ class Tables:
         """Return the number of an axis in `axes`; add it if it is new."""
         key = (axis, axis.formulas, ins, outs)  # axes are equal even if their formulas differ
         for line in axis.formulas:
-            self._line(line)
+            self._number(line, self.lines, lambda line=line: line)  # type: ignore[misc]
         return self._number(key, self.axes, lambda: axis_table(axis, kind, ins, outs))
 
     def array(self, side: str, array: np.ndarray, part: Part, result_of: Any = None) -> int:
@@ -71,13 +71,6 @@ class Tables:
         """
         ranges = held_ranges(side, array, part)
         return self._number((side, array.shape, ranges, result_of), self.arrays, lambda: held(array, ranges))
-
-    def calls(self, texts: Mapping[str, str]) -> dict[str, list[int]]:
-        """Return texts by the numbers of their lines in `lines`; add the lines that are new."""
-        return {name: [self._line(line) for line in text.split("\n")] for name, text in texts.items()}
-
-    def _line(self, line: str) -> int:
-        return self._number(line, self.lines, lambda: line)
 
     def size(self) -> tuple[int, int, int, int]:
         """Return the numbers of axes, arrays, lines and bytes."""
@@ -171,18 +164,13 @@ class Document:
             "arrays": self.tables.arrays,
             "lines": self.tables.lines,
             "base": variant(call, self.part, self.tables, numbers)
-            | {"call": page_call(self.op, self.args, self.kwargs), "calls": self.calls},
+            | {"call": page_call(self.op, self.args, self.kwargs)},
         }
 
     @cached_property
     def function(self) -> str | None:
         """The name of the function on the page, if that writes the call in each framework's words itself."""
         return page_function(self.op) if page_call(self.op, self.args, self.kwargs) else None
-
-    @cached_property
-    def calls(self) -> dict[str, list[int]]:
-        """The call in each framework's words, by the numbers of its lines, if the page does not write it."""
-        return {} if self.function else self.tables.calls(calls_of(self.op, self.args, self.kwargs))
 
     def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
         """Return the first cell to show, as the backends number it: ``at``, or one that teaches."""

@@ -38,8 +38,8 @@ _DIFF = 10**8  # multiply-adds of a call of which all cells are compared with an
 class Explorer:
     """The picture of one call, which `explore` returns and a notebook displays.
 
-    ``save(path)`` writes it as one file that opens from disk, ``beside(...)`` puts a second result next to
-    it, and ``live()`` connects it to the running Python process.
+    ``save(path)`` writes it as one file that opens from disk, and ``beside(...)`` puts a second result next
+    to it.
     """
 
     def __init__(
@@ -105,12 +105,6 @@ class Explorer:
         both._other = (label, other)
         return both
 
-    def _at(self, at: Sequence[int] | None) -> Explorer:
-        """Return this picture at another cell."""
-        moved = Explorer(self.op, self.args, self.kwargs, at, self.budget)
-        moved._other = self._other
-        return moved
-
     # ---------------------------------------------------------------------------------------------
     # Ways to see it
     # ---------------------------------------------------------------------------------------------
@@ -120,30 +114,29 @@ class Explorer:
 
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
-                ``.svg`` or ``.png``, the window of the cell ``at``; ``.gif`` or ``.mp4``, all windows in
-                turn. All but the page need matplotlib, and ``.mp4`` imageio-ffmpeg.
+                ``.svg`` or ``.png``, the window of the first cell; ``.gif``, all windows in turn. The images
+                need matplotlib.
 
         Returns:
             The path.
 
         Raises:
-            ValueError: if the ending is another one, or the call is too large for a picture or has no cell.
+            ValueError: if the ending is another one, or the call is too large for an image or has no cell.
             TypeError: if it is no path.
             ImportError: if a package that the format needs is not installed; the message names it.
         """
         path = path_of(path)
-        ending = path.suffix.lower()
-        words = nn_ops.without_options(self.kwargs)
-        if self._document.empty and ending in (".svg", ".png", ".gif", ".mp4"):
-            raise ArgumentError(f"{path.name} would show a window, and the call has none: an array is empty")
-        if ending in (".gif", ".mp4"):
-            return plotting.animate(path, self.op, *self.args, **words)
-        if ending in (".svg", ".png"):
-            self._window().savefig(path)
-        elif ending in (".html", ".htm"):
+        ending, words = path.suffix.lower(), nn_ops.without_options(self.kwargs)
+        if ending not in (".html", ".htm", ".svg", ".png", ".gif"):
+            raise ArgumentError(f"path must end in .html, .svg, .png or .gif; got {brief(str(path))}")
+        if ending in (".html", ".htm"):
             path.write_text(self.html(), encoding="utf-8")
+        elif self._document.empty:
+            raise ArgumentError(f"{path.name} would show a window, and the call has none: an array is empty")
+        elif ending == ".gif":
+            plotting.animate(path, self.op, *self.args, **words)
         else:
-            raise ArgumentError(f"path must end in .html, .svg, .png, .gif or .mp4; got {brief(str(path))}")
+            plotting.window(self.op, *self.args, at=self._first, **words).savefig(path)
         return path
 
     @property
@@ -152,16 +145,13 @@ class Explorer:
         call = self._document.call
         return self.at or call.name(call.kind.result, self._document.at) or self._document.at
 
-    def _window(self) -> Any:
-        """Return the figure of the first cell's window."""
-        return plotting.window(self.op, *self.args, at=self._first, **nn_ops.without_options(self.kwargs))
-
     def _png(self, dpi: float | str = "figure") -> bytes | None:
         """Return the window of the first cell as PNG; None if there is no cell, no room or no matplotlib."""
-        written = BytesIO()
+        written, words = BytesIO(), nn_ops.without_options(self.kwargs)
         try:
             if not self._document.empty:
-                self._window().savefig(written, format="png", dpi=dpi)
+                figure = plotting.window(self.op, *self.args, at=self._first, **words)
+                figure.savefig(written, format="png", dpi=dpi)
         except (ImportError, ValueError):  # too large for a picture
             return None
         return written.getvalue() or None
@@ -177,16 +167,6 @@ class Explorer:
         """Return the picture as the HTML text of one page."""
         document = self._document
         return page(document.call.op.name, dumps(packed(self.data())), self._still, document.function)
-
-    def live(self) -> Any:
-        """Return the picture as a widget, for which the backend computes every choice.
-
-        Raises:
-            ImportError: if the package anywidget is not installed.
-        """
-        from .live import widget
-
-        return widget(self)
 
     def _repr_html_(self) -> str:
         return frame(self.html(), self._still, repr(self), image_address(self._image))
@@ -218,21 +198,21 @@ class Explorer:
     # The data of the page
     # ---------------------------------------------------------------------------------------------
 
-    def data(self, *, live: bool = False) -> dict[str, Any]:
-        """Return the JSON document of the page; with ``live`` it has no variants, which Python computes."""
+    def data(self) -> dict[str, Any]:
+        """Return the JSON document of the page."""
         document = self._document
         with during("computing the call"):
-            made: dict[str, Any] = {"call": document.base(), "live": live, "beside": None}
+            made: dict[str, Any] = {"call": document.base(), "beside": None}
         if self._other is not None:
             with during(f"comparing it with {self._other[0]}"):
                 made["beside"] = self._beside()
-        variants = Variants(document, live=live)
+        variants = Variants(document)
         bare = packed(made | {"variants": variants.table(0)})
         rest = len(page("", dumps(bare), self._still, document.function).encode())
         usual = _PAGE if rest < _PAGE else rest + _VARIANTS
         size = usual if self.budget is None else self.budget
         with during("its variants"):
-            made["variants"] = variants.table(0 if live else size - rest)
+            made["variants"] = variants.table(size - rest)
         return made
 
     def _beside(self) -> dict[str, Any]:

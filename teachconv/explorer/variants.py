@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops
+from .. import nn_ops
 from ..arguments import PADDING_WORDS, Shape, as_array, channels_first, channels_last, shape_only
 from ..calls import Call
 from ..errors import ArgumentError
 from .axis_tables import Part, part_of, same_place
-from .calls import calls_of, page_call
+from .calls import page_call
 from .document import SIDES, Document, code, variant
 from .packing import nbytes, packed_variant
 
@@ -88,9 +88,8 @@ _WORDS = {
 class Variants:
     """All variants of one document's call, in the words of its own function."""
 
-    def __init__(self, document: Document, *, live: bool = False) -> None:
-        self.document, self.live = document, live
-        call = document.call
+    def __init__(self, document: Document) -> None:
+        self.document, call = document, document.call
         self.words = _WORDS.get(call.title, _OWN)
         if not call.title or self.words is not _OWN:
             self.op = document.op
@@ -104,10 +103,10 @@ class Variants:
         self.filter_axes = letters.index("H"), letters.index("W")
         g = call.geometry
         self.controls = [
-            _choices("stride", g.strides, range(1, 6) if live else range(1, 4)),
-            _choices("dilation", g.dilations, range(1, 5) if live else range(1, 3)),
+            _choices("stride", g.strides, range(1, 4)),
+            _choices("dilation", g.dilations, range(1, 3)),
             self._paddings(call.title),
-            _choices("filter size", g.filters_shape[:2], range(1, 8) if live else range(1, 6)),
+            _choices("filter size", g.filters_shape[:2], range(1, 6)),
         ]
         if call.op.transposed and self.words is _OWN:
             self.controls.append(self._outputs())
@@ -144,11 +143,8 @@ class Variants:
         """Return how many choices differ from the call's own."""
         return sum(choice != c.base for choice, c in zip(key, self.controls, strict=True))
 
-    def make(self, key: tuple[int, ...], *, run: bool = False) -> dict[str, Any]:
-        """Return one variant: a geometry and its arrays, or the error that the op raises.
-
-        With ``run`` the chosen backend computes the result; without it the page sums the taps.
-        """
+    def make(self, key: tuple[int, ...]) -> dict[str, Any]:
+        """Return one variant: a geometry and its arrays, or the error that the op raises; the page sums."""
         try:
             call, numbers, part, note, arguments = self._resolve(key)
         except (ValueError, TypeError) as error:
@@ -157,29 +153,7 @@ class Variants:
         made["code"] = code(self.op, (), arguments)
         if self.document.function:
             made["call"] = page_call(self.op, (), arguments)
-        else:
-            made["calls"] = self._calls(arguments)
-        if run:
-            options = {k: v for k, v in self.document.options.items() if k != "out"}
-            result = dispatch.run_canonical(call, **options)
-            side = SIDES[call.kind.result]
-            numbers[side] = self.document.tables.array(side, np.asarray(result), part, key)
         return made
-
-    def _calls(self, arguments: dict[str, Any]) -> list[list[int]]:
-        """Return a variant's call in each framework's words, as what differs from the document's own call.
-
-        The numbers are how many of the first and of the last lines are the same, and the lines between.
-        """
-        if not self.document.calls:  # what translations do not know
-            return []
-        found = []
-        calls = self.document.tables.calls(calls_of(self.op, (), arguments))
-        for base, lines in zip(self.document.calls.values(), calls.values(), strict=False):
-            head = _alike(base, lines)
-            tail = _alike(base[head:][::-1], lines[head:][::-1])
-            found.append([head, tail, *lines[head : len(lines) - tail]])
-        return found
 
     def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str, dict[str, Any]]:
         """Return a variant's call, the numbers of its arrays, its part, what was resized, its arguments."""
@@ -350,12 +324,6 @@ def _resized(array: np.ndarray, axes: tuple[int, int], sizes: Any, *, centred: b
             pads[axis] = (before, -spare - before)
             array = np.pad(array, pads)
     return array
-
-
-def _alike(first: list[int], second: list[int]) -> int:
-    """Return how many numbers at the beginning of two lists are the same."""
-    pairs = zip(first, second, strict=False)
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
 def _inside(cell: tuple[int, ...], shape: tuple[int, ...]) -> Any:

@@ -87,13 +87,6 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     for number, eqn in enumerate(convolutions):
         steps += _traced(eqn, number, exported.mlir_module())
     steps += _compiled(answer.facts, answer.log["call"])
-    platform = answer.facts["platform"]
-    gpu = (
-        "not in this process, so what cuDNN would choose cannot be known here"
-        if platform == "cpu"
-        else platform
-    )
-    steps.append(SourceStep("GPU", "cuDNN", note=gpu, known="jax.default_backend"))
     ours = {
         "compiled to": step_at("optimiser", graph_optimizer.remap),
         "ran": step_at("executor", executor.Executor.run),

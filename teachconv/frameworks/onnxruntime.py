@@ -84,15 +84,10 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         raise ArgumentError(f"the model ran no convolution; its ops: {ran[:300]}")
     first = step_at("public function", type(session).run)
     first = replace(first, name="InferenceSession.run", known="Python")
-    gpus = [name for name in answer.facts["available"] if name.startswith(("CUDA", "Tensorrt", "ROCM"))]
-    note = ", ".join(gpus) or "no execution provider for one in this build"
-    last = SourceStep("GPU", "cuDNN", note=note, known="available providers")
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
     ran = ", ".join(dict.fromkeys(step.name for step in steps if step.what == "node"))
     version = f"onnxruntime {onnxruntime.__version__}"
-    return SourceChain(
-        f"onnxruntime's run of {shapes}", (first, *steps, last), lines(["Conv2D"]), version, ran
-    )
+    return SourceChain(f"onnxruntime's run of {shapes}", (first, *steps), lines(["Conv2D"]), version, ran)
 
 
 def _steps(facts: dict[str, Any]) -> Iterator[SourceStep]:

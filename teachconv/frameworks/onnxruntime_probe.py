@@ -42,7 +42,7 @@ def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
                 "shapes": event["args"].get("input_type_shape", []),
                 "seconds": event["dur"] / 1e6,
             }
-    return {"ran": ran, "nodes": nodes, "available": onnxruntime.get_available_providers()}
+    return {"ran": ran, "nodes": nodes}
 
 
 def _nodes(path: str) -> dict[str, dict[str, str]] | None:

@@ -113,7 +113,6 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
             name = f"{number + 1} of {len(calls)}"
             steps.append(SourceStep("convolution", name, note=_shapes(torch, call), known="dispatch mode"))
         steps += [*call.python, *_steps(torch, call, count, facts, log, first)]
-    steps.append(_gpu(answer.facts["cuda"]))
     ours = {
         "op definition": step_at("op registry", get_op_def),
         "dispatcher": step_at("kernel registry", find_kernel),
@@ -316,15 +315,6 @@ def _libraries(log: str, first: onednn.Log) -> Iterator[SourceStep]:
         yield SourceStep(
             "primitive", "none", note="oneDNN and MKL logged nothing: PyTorch's own loops", known="both logs"
         )
-
-
-def _gpu(version: str) -> SourceStep:
-    note = (
-        f"CUDA {version}: tensors on it go to cuDNN, which logs with CUDNN_LOGLEVEL_DBG, CUDNN_LOGDEST_DBG"
-        if version
-        else "not in this build, so what cuDNN would choose cannot be known here"
-    )
-    return SourceStep("GPU", "cuDNN", note=note, known="build")
 
 
 def _schema(name: str) -> tuple[str, int]:

@@ -37,7 +37,7 @@ def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
                 ],
             }
         )
-    return {"calls": facts, "config": torch.__config__.show(), "cuda": torch.version.cuda or ""}
+    return {"calls": facts}
 
 
 def _decoded(torch: Any, item: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops, record, tables
+from .. import nn_ops
 from ..devices import call_on_host
 from ..errors import ArgumentError, brief
 from ..files import path_of
@@ -34,36 +32,32 @@ def animate(
     fps: int | None = None,
     channel: int = 0,
     n: int = 0,
-    seconds: float = 120.0,
     **kwargs: Any,
 ) -> Path:
-    """Write the sliding window as an animated GIF or as a film: one frame for each cell of one output plane.
+    """Write the sliding window as an animated GIF: one frame for each cell of one output plane.
 
-    Of an output of more than 240 cells each frame adds several. A progress bar shows on a terminal where
-    rich is installed.
+    Of an output of more than 240 cells each frame adds several.
 
     Args:
-        path: where to write; it ends in .gif or .mp4.
+        path: where to write; it ends in .gif.
         op: any op of teachconv but a filter gradient.
         *args: the op's positional arguments.
         fps: frames per second; None for 2, or more if that would take more than 30 seconds.
         channel: the index of the output channel.
         n: the index of the image.
-        seconds: the longest that drawing may take.
         **kwargs: the op's keyword arguments.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: above 80 rows or columns, and if the first frames show that drawing all of them would
-            take more than ``seconds``; then nothing is written.
+        ValueError: above 80 rows or columns.
         IndexError, TypeError: as from `teachconv.explain`.
-        ImportError: without matplotlib, for .gif without Pillow, and for .mp4 without imageio-ffmpeg.
+        ImportError: without matplotlib or Pillow.
     """
     path = path_of(path)
-    if path.suffix.lower() not in (".gif", ".mp4"):
-        raise ArgumentError(f"path must end in .gif or .mp4; got {brief(str(path))}")
+    if path.suffix.lower() != ".gif":
+        raise ArgumentError(f"path must end in .gif; got {brief(str(path))}")
     args, kwargs = call_on_host(args, kwargs)
     call, _ = nn_ops.call_of(op, args, kwargs)
     if call.kind.sums_images:
@@ -79,9 +73,8 @@ def animate(
     def explained(cell: tuple[int, int]) -> Any:
         return explain(op, *args, at=call.name(call.kind.result, (n, *cell, channel)), **kwargs)
 
-    write = _write_gif if path.suffix.lower() == ".gif" else _write_film
     film = _Film(Windows(explained(cells[0]), filled=False, most=_LIMIT), explained)
-    path.write_bytes(write(film, _within(parts, seconds), speed))
+    path.write_bytes(_gif(film, track(parts, "frames"), speed))
     return path
 
 
@@ -131,21 +124,7 @@ class _Film:
         return np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
 
 
-def _within(parts: list[Any], seconds: float) -> Iterator[Any]:
-    """Yield the cells of each frame; raise if the first ones say that all would take longer than allowed."""
-    start = record.clock()
-    for done, part in enumerate(track(parts, "frames")):
-        spent = record.clock() - start
-        if done and spent / done * len(parts) > seconds:
-            need = tables.duration(spent / done * len(parts))
-            raise ArgumentError(
-                f"{len(parts)} frames would take about {need}, more than seconds={seconds:g}: give more "
-                "seconds, or a smaller input"
-            )
-        yield part
-
-
-def _write_gif(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
+def _gif(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
     """Return an animated GIF. All frames have the same colours, those of the whole result."""
     try:
         from PIL import Image
@@ -165,23 +144,3 @@ def _write_gif(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
     options = {"save_all": True, "duration": round(1000 / fps), "loop": 0, "optimize": True}
     next(frames).save(written, "GIF", append_images=frames, **options)
     return written.getvalue()
-
-
-def _write_film(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
-    """Return an MP4, which the ffmpeg of imageio-ffmpeg encodes."""
-    try:
-        import imageio_ffmpeg
-    except ImportError as error:
-        raise ImportError("an .mp4 needs the package imageio-ffmpeg: pip install imageio-ffmpeg") from error
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "film.mp4")
-        # H.264 needs even numbers
-        width, height = (int(size) // 2 * 2 for size in film.windows.figure.bbox.size)
-        writer = imageio_ffmpeg.write_frames(path, (width, height), fps=fps, macro_block_size=2, quality=8)
-        try:
-            writer.send(None)
-            for part in parts:
-                writer.send(np.ascontiguousarray(film.frame(part)[:height, :width]))
-        finally:
-            writer.close()
-        return Path(path).read_bytes()

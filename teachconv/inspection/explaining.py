@@ -271,7 +271,8 @@ def explain(
     if inverse:
         found = Explanation(name, cell, True, _input_taps(call, cell), call)
     else:
-        found = Explanation(name, cell, False, _output_taps(call, cell), call, _bias_of(call, cell))
+        bias = None if call.bias is None else _scalar(call.bias[cell[3]])
+        found = Explanation(name, cell, False, _output_taps(call, cell), call, bias)
     return found if call.names is None else _as_the_caller_numbers(found)
 
 
@@ -400,10 +401,6 @@ def _inside(cell: Any, name: str, shape: Shape, axes: str) -> Cell:
         if not -size <= index < size:
             raise IndexError(f"{name} must be inside shape {list(shape)} as {axes}; got {tuple(numbers)}")
     return tuple(index % size for index, size in zip(numbers, shape, strict=True))
-
-
-def _bias_of(call: Call, cell: Cell) -> Any:
-    return None if call.bias is None else _scalar(call.bias[cell[3]])
 
 
 def _is_float(call: Call) -> bool:

@@ -37,7 +37,6 @@ class Panel:
         framed_text: its number, if it is not that of the plane.
         cropped: the cells that are cut away.
         largest: the size of the number that has the strongest colour; 0 for no colours.
-        counts: whether no number can be negative.
     """
 
     title: str
@@ -51,7 +50,6 @@ class Panel:
     framed_text: str | None = None
     cropped: AbstractSet[Cell] = frozenset()
     largest: float = 0.0
-    counts: bool = False
     marks: set[str] = field(default_factory=set, init=False)  # which were drawn, for the legend
 
     def text(self, cell: Cell) -> str:
@@ -218,8 +216,8 @@ def _square(x: float, y: float, side: float) -> str:
 
 def _scale(panel: Panel, x: float, y: float) -> tuple[str, float]:
     """Return the colours from the smallest to the largest number that there may be, and where they end."""
-    steps, side = range(0 if panel.counts else -4, 5), 10
-    low, high = "0" if panel.counts else short(-panel.largest), short(panel.largest)
+    steps, side = range(-4, 5), 10
+    low, high = short(-panel.largest), short(panel.largest)
     start = x + 6.5 * len(low) + 4
     parts = [_text(start - 4, y + 9, low, size=10, anchor="end", colour="faint")]
     for i, step in enumerate(steps):

@@ -51,6 +51,8 @@ class Field:
 class ReceptiveField(tables.Report):
     """The receptive field of a stack of layers; ``print`` shows how it grows layer by layer.
 
+    ``tc.plot.receptive_field`` draws it.
+
     Attributes:
         geometries: the geometries of the layers, first layer first.
         names: what each layer is called.
@@ -166,36 +168,7 @@ class ReceptiveField(tables.Report):
         columns = (*tables.left("layer"), *tables.right("sees", "in steps of", "offset", "centre"))
         return tables.Table(columns, rows, notes=(_NOTE,))
 
-    def _repr_html_(self) -> str:
-        return f"<div>{self._repr_svg_()}{self._table().html()}</div>"
 
-    def _repr_svg_(self) -> str:
-        """The field of the middle output cell, or its middle, darker where more ways lead there."""
-        import numpy as np
-
-        from .panels import Panel, panels_to_svg
-
-        row, col = (size // 2 for size in self.output_size)
-        rows, cols = self.at(row, col)
-        counts = np.zeros(self.input_size)
-        for r, ways in rows.paths.items():
-            for c, others in cols.paths.items():
-                counts[r, c] = ways * others
-        fields = [range(f.start, f.stop) for f in (rows, cols)]
-        shown = [field[(spare := max(0, len(field) - _DRAWN) // 2) : spare + _DRAWN] for field in fields]
-        seen = {(r, c) for r in rows.paths for c in cols.paths}
-        part = "" if shown == fields else " (part)"
-        title = f"input{part}, as output [{row}, {col}] sees it"
-        panel = Panel(
-            title, counts, self.input_size, shown[0], shown[1], seen, largest=counts.max(), counts=True
-        )
-        caption = (
-            f"{rows.size} x {cols.size}; the numbers count the ways from an input cell to the output cell"
-        )
-        return panels_to_svg([panel], [], caption)
-
-
-_DRAWN = 16  # rows or columns of a picture at most: those in the middle, where the most ways lead
 _SIGNS = (" x ", " x ", ", ", ", ")
 _NOTE = "offset: the first input row and column that output [0, 0] sees; centre: the middle of what it sees"
 

@@ -154,11 +154,8 @@ class SourceChain(tables.Report):
         """All steps, and all lines; those of a call with the line before and after each."""
         return self._table()
 
-    def __str__(self) -> str:
-        return self.__rich__().text()
-
-    def __rich__(self) -> tables.Table:
-        return self._brief()
+    def _as_text(self, room: int = 100) -> str:
+        return self._brief().text(room)
 
     def _brief(self) -> tables.Table:
         """The table of at most 15 lines of 100 characters."""
@@ -424,7 +421,7 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     steps = [
         *_first_steps(op, call.op.transposed, _padding(call.geometry, bound.arguments.get("padding"))),
         *(() if lazy is None else (step_at(*step) for step in lazy.steps())),
-        _dispatch_step(),
+        step_at("dispatch", prepare),
     ]
     query = f"{op.__name__} {shapes_text(call.kind, call.geometry)}"
     if ran_call.algorithm == "" or not any(
@@ -453,10 +450,6 @@ def _first_steps(op: Callable[..., Any], transposed: bool, padding: str = "") ->
     if not _is_own(op):
         resolves = FUNCTIONS[op].resolver
     return [step_at("public function", op), step_at("geometry", resolves, padding)]
-
-
-def _dispatch_step() -> SourceStep:
-    return step_at("dispatch", prepare)
 
 
 def step_at(what: str, function: Callable[..., Any], note: str = "") -> SourceStep:
@@ -621,7 +614,7 @@ def _of_op(op: Callable[..., Any]) -> SourceChain:
     name = op.__name__ if _is_own(op) else FUNCTIONS[op].name
     words = OPS[name] if _is_own(op) else _op_of_dialect(op)
     more, lines = backend_steps(words.kind)
-    steps = [*_first_steps(op, words.transposed), _dispatch_step()]
+    steps = [*_first_steps(op, words.transposed), step_at("dispatch", prepare)]
     return SourceChain(name, (*steps, *more), tuple(lines), shown=len(steps) + 2)
 
 

@@ -6,7 +6,6 @@ which ops and backends call anyway.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -25,7 +24,6 @@ from . import marks
 __all__ = ["Trace", "arrays_of", "facts_of", "innermost_loops", "loop_text", "place_of", "trace"]
 
 P = ParamSpec("P")
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,7 +191,4 @@ def arrays_of(stage: record.Stage) -> list[str]:
 
 def place_of(stage: record.Stage) -> str:
     """File and line, relative to the package where the file is in it."""
-    path = os.path.abspath(stage.file)
-    if path.startswith(_PACKAGE + os.sep):
-        path = os.path.relpath(path, os.path.dirname(_PACKAGE))
-    return f"{path}:{stage.line}"
+    return f"{marks.place(stage.file)}:{stage.line}"

@@ -18,7 +18,6 @@ from teachconv import dispatch, nn_ops, taps
 from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.explorer.axis_tables import Part, part_call
-from teachconv.explorer.calls import FRAMEWORKS
 from teachconv.explorer.document import number_list
 from teachconv.explorer.packing import dumps
 from teachconv.explorer.variants import Variants
@@ -132,31 +131,13 @@ def test_the_size_budget():
     ids=["tensorflow", "torch", "depthwise", "NCHW"],
 )
 def test_the_page_has_the_frameworks_calls(op, arrays, words):
-    """Of a function that the page knows, what it writes them from; of another, what differs from the call's own."""
+    """Of a function that the page knows, what it writes them from."""
     data = tc.explore(op, *arrays, **words).data()
     held = [v for v in data["variants"]["table"].values() if "error" not in v]
     if data["call"]["function"]:
         assert all({"shapes", "words"} == set(variant["call"]) for variant in held)
         assert data["call"]["base"]["call"]["shapes"] == [list(a.shape) for a in arrays]
-        return
-
-    def text(numbers):
-        return "\n".join(data["call"]["lines"][i] for i in numbers)
-
-    base = data["call"]["base"]["calls"]
-    for to in FRAMEWORKS:
-        assert text(base[to]) == tc.translate(op, *arrays, **words, to=to).code
-    for key, variant in data["variants"]["table"].items():
-        if "error" in variant or variant["note"]:  # refused, or with another filter
-            continue
-        labels = [
-            c["labels"][int(i)] for c, i in zip(data["variants"]["controls"], key.split(","), strict=True)
-        ]
-        changed = {"strides": int(labels[0]), "dilations": int(labels[1]), "padding": labels[2]}
-        changed["padding"] = int(labels[2]) if labels[2].isdigit() else labels[2]
-        for to, (head, tail, *between) in zip(FRAMEWORKS, variant["calls"], strict=True):
-            numbers = [*base[to][:head], *between, *base[to][len(base[to]) - tail :]]
-            assert text(numbers) == tc.translate(op, *arrays, **{**words, **changed}, to=to).code
+    assert (data["call"]["function"] is None) == (op is tc.depthwise_conv2d)
 
 
 def test_a_small_budget_leaves_variants_out_and_counts_them():
@@ -250,9 +231,6 @@ def test_paths_are_checked_by_their_kind_and_ending(tmp_path):
     for path in (3, None, b"x.html"):
         with pytest.raises(TypeError, match="path must be a path; got"):
             picture.save(path)
-    for name in ("x.svg", "x.gif"):
-        with pytest.raises(ValueError, match=f"{name} would show a window, and the call has none"):
-            tc.explore(tc.conv2d, X, W[..., :0]).save(tmp_path / name)
 
 
 def test_callers_text_is_escaped_everywhere():
@@ -392,43 +370,6 @@ def test_a_dialect_beside_our_own_op():
     assert "pad_top 0 instead of 1" in reverse["diagnosis"]
 
 
-def test_the_live_widget_answers_with_the_backends_result():
-    pytest.importorskip("anywidget", reason="the live explorer needs anywidget")
-    explorer = tc.explore(tc.conv2d, X, W, 2, "SAME", backend="numpy")
-    widget, sent = explorer.live(), []
-    assert widget.data["live"]
-    widget.send = sent.append
-    key = [c["base"] for c in widget.data["variants"]["controls"]]
-    key[0] = widget.data["variants"]["controls"][0]["labels"].index("1")
-    widget._handle_custom_msg({"variant": key}, [])
-    (message,) = sent
-    held = message["arrays"][message["variant"]["arrays"]["out"]]
-    want = tc.conv2d(X, W, 1, "SAME")
-    assert np.array_equal(numbers(held["values"], "float32"), want.ravel())
-    widget.close()
-
-
-def test_the_live_widget_goes_to_any_place_of_a_large_call():
-    """A click on the overview: the call's document around another cell, and its variants from then on."""
-    pytest.importorskip("anywidget", reason="the live explorer needs anywidget")
-    x = make_array((1, 90, 100, 3), "float32", "normal", "live")
-    w = make_array((3, 3, 3, 2), "float32", "normal", "live")
-    widget, sent = tc.explore(tc.conv2d, x, w, 2, "SAME").live(), []
-    widget.send = sent.append
-    widget._handle_custom_msg({"at": [0, 2, 48, 1]}, [])
-    call = sent.pop()["moved"]["call"]
-    assert call["at"] == [0, 2, 48, 1]
-    held = call["arrays"][call["base"]["arrays"]["out"]]
-    ranges = tuple(slice(*part) for part in held["axes"])
-    assert ranges[1].start <= 2 < ranges[1].stop
-    assert ranges[2].start <= 48 < ranges[2].stop
-    want = tc.conv2d(x, w, 2, "SAME")[ranges]
-    assert np.array_equal(numbers(held["values"], "float32"), want.ravel())
-    widget._handle_custom_msg({"variant": [c["base"] for c in widget.data["variants"]["controls"]]}, [])
-    assert sent[0]["arrays"][0]["axes"] == call["arrays"][0]["axes"]
-    widget.close()
-
-
 # ---------------------------------------------------------------------------------------------
 # Receptive fields and static pictures
 # ---------------------------------------------------------------------------------------------
@@ -486,7 +427,6 @@ def test_receptive_field_of_a_known_stack():
     assert field.stride == (2, 2)
     last = str(field).split("\n")[5].split("  ")
     assert [cell.strip() for cell in last if cell][1:] == ["14 x 14", "2 x 2", "-6, -6", "0.5, 0.5"]
-    assert "<svg" in field._repr_svg_()
 
 
 def test_receptive_field_of_layers_in_words():
@@ -566,7 +506,7 @@ def test_pictures_refuse_what_they_cannot_draw():
         tc.plot.diff_heatmap(tc.conv2d, X, W, against=tc.conv2d(X, W), n=1)
     with pytest.raises(ValueError, match="input cell"):
         tc.plot.window(tc.explain(tc.conv2d, X, W, at_input=(0, 0, 0, 0)))
-    with pytest.raises(ValueError, match=r"end in \.gif or \.mp4; got 'window\.avi'"):
+    with pytest.raises(ValueError, match=r"end in \.gif; got 'window\.avi'"):
         tc.plot.animate("window.avi", tc.conv2d, X, W)
 
 
@@ -664,17 +604,6 @@ def test_command_on_shapes_arrays_images_and_the_photograph(tmp_path, capsys):
     assert "takes arrays" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("ending", ["svg", "png", "gif"])
-def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, ending):
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
-    pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
-    picture = tc.explore(tc.conv2d, X[:, :3, :3], W[:2, :2])
-    start = picture.save(tmp_path / f"window.{ending}").read_bytes()[:60]
-    assert {"svg": b"<?xml", "png": b"\x89PNG", "gif": b"GIF8"}[ending] in start
-
-
 def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"path must end in \.html, \.svg, \.png, \.gif or \.mp4; got .*window\.avi"
-    ):
-        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.avi")
+    with pytest.raises(ValueError, match=r"path must end in \.html; got .*window\.png' \(tc\.plot\.window"):
+        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.png")

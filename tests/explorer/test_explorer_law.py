@@ -301,8 +301,7 @@ def python_document(call):
     made["result_values"] = made["arrays"].pop(made["base"]["arrays"].pop(made["result"]))
     # of the Python process, and a PNG of the whole input where only a part is shown
     made |= {"trace": [], "backend": None, "algorithm": None, "overview": None}
-    for name in ("call", "calls"):  # the page makes these texts when they are asked for
-        made["base"].pop(name)
+    made["base"].pop("call")  # the page makes this text when it is asked for
     made.pop("lines"), made.update(function=None)
     calls = [tc.translate(function, *shapes, to=to, **words) for to in call["targets"]]
     return {"document": made, "calls": [t.code if t.possible else t.why for t in calls]}

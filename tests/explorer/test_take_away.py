@@ -152,7 +152,7 @@ def frames(path):
 
 def test_colours_are_fixed_over_the_frames_and_rings_are_whole(tmp_path):
     pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
-    found = list(frames(tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path / "film.gif")))
+    found = list(frames(tc.plot.animate(tmp_path / "film.gif", tc.conv2d, X, W, 2, "SAME")))
     assert len(found) == 9
     ring, mark = (
         np.array([int(palette.COLOURS[name].light[i : i + 2], 16) for i in (1, 3, 5)])
@@ -193,18 +193,3 @@ def test_a_film_of_a_photo(tmp_path):
     assert len(found) == 162  # 324 cells, two a frame
     warm = (found[0][..., 0] > found[0][..., 2] + 20).mean()  # the photo is drawn in its colours: brown
     assert warm > 0.1
-
-
-@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX's, if a test before has loaded it
-def test_a_film_as_mp4(tmp_path):
-    ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="an .mp4 needs imageio-ffmpeg")
-    path = tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path / "film.mp4")
-    assert ffmpeg.count_frames_and_secs(str(path)) == (9, 4.5)
-
-
-def test_a_film_says_what_is_missing(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
-    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
-    with pytest.raises(ImportError, match="needs the package imageio-ffmpeg: pip install imageio-ffmpeg"):
-        tc.explore(tc.conv2d, X, W, 2, "SAME").save(tmp_path / "film.mp4")
-    assert not (tmp_path / "film.mp4").exists()

@@ -11,7 +11,6 @@ from graph_bounds import propagate
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
-from teachconv.cli.main import main
 from teachconv.data import digits, photo
 from teachconv.truth import bounds
 
@@ -96,29 +95,7 @@ def test_digits_bound_notices_a_mistake():
     assert not bounds.judge(logits, data["logits"], 2 * bound).passed
 
 
-# --- the command line --------------------------------------------------------------------------------
-
-
-def command(*arguments):
-    return main(["graph", *arguments])
-
-
-def test_command_find_source(capsys):
-    assert command("find-source", "conv2d_transpose", "--all") == 0
-    out = capsys.readouterr().out
-    for part in ("gen_nn_ops.py:", "core_ops/", "conv_ops.py:", "numpy_backend.py:"):
-        assert part in out
-    assert command("find-source", "conv2d_transpos") == 2
-    assert 'did you mean "conv2d_transpose"' in capsys.readouterr().err
-
-
-def test_command_ops(capsys):
-    assert command("ops", "Conv2D") == 0
-    assert "attr    strides: list(int)" in capsys.readouterr().out
-    assert command("ops") == 0
-    assert capsys.readouterr().out.count("op ") >= 24
-    assert command("ops", "Conv3D") == 2
-    assert "there is no op 'Conv3D'" in capsys.readouterr().err
+# --- the programs ------------------------------------------------------------------------------------
 
 
 def test_the_photo_program(tmp_path, capsys):

@@ -38,16 +38,7 @@ def onnx_file(path):
     tc.to_onnx(tc.conv2d, X, W, path=path)
 
 
-def autotune(path):
-    tc.autotune(tc.conv2d, X, W, backends="numpy", seconds=0.01, cache=path)
-
-
 def explorer(path):
-    tc.explore(tc.conv2d, X, W).save(path)
-
-
-def picture(path):
-    pytest.importorskip("matplotlib")
     tc.explore(tc.conv2d, X, W).save(path)
 
 
@@ -72,11 +63,9 @@ WHOLE = [  # never half written, each with the name of its argument and an endin
     (weights, "filepath", ".weights.npz"),
     (safetensors, "filepath", ".safetensors"),
     (onnx_file, "path", ".onnx"),
-    (autotune, "cache", ".json"),
 ]
 IN_PLACE = [
     (explorer, "path", ".html"),
-    (picture, "path", ".png"),
     (animation, "path", ".gif"),
     (playground, "path", ".html"),
     (log, "path", ".html"),
@@ -192,7 +181,7 @@ def test_a_folder_is_no_file_and_nothing_is_left_beside_it(write, name, ending, 
 def test_what_is_no_path_of_a_file_is_refused(write, name, ending, path, tmp_path, monkeypatch):
     (tmp_path / "inside").mkdir()
     monkeypatch.chdir(tmp_path / "inside")
-    if path is None and write in (onnx_file, autotune):
+    if path is None and write is onnx_file:
         return  # no file is asked for
     with pytest.raises((tc.ArgumentError, tc.ArgumentTypeError), match=rf"^{name} must ") as error:
         write(path)
@@ -204,8 +193,6 @@ def test_what_is_no_path_of_a_file_is_refused(write, name, ending, path, tmp_pat
 @pytest.mark.parametrize(
     "command",
     [
-        "explain conv2d --input 1,3,3,1 --filters 2,2,1,1 --svg",
-        "translate tensorflow.conv2d 1,3,3,1 2,2,1,1 --to torch --html",
         "explore conv2d --input 1,3,3,1 --filters 2,2,1,1 --output",
         "demo --output",
     ],

@@ -529,15 +529,13 @@ def command(capsys, *words):
     return status, captured.out + captured.err
 
 
-def test_translate_on_the_command_line(capsys, tmp_path):
+def test_translate_on_the_command_line(capsys):
     words = ["translate", "torch.conv2d", "1,3,16,16", "8,3,3,3", "stride=2", "padding=1"]
-    page = tmp_path / "page.html"
-    status, out = command(capsys, *words, "--to", "tensorflow", "--resolve", "--check", "--html", str(page))
+    status, out = command(capsys, *words, "--to", "tensorflow", "--resolve", "--check")
     assert status == 0
     assert "def convolve(x, w):" in out
     assert "index law" in out
     assert "all pass" in out
-    assert "<svg" in page.read_text()
     status, out = command(
         capsys, "translate", "tensorflow.conv2d", "1,8,8,1", "3,3,1,1", "padding=SAME", "--to", "torch"
     )

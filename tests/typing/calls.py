@@ -112,7 +112,7 @@ def run() -> None:
     tc.diff(tc.conv2d, x, w, backends="numpy", against={"mine": y}, atol=1)
     tc.diff(tc.conv2d, x, w, backends=["numpy", reference], against=y.tolist())
     tc.plan(tc.conv2d, w, input_shape=x.shape, backend="numpy")
-    best = tc.autotune(tc.conv2d, x, w, backends=["numpy"], rounds=1, cache=None).best
+    best = tc.autotune(tc.conv2d, x, w, backends=["numpy"], rounds=1).best
     tc.conv2d(x, w, backend=best.backend, algorithm=best.algorithm)
     tc.translate(tc.conv2d, x, w, to="pytorch")
     tc.convert_filters(w, "tf", "torch")
@@ -123,5 +123,4 @@ def not_now(folder: Path) -> None:
     """What takes long, or writes a file."""
     tc.check_backend(MyBackend(), np.float32)
     tc.check_backend("numpy", ["float32", np.dtype("float64")])
-    tc.autotune(tc.conv2d, x, w, cache=folder / "times.json")
     tc.to_onnx(tc.conv2d, x, w, path=str(folder))

@@ -31,8 +31,7 @@ export class App {
     root.addEventListener("pointerover", (event) => event.target.closest?.("[role=grid]") || this.unhover());
     root.addEventListener("pointerleave", () => this.unhover());
     this.player.open(root, this.stage);
-    const target = data.live ? root : root.ownerDocument;
-    target.addEventListener("keydown", (event) => this.key_(event));
+    root.ownerDocument.addEventListener("keydown", (event) => this.key_(event));
   }
 
   /** Draw a call, in place of the one that was there before; `settle` chooses what of it is shown first. */
@@ -134,17 +133,14 @@ export class App {
     this.inputs[control][choice].children[0].checked = true;
   }
 
-  async choose(control, choice) {
+  choose(control, choice) {
     this.check(control, choice);
-    const key = this.key.join();
-    let variant = this.variantOf(this.key);
-    if (!variant && this.host?.request) variant = this.variants[key] = await this.host.request([...this.key]);
-    if (key !== this.key.join()) return; // another choice was made in the meantime
+    const variant = this.variantOf(this.key);
     this.message.hidden = Boolean(variant && !variant.error);
     this.stage.classList.toggle("stale", !this.message.hidden);
     labelControls(this);
     if (!variant) {
-      this.message.textContent = "This combination is not on this page: call tc.explore with these arguments, or use .live().";
+      this.message.textContent = "This combination is not on this page: call tc.explore with these arguments.";
     } else if (variant.error) {
       this.message.textContent = `The op refuses these arguments: ${variant.error}`;
     } else {
@@ -277,14 +273,14 @@ export class App {
         arrive();
       });
       if (settled) return;
-      for (const [control, choice] of key.entries()) if (choice !== this.key[control]) await this.choose(control, choice);
+      for (const [control, choice] of key.entries()) if (choice !== this.key[control]) this.choose(control, choice);
       arrive();
       this.drawStage();
     } else {
       this.select(...[[rows, row], [cols, col]].map(([list, i]) => Math.max(list[0], Math.min(list.at(-1), i))));
       this.message.hidden = rows.includes(row) && cols.includes(col);
       const place = index(this.view.name(this.doc.result, this.view.cell(this.doc.result, row, col, this.state)));
-      this.message.textContent = `This page holds the part in the frame: the cell nearest to that place is selected. tc.explore with at=(${place}) shows that place, and .live() goes to any place.`;
+      this.message.textContent = `This page holds the part in the frame: the cell nearest to that place is selected. tc.explore with at=(${place}) shows that place.`;
     }
   }
 

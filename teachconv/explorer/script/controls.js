@@ -25,7 +25,7 @@ export function labelControls(app) {
   for (const [number, control] of app.data.variants.controls.entries()) {
     for (const [i, label] of app.inputs[number].entries()) {
       const variant = app.variantOf(app.key.with(number, i));
-      const absent = !variant && !app.host?.request;
+      const absent = !variant;
       const [input, words] = label.children;
       input.disabled = absent;
       label.className = absent ? "absent" : variant?.error ? "refused" : "";

@@ -1,4 +1,4 @@
-// The two ways in: a page of its own, and a notebook's widget.
+// The way in: the document of a page, drawn in an element.
 
 import { App } from "./app.js";
 import { axisOf, axisTable } from "./axis_tables.js";
@@ -7,7 +7,7 @@ import { facts } from "./law.js";
 import { geometryOf, imageHost } from "./moving.js";
 import { wordsOf } from "./take_away.js";
 
-/** Draw the explorer in an element; `host.request(key)`, if present, computes a variant. */
+/** Draw the explorer in an element; `host.move`, if present, shows another part. */
 export function mount(root, data, host = null) {
   return new App(root, data, host);
 }
@@ -29,35 +29,4 @@ export function unpacked(data) {
 /** Draw the document of a saved page. */
 export function open(root, data) {
   return mount(root, unpacked(data), imageHost(data));
-}
-
-/** anywidget's entry point: the same picture, connected to a running Python process. */
-export function render({ model, el }) {
-  const data = model.get("data");
-  const waiting = new Map();
-  model.on("msg:custom", ({ key, variant, axes, arrays, lines, moved }) => {
-    if (moved) {
-      data.call = moved.call;
-      waiting.get("at")?.(moved);
-      return;
-    }
-    data.call.axes.push(...axes.slice(data.call.axes.length));
-    data.call.arrays.push(...arrays.slice(data.call.arrays.length));
-    data.call.lines.push(...lines.slice(data.call.lines.length));
-    waiting.get(key.join())?.(variant);
-    waiting.delete(key.join());
-  });
-  const request = (key) => new Promise((resolve) => {
-    waiting.set(key.join(), resolve);
-    model.send({ variant: key });
-  });
-  const move = (at, _) => new Promise((resolve) => {
-    waiting.set("at", resolve);
-    model.send({ at });
-  });
-  const root = document.createElement("div");
-  root.classList.add("in-a-page");
-  el.append(root);
-  const app = mount(root, data, { request, move });
-  return () => app.play(false);
 }

@@ -47,9 +47,8 @@ export function overview(app) {
 export function leftOut(data, variants) {
   const { left_out: count } = data.variants;
   if (data.playground) return "";
-  if (data.live) return "Every choice is computed by the running Python process.";
   const held = Object.keys(variants).length;
-  return `This page holds ${plural(held, "variant")} of the call${count ? `; ${count.toLocaleString("en")} more combinations are left out: call tc.explore with those arguments, or use .live()` : ""}.`;
+  return `This page holds ${plural(held, "variant")} of the call${count ? `; ${count.toLocaleString("en")} more combinations are left out: call tc.explore with those arguments` : ""}.`;
 }
 
 /** The button that goes through automatic, light and dark; `whole` says that the document is the explorer's own. */

@@ -180,7 +180,7 @@ class Playground {
   }
 
   data(call) {
-    return { call, variants: NO_VARIANTS, beside: null, live: false, playground: true };
+    return { call, variants: NO_VARIANTS, beside: null, playground: true };
   }
 
   /** The document of a state, in TensorFlow's words where its framework has none. */

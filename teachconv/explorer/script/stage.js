@@ -124,7 +124,7 @@ export function fitGrids(app) {
 
 /** The height that planes may have so that the buttons below them can be seen too, on a page of its own. */
 function roomBelow(app, em) {
-  if (window.parent !== window || app.data.live) return Infinity; // a frame is as high as what it shows
+  if (window.parent !== window) return Infinity; // a frame is as high as what it shows
   const top = app.stage.getBoundingClientRect().top + scrollY;
   const below = app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
   const around = 14 + 2 * em + Math.max(...[...app.stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em));

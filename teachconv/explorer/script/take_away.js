@@ -11,10 +11,10 @@ export function pictureButton(app) {
   return h("button", { type: "button", class: "save", title: "download this picture as SVG", onclick: () => download(`${app.doc.op}.svg`, pictureOf(app), "image/svg+xml") }, "⤓ SVG");
 }
 
-/** Copies the call that is shown in a framework's words; null if the page has none, or has a section for them. */
+/** Copies the call that is shown in a framework's words; null if the page does not know its function. */
 export function callCopier(app) {
-  if (!app.doc.function && !Object.keys(app.doc.base.calls ?? {}).length) return null;
-  const own = app.doc.function?.split(".")[0];
+  if (!app.doc.function) return null;
+  const own = app.doc.function.split(".")[0];
   const names = Object.entries(FRAMEWORKS).map(([to, name]) => h("option", { value: to, selected: to === own }, name));
   const choice = h("select", { "aria-label": "framework", onchange: () => { said.textContent = ""; } }, names);
   const said = h("span", { class: "said", role: "status" });
@@ -30,7 +30,6 @@ export function callCopier(app) {
 /** The code of a variant's call in a framework, or "not possible: " and why. */
 function codeOf(doc, variant, framework) {
   if (!variant || variant.error) return `not possible: ${variant?.error ?? "this combination is not on this page"}`;
-  if (!doc.function) return heldCall(doc, variant, framework);
   const { code, why } = translate(doc.function, variant.call.shapes, wordsOf(doc, variant), framework);
   return code || `not possible: ${why}`;
 }
@@ -39,15 +38,6 @@ function codeOf(doc, variant, framework) {
 export function wordsOf(doc, { call: { words } }) {
   const lists = doc.function.startsWith("onnx.");
   return Object.fromEntries(Object.entries(words).map(([word, value]) => [word, fromJson(value, lists)]));
-}
-
-/** The same of a function that this page does not know: a variant holds what differs from the document's own call. */
-function heldCall(doc, variant, framework) {
-  const base = doc.base.calls[framework];
-  const changed = variant === doc.base ? [0, 0, ...base] : variant.calls[Object.keys(doc.base.calls).indexOf(framework)];
-  if (!changed) return "not possible: this page has no translation of this call";
-  const [head, tail, ...between] = changed;
-  return [...base.slice(0, head), ...between, ...base.slice(base.length - tail)].map((i) => doc.lines[i]).join("\n");
 }
 
 /** Give the reader a file. */
