@@ -112,7 +112,10 @@ class PoolCall:
         """Return the result for an array in ``layout``, exact and rounded once, and indices if asked for."""
         host_array(x, "input", None)
         if self.reduce != "max":
-            return exactly(partial(forward, self), self.checked(x), self.terms)
+            divisors = self.divisors if self.reduce == "average" else None
+            return exactly(
+                partial(fold, np.add, axes=self.axes, start=0), self.checked(x), self.terms, divisors
+            )
         if not self.places:
             return forward(self, x)
         cells = winners(self, x)
@@ -434,4 +437,4 @@ def avg_pool_grad(
     shape = normalize_shape(orig_input_shape, "orig_input_shape", rank=None)
     check_elements(shape, "orig_input_shape")
     call = _AVG(shape, ksize, strides, padding, data_format)
-    return exactly(partial(backward, call), call.checked(checked_grad(grad, call, _SHAPED)), call.terms)
+    return exactly(partial(backward, call), call.checked(checked_grad(grad, call, _SHAPED)))

@@ -90,41 +90,55 @@ def counts(axes: Axes, padded: bool = False) -> np.ndarray:
     return total
 
 
-def exactly(walk: Callable[[np.ndarray], np.ndarray], x: np.ndarray, terms: int = 0) -> np.ndarray:
+def exactly(
+    walk: Callable[[np.ndarray], np.ndarray], x: np.ndarray, terms: int = 0, divisors: Any = None
+) -> np.ndarray:
     """Return the result of sums and quotients of an array's numbers, each exact and rounded once.
 
     Args:
         walk: computes the result from an array of numbers, by additions, and divisions by integers.
         x: the array. Integers wrap around; NaN and infinities count as IEEE 754 says.
-        terms: how many numbers ``walk`` adds to one at most, or 0 if it does more than that. With it float64
-            is enough for smaller types, where no error that it may have changes how a number is rounded.
+        terms: how many numbers ``walk`` adds to one at most, if it does nothing else; or 0. If no sum of so
+            many has an error in float64, that computes them.
+        divisors: what its sums are divided by, if it does nothing but add; or None.
 
     >>> exactly(lambda x: x.sum(keepdims=True) / 3, np.float32([1e30, 1, -1e30])).tolist()
     [0.3333333432674408]
     """
+    over = 1 if divisors is None else divisors
     if is_integer(x.dtype):
-        return _rounded(walk(x.astype(object)), x.dtype)
+        return _rounded(walk(x.astype(object)), x.dtype)  # integers have no mean
     finite = np.isfinite(x)
     numbers = np.where(finite, x, 0).astype(np.float64)
-    rounded = _certain(walk, numbers, terms, x.dtype) if terms and x.dtype.itemsize < 8 else None
-    if rounded is None:
-        rounded = _rounded(walk(np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers), object)), x.dtype)
+    if terms and _no_error(numbers, terms, x.dtype):
+        result = _divided(walk(numbers), over, x.dtype)
+    else:
+        exact = np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers), object)
+        result = _rounded(walk(exact) / over, x.dtype)
     if finite.all():
-        return rounded
+        return result
     with np.errstate(invalid="ignore"):
-        special = walk(np.where(finite, 0, x).astype(np.float64)).astype(np.float64)
-    return np.where(np.isfinite(special), rounded, special.astype(x.dtype))
+        special = (walk(np.where(finite, 0, x).astype(np.float64)) / over).astype(np.float64)
+    return np.where(np.isfinite(special), result, special.astype(x.dtype))
+
+
+def _no_error(x: np.ndarray, terms: int, dtype: np.dtype[Any]) -> bool:
+    """Whether sums have no error in float64: all are multiples of the last place of the smallest number."""
+    sizes = np.abs(x)
+    unit = np.spacing(sizes.min(initial=np.inf, where=sizes > 0).astype(dtype)).astype(np.float64)
+    return dtype.itemsize < 8 and bool(terms * sizes.max(initial=0.0) < 2.0**53 * unit)
+
+
+def _divided(sums: np.ndarray, divisors: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return exact sums divided and rounded once; where float64 cannot tell how, rational numbers do."""
+    near = sums / divisors
+    with np.errstate(over="ignore"):
+        low, high = ((near + side * 2.0**-52 * np.abs(near)).astype(dtype) for side in (-1, 1))
+    for cell in map(tuple, np.argwhere(low != high)):
+        exact = Fraction(sums[cell]) / int(np.broadcast_to(divisors, sums.shape)[cell])
+        low[cell] = round_sum([exact], dtype)
+    return low + dtype.type(0)  # no zero is negative
 
 
 def _rounded(exact: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     return np.frompyfunc(lambda number: round_sum([number], dtype), 1, 1)(exact).astype(dtype)
-
-
-def _certain(
-    walk: Callable[[np.ndarray], np.ndarray], x: np.ndarray, terms: int, dtype: np.dtype[Any]
-) -> np.ndarray | None:
-    """Return the sums rounded to a type, if float64 is precise enough to tell; the error is that of n terms."""
-    near, error = walk(x), (terms + 2) * 2.0**-52 * walk(np.abs(x))
-    with np.errstate(over="ignore"):
-        low, high = ((near + side * error).astype(dtype) for side in (-1, 1))
-    return low + dtype.type(0) if (low == high).all() else None  # no zero is negative

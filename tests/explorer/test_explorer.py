@@ -604,6 +604,20 @@ def test_command_on_shapes_arrays_images_and_the_photograph(tmp_path, capsys):
     assert "takes arrays" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ending", ["svg", "png", "gif"])
+def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, ending):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
+    picture = tc.explore(tc.conv2d, X[:, :3, :3], W[:2, :2])
+    start = picture.save(tmp_path / f"window.{ending}").read_bytes()[:60]
+    assert {"svg": b"<?xml", "png": b"\x89PNG", "gif": b"GIF8"}[ending] in start
+    empty = tc.explore(tc.conv2d, X[:0], W)
+    with pytest.raises(ValueError, match="would show a window, and the call has none: an array is empty"):
+        empty.save(tmp_path / f"empty.{ending}")
+
+
 def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"path must end in \.html; got .*window\.png' \(tc\.plot\.window"):
-        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.png")
+    with pytest.raises(
+        ValueError, match=r"path must end in \.html, \.svg, \.png or \.gif; got .*window\.avi"
+    ):
+        tc.explore(tc.conv2d, X, W).save(tmp_path / "window.avi")
