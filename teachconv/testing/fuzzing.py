@@ -1,29 +1,34 @@
 """A fuzzer of convolutions: sizes around tiles and powers of two, one at a time, then several at once.
 
-The calls are cases as those of the table, and judged as they are. A failure is made smaller, one number at a
-time, for as long as it still fails.
+The calls are cases as those of the table, and are run and judged as `check_backend` does. A failure is made
+smaller, one number at a time, for as long as it still fails.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from .. import record
 from ..arguments import integer, real
 from ..backends import ranks_of
+from ..data.seeded import DATA
 from ..dtypes import is_integer, to_dtype
-from ..errors import ArgumentError, brief
+from ..errors import ArgumentError, brief, words_of
 from ..kinds import Kind
 from ..verification.cases import Case
-from ..verification.diffing import DiffReport, DiffRow, check_cases
+from ..verification.contract import case_rows, ways_on
+from ..verification.diagnosing import Tolerance, at_most
+from ..verification.diffing import DiffReport, DiffRow, tolerance_of
 from .checking import Checked, of_kernel
 
 __all__ = ["fuzz"]
 
 _EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
+_FAR = (255, 256, 257, 511, 513, 1025, 4097, 8193)  # alone: tables, blocks and indices of 8 and 16 bits end
 # what is drawn from, and what it is where another number is varied
 _CHANNELS = {
     "images": ((1, 2, 3, 5), 1),
@@ -40,9 +45,21 @@ _AXIS = {
     "before": ((0, 1, 2, 3, 5, -1, -2), 0),
     "after": ((0, 1, 2, 3, 5, -1, -2), 0),
 }
-_MOST = 1 << 18  # multiply-adds, of which the exact sum takes a hundredth of a second
+# multiply-adds whose exact sums take a tenth of a second, and a second
+_QUICK, _MOST = 1 << 18, 1 << 21
 
 Numbers = dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A call: its numbers, and how it is made."""
+
+    numbers: Numbers
+    dtype: str
+    data: str = "integers"
+    way: str | None = None  # None, or one of those of the contract
+    most: int = _QUICK  # multiply-adds
 
 
 def fuzz(
@@ -52,12 +69,17 @@ def fuzz(
     *,
     dtypes: Iterable[str] | str | None = None,
     kinds: Iterable[str] | str | None = None,
+    data: Iterable[str] | str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> DiffReport:
     """Run a kernel on random convolutions until one fails or the time is over; make the failure small.
 
-    Sizes are around powers of two, where tiles begin and end: first one number of a small convolution is
-    changed at a time, on integers, whose sums are exact; then several at once, on numbers of all kinds. The
-    same seed gives the same calls; how many of them depends on the machine.
+    Sizes are around powers of two, where tiles begin and end. First one number of a small convolution is
+    changed at a time, on integers, whose sums are exact. Then in turn: several numbers at once, on numbers of
+    all kinds; one of the ways in which `check_backend` calls a backend, such as bias and relu, NaN, negative
+    strides or ``out=``; and one large number. The same seed gives the same calls; how many of them depends on
+    the machine.
 
     Args:
         kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.
@@ -65,12 +87,17 @@ def fuzz(
         seed: an integer.
         dtypes: the dtypes; None for those of the kernel.
         kinds: the functions, such as "conv2d"; None for all that the kernel has.
+        data: the kinds of numbers, such as "normal"; None for all but "nonfinite", which has NaN and
+            infinities in both arrays.
+        rtol: a relative error to allow beside the bound, as in `diff`; None for 0.
+        atol: an absolute error to allow beside it; None for 0.
 
     Returns:
         A `DiffReport`. The row of a failure is that of the smallest call; its note is a line to paste.
 
     Raises:
-        ValueError: if ``seconds`` is not positive, or there is no such backend, dtype or kind.
+        ValueError: if ``seconds`` is not positive, a tolerance is negative, or there is no such backend,
+            dtype, kind or data.
 
     >>> from teachconv import testing as T
     >>> T.fuzz("numpy", seconds=0.2, seed=1).passed
@@ -79,77 +106,110 @@ def fuzz(
     if not real(seconds, "seconds") > 0:
         raise ArgumentError(f"seconds must be positive; got {brief(seconds)}")
     name, module, names, chosen = of_kernel(kernel, dtypes, kinds)
+    # kernels that multiply padding pass without "nonfinite": an infinity in the filter times 0 is NaN
+    numbers = (
+        words_of(data, "data", DATA) if data is not None else [each for each in DATA if each != "nonfinite"]
+    )
+    run = partial(_run, module, tolerance_of(rtol, atol))
     rows: list[DiffRow] = []
-    end, failure = record.clock() + seconds, None
-    for numbers, dtype, data in _calls(random.Random(integer(seed, "seed")), ranks_of(module), names):
-        if failure is not None or record.clock() > end:
+    end, source = record.clock() + seconds, random.Random(integer(seed, "seed"))
+    for drawn in _calls(source, ranks_of(module), names, ways_on(data), numbers):
+        if record.clock() > end:
             break
-        found = _run(module, numbers, dtype, data, chosen)
-        failure = next((row for row in found if row.passed is False), None)
-        rows += found if failure is None else _shrunk(module, numbers, dtype, data, chosen, end + seconds)
-    return DiffReport(f"{len(rows):,} random calls of {name}, seed {seed}", tuple(rows))
+        with at_most(0.0):  # the smallest call alone gets a diagnosis
+            found = run(drawn, chosen)
+        if any(row.passed is False for row in found):
+            allowed = {"rtol": rtol, "atol": atol}
+            rows += _shrunk(run, drawn, chosen, found, end + seconds, allowed)
+            break
+        rows += found
+    title = f"{len(rows):,} random calls of {name}, seed {seed}"
+    return DiffReport(title, tuple(rows), None, rtol or 0.0, atol or 0.0)
 
 
-def _run(module: Any, numbers: Numbers, dtype: str, data: str, kinds: Iterable[Kind]) -> list[DiffRow]:
-    return check_cases([module], dtype, data, _cases(numbers), kinds)
+def _run(module: Any, tolerance: Tolerance, drawn: _Drawn, kinds: Iterable[Kind]) -> list[DiffRow]:
+    how = drawn.dtype, drawn.data, kinds, drawn.way, tolerance
+    return [row for case in _cases(drawn) for row in case_rows(module, case, *how)]
 
 
 def _shrunk(
-    module: Any, numbers: Numbers, dtype: str, data: str, kinds: list[Kind], end: float
+    run: Callable[..., list[DiffRow]],
+    drawn: _Drawn,
+    kinds: list[Kind],
+    found: list[DiffRow],
+    end: float,
+    allowed: dict[str, Any],
 ) -> list[DiffRow]:
     """Return the failed rows of the smallest call that fails, with the line to paste."""
+    seen = found
 
-    def failed(numbers: Numbers) -> list[DiffRow]:
-        return [row for row in _run(module, numbers, dtype, data, kinds) if row.passed is False]
+    def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
+        nonlocal seen
+        rows = run(drawn, kinds)
+        failed = any(row.passed is False for row in rows)
+        seen = rows if failed else seen
+        return failed
 
-    kinds = next(
-        (
-            [kind]
-            for kind in kinds
-            if any(row.passed is False for row in _run(module, numbers, dtype, data, [kind]))
-        ),
-        kinds,
-    )
-    numbers = _smallest(numbers, failed, end)
-    [case] = _cases(numbers)
-    line = str(Checked(case, kinds[0], dtype, data))
-    return [replace(row, note="; ".join(filter(None, [row.note, line]))) for row in failed(numbers)]
+    with at_most(0.0):
+        kinds = next(([kind] for kind in kinds if fails(drawn, [kind])), kinds)
+        drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), end)
+    note = "" if fails(drawn, kinds) else "not every time"
+    [case] = _cases(drawn)
+    line = str(Checked(case, kinds[0], drawn.dtype, drawn.data, {"way": drawn.way} | allowed))
+    return [
+        replace(row, note="; ".join(filter(None, [row.note, note, line])))
+        for row in seen
+        if row.passed is False
+    ]
 
 
 def _calls(
-    source: random.Random, ranks: tuple[int, ...], dtypes: list[str]
-) -> Iterator[tuple[Numbers, str, str]]:
+    source: random.Random, ranks: tuple[int, ...], dtypes: list[str], ways: list[str], data: list[str]
+) -> Iterator[_Drawn]:
     """Yield the calls in their order: one number varied on integers, then several; without end."""
     tables = [
         _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}
         for rank in ranks
     ]
-    first = [
-        {key: usual for key, (_, usual) in table.items()} | {name: value}
-        for table in tables
-        for name, (values, _) in table.items()
-        for value in values
-    ]
-    source.shuffle(first)
-    for numbers in first:
-        yield numbers, source.choice(dtypes), "integers"
-    while True:
-        table = source.choice(tables)
-        varied = set(source.sample(list(table), source.randint(2, len(table))))
+    usual = [{key: value for key, (_, value) in table.items()} for table in tables]
+    near, far = (
+        [
+            numbers | {name: value}
+            for numbers, table in zip(usual, tables, strict=True)
+            for name, (values, _) in table.items()
+            for value in (values if edges is None else edges if values is _EDGES else ())
+        ]
+        for edges in (None, _FAR)
+    )
+    source.shuffle(near)
+    source.shuffle(far)
+    exact = "integers" if "integers" in data else data[0]
+
+    def several() -> Numbers:
+        index = source.randrange(len(tables))
+        varied = source.sample(list(tables[index]), source.randint(2, len(tables[index])))
         likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
-        numbers = {
-            key: (values[0] if source.random() < likely else source.choice(values))
-            if key in varied
-            else usual
-            for key, (values, usual) in table.items()
+        chosen = {name: tables[index][name][0] for name in varied}
+        return usual[index] | {
+            name: values[0] if source.random() < likely else source.choice(values)
+            for name, values in chosen.items()
         }
+
+    for numbers in near:
+        yield _Drawn(numbers, source.choice(dtypes), exact)
+    while True:
         dtype = source.choice(dtypes)
-        kinds = ("integers",) if is_integer(to_dtype(dtype)) else ("integers", "normal", "scaled")
-        yield numbers, dtype, source.choice(kinds)
+        kinds = [each for each in data if each in ("integers", "normal") or not is_integer(to_dtype(dtype))]
+        if kinds:
+            yield _Drawn(several(), dtype, source.choice(kinds))
+        yield _Drawn(several(), source.choice(dtypes), "integers", source.choice(ways))
+        if far:
+            yield _Drawn(far.pop(), source.choice(dtypes), exact, most=_MOST)
 
 
-def _cases(numbers: Numbers) -> list[Case]:
-    """Return the case of some numbers, if there is one and its exact sums are quick."""
+def _cases(drawn: _Drawn) -> list[Case]:
+    """Return the case of a call, if there is one and its exact sums are quick."""
+    numbers = drawn.numbers
     sizes, taps, strides, dilations, before, after = (
         tuple(numbers[f"{name}{axis}"] for axis in range(3) if f"{name}{axis}" in numbers) for name in _AXIS
     )
@@ -168,22 +228,19 @@ def _cases(numbers: Numbers) -> list[Case]:
         f"N{'DHW'[-len(sizes) :]}C",
         bias=bool(numbers["bias"]),
     )
-    return [made] if made.geometry.macs <= _MOST else []
+    return [made] if made.geometry.macs <= drawn.most else []
 
 
-def _smallest(numbers: Numbers, fails: Callable[[Numbers], Any], end: float) -> Numbers:
-    """Return numbers that fail, none of which can be smaller alone."""
-    least = {name: 0 if name.startswith(("before", "after", "bias")) else 1 for name in numbers}
+def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Drawn:
+    """Return a call that fails, none of whose numbers can be smaller alone."""
     tried = True
     while tried and record.clock() < end:
         tried = False
-        for name, value in numbers.items():
-            for smaller in sorted({least[name], (value + least[name]) // 2, value - 1}, key=abs):
-                if (
-                    abs(smaller) < abs(value)
-                    and smaller >= min(least[name], value)
-                    and fails(numbers | {name: smaller})
-                ):
-                    numbers, tried = numbers | {name: smaller}, True
+        for name, value in drawn.numbers.items():
+            least = 0 if name.startswith(("before", "after", "bias")) else 1
+            for smaller in sorted({least, (value + least) // 2, value - 1}, key=abs):
+                candidate = replace(drawn, numbers=drawn.numbers | {name: smaller})
+                if abs(smaller) < abs(value) and smaller >= min(least, value) and fails(candidate):
+                    drawn, tried = candidate, True
                     break
-    return numbers
+    return drawn

@@ -63,7 +63,8 @@ def kernel(
     strides: str | None = None,
     pads: str | None = None,
     dilations: str | None = None,
-    refuses: Any = (),
+    groups: bool = False,
+    refuses: Any = NotImplementedError,
     dtypes: Iterable[str] | str = "float32",
     error: str = "direct",
     isolate: bool = False,
@@ -97,6 +98,8 @@ def kernel(
         pads: "int", "pair" for (rows, cols), "pairs" for ((top, bottom), (left, right)), "flat" for (top,
             left, bottom, right), or "applied".
         dilations: "int" or "pair".
+        groups: whether it finds the number of groups in the shapes, as TensorFlow's conv2d does, if it has no
+            parameter for them.
         refuses: what the functions do not take: a function of the `ConvGeometry` that returns a reason, True
             or False; a type of exception that they raise then; or several of these.
         dtypes: the dtypes that are checked if nobody says which; it is run on any that is asked for.
@@ -141,7 +144,8 @@ def kernel(
     for kind, given in functions.items():
         if given is not None:
             meanings = _meanings(given, kind)
-            found[kind.name] = _Adapter(given, kind, layouts, meanings, _forms(meanings, forms), tuple(known))
+            numbers = _forms(meanings, forms)
+            found[kind.name] = _Adapter(given, kind, layouts, meanings, numbers, groups, tuple(known))
     if not found:
         raise ArgumentTypeError("function must be a function of arrays; got None, and no gradient")
     first = next(iter(found.values())).function
@@ -236,6 +240,7 @@ class _Adapter:
     layouts: Mapping[str, str]
     meanings: Mapping[str, str]
     forms: Mapping[str, str]
+    groups: bool
     refuses: tuple[Any, ...]
     last: list[Any] = field(default_factory=list)  # the result before, as the function returned it
 
@@ -310,7 +315,7 @@ class _Adapter:
         known = set(self.meanings.values())
         for name, sizes in (("strides", g.strides), ("pads", g.padding), ("dilations", g.dilations)):
             values[name] = None if "geometry" in known else self._number(name, sizes)
-        if g.groups > 1 and known.isdisjoint(("groups", "geometry")):
+        if g.groups > 1 and not self.groups and known.isdisjoint(("groups", "geometry")):
             raise Refused(f"no parameter for groups: {g.groups}")
         if (
             self.kind.scatters

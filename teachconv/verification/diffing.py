@@ -38,7 +38,7 @@ from .running import Refused, guarded, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
-__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked"]
+__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "tolerance_of"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -274,7 +274,7 @@ def diff(
     >>> report.passed, report.rows[-1].diagnosis.code
     (False, 'flipped_filter')
     """
-    tolerance = Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
+    tolerance = tolerance_of(rtol, atol)
     for functions, report in REPORTS:
         if is_one_of(op, functions):
             nn_ops.refuse({"backends": backends}, op.__name__, backends="it has none, give against=")
@@ -346,6 +346,7 @@ def check_cases(
     data: str = "normal",
     cases: Iterable[Case] | None = None,
     kinds: Iterable[Kind] = KINDS,
+    tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
 ) -> list[DiffRow]:
     """Run the case table with one dtype and one kind of data; a row's name says which problem it is.
 
@@ -364,7 +365,7 @@ def check_cases(
             if call.kind not in kinds or not able:
                 continue
             explain_cell = partial(explain, problem.op, *problem.args, **problem.kwargs)
-            truth = Truth(call, _case_result(case, number, call, data), None, explain_cell)
+            truth = Truth(call, _case_result(case, number, call, data), None, explain_cell, tolerance)
             for name, module in able:
                 label = f"{name.rpartition('.')[2]}: {problem.name}, {dtype} {data}"
                 fitting = [algorithm for _, _, algorithm in dispatch.candidates([(name, module)], call)]
@@ -643,6 +644,11 @@ def locked(call: Call) -> Call:
         return found
 
     return call.with_each(view)
+
+
+def tolerance_of(rtol: Any, atol: Any) -> Tolerance:
+    """The two numbers of a tolerance, checked; None for 0."""
+    return Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
 
 
 def _allowed_error(value: Any, name: str) -> float:
