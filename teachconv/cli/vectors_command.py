@@ -22,6 +22,9 @@ def _fill(name: str, parser: Parser) -> None:
     if name == "judge":
         parser.add_argument("--results", help="the directory of the results (default: results in DIRECTORY)")
         parser.add_argument("--error", default="direct", help='how they were computed (default "direct")')
+        for word in ("rtol", "atol"):
+            parser.add_argument(f"--{word}", type=float, help="an error to allow beside the bound")
+        parser.add_argument("--require", action="append", default=[], help="a case that must have a result")
         add_json(parser)
         parser.set_defaults(run=_judge)
         return
@@ -50,9 +53,10 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _judge(arguments: argparse.Namespace) -> int:
     """Exit status 1 where a vector fails, and where there is no result."""
-    report = judge(arguments.directory, results=arguments.results, error=arguments.error)
+    options = {name: getattr(arguments, name) for name in ("results", "error", "require", "rtol", "atol")}
+    report = judge(arguments.directory, **options)
     if arguments.json:
         show_json(report)
     else:
-        show(type(report)(report.title, report.failed) if report.failed else report.summary)
+        show(report if report.failed else report.summary)
     return 0 if report.passed else 1

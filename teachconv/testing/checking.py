@@ -102,9 +102,9 @@ class Checked:
             for entry in fields(self.case)
             if (value := getattr(self.case, entry.name)) != entry.default
         ]
-        options = "".join(f", {name}={value!r}" for name, value in self.options.items() if value is not None)
-        what = f'T.Case({", ".join(told)}), "{self.dtype}", "{self.data}", "{self.kind}"{options}'
-        return f"T.check(kernel, {what}).check()"
+        how = [f'"{self.dtype}"', f'"{self.data}"', f'"{self.kind}"']
+        how += [f"{name}={value!r}" for name, value in self.options.items() if value is not None]
+        return f"T.check(kernel, T.Case({', '.join(told)}), {', '.join(how)}).check()"
 
     @property
     def id(self) -> str:
@@ -118,8 +118,8 @@ def of_kernel(
 ) -> tuple[str, Any, list[str], list[Kind]]:
     """Return a kernel's name and backend, the dtypes to check, and those of the functions that it has."""
     name, module = find_backend(kernel)
-    usual = getattr(module, "DTYPES", ("float32",))
-    names = words_of(usual if dtypes is None else dtypes, "dtypes", FLOATS + INTEGERS)
+    asked = getattr(module, "DTYPES", "float32") if dtypes is None else dtypes
+    names = words_of(asked, "dtypes", FLOATS + INTEGERS)
     chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
     return name, module, list(names), [kind for kind in chosen if hasattr(module, str(kind))]
 

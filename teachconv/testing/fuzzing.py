@@ -8,34 +8,35 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import product
 from typing import Any
 
 from .. import record
 from ..arguments import integer, real
 from ..backends import ranks_of
 from ..data.seeded import DATA
-from ..dtypes import is_integer, to_dtype
 from ..errors import ArgumentError, brief, words_of
 from ..kinds import Kind
 from ..verification.cases import Case
 from ..verification.contract import case_rows, ways_on
-from ..verification.diagnosing import Tolerance, at_most
+from ..verification.diagnosing import at_most
 from ..verification.diffing import DiffReport, DiffRow, tolerance_of
 from .checking import Checked, of_kernel
 
 __all__ = ["fuzz"]
 
 _EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
-_FAR = (255, 256, 257, 511, 513, 1025, 4097, 8193)  # alone: tables, blocks and indices of 8 and 16 bits end
+_FAR = (255, 256, 257, 511, 513, 1025, 4097, 16393)  # where blocks and indices of 8 and 16 bits end
 # what is drawn from, and what it is where another number is varied
 _CHANNELS = {
     "images": ((1, 2, 3, 5), 1),
-    "groups": ((1, 2, 3, 4, 8), 1),
+    "groups": (_EDGES, 1),
     "depth": (_EDGES, 2),
     "outs": (_EDGES, 3),
     "bias": ((0, 1), 0),
+    "transposed": ((0, 1), 0),
 }
 _AXIS = {
     "size": (_EDGES, 6),
@@ -44,11 +45,21 @@ _AXIS = {
     "dilation": ((1, 2, 3, 4), 1),
     "before": ((0, 1, 2, 3, 5, -1, -2), 0),
     "after": ((0, 1, 2, 3, 5, -1, -2), 0),
+    "extra": ((0, 1, 2, 3), 0),  # of the output, if transposed
 }
+# beside the usual: depthwise, 1x1, transposed
+_BASES: tuple[dict[str, int], ...] = (
+    {},
+    {"groups": 5, "depth": 1, "outs": 2},
+    {"taps": 1},
+    {"transposed": 1, "stride": 2},
+)
+_LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of others 1
 # multiply-adds whose exact sums take a tenth of a second, and a second
 _QUICK, _MOST = 1 << 18, 1 << 21
 
 Numbers = dict[str, int]
+_USUAL = ("integers", "normal", "scaled", "tiny")
 
 
 @dataclass(frozen=True)
@@ -87,8 +98,8 @@ def fuzz(
         seed: an integer.
         dtypes: the dtypes; None for those of the kernel.
         kinds: the functions, such as "conv2d"; None for all that the kernel has.
-        data: the kinds of numbers, such as "normal"; None for all but "nonfinite", which has NaN and
-            infinities in both arrays.
+        data: the kinds of numbers, such as "normal"; None for all but "huge" and "nonfinite": where a sum
+            overflows, or padding is multiplied with an infinity, many a good kernel differs.
         rtol: a relative error to allow beside the bound, as in `diff`; None for 0.
         atol: an absolute error to allow beside it; None for 0.
 
@@ -106,11 +117,13 @@ def fuzz(
     if not real(seconds, "seconds") > 0:
         raise ArgumentError(f"seconds must be positive; got {brief(seconds)}")
     name, module, names, chosen = of_kernel(kernel, dtypes, kinds)
-    # kernels that multiply padding pass without "nonfinite": an infinity in the filter times 0 is NaN
-    numbers = (
-        words_of(data, "data", DATA) if data is not None else [each for each in DATA if each != "nonfinite"]
-    )
-    run = partial(_run, module, tolerance_of(rtol, atol))
+    numbers = words_of(_USUAL if data is None else data, "data", DATA)
+    tolerance = tolerance_of(rtol, atol)
+
+    def run(drawn: _Drawn, kinds: Iterable[Kind]) -> list[DiffRow]:
+        how = drawn.dtype, drawn.data, kinds, drawn.way, tolerance
+        return [row for case in _cases(drawn) for row in case_rows(module, case, *how)]
+
     rows: list[DiffRow] = []
     end, source = record.clock() + seconds, random.Random(integer(seed, "seed"))
     for drawn in _calls(source, ranks_of(module), names, ways_on(data), numbers):
@@ -119,17 +132,15 @@ def fuzz(
         with at_most(0.0):  # the smallest call alone gets a diagnosis
             found = run(drawn, chosen)
         if any(row.passed is False for row in found):
-            allowed = {"rtol": rtol, "atol": atol}
-            rows += _shrunk(run, drawn, chosen, found, end + seconds, allowed)
+            rows += _shrunk(run, drawn, chosen, found, end + seconds, {"rtol": rtol, "atol": atol})
             break
         rows += found
-    title = f"{len(rows):,} random calls of {name}, seed {seed}"
-    return DiffReport(title, tuple(rows), None, rtol or 0.0, atol or 0.0)
-
-
-def _run(module: Any, tolerance: Tolerance, drawn: _Drawn, kinds: Iterable[Kind]) -> list[DiffRow]:
-    how = drawn.dtype, drawn.data, kinds, drawn.way, tolerance
-    return [row for case in _cases(drawn) for row in case_rows(module, case, *how)]
+    return DiffReport(
+        f"{len(rows):,} random calls of {name}, seed {seed}",
+        tuple(rows),
+        rtol=tolerance.rtol,
+        atol=tolerance.atol,
+    )
 
 
 def _shrunk(
@@ -141,94 +152,87 @@ def _shrunk(
     allowed: dict[str, Any],
 ) -> list[DiffRow]:
     """Return the failed rows of the smallest call that fails, with the line to paste."""
-    seen = found
+    failed = [row for row in found if row.passed is False]
 
     def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
-        nonlocal seen
-        rows = run(drawn, kinds)
-        failed = any(row.passed is False for row in rows)
-        seen = rows if failed else seen
-        return failed
+        rows = [row for row in run(drawn, kinds) if row.passed is False]
+        failed[:] = rows or failed
+        return bool(rows)
 
     with at_most(0.0):
         kinds = next(([kind] for kind in kinds if fails(drawn, [kind])), kinds)
         drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), end)
     note = "" if fails(drawn, kinds) else "not every time"
-    [case] = _cases(drawn)
-    line = str(Checked(case, kinds[0], drawn.dtype, drawn.data, {"way": drawn.way} | allowed))
-    return [
-        replace(row, note="; ".join(filter(None, [row.note, note, line])))
-        for row in seen
-        if row.passed is False
-    ]
+    line = str(Checked(_cases(drawn)[0], kinds[0], drawn.dtype, drawn.data, {"way": drawn.way} | allowed))
+    return [replace(row, note="; ".join(filter(None, [row.note, note, line]))) for row in failed]
 
 
 def _calls(
     source: random.Random, ranks: tuple[int, ...], dtypes: list[str], ways: list[str], data: list[str]
 ) -> Iterator[_Drawn]:
     """Yield the calls in their order: one number varied on integers, then several; without end."""
+    exact = "integers" if "integers" in data else data[0]
     tables = [
         _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}
         for rank in ranks
     ]
-    usual = [{key: value for key, (_, value) in table.items()} for table in tables]
-    near, far = (
-        [
-            numbers | {name: value}
-            for numbers, table in zip(usual, tables, strict=True)
-            for name, (values, _) in table.items()
-            for value in (values if edges is None else edges if values is _EDGES else ())
-        ]
-        for edges in (None, _FAR)
-    )
+    near, more = list[_Drawn](), list[_Drawn]()
+    for table, special in product(tables, _BASES):
+        base = {name: special.get(name.rstrip("012"), usual) for name, (_, usual) in table.items()}
+        for name, (values, _) in table.items():
+            far = _FAR if values is _EDGES and not special else ()
+            thin = {"depth": 1, "outs": 1} if name.startswith("size") else {}
+            (more if special else near).extend(
+                _Drawn(base | {name: value}, source.choice(dtypes), exact) for value in values
+            )
+            more += [
+                _Drawn(base | thin | {name: value}, source.choice(dtypes), exact, most=_MOST) for value in far
+            ]
     source.shuffle(near)
-    source.shuffle(far)
-    exact = "integers" if "integers" in data else data[0]
+    source.shuffle(more)
+    yield from near
 
     def several() -> Numbers:
-        index = source.randrange(len(tables))
-        varied = source.sample(list(tables[index]), source.randint(2, len(tables[index])))
+        table = source.choice(tables)
         likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
-        chosen = {name: tables[index][name][0] for name in varied}
-        return usual[index] | {
-            name: values[0] if source.random() < likely else source.choice(values)
-            for name, values in chosen.items()
+        varied = source.sample(list(table), source.randint(2, len(table)))
+        return {name: usual for name, (_, usual) in table.items()} | {
+            name: source.choice(table[name][0][: 1 if source.random() < likely else None]) for name in varied
         }
 
-    for numbers in near:
-        yield _Drawn(numbers, source.choice(dtypes), exact)
     while True:
-        dtype = source.choice(dtypes)
-        kinds = [each for each in data if each in ("integers", "normal") or not is_integer(to_dtype(dtype))]
-        if kinds:
-            yield _Drawn(several(), dtype, source.choice(kinds))
+        yield _Drawn(several(), source.choice(dtypes), source.choice(data))
         yield _Drawn(several(), source.choice(dtypes), "integers", source.choice(ways))
-        if far:
-            yield _Drawn(far.pop(), source.choice(dtypes), exact, most=_MOST)
+        yield from (more.pop() for _ in range(min(2, len(more))))
 
 
 def _cases(drawn: _Drawn) -> list[Case]:
     """Return the case of a call, if there is one and its exact sums are quick."""
     numbers = drawn.numbers
-    sizes, taps, strides, dilations, before, after = (
+    sizes, taps, strides, dilations, before, after, extra = (
         tuple(numbers[f"{name}{axis}"] for axis in range(3) if f"{name}{axis}" in numbers) for name in _AXIS
     )
-    spans = zip(sizes, before, after, taps, dilations, strict=True)
-    if any(size + first + last < (k - 1) * d + 1 for size, first, last, k, d in spans):
-        return []
     groups, depth, outs = (numbers[name] for name in ("groups", "depth", "outs"))
+    op, channels, filters = (
+        (("conv2d_transpose", "conv_transpose"), depth, (*taps, outs, depth))  # of one group
+        if numbers["transposed"]
+        else (("conv2d", "convolution"), groups * depth, (*taps, depth, groups * outs))
+    )
     made = Case(
         "fuzz",
-        "conv2d" if len(sizes) == 2 else "convolution",
-        (numbers["images"], *sizes, groups * depth),
-        (*taps, depth, groups * outs),
+        op[len(sizes) != 2],
+        (numbers["images"], *sizes, channels),
+        filters,
         strides,
-        tuple(zip(before, after, strict=True)) if any(before + after) else "VALID",
+        tuple(zip(before, after, strict=True)) if any(before + after + extra) else "VALID",
         dilations,
         f"N{'DHW'[-len(sizes) :]}C",
+        output_padding=extra if numbers["transposed"] and any(extra) else None,
         bias=bool(numbers["bias"]),
     )
-    return [made] if made.geometry.macs <= drawn.most else []
+    with suppress(ArgumentError):  # the numbers may not be legal together
+        return [made] if made.geometry.macs <= drawn.most else []
+    return []
 
 
 def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Drawn:
@@ -237,8 +241,8 @@ def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Dr
     while tried and record.clock() < end:
         tried = False
         for name, value in drawn.numbers.items():
-            least = 0 if name.startswith(("before", "after", "bias")) else 1
-            for smaller in sorted({least, (value + least) // 2, value - 1}, key=abs):
+            least = _LEAST.get(name.rstrip("012"), 1)
+            for smaller in sorted({least, (value + least) // 2, value - 2, value - 1}, key=abs):
                 candidate = replace(drawn, numbers=drawn.numbers | {name: smaller})
                 if abs(smaller) < abs(value) and smaller >= min(least, value) and fails(candidate):
                     drawn, tried = candidate, True

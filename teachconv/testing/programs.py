@@ -92,27 +92,31 @@ class _Program:
 
     def __init__(self, command: list[str], seconds: float) -> None:
         self._command, self._seconds = command, seconds
-        self._running: subprocess.Popen[bytes] | None = None
+        self._running: Any = None
 
     def ask(self, kind: Kind, first: Any, second: Any, out: np.ndarray, g: ConvGeometry) -> np.ndarray:
-        request = {"op": str(kind), "dtype": first.dtype.name}
-        request |= {"first": first.shape, "second": second.shape, "result": out.shape}
-        request |= {"strides": g.strides, "pads": g.padding, "dilations": g.dilations, "groups": g.groups}
-        request |= {"nbytes": first.nbytes + second.nbytes}
+        request = {
+            "op": str(kind),
+            "dtype": first.dtype.name,
+            "first": first.shape,
+            "second": second.shape,
+            "result": out.shape,
+            "strides": g.strides,
+            "pads": g.padding,
+            "dilations": g.dilations,
+            "groups": g.groups,
+            "nbytes": first.nbytes + second.nbytes,
+        }
         line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
         running = self._running or self._start()
-        assert running.stdin
-        assert running.stdout
         with time_limit(running, self._seconds) as late:
             with suppress(OSError):  # it has ended: then it answers nothing
                 running.stdin.write(line + first.tobytes() + second.tobytes())
                 running.stdin.flush()
-            answer = running.stdout.readline()
-            try:
-                said = json.loads(answer)
+            answer, said, data = running.stdout.readline(), {}, b""
+            with suppress(ValueError, TypeError, AttributeError):  # it is no answer
+                said = dict(json.loads(answer))
                 data = running.stdout.read(int(said.get("nbytes", 0)))
-            except (ValueError, TypeError, AttributeError):
-                said, data = {}, b""
         if "refused" in said:
             raise Refused(plain(said["refused"]))
         if "error" in said:
@@ -121,7 +125,7 @@ class _Program:
             raise ContractError(self._what_happened(running, answer, late, len(data), out.nbytes))
         return np.frombuffer(data, out.dtype).reshape(out.shape)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Any:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
         pipe = subprocess.PIPE
         self._running = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=self._errors)
@@ -145,8 +149,6 @@ class _Program:
 
 
 def _stop(running: Any, errors: Any) -> None:
-    for file in (running.stdin, running.stdout, errors):
-        with suppress(OSError):
-            file.close()
     running.kill()
-    running.wait()
+    running.communicate()  # closes its pipes
+    errors.close()

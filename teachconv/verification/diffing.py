@@ -126,7 +126,8 @@ class DiffRow:
 class DiffReport(tables.Report):
     """The comparison of every backend and algorithm with the reference.
 
-    It prints the verdict first, then what is known of each failure, then a row for each result.
+    It prints the verdict first, then what is known of each failure, then a row for each result; of more than
+    60 rows those that failed alone, if any did.
 
     Attributes:
         title: the call.
@@ -192,7 +193,8 @@ class DiffReport(tables.Report):
         return f"with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
 
     def _table(self) -> tables.Table:
-        ordered = sorted(self.rows, key=lambda row: row.passed is not False)
+        short = len(self.rows) > _ROWS and bool(self.failed)  # what failed is what is asked
+        ordered = self.failed if short else sorted(self.rows, key=lambda row: row.passed is not False)
         allowed = "of tolerance" if self._tolerance else "of bound"
         timed = any(row.seconds is not None for row in self.rows)
         shown = {"time": timed, "worst cell": True, "first bad cell": bool(self.failed)}
@@ -648,15 +650,12 @@ def locked(call: Call) -> Call:
 
 def tolerance_of(rtol: Any, atol: Any) -> Tolerance:
     """The two numbers of a tolerance, checked; None for 0."""
-    return Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
-
-
-def _allowed_error(value: Any, name: str) -> float:
-    """A tolerance, checked."""
-    number = 0.0 if value is None else real(value, name)
-    if not (number >= 0 and np.isfinite(number)):
-        raise ArgumentError(f"{name} must be 0 or a positive finite number; got {brief(value)}")
-    return number
+    given = {"rtol": rtol, "atol": atol}
+    numbers = {name: 0.0 if value is None else real(value, name) for name, value in given.items()}
+    for name, number in numbers.items():
+        if not (number >= 0 and np.isfinite(number)):
+            raise ArgumentError(f"{name} must be 0 or a positive finite number; got {brief(given[name])}")
+    return Tolerance(**numbers)
 
 
 def _error_words(error: Any, against: Mapping[str, Any]) -> dict[str, Any]:
@@ -703,6 +702,7 @@ def _first(where: np.ndarray) -> Cell:
 
 
 _REASONS = 6  # that the first line of a report has room for
+_ROWS = 60  # that a report with failures shows; of a longer one those that failed
 _WORDS = {True: "pass", False: "FAIL", None: "not run"}
 
 

@@ -185,6 +185,11 @@ def test_a_wrong_result_is_a_failed_row(tmp_path):
     report = T.vectors.judge(tmp_path, results=results)
     assert [row.passed for row in report.rows[:4]] == [False, None, False, None]
     assert report.rows[0].note == "the result has 4 bytes, not 16"
+    allowed = T.vectors.judge(tmp_path, results=results, atol=100, require=["the example", "1x1 stride 2"])
+    assert [row.passed for row in allowed.rows] == [False, None, True, *[None] * 3, False]
+    assert (allowed.rows[-1].name, allowed.rows[-1].note) == ("1x1 stride 2", "required, and not run")
+    with pytest.raises(ValueError, match="require must be one of the example, one pixel"):
+        T.vectors.judge(tmp_path, require="no such case")
 
 
 def test_bad_arguments_are_refused(tmp_path):
