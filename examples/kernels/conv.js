@@ -1,5 +1,6 @@
 // conv2d of float32, NHWC and HWIO, which teachconv.testing.process drives.  node conv.js
-function conv2d(x, w, { first, second, result, strides, pads, dilations, groups }) {
+function conv2d(x, w, { first, second, result, strides, pads, dilations, groups, bias, op }) {
+  if (op !== "conv2d") throw op;
   if (groups > 1) throw "groups";
   const [, rows, cols, depth] = first, [fr, fc, , outs] = second, [images, outRows, outCols] = result;
   const y = new Float32Array(images * outRows * outCols * outs);
@@ -8,7 +9,7 @@ function conv2d(x, w, { first, second, result, strides, pads, dilations, groups 
     for (let r = 0; r < outRows; r++)
       for (let c = 0; c < outCols; c++)
         for (let o = 0; o < outs; o++) {
-          let sum = 0;
+          let sum = bias ? bias[o] : 0; // teachconv.testing.process has none
           for (let a = 0; a < fr; a++)
             for (let b = 0; b < fc; b++) {
               const row = r * strides[0] - pads[0][0] + a * dilations[0];
@@ -22,4 +23,5 @@ function conv2d(x, w, { first, second, result, strides, pads, dilations, groups 
   return y;
 }
 
-require("./serve.js")(conv2d);
+module.exports = conv2d;
+if (require.main === module) require("./serve.js")(conv2d);

@@ -333,7 +333,7 @@ class _Adapter:
         try:
             result = self.function(**named)
         except tuple(filter(_is_error, self.refuses)) as error:
-            raise Refused(what_went_wrong(error)) from error
+            raise Refused(str(error) or what_went_wrong(error)) from error
         result = values["out"] if result is None and "out" in known else result
         result = np.asarray(to_host(result[0] if isinstance(result, tuple) else result))
         if self.last and np.may_share_memory(result, self.last[0]):

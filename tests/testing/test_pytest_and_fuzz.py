@@ -1,5 +1,6 @@
 """The table of cases as pytest's parameters, the plugin, and the fuzzer, as a project of somebody else's has them."""
 
+import re
 import subprocess
 import sys
 import time
@@ -153,20 +154,20 @@ def pads_after(y, x, w, strides, pads, *rest):
 @pytest.mark.parametrize(
     ("bug", "smallest"),
     [
-        (beyond_32_outputs, "filters=(1, 1, 1, 3"),
-        (last_of_odd_cols, "input=(1, 1, 6, 1), filters=(1, 3, 1, 1)"),  # and 5 of padding: 9 outputs
-        (stride_3, "strides=(1, 3)"),
-        (groups_of_4, "filters=(1, 1, 1, 4)"),
-        (second_image, "input=(2, 1, 1, 1)"),
-        (deep_sums, "input=(1, 1, 1, 10"),
-        (pads_after, "padding=((0, 0), (0, 5))"),
+        (beyond_32_outputs, r"filters=\(1, 1, 1, 3[34]\)"),  # a weight of 0 hides the bug
+        (last_of_odd_cols, r"input=\(1, 1, (9, 1\), filters=\(1, 1, 1, 1|6, 1\), filters=\(1, 3, 1, 1)\)"),
+        (stride_3, r"strides=\(1, 3\)"),
+        (groups_of_4, r"filters=\(1, 1, 1, 4\)"),
+        (second_image, r"input=\(2, 1, 1, 1\)"),
+        (deep_sums, r"input=\(1, 1, 1, 10[12]\)"),
+        (pads_after, r"padding=\(\(0, 0\), \(0, 5\)\)"),
     ],
 )
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_planted_bug_is_found_and_made_small(bug, smallest, seed):
     report = T.fuzz(planted(bug), seconds=30, seed=seed)
     assert len(report.failed) == 1
-    assert smallest in report.failed[0].note
+    assert re.search(smallest, report.failed[0].note)
     with pytest.raises(AssertionError, match=r"T\.check\("):
         report.check()
 
@@ -250,7 +251,9 @@ def test_what_is_allowed_passes_and_the_line_says_it():
 
 def test_a_backend_that_does_not_crop_is_found():
     def does_not_crop(conv2d, x, w, geometry, options):
-        return conv2d(x, w, geometry, **options) + (geometry.cols.pad_after < 0)
+        result = conv2d(x, w, geometry, **options)
+        result += geometry.cols.pad_after < 0
+        return result
 
     report = T.fuzz(backend_that(does_not_crop), seconds=30, seed=0)
     assert "padding=((0, 0), (0, -1))" in report.failed[0].note
