@@ -250,6 +250,7 @@ def test_a_module_may_lack_functions():
         foreign.raises_at_random: "raised RuntimeError: not today",
         foreign.answers_nothing: "not an array of CHW",
         foreign.flattens: "not an array of CHW",
+        foreign.answers_objects: "object, not",
     }.items(),
 )
 @pytest.mark.parametrize("isolate", [False, True])
