@@ -94,7 +94,8 @@ docs: $(VENV)/.dev
 	$(BIN)/python tests/built_pages.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-wheel-check: $(VENV)/.dev
+# With PAGES=docs the example of a package that links to our pages waits for them.
+wheel-check: $(VENV)/.dev $(PAGES)
 	sh tests/wheel_check.sh $(BIN)/python
 
 $(VENV)/.release: $(EXTENSION)
@@ -188,7 +189,7 @@ valgrind: $(EXTENSION)
 
 # The tests use every core. The other parts use one each, so two of them run at a time, if make can keep their output apart.
 check: lint test test-slow
-	$(MAKE) $(if $(filter output-sync,$(.FEATURES)),--jobs=2 --output-sync=target) docs types wheel-check fuzz-regression
+	$(MAKE) $(if $(filter output-sync,$(.FEATURES)),--jobs=2 --output-sync=target) PAGES=docs docs types wheel-check fuzz-regression
 
 clean:
 	rm -rf $(VENV) build dist wheelhouse docs/_build docs/api *.egg-info teachconv/*.so teachconv/*.pyd .pytest_cache \

@@ -45,3 +45,21 @@ print(f"wheel: {len(found)} modules")
 CHECK
 PYTHONPATH="$work/site" "$work/venv/bin/python" -m teachconv demo -o "$work/page.html" >/dev/null
 echo "wheel: installed, imported and run from outside the source tree"
+# a package of somebody else's: its tests by the verification kit, its pages with the directive, and its notebook
+cp -r "$source/examples/downstream" "$work/downstream"
+cd "$work/downstream"
+export PYTHONPATH="$site"
+"$work/venv/bin/python" -m pip install --quiet --no-deps --no-index --no-build-isolation .
+"$work/venv/bin/python" -c "import stencils, teachconv; assert teachconv.__file__.startswith('$work'), teachconv.__file__"
+"$work/venv/bin/python" -m pytest --quiet --conv-seconds 2
+pages="$source/docs/_build/html"
+if [ -e "$pages/objects.inv" ]; then export TEACHCONV_DOCS="$pages"; fi
+"$work/venv/bin/python" -m sphinx -W -q docs build
+grep -q "<iframe" build/index.html
+grep -q "all pass" build/a_look_inside.html
+if [ -n "${TEACHCONV_DOCS:-}" ]; then
+  grep -q "href=\"$pages" build/index.html
+else
+  echo "wheel: no pages to link to: make docs writes them"
+fi
+echo "wheel: examples/downstream tested and documented with it"

@@ -1,22 +1,7 @@
-// A program that teachconv.testing.process drives: conv2d of float32, NHWC and HWIO.  node conv.js
-const fs = require("fs");
-
-function read(nbytes, buffer = Buffer.alloc(nbytes), got = 0) {
-  while (got < nbytes) {
-    const more = fs.readSync(0, buffer, got, nbytes - got);
-    if (more === 0) process.exit(0); // the end of the input
-    got += more;
-  }
-  return buffer;
-}
-
-function readLine() {
-  let line = "";
-  for (let c = read(1)[0]; c !== 10; c = read(1)[0]) line += String.fromCharCode(c);
-  return JSON.parse(line);
-}
-
-function conv2d(x, w, { first, second, result, strides, pads, dilations }) {
+// conv2d of float32, NHWC and HWIO, which teachconv.testing.process drives.  node conv.js
+function conv2d(x, w, { first, second, result, strides, pads, dilations, groups, bias, op }) {
+  if (op !== "conv2d") throw op;
+  if (groups > 1) throw "groups";
   const [, rows, cols, depth] = first, [fr, fc, , outs] = second, [images, outRows, outCols] = result;
   const y = new Float32Array(images * outRows * outCols * outs);
   let cell = 0;
@@ -24,7 +9,7 @@ function conv2d(x, w, { first, second, result, strides, pads, dilations }) {
     for (let r = 0; r < outRows; r++)
       for (let c = 0; c < outCols; c++)
         for (let o = 0; o < outs; o++) {
-          let sum = 0;
+          let sum = bias ? bias[o] : 0; // teachconv.testing.process has none
           for (let a = 0; a < fr; a++)
             for (let b = 0; b < fc; b++) {
               const row = r * strides[0] - pads[0][0] + a * dilations[0];
@@ -38,15 +23,5 @@ function conv2d(x, w, { first, second, result, strides, pads, dilations }) {
   return y;
 }
 
-for (;;) {
-  const call = readLine(), bytes = read(call.nbytes);
-  const numbers = new Float32Array(bytes.buffer, bytes.byteOffset, call.nbytes / 4);
-  const inputs = call.first.reduce((a, b) => a * b);
-  if (call.groups > 1) {
-    fs.writeSync(1, '{"refused":"groups"}\n');
-    continue;
-  }
-  const y = Buffer.from(conv2d(numbers.subarray(0, inputs), numbers.subarray(inputs), call).buffer);
-  const answer = Buffer.concat([Buffer.from(`{"nbytes":${y.length}}\n`), y]);
-  for (let sent = 0; sent < answer.length; ) sent += fs.writeSync(1, answer, sent);
-}
+module.exports = conv2d;
+if (require.main === module) require("./serve.js")(conv2d);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from importlib import import_module
+from pkgutil import resolve_name
 
 from ..testing import fuzz, kernel
 from .output import show
@@ -26,25 +26,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other calls (default 0)")
     parser.add_argument("--dtype", action="append", help="a dtype; several times for several")
     parser.add_argument("--isolate", action="store_true", help="in a process of its own, which may crash")
+    for word in ("rtol", "atol"):
+        parser.add_argument(f"--{word}", type=float, help="an error to allow beside the bound")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the failure and the line to paste; exit status 1 also where nothing was compared."""
-    module, _, name = arguments.function.partition(":")
     sys.path.insert(0, os.getcwd())  # as `python module.py` has it
-    found = import_module(module)
-    for part in filter(None, name.split(".")):
-        if not hasattr(found, part):
-            raise ValueError(f"{module} has no {name}")
-        found = getattr(found, part)
-    if not hasattr(found, "ALGORITHMS"):
-        found = kernel(found, x=arguments.x, w=arguments.w, isolate=arguments.isolate)
-    elif arguments.isolate:
-        found = kernel(found, isolate=True)
-    report = fuzz(found, arguments.seconds, arguments.seed, dtypes=arguments.dtype)
-    if report.failed:
-        show(type(report)(report.title, report.failed))
-    else:
-        show(report.summary)
+    try:
+        found = resolve_name(arguments.function)
+    except AttributeError as lacks:
+        raise ValueError(f"there is no {arguments.function}: {lacks}") from None
+    found = kernel(found, x=arguments.x, w=arguments.w, isolate=arguments.isolate)
+    report = fuzz(
+        found,
+        arguments.seconds,
+        arguments.seed,
+        dtypes=arguments.dtype,
+        rtol=arguments.rtol,
+        atol=arguments.atol,
+    )
+    show(report if report.failed else report.summary)
     return 0 if report.passed else 1

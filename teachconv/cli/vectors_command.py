@@ -21,6 +21,9 @@ def _fill(name: str, parser: Parser) -> None:
     if name == "judge":
         parser.add_argument("--results", help="the directory of the results (default: results in DIRECTORY)")
         parser.add_argument("--error", default="direct", help='how they were computed (default "direct")')
+        for word in ("rtol", "atol"):
+            parser.add_argument(f"--{word}", type=float, help="an error to allow beside the bound")
+        parser.add_argument("--require", action="append", default=[], help="a case that must have a result")
         parser.set_defaults(run=_judge)
         return
     for word, usual in (("dtype", ["float32"]), ("data", ["integers", "normal"]), ("tag", ["small"])):
@@ -48,6 +51,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _judge(arguments: argparse.Namespace) -> int:
     """Exit status 1 where a vector fails, and where there is no result."""
-    report = judge(arguments.directory, results=arguments.results, error=arguments.error)
-    show(type(report)(report.title, report.failed) if report.failed else report.summary)
+    options = {name: getattr(arguments, name) for name in ("results", "error", "require", "rtol", "atol")}
+    report = judge(arguments.directory, **options)
+    show(report if report.failed else report.summary)
     return 0 if report.passed else 1

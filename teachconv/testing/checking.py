@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..backends import ranks_of
 from ..data.seeded import DATA
 from ..dispatch import find_backend
 from ..dtypes import FLOATS, INTEGERS
-from ..errors import words_of
+from ..errors import check_word, words_of
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_of
 from ..verification.cases import Case, find_cases
-from ..verification.diffing import DiffReport, check_cases
+from ..verification.contract import WAYS, case_rows
+from ..verification.diffing import DiffReport, tolerance_of
 
 __all__ = ["Checked", "check", "of_kernel", "parametrize"]
 
@@ -26,10 +27,15 @@ def check(
     dtype: str = "float32",
     data: str = "normal",
     kinds: Iterable[str] | str | None = None,
+    *,
+    way: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> DiffReport:
     """Run one case on a kernel, or on another backend, and judge it as `diff` does.
 
-    This is the line that a failed test and a fuzzer print, to paste.
+    This is the line that a failed test and a fuzzer print, to paste. The kernel is run twice: other bits the
+    second time are a failure.
 
     Args:
         kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.
@@ -37,19 +43,27 @@ def check(
         dtype: its dtype.
         data: the kind of its numbers, such as "integers".
         kinds: the functions to check, such as "conv2d"; None for all.
+        way: how `check_backend` calls a backend beside its case table, such as "bias and relu" or "negative
+            strides", the words at the end of a row's name; then the numbers are integers.
+        rtol: a relative error to allow beside the bound, as in `diff`; None for 0.
+        atol: an absolute error to allow beside it; None for 0.
 
     Returns:
         A `DiffReport` with a row for each function and algorithm.
 
     Raises:
-        ValueError: if there is no such kind, data or backend, or the case is not legal.
+        ValueError: if there is no such kind, data, way or backend, the case is not legal, or a tolerance is
+            negative.
 
     >>> from teachconv import testing as T
     >>> T.check("numpy", T.Case("mine", "conv2d", (1, 5, 5, 2), (3, 3, 2, 4)), "int32", kinds="conv2d").passed
     True
     """
     chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
-    return DiffReport(f"{case.op} {case.name}", tuple(check_cases([kernel], dtype, data, [case], chosen)))
+    check_word(way, "way", [None, *WAYS])
+    tolerance = tolerance_of(rtol, atol)
+    rows = case_rows(kernel, case, dtype, data, chosen, way, tolerance)
+    return DiffReport(f"{case.op} {case.name}", tuple(rows), None, tolerance.rtol, tolerance.atol)
 
 
 @dataclass(frozen=True)
@@ -61,17 +75,21 @@ class Checked:
         kind: the function that is checked.
         dtype: the dtype.
         data: the kind of the numbers.
+        options: the options of `teachconv.testing.check`: how it is called, and what is allowed.
+        required: whether it fails where it is refused.
     """
 
     case: Case
     kind: Kind
     dtype: str
     data: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    required: bool = False
 
     def check(self, kernel: Any) -> None:
         """Run it on a kernel; raise ``AssertionError`` if it fails, and skip the test if it is refused."""
-        report = check(kernel, self.case, self.dtype, self.data, str(self.kind))
-        if report.failed:
+        report = check(kernel, self.case, self.dtype, self.data, str(self.kind), **self.options)
+        if report.failed or (self.required and not report.passed):
             raise AssertionError(f"{self}\n{report}")
         if report.passed is None:
             import pytest
@@ -84,8 +102,9 @@ class Checked:
             for entry in fields(self.case)
             if (value := getattr(self.case, entry.name)) != entry.default
         ]
-        case = f"T.Case({', '.join(told)})"
-        return f'T.check(kernel, {case}, "{self.dtype}", "{self.data}", "{self.kind}").check()'
+        how = [f'"{self.dtype}"', f'"{self.data}"', f'"{self.kind}"']
+        how += [f"{name}={value!r}" for name, value in self.options.items() if value is not None]
+        return f"T.check(kernel, T.Case({', '.join(told)}), {', '.join(how)}).check()"
 
     @property
     def id(self) -> str:
@@ -99,8 +118,8 @@ def of_kernel(
 ) -> tuple[str, Any, list[str], list[Kind]]:
     """Return a kernel's name and backend, the dtypes to check, and those of the functions that it has."""
     name, module = find_backend(kernel)
-    usual = getattr(module, "DTYPES", ("float32",))
-    names = words_of(usual if dtypes is None else dtypes, "dtypes", FLOATS + INTEGERS)
+    asked = getattr(module, "DTYPES", "float32") if dtypes is None else dtypes
+    names = words_of(asked, "dtypes", FLOATS + INTEGERS)
     chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
     return name, module, list(names), [kind for kind in chosen if hasattr(module, str(kind))]
 
@@ -113,6 +132,9 @@ def parametrize(
     kinds: Iterable[str] | str | None = None,
     data: Iterable[str] | str = ("normal", "integers"),
     slow: bool = False,
+    require: Iterable[str] | str = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> Any:
     """Run a pytest test once for each case that a kernel has functions for; ``case`` is its argument.
 
@@ -127,12 +149,15 @@ def parametrize(
         kinds: the functions, such as "conv2d"; None for all that the kernel has.
         data: the kinds of numbers.
         slow: whether to run the cases that take long as well.
+        require: the names of cases that fail where they are refused.
+        rtol: a relative error to allow beside the bound, as in `diff`; None for 0.
+        atol: an absolute error to allow beside it; None for 0.
 
     Returns:
         A mark of pytest, to decorate a test with.
 
     Raises:
-        ValueError: if there is no such dtype, tag, kind or data, or no case is left.
+        ValueError: if there is no such dtype, tag, kind, data or case, or no case is left.
 
     >>> from teachconv import testing as T
     >>> @T.parametrize("numpy", tags="hand", dtypes="float32")
@@ -144,8 +169,9 @@ def parametrize(
     _, module, names, chosen = of_kernel(kernel, dtypes, kinds)
     cases = [case for case in find_cases(tags, slow) if case.geometry.rank in ranks_of(module)]
     numbers = words_of(data, "data", DATA)
+    required = words_of(require, "require", [case.name for case in cases]) if require else ()
     found = [
-        Checked(case, kind, dtype, each)
+        Checked(case, kind, dtype, each, {"rtol": rtol, "atol": atol}, case.name in required)
         for dtype in names
         for each in numbers
         for case in cases

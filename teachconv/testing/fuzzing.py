@@ -1,49 +1,76 @@
 """A fuzzer of convolutions: sizes around tiles and powers of two, one at a time, then several at once.
 
-The calls are cases as those of the table, and judged as they are. A failure is made smaller, one number at a
-time, for as long as it still fails.
+The calls are cases as those of the table, and are run and judged as `check_backend` does. A failure is made
+smaller, one number at a time, for as long as it still fails.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from .. import record
 from ..arguments import integer, real
 from ..backends import ranks_of
-from ..dtypes import is_integer, to_dtype
-from ..errors import ArgumentError, brief
+from ..data.seeded import DATA
+from ..errors import ArgumentError, brief, words_of
 from ..kinds import Kind
 from ..verification.cases import Case
+from ..verification.contract import case_rows, ways_on
 from ..verification.diagnosing import at_most
-from ..verification.diffing import DiffReport, DiffRow, check_cases
+from ..verification.diffing import DiffReport, DiffRow, tolerance_of
 from .checking import Checked, of_kernel
 
 __all__ = ["fuzz"]
 
 _EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
+_FAR = (255, 256, 257, 511, 513, 1025, 4097, 16393)  # where blocks and indices of 8 and 16 bits end
 # what is drawn from, and what it is where another number is varied
 _CHANNELS = {
     "images": ((1, 2, 3, 5), 1),
-    "groups": ((1, 2, 3, 4, 8), 1),
+    "groups": (_EDGES, 1),
     "depth": (_EDGES, 2),
     "outs": (_EDGES, 3),
     "bias": ((0, 1), 0),
+    "transposed": ((0, 1), 0),
 }
 _AXIS = {
-    "size": (_EDGES, 6),
+    "size": (_EDGES, 12),
     "taps": ((1, 2, 3, 4, 5, 6, 7, 9, 11), 3),
     "stride": ((1, 2, 3, 4), 1),
     "dilation": ((1, 2, 3, 4), 1),
     "before": ((0, 1, 2, 3, 5, -1, -2), 0),
     "after": ((0, 1, 2, 3, 5, -1, -2), 0),
+    "extra": ((0, 1, 2, 3), 0),  # of the output, if transposed
 }
-_MOST = 1 << 18  # multiply-adds, of which the exact sum takes a hundredth of a second
+# beside the usual: depthwise, 1x1, transposed
+_BASES: tuple[dict[str, int], ...] = (
+    {},
+    {"groups": 5, "depth": 1, "outs": 2},
+    {"taps": 1},
+    {"transposed": 1, "stride": 2},
+)
+_LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of others 1
+# multiply-adds whose exact sums take a tenth of a second, and a second
+_QUICK, _MOST = 1 << 18, 1 << 21
 
 Numbers = dict[str, int]
+_USUAL = ("integers", "normal", "scaled", "tiny")
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A call: its numbers, and how it is made."""
+
+    numbers: Numbers
+    dtype: str
+    data: str = "integers"
+    way: str | None = None  # None, or one of those of the contract
+    most: int = _QUICK  # multiply-adds
 
 
 def fuzz(
@@ -53,12 +80,17 @@ def fuzz(
     *,
     dtypes: Iterable[str] | str | None = None,
     kinds: Iterable[str] | str | None = None,
+    data: Iterable[str] | str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> DiffReport:
     """Run a kernel on random convolutions until one fails or the time is over; make the failure small.
 
-    Sizes are around powers of two, where tiles begin and end: first one number of a small convolution is
-    changed at a time, on integers, whose sums are exact; then several at once, on numbers of all kinds. The
-    same seed gives the same calls; how many of them depends on the machine.
+    Sizes are around powers of two, where tiles begin and end. Most calls change one number of a small
+    convolution, on integers, whose sums are exact. In turn with them there are several numbers at once, on
+    numbers of all kinds, and one of the ways in which `check_backend` calls a backend, such as bias and relu,
+    NaN, negative strides or ``out=``. The same seed gives the same calls; how many of them depends on the
+    machine.
 
     Args:
         kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.
@@ -66,12 +98,17 @@ def fuzz(
         seed: an integer.
         dtypes: the dtypes; None for those of the kernel.
         kinds: the functions, such as "conv2d"; None for all that the kernel has.
+        data: the kinds of numbers, such as "normal"; None for all but "huge" and "nonfinite": where a sum
+            overflows, or padding is multiplied with an infinity, many a good kernel differs.
+        rtol: a relative error to allow beside the bound, as in `diff`; None for 0.
+        atol: an absolute error to allow beside it; None for 0.
 
     Returns:
         A `DiffReport`. The row of a failure is that of the smallest call; its note is a line to paste.
 
     Raises:
-        ValueError: if ``seconds`` is not positive, or there is no such backend, dtype or kind.
+        ValueError: if ``seconds`` is not positive, a tolerance is negative, or there is no such backend,
+            dtype, kind or data.
 
     >>> from teachconv import testing as T
     >>> T.fuzz("numpy", seconds=0.2, seed=1).passed
@@ -80,108 +117,139 @@ def fuzz(
     if not real(seconds, "seconds") > 0:
         raise ArgumentError(f"seconds must be positive; got {brief(seconds)}")
     name, module, names, chosen = of_kernel(kernel, dtypes, kinds)
+    numbers = words_of(_USUAL if data is None else data, "data", DATA)
+    tolerance = tolerance_of(rtol, atol)
+
+    def run(drawn: _Drawn, kinds: Iterable[Kind]) -> list[DiffRow]:
+        how = drawn.dtype, drawn.data, kinds, drawn.way, tolerance
+        return [row for case in _cases(drawn) for row in case_rows(module, case, *how)]
+
     rows: list[DiffRow] = []
-    end, failure = record.clock() + seconds, None
-    for numbers, dtype, data in _calls(random.Random(integer(seed, "seed")), ranks_of(module), names):
-        if failure is not None or record.clock() > end:
+    end, source = record.clock() + seconds, random.Random(integer(seed, "seed"))
+    for drawn in _calls(source, ranks_of(module), names, ways_on(data), numbers):
+        if record.clock() > end:
             break
-        found = _run(module, numbers, dtype, data, chosen)
-        failure = next((row for row in found if row.passed is False), None)
-        rows += found if failure is None else _shrunk(module, numbers, dtype, data, chosen, end + seconds)
-    return DiffReport(f"{len(rows):,} random calls of {name}, seed {seed}", tuple(rows))
-
-
-@at_most(0.0)  # only the smallest failure is diagnosed
-def _run(module: Any, numbers: Numbers, dtype: str, data: str, kinds: Iterable[Kind]) -> list[DiffRow]:
-    return check_cases([module], dtype, data, _cases(numbers), kinds)
+        with at_most(0.0):  # the smallest call alone gets a diagnosis
+            found = run(drawn, chosen)
+        if any(row.passed is False for row in found):
+            rows += _shrunk(run, drawn, chosen, found, end + seconds, {"rtol": rtol, "atol": atol})
+            break
+        rows += found
+    return DiffReport(
+        f"{len(rows):,} random calls of {name}, seed {seed}",
+        tuple(rows),
+        rtol=tolerance.rtol,
+        atol=tolerance.atol,
+    )
 
 
 def _shrunk(
-    module: Any, numbers: Numbers, dtype: str, data: str, kinds: list[Kind], end: float
+    run: Callable[..., list[DiffRow]],
+    drawn: _Drawn,
+    kinds: list[Kind],
+    found: list[DiffRow],
+    end: float,
+    allowed: dict[str, Any],
 ) -> list[DiffRow]:
     """Return the failed rows of the smallest call that fails, with the line to paste."""
+    failed = [row for row in found if row.passed is False]
 
-    def fails(numbers: Numbers, kinds: list[Kind]) -> bool:
-        return any(row.passed is False for row in _run(module, numbers, dtype, data, kinds))
+    def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
+        rows = [row for row in run(drawn, kinds) if row.passed is False]
+        failed[:] = rows or failed
+        return bool(rows)
 
-    kinds = next(([kind] for kind in kinds if fails(numbers, [kind])), kinds)
-    numbers = _smallest(numbers, lambda fewer: fails(fewer, kinds), end)
-    [case] = _cases(numbers)
-    return [
-        replace(row, note=f"{row.note}; {Checked(case, kinds[0], dtype, data)}".removeprefix("; "))
-        for row in check_cases([module], dtype, data, [case], kinds)
-        if row.passed is False
-    ]
+    with at_most(0.0):
+        kinds = next(([kind] for kind in kinds if fails(drawn, [kind])), kinds)
+        for _ in range(2):  # groups are joined where that is a quick call
+            groups, depth, outs = (drawn.numbers[name] for name in ("groups", "depth", "outs"))
+            whole = drawn.numbers | {"groups": 1, "depth": groups * depth, "outs": groups * outs}
+            for change in ({"way": None}, {"data": "integers"}, {"numbers": whole}):
+                drawn = next((one for one in [replace(drawn, **change)] if fails(one, kinds)), drawn)
+            drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), end)
+    note = "" if fails(drawn, kinds) else "not every time"
+    line = str(Checked(_cases(drawn)[0], kinds[0], drawn.dtype, drawn.data, {"way": drawn.way} | allowed))
+    return [replace(row, note="; ".join(filter(None, [row.note, note, line]))) for row in failed]
 
 
 def _calls(
-    source: random.Random, ranks: tuple[int, ...], dtypes: list[str]
-) -> Iterator[tuple[Numbers, str, str]]:
-    """Yield the calls in their order: one number varied on integers, then several; without end."""
+    source: random.Random, ranks: tuple[int, ...], dtypes: list[str], ways: list[str], data: list[str]
+) -> Iterator[_Drawn]:
+    """Yield one number varied on integers, and between them several at once; without end."""
+    exact = "integers" if "integers" in data else data[0]
     tables = [
         _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}
         for rank in ranks
     ]
-    first = [
-        {key: usual for key, (_, usual) in table.items()} | {name: value}
-        for table in tables
-        for name, (values, _) in table.items()
-        for value in values
-    ]
-    source.shuffle(first)
-    for numbers in first:
-        yield numbers, source.choice(dtypes), "integers"
-    while True:
+    near, more = list[_Drawn](), list[_Drawn]()
+    for table, special in product(tables, _BASES):
+        base = {name: special.get(name.rstrip("012"), usual) for name, (_, usual) in table.items()}
+        for name, (values, _) in table.items():
+            far = _FAR if values is _EDGES and not special else ()
+            thin = {"depth": 1, "outs": 1} if name.startswith("size") else {}
+            (more if special else near).extend(
+                _Drawn(base | {name: value}, source.choice(dtypes), exact) for value in values
+            )
+            more += [
+                _Drawn(base | thin | {name: value}, source.choice(dtypes), exact, most=_MOST) for value in far
+            ]
+    source.shuffle(near)
+    source.shuffle(more)
+
+    def several() -> Numbers:
         table = source.choice(tables)
-        varied = set(source.sample(list(table), source.randint(2, len(table))))
         likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
-        numbers = {
-            key: (values[0] if source.random() < likely else source.choice(values))
-            if key in varied
-            else usual
-            for key, (values, usual) in table.items()
+        varied = source.sample(list(table), source.randint(2, len(table)))
+        return {name: usual for name, (_, usual) in table.items()} | {
+            name: source.choice(table[name][0][: 1 if source.random() < likely else None]) for name in varied
         }
-        dtype = source.choice(dtypes)
-        kinds = ("integers",) if is_integer(to_dtype(dtype)) else ("integers", "normal", "scaled")
-        yield numbers, dtype, source.choice(kinds)
+
+    while True:
+        for left, count in ((near, 3), (more, 1 if near else 3)):
+            yield from (left.pop() for _ in range(min(count, len(left))))
+        yield _Drawn(several(), source.choice(dtypes), source.choice(data))
+        yield _Drawn(several(), source.choice(dtypes), "integers", source.choice(ways))
 
 
-def _cases(numbers: Numbers) -> list[Case]:
-    """Return the case of some numbers, if there is one and its exact sums are quick."""
-    sizes, taps, strides, dilations, before, after = (
+def _cases(drawn: _Drawn) -> list[Case]:
+    """Return the case of a call, if there is one and its exact sums are quick."""
+    numbers = drawn.numbers
+    sizes, taps, strides, dilations, before, after, extra = (
         tuple(numbers[f"{name}{axis}"] for axis in range(3) if f"{name}{axis}" in numbers) for name in _AXIS
     )
-    spans = zip(sizes, before, after, taps, dilations, strict=True)
-    if any(size + first + last < (k - 1) * d + 1 for size, first, last, k, d in spans):
-        return []
     groups, depth, outs = (numbers[name] for name in ("groups", "depth", "outs"))
+    op, channels, filters = (
+        (("conv2d_transpose", "conv_transpose"), depth, (*taps, outs, depth))  # of one group
+        if numbers["transposed"]
+        else (("conv2d", "convolution"), groups * depth, (*taps, depth, groups * outs))
+    )
     made = Case(
         "fuzz",
-        "conv2d" if len(sizes) == 2 else "convolution",
-        (numbers["images"], *sizes, groups * depth),
-        (*taps, depth, groups * outs),
+        op[len(sizes) != 2],
+        (numbers["images"], *sizes, channels),
+        filters,
         strides,
-        tuple(zip(before, after, strict=True)) if any(before + after) else "VALID",
+        tuple(zip(before, after, strict=True)) if any(before + after + extra) else "VALID",
         dilations,
         f"N{'DHW'[-len(sizes) :]}C",
+        output_padding=extra if numbers["transposed"] and any(extra) else None,
         bias=bool(numbers["bias"]),
     )
-    return [made] if made.geometry.macs <= _MOST else []
+    with suppress(ArgumentError):  # the numbers may not be legal together
+        return [made] if made.geometry.macs <= drawn.most else []
+    return []
 
 
-def _smallest(numbers: Numbers, fails: Callable[[Numbers], bool], end: float) -> Numbers:
-    """Return numbers that fail, none of which can be smaller alone."""
-    least = {name: 0 if name.startswith(("before", "after", "bias")) else 1 for name in numbers}
+def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Drawn:
+    """Return a call that fails, none of whose numbers can be smaller alone."""
     tried = True
     while tried and record.clock() < end:
         tried = False
-        for name, value in numbers.items():
-            for smaller in sorted({least[name], (value + least[name]) // 2, value - 1}, key=abs):
-                if (
-                    abs(smaller) < abs(value)
-                    and smaller >= min(least[name], value)
-                    and fails(numbers | {name: smaller})
-                ):
-                    numbers, tried = numbers | {name: smaller}, True
+        for name, value in drawn.numbers.items():
+            least = _LEAST.get(name.rstrip("012"), 1)
+            for smaller in sorted({least, (value + least) // 2, value - 2, value - 1}, key=abs):
+                candidate = replace(drawn, numbers=drawn.numbers | {name: smaller})
+                if abs(smaller) < abs(value) and smaller >= min(least, value) and fails(candidate):
+                    drawn, tried = candidate, True
                     break
-    return numbers
+    return drawn

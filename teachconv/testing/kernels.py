@@ -63,7 +63,8 @@ def kernel(
     strides: str | None = None,
     pads: str | None = None,
     dilations: str | None = None,
-    refuses: Any = (),
+    groups: bool = False,
+    refuses: Any = NotImplementedError,
     dtypes: Iterable[str] | str = "float32",
     error: str = "direct",
     isolate: bool = False,
@@ -97,6 +98,8 @@ def kernel(
         pads: "int", "pair" for (rows, cols), "pairs" for ((top, bottom), (left, right)), "flat" for (top,
             left, bottom, right), or "applied".
         dilations: "int" or "pair".
+        groups: whether it finds the number of groups in the shapes, as TensorFlow's conv2d does, if it has no
+            parameter for them.
         refuses: what the functions do not take: a function of the `ConvGeometry` that returns a reason, True
             or False; a type of exception that they raise then; or several of these.
         dtypes: the dtypes that are checked if nobody says which; it is run on any that is asked for.
@@ -125,8 +128,7 @@ def kernel(
         return isolated(function, seconds, nbytes) if isolate else function
     forms = {"strides": strides, "pads": pads, "dilations": dilations}
     for name, form in forms.items():
-        if form is not None:
-            words_of(form, name, _FORMS[name])
+        words_of(form, name, _FORMS[name])
     layouts = {"input": x, "filters": w, "output": x if y is None else y}
     ranks = {rank_of(role, letters) for role, letters in layouts.items()}
     if len(ranks) > 1:
@@ -141,13 +143,17 @@ def kernel(
     for kind, given in functions.items():
         if given is not None:
             meanings = _meanings(given, kind)
-            found[kind.name] = _Adapter(given, kind, layouts, meanings, _forms(meanings, forms), tuple(known))
+            numbers = _forms(meanings, forms)
+            found[kind.name] = _Adapter(given, kind, layouts, meanings, numbers, groups, tuple(known))
     if not found:
         raise ArgumentTypeError("function must be a function of arrays; got None, and no gradient")
     first = next(iter(found.values())).function
-    takes = (HALF_SUMS[error],) if error in HALF_SUMS else FLOATS + INTEGERS
     algorithm = Algorithm(
-        name_of(first), "a function under test", tuple(map(kind_of, found)), takes, error=error
+        name_of(first),
+        "a function under test",
+        tuple(map(kind_of, found)),
+        (HALF_SUMS[error],) if error in HALF_SUMS else FLOATS + INTEGERS,
+        error=error,
     )
     made = Kernel(
         name_of(first), (algorithm,), (ranks.pop(),), tuple(words_of(dtypes, "dtypes", FLOATS + INTEGERS))
@@ -236,6 +242,7 @@ class _Adapter:
     layouts: Mapping[str, str]
     meanings: Mapping[str, str]
     forms: Mapping[str, str]
+    groups: bool
     refuses: tuple[Any, ...]
     last: list[Any] = field(default_factory=list)  # the result before, as the function returned it
 
@@ -257,10 +264,9 @@ class _Adapter:
         if bias is not None and "bias" not in self.meanings.values():
             raise Refused("no parameter for a bias")
         result = self._batch({self.kind.first: first, self.kind.second: second}, geometry, bias)
-        if activation is None and out is None:
+        right = result.shape == geometry.shape_of(self.kind.result) and result.dtype == first.dtype
+        if (activation is None and out is None) or not right:  # which is said by the caller
             return result
-        if result.shape != geometry.shape_of(self.kind.result) or result.dtype != first.dtype:
-            return result  # which is said by the caller
         return backends.finish(result, result.dtype, None, activation, out)
 
     def _batch(self, arrays: Mapping[str, np.ndarray], g: ConvGeometry, bias: Any) -> np.ndarray:
@@ -310,7 +316,7 @@ class _Adapter:
         known = set(self.meanings.values())
         for name, sizes in (("strides", g.strides), ("pads", g.padding), ("dilations", g.dilations)):
             values[name] = None if "geometry" in known else self._number(name, sizes)
-        if g.groups > 1 and known.isdisjoint(("groups", "geometry")):
+        if g.groups > 1 and not self.groups and known.isdisjoint(("groups", "geometry")):
             raise Refused(f"no parameter for groups: {g.groups}")
         if (
             self.kind.scatters
@@ -326,10 +332,8 @@ class _Adapter:
         }
         try:
             result = self.function(**named)
-        except Exception as error:
-            if isinstance(error, tuple(filter(_is_error, self.refuses))):
-                raise Refused(what_went_wrong(error)) from error
-            raise
+        except tuple(filter(_is_error, self.refuses)) as error:
+            raise Refused(str(error) or what_went_wrong(error)) from error
         result = values["out"] if result is None and "out" in known else result
         result = np.asarray(to_host(result[0] if isinstance(result, tuple) else result))
         if self.last and np.may_share_memory(result, self.last[0]):

@@ -8,9 +8,10 @@ A request is one line, in this order and without spaces, and then the bytes of t
 (in one line). ``op`` is "conv2d" of input and filters, "conv2d_backprop_input" of out_backprop and filters,
 or "conv2d_backprop_filter" of input and out_backprop; ``first``, ``second`` and ``result`` are the shapes in
 the layouts that `process` was given, arrays are little-endian and in C order, and ``nbytes`` is the length of
-both together. The answer is ``{"nbytes":16}``, a line, and then the bytes of the result; or one line alone,
-``{"refused":"why"}`` for a call that the program does not take, ``{"error":"why"}`` where it fails. At the
-end of its standard input the program ends. What it writes to its standard error is quoted if it crashes.
+both together. Negative pads crop the image. The answer is ``{"nbytes":16}``, a line, and then the bytes of
+the result; or one line alone, ``{"refused":"why"}`` for a call that the program does not take,
+``{"error":"why"}`` where it fails. At the end of its standard input the program ends. What it writes to its
+standard error is quoted if it crashes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ContractError, brief, plain, words_of
-from ..kinds import KINDS
+from ..geometry import ConvGeometry
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind
 from ..verification.running import Refused, how_it_ended, time_limit
 from .kernels import kernel
 
@@ -73,66 +75,57 @@ def process(
     words = [command] if isinstance(command, str) else [str(word) for word in command]
     if shutil.which(words[0]) is None:
         raise ArgumentError(f"command must be a program that can be run; got {brief(words[0])}")
-    program, has = _Program(words, seconds), words_of(kinds, "kinds", map(str, KINDS))
-    functions = (getattr(program, kind.name) if kind.name in has else None for kind in KINDS)
-    forward, options["input_gradient"], options["filter_gradient"] = functions
-    made = kernel(forward, x=x, w=w, y=y, **options)
+    ask, has = _Program(words, seconds).ask, words_of(kinds, "kinds", map(str, KINDS))
+    functions = {
+        FORWARD: lambda x, w, out, geometry: ask(FORWARD, x, w, out, geometry),
+        INPUT_GRADIENT: lambda dy, w, out, geometry: ask(INPUT_GRADIENT, dy, w, out, geometry),
+        FILTER_GRADIENT: lambda x, dy, out, geometry: ask(FILTER_GRADIENT, x, dy, out, geometry),
+    }
+    given = [function if str(kind) in has else None for kind, function in functions.items()]
+    made = kernel(given[0], x=x, w=w, y=y, input_gradient=given[1], filter_gradient=given[2], **options)
     made.__name__ = Path(words[0]).name
     return made
 
 
 class _Program:
-    """A program that runs, and the three functions that ask it."""
+    """A program that runs."""
 
     def __init__(self, command: list[str], seconds: float) -> None:
         self._command, self._seconds = command, seconds
-        self._running: subprocess.Popen[bytes] | None = None
+        self._running: Any = None
 
-    def conv2d(
-        self, x: Any, w: Any, strides: Any, pads: Any, dilations: Any, groups: int, output_shape: Any
-    ) -> np.ndarray:
-        return self._ask("conv2d", x, w, output_shape, strides, pads, dilations, groups)
-
-    def conv2d_backprop_input(
-        self, dy: Any, w: Any, strides: Any, pads: Any, dilations: Any, groups: int, input_shape: Any
-    ) -> np.ndarray:
-        return self._ask("conv2d_backprop_input", dy, w, input_shape, strides, pads, dilations, groups)
-
-    def conv2d_backprop_filter(
-        self, x: Any, dy: Any, strides: Any, pads: Any, dilations: Any, groups: int, filters_shape: Any
-    ) -> np.ndarray:
-        return self._ask("conv2d_backprop_filter", x, dy, filters_shape, strides, pads, dilations, groups)
-
-    def _ask(self, op: str, first: Any, second: Any, shape: Any, *numbers: Any) -> np.ndarray:
-        sizes = {"first": first.shape, "second": second.shape, "result": shape}
-        steps = dict(zip(("strides", "pads", "dilations", "groups"), numbers, strict=True))
-        request = (
-            {"op": op, "dtype": first.dtype.name} | sizes | steps | {"nbytes": first.nbytes + second.nbytes}
-        )
+    def ask(self, kind: Kind, first: Any, second: Any, out: np.ndarray, g: ConvGeometry) -> np.ndarray:
+        request = {
+            "op": str(kind),
+            "dtype": first.dtype.name,
+            "first": first.shape,
+            "second": second.shape,
+            "result": out.shape,
+            "strides": g.strides,
+            "pads": g.padding,
+            "dilations": g.dilations,
+            "groups": g.groups,
+            "nbytes": first.nbytes + second.nbytes,
+        }
         line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
         running = self._running or self._start()
-        assert running.stdin
-        assert running.stdout
         with time_limit(running, self._seconds) as late:
             with suppress(OSError):  # it has ended: then it answers nothing
                 running.stdin.write(line + first.tobytes() + second.tobytes())
                 running.stdin.flush()
-            answer = running.stdout.readline()
-            try:
-                said = json.loads(answer)
+            answer, said, data = running.stdout.readline(), {}, b""
+            with suppress(ValueError, TypeError, AttributeError):  # it is no answer
+                said = dict(json.loads(answer))
                 data = running.stdout.read(int(said.get("nbytes", 0)))
-            except (ValueError, TypeError, AttributeError):
-                said, data = {}, b""
-        nbytes = int(np.prod(shape)) * first.itemsize
         if "refused" in said:
             raise Refused(plain(said["refused"]))
         if "error" in said:
             raise ContractError(f"answered an error: {plain(said['error'])}")
-        if late or len(data) != nbytes or "nbytes" not in said:
-            raise ContractError(self._what_happened(running, answer, late, len(data), nbytes))
-        return np.frombuffer(data, first.dtype).reshape(shape)
+        if late or len(data) != out.nbytes or "nbytes" not in said:
+            raise ContractError(self._what_happened(running, answer, late, len(data), out.nbytes))
+        return np.frombuffer(data, out.dtype).reshape(out.shape)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Any:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
         pipe = subprocess.PIPE
         self._running = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=self._errors)
@@ -156,8 +149,6 @@ class _Program:
 
 
 def _stop(running: Any, errors: Any) -> None:
-    for file in (running.stdin, running.stdout, errors):
-        with suppress(OSError):
-            file.close()
     running.kill()
-    running.wait()
+    running.communicate()  # closes its pipes
+    errors.close()

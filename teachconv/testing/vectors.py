@@ -24,8 +24,9 @@ from ..errors import ArgumentError, brief, plain, words_of
 from ..geometry import AxisGeometry, ConvGeometry
 from ..kinds import ANY_RANK, KINDS, OPS, layout_of
 from ..verification.cases import Case, find_cases
-from ..verification.diagnosing import at_most
-from ..verification.diffing import DiffReport, DiffRow, Truth
+from ..verification.contract import required_rows
+from ..verification.diagnosing import Tolerance, at_most
+from ..verification.diffing import DiffReport, DiffRow, Truth, tolerance_of
 from .kernels import rank_of
 
 __all__ = ["export", "judge"]
@@ -80,8 +81,11 @@ def export(
         raise ArgumentError(
             f'x and w must be whole layouts, such as "NCHW" and "OIHW"; got {brief(x)} and {brief(w)}'
         )
-    of, numbers = words_of(kinds, "kinds", map(str, KINDS)), words_of(data, "data", DATA)
-    names = words_of(dtypes, "dtypes", FLOATS + INTEGERS)
+    names, numbers, of = (
+        words_of(dtypes, "dtypes", FLOATS + INTEGERS),
+        words_of(data, "data", DATA),
+        words_of(kinds, "kinds", map(str, KINDS)),
+    )
     cases = [case for case in find_cases(tags) if case.geometry.rank == rank and "empty" not in case.tags]
     chosen = [
         (case, name, each) for name in names for each in numbers for case in cases if case.takes(name, each)
@@ -92,8 +96,7 @@ def export(
         )
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
-    index: list[dict[str, Any]] = []
-    offset = 0
+    index, offset = list[dict[str, Any]](), 0
     with open(folder / "data.bin", "wb") as file:
         for entry, parts in _vectors(chosen, of):
             entry |= {"id": len(index)}
@@ -103,16 +106,26 @@ def export(
                 entry[name] = {"shape": list(raw.shape), "offset": offset, "nbytes": raw.nbytes}
                 offset += file.write(raw.tobytes())
             index.append(entry)
-    about = {"format": 1, "x": x, "w": w, "vectors": index}
-    (folder / "index.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
-    (folder / "vectors.h").write_text(_header(index, rank), encoding="utf-8")
-    reader = files(__package__).joinpath("read_vectors.c").read_text(encoding="utf-8")
-    (folder / "read_vectors.c").write_text(reader, encoding="utf-8")
+    texts = {
+        "index.json": json.dumps({"format": 1, "x": x, "w": w, "vectors": index}, indent=1),
+        "vectors.h": _header(index, rank),
+        "read_vectors.c": files(__package__).joinpath("read_vectors.c").read_text(encoding="utf-8"),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
     return f"{tables.count(len(index), 'vector')}, {tables.size(offset)}"
 
 
-@at_most(10.0)  # a kernel with one bug may fail in a thousand vectors
-def judge(directory: Any, *, results: Any = None, error: str = "direct") -> DiffReport:
+@at_most(10.0)  # a kernel with one bug may fail in hundreds of rows
+def judge(
+    directory: Any,
+    *,
+    results: Any = None,
+    error: str = "direct",
+    require: Iterable[str] | str = (),
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> DiffReport:
     """Judge the results that a kernel wrote for exported vectors.
 
     Args:
@@ -121,12 +134,16 @@ def judge(directory: Any, *, results: Any = None, error: str = "direct") -> Diff
             and dtype of the vectors; None for ``results`` in ``directory``. A vector without a result is not
             run.
         error: how the results were computed, a word of `diff`.
+        require: the names of cases that must have a result, such as "same stride 2, odd input": without one,
+            there is a failed row.
+        rtol: a relative error to allow beside the bound, as in `diff`; None for 0.
+        atol: an absolute error to allow beside it; None for 0.
 
     Returns:
         A `DiffReport` with a row for each vector.
 
     Raises:
-        ValueError: if the directory has no vectors.
+        ValueError: if the directory has no vectors, none is of a required case, or a tolerance is negative.
 
     >>> import tempfile
     >>> from teachconv import testing as T
@@ -146,7 +163,11 @@ def judge(directory: Any, *, results: Any = None, error: str = "direct") -> Diff
             f"{plain(problem)}"
         ) from None
     place = folder / "results" if results is None else Path(results)
-    return DiffReport("vectors", tuple(_judged(entry, stored, x, w, place, error) for entry in vectors))
+    tolerance = tolerance_of(rtol, atol)
+    known = dict.fromkeys(entry["name"].partition(": ")[2] for entry in vectors)
+    rows = [_judged(entry, stored, x, w, place, error, tolerance) for entry in vectors]
+    rows += required_rows(words_of(require, "require", known) if require else (), rows)
+    return DiffReport("vectors", tuple(rows), None, tolerance.rtol, tolerance.atol)
 
 
 def _size(case: Case, dtype: str) -> int:
@@ -167,20 +188,18 @@ def _vectors(
                 continue
             want = dispatch.run_canonical(call, "reference")
             bound = np.broadcast_to(Truth(call, want).bound("direct"), want.shape).astype(np.float64)
-            entry: dict[str, Any] = {
+            entry = {
                 "name": problem.name,
                 "tags": list(case.tags),
                 "op": str(call.kind),
                 "dtype": dtype,
-            }
-            entry |= {
                 "data": data,
                 "batch": g.batch,
                 "groups": g.groups,
                 "in_channels": g.in_channels,
                 "out_channels": g.out_channels,
+                "axes": [{name: getattr(axis, name) for name in _AXIS} for axis in g.axes],
             }
-            entry |= {"axes": [{name: getattr(axis, name) for name in _AXIS} for axis in g.axes]}
             kind = call.kind
             parts: dict[str, Any] = {"first": (call.first, kind.first), "second": (call.second, kind.second)}
             if call.bias is not None:
@@ -188,7 +207,9 @@ def _vectors(
             yield entry, parts | {"want": (want, kind.result), "bound": (bound, kind.result)}
 
 
-def _judged(entry: dict[str, Any], stored: Any, x: str, w: str, place: Path, error: str) -> DiffRow:
+def _judged(
+    entry: dict[str, Any], stored: Any, x: str, w: str, place: Path, error: str, tolerance: Tolerance
+) -> DiffRow:
     """Judge the result of one vector."""
     number, dtype = entry["id"], to_dtype(entry["dtype"])
     little = dtype.newbyteorder("<")
@@ -215,10 +236,10 @@ def _judged(entry: dict[str, Any], stored: Any, x: str, w: str, place: Path, err
     except FileNotFoundError:
         return DiffRow(name, "", None, note="no result")
     if got.size != entry["want"]["nbytes"]:
-        note = f"the result has {got.size} bytes, not {entry['want']['nbytes']}"
-        return DiffRow(name, "", False, np.inf, np.inf, np.inf, note=note)
+        said = f"the result has {got.size} bytes, not {entry['want']['nbytes']}"
+        return DiffRow(name, "", False, np.inf, np.inf, np.inf, note=said)
     got = ours(np.frombuffer(got.tobytes(), little).astype(dtype), kind.result)
-    return Truth(call, ours(part("want"), kind.result)).row(name, "", got, error)
+    return Truth(call, ours(part("want"), kind.result), tolerance=tolerance).row(name, "", got, error)
 
 
 def _header(index: list[dict[str, Any]], rank: int) -> str:

@@ -26,11 +26,12 @@ from ..dtypes import float_format, is_integer, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
 from ..kinds import KINDS, Kind, kind_of
 from .cases import Case, find_cases
-from .diagnosing import at_most
-from .diffing import DiffReport, DiffRow, Truth, check_cases, locked
+from .diagnosing import Tolerance, at_most
+from .diffing import DiffReport, DiffRow, Truth, check_cases, locked, tolerance_of
 from .running import Refused, Wrapped, watch, what_went_wrong
 
-__all__ = ["amid_guards", "check_backend", "every_second_channel", "into_out", "packed", "plain"]
+__all__ = ["WAYS", "amid_guards", "case_rows", "check_backend", "every_second_channel", "into_out", "packed"]
+__all__ += ["plain", "required_rows", "ways_on"]
 
 
 @at_most(10.0)  # a backend with one bug may fail in a thousand rows
@@ -43,6 +44,8 @@ def check_backend(
     data: Iterable[str] | str | None = None,
     slow: bool = False,
     require: Iterable[str] | str = (),
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> DiffReport:
     """Check that a module keeps the contract of `teachconv.backends`, before it is in the table.
 
@@ -62,17 +65,22 @@ def check_backend(
         tags: only cases that have one of these tags, such as "groups", "transposed" or "small"; None for all.
         kinds: the functions to check, such as "conv2d_backprop_filter", or one of them; None for all three.
         data: the kinds of data of the cases, such as "scaled", or one of them; None for "normal" and
-            "integers". Large cases are run on these two alone, and in integer dtypes on "integers".
+            "integers". Large cases are run on these two alone, and in integer dtypes on "integers". If they
+            are named, a few cases run with NaN, subnormal or huge numbers only where "nonfinite", "tiny" or
+            "huge" is among them.
         slow: whether to run the cases that take long as well: layers at full size, indices beyond 20 bits.
         require: the names of cases that must run, such as "same stride 2, odd input": one that the backend
             does not take is a failed row.
+        rtol: a relative error to allow beside the bound, as in `diff`; None for 0.
+        atol: an absolute error to allow beside it; None for 0.
 
     Returns:
         A `DiffReport` with a row for each check, each judged by the bound of its algorithm.
 
     Raises:
         ValueError: if a part of the contract is missing, no backend of the table has the name, no
-            algorithm lists any of ``dtypes``, or there is no such tag, kind, data or case.
+            algorithm lists any of ``dtypes``, there is no such tag, kind, data or case, or a tolerance is
+            negative.
         TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is no tuple of
             `teachconv.backends.Algorithm`, or there is no such dtype.
 
@@ -89,32 +97,66 @@ def check_backend(
     name, module = name.rpartition(".")[2], Wrapped(module, watch)
     known = backends.dtypes_of(module.ALGORITHMS)
     if dtypes is None:
-        usual = getattr(module, "DTYPES", known)
-        wanted = [dtype for dtype in usual if dtype != "bfloat16" or find_spec("ml_dtypes")]
+        wanted = [
+            dtype
+            for dtype in getattr(module, "DTYPES", known)
+            if dtype != "bfloat16" or find_spec("ml_dtypes")
+        ]
     else:
         several = [dtypes] if isinstance(dtypes, (str, type, np.dtype)) else dtypes
         asked = [to_dtype(dtype).name for dtype in several]
         wanted = [dtype for dtype in asked if dtype in known]
         if not wanted:
             raise ArgumentError(f"dtypes {asked}: the algorithms of {name} list {', '.join(known)}")
-    cases = find_cases(tags, slow)
+    cases, tolerance = find_cases(tags, slow), tolerance_of(rtol, atol)
     chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
     required = words_of(require, "require", [case.name for case in cases]) if require else []
     repeated, rows = Wrapped(module, _run_twice), []
     for dtype in wanted:
         for each in words_of(("normal", "integers") if data is None else data, "data", DATA):
-            rows += check_cases([repeated], dtype, each, cases, chosen)
-        rows += _contract_rows(name, module, dtype, cases, chosen)
-    for each in required:
-        if not any(row.compared and f": {each}, " in row.name for row in rows):
-            note = "required, and not run"
-            rows.append(DiffRow(f"{name}: {each}", "", False, np.inf, np.inf, np.inf, note=note))
-    return DiffReport(f"case table and contract on {name}", tuple(rows))
+            rows += check_cases([repeated], dtype, each, cases, chosen, tolerance)
+        for case in cases:
+            checks = [WAYS[way] for way in ways_on(data) if case.name in WAYS[way].cases]
+            rows += _contract_rows(name, module, dtype, case, chosen, checks, tolerance)
+    rows += required_rows(required, rows)
+    return DiffReport(f"case table and contract on {name}", tuple(rows), None, tolerance.rtol, tolerance.atol)
+
+
+def case_rows(
+    module: Any,
+    case: Case,
+    dtype: str,
+    data: str,
+    kinds: Iterable[Kind] = KINDS,
+    way: str | None = None,
+    tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
+) -> list[DiffRow]:
+    """Run one case on a backend as `check_backend` does: twice, or in one of `WAYS`, then on integers."""
+    name, module = dispatch.find_backend(module)
+    module = Wrapped(module, watch)
+    if way is None:
+        return check_cases([Wrapped(module, _run_twice)], dtype, data, [case], kinds, tolerance)
+    return list(_contract_rows(name.rpartition(".")[2], module, dtype, case, kinds, [WAYS[way]], tolerance))
+
+
+def ways_on(data: Any) -> list[str]:
+    """The names of `WAYS` that run on these kinds of numbers; all for None."""
+    chosen = ("integers", *words_of(data, "data", DATA))
+    return [name for name, check in WAYS.items() if check.data in chosen]
+
+
+def required_rows(names: Iterable[str], rows: Iterable[DiffRow]) -> list[DiffRow]:
+    """A failed row for each named case of which no row was compared."""
+    ran = [f"{row.name}," for row in rows if row.compared]
+    missing = [name for name in names if not any(f": {name}, " in each for each in ran)]
+    return [
+        DiffRow(name, "", False, np.inf, np.inf, np.inf, note="required, and not run") for name in missing
+    ]
 
 
 def _run_twice(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
     before, result = np.array(function(*args, **options)), function(*args, **options)
-    if before.tobytes() != np.asarray(result).tobytes():
+    if before.dtype.kind != "O" and before.tobytes() != np.asarray(result).tobytes():
         differ = tables.count(int((before != result).sum()), "cell")
         raise ContractError(f"gives other bits when run again: {differ} differ", result)
     return result
@@ -153,14 +195,15 @@ class _Check:
     change: Callable[[Call], Call] | None = None
     cases: tuple[str, ...] = _FEW
     precision: str | None = ""
+    data: str = "integers"
 
-    def concerns(self, case: str, call: Call) -> bool:
-        """Whether the check says anything of a call of a case."""
+    def concerns(self, call: Call) -> bool:
+        """Whether the check says anything of a call."""
         if call.kind.sums_images and self.run is plain and self.activation and self.change is None:
             return False  # a filter gradient has neither bias nor activation
-        return case in self.cases and not (self.change and is_integer(call.first.dtype))
+        return not (self.change and is_integer(call.first.dtype))
 
-    def truth(self, call: Call) -> Truth:
+    def truth(self, call: Call, tolerance: Tolerance) -> Truth:
         """The reference's result of what is asked."""
         activation = None if call.kind.sums_images else self.activation
         if self.bias is False:
@@ -170,15 +213,17 @@ class _Check:
             call = replace(call, bias=(np.arange(channels) % 5 - 2).astype(call.first.dtype))
         call = locked(call if self.change is None else self.change(call))
         want = dispatch.run_canonical(call, "reference", activation=activation)
-        return Truth(call, want, activation=activation)
+        return Truth(call, want, tolerance=tolerance, activation=activation)
 
-    def rows(self, label: str, module: ModuleType, fitting: list[Algorithm], call: Call) -> Iterator[DiffRow]:
+    def rows(
+        self, label: str, module: ModuleType, fitting: list[Algorithm], call: Call, tolerance: Tolerance
+    ) -> Iterator[DiffRow]:
         """One row for each algorithm, or one where the choice is left to the backend."""
         if self.precision != "":
             fitting = [one for one in fitting if one.may_be_chosen(self.precision)]
         if not fitting:
             return
-        truth = self.truth(call)
+        truth = self.truth(call, tolerance)
         if self.precision == "":
             for one in fitting:
                 yield self._row(label, module, one.name, one.name, one.error, truth)
@@ -204,17 +249,22 @@ class _Check:
 
 
 def _contract_rows(
-    name: str, module: Any, dtype: str, cases: Iterable[Case], kinds: Iterable[Kind]
+    name: str,
+    module: Any,
+    dtype: str,
+    case: Case,
+    kinds: Iterable[Kind],
+    checks: Iterable[_Check],
+    tolerance: Tolerance,
 ) -> Iterator[DiffRow]:
-    for case in (case for case in cases if case.name in _NAMES):
-        for problem in case.problems(dtype, "integers"):
-            call = problem.call
-            found = [(name, module)] if call.kind in kinds else []
-            fitting = [one for _, _, one in dispatch.candidates(found, call)]
-            for check in _CHECKS:
-                if check.concerns(case.name, call):
-                    label = f"{name}: {problem.name}, {dtype}, {check.name}"
-                    yield from check.rows(label, module, fitting, call)
+    for problem in case.problems(dtype, "integers") if checks else ():
+        call = problem.call
+        found = [(name, module)] if call.kind in kinds else []
+        fitting = [one for _, _, one in dispatch.candidates(found, call)]
+        for check in checks:
+            if check.concerns(call):
+                label = f"{name}: {problem.name}, {dtype}, {check.name}"
+                yield from check.rows(label, module, fitting, call, tolerance)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -316,12 +366,14 @@ def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
 
 def _new_weights(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call, and again with other numbers in the memory of its second array."""
-    _, second = layout(2 * call.second + 1, 0)
+    other = replace(call, second=2 * call.second + 1)
+    _, second = layout(other.second, 0)
     moved = replace(call, second=second)
     before = dispatch.run_canonical(moved, module, **options).tobytes()
     second[...] = call.second
     result = dispatch.run_canonical(moved, module, **options)
-    if before == result.tobytes():
+    same = before == result.tobytes()  # as it has to be where the first array is 0
+    if same and len({dispatch.run_canonical(each, "reference").tobytes() for each in (call, other)}) > 1:
         raise ContractError(f"the result is that of the {call.kind.words[1]} that was at this address before")
     return result
 
@@ -346,24 +398,27 @@ def _times(call: Call, factor: float) -> Call:
     return replace(call, first=(call.first.astype(np.float64) * factor).astype(call.first.dtype))
 
 
-_CHECKS: tuple[_Check, ...] = (
-    _Check("out=", partial(into_out, packed), cases=_NAMES),
-    _Check("bias and relu", plain, "relu", True, cases=_NAMES),
-    _Check("misaligned, read-only", partial(amid_guards, packed), cases=_NAMES),
-    _Check("strided, read-only", partial(amid_guards, every_second_channel), cases=_NAMES),
-    _Check("relu without bias", plain, "relu", False),
-    _Check("relu of fractions", plain, "relu", False, partial(_times, factor=2.0**-6)),
-    _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
-    _Check("negative strides", partial(amid_guards, _backwards)),
-    _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
-    _Check("input unchanged", _writeable),
-    _Check("a new array", _twice),
-    _Check("new numbers at an old address", partial(_new_weights, packed), cases=_NAMES),
-    _Check("new numbers at an old address, strided", partial(_new_weights, every_second_channel)),
-    _Check("subnormal numbers", plain, bias=False, change=_subnormal),
-    _Check("huge numbers", plain, bias=False, change=_huge),
-    _Check("NaN, bias and relu", plain, "relu", True, _with_nan),
-    _Check("algorithm=None", plain, precision=None),
-    _Check("algorithm=None, precision='strict'", plain, precision="strict"),
-    _Check("algorithm=None, precision='fast'", plain, precision="fast"),
-)
+WAYS: dict[str, _Check] = {
+    check.name: check
+    for check in (
+        _Check("out=", partial(into_out, packed), cases=_NAMES),
+        _Check("bias and relu", plain, "relu", True, cases=_NAMES),
+        _Check("misaligned, read-only", partial(amid_guards, packed), cases=_NAMES),
+        _Check("strided, read-only", partial(amid_guards, every_second_channel), cases=_NAMES),
+        _Check("relu without bias", plain, "relu", False),
+        _Check("relu of fractions", plain, "relu", False, partial(_times, factor=2.0**-6)),
+        _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
+        _Check("negative strides", partial(amid_guards, _backwards)),
+        _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
+        _Check("input unchanged", _writeable),
+        _Check("a new array", _twice),
+        _Check("new numbers at an old address", partial(_new_weights, packed), cases=_NAMES),
+        _Check("new numbers at an old address, strided", partial(_new_weights, every_second_channel)),
+        _Check("subnormal numbers", plain, bias=False, change=_subnormal, data="tiny"),
+        _Check("huge numbers", plain, bias=False, change=_huge, data="huge"),
+        _Check("NaN, bias and relu", plain, "relu", True, _with_nan, data="nonfinite"),
+        _Check("algorithm=None", plain, precision=None),
+        _Check("algorithm=None, precision='strict'", plain, precision="strict"),
+        _Check("algorithm=None, precision='fast'", plain, precision="fast"),
+    )
+}

@@ -38,7 +38,7 @@ from .running import Refused, guarded, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
-__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked"]
+__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "tolerance_of"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -126,7 +126,8 @@ class DiffRow:
 class DiffReport(tables.Report):
     """The comparison of every backend and algorithm with the reference.
 
-    It prints the verdict first, then what is known of each failure, then a row for each result.
+    It prints the verdict first, then what is known of each failure, then a row for each result; of more than
+    60 rows those that failed alone, if any did.
 
     Attributes:
         title: the call.
@@ -192,7 +193,8 @@ class DiffReport(tables.Report):
         return f"with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
 
     def _table(self) -> tables.Table:
-        ordered = sorted(self.rows, key=lambda row: row.passed is not False)
+        short = len(self.rows) > _ROWS and bool(self.failed)  # what failed is what is asked
+        ordered = self.failed if short else sorted(self.rows, key=lambda row: row.passed is not False)
         allowed = "of tolerance" if self._tolerance else "of bound"
         timed = any(row.seconds is not None for row in self.rows)
         shown = {"time": timed, "worst cell": True, "first bad cell": bool(self.failed)}
@@ -274,7 +276,7 @@ def diff(
     >>> report.passed, report.rows[-1].diagnosis.code
     (False, 'flipped_filter')
     """
-    tolerance = Tolerance(_allowed_error(rtol, "rtol"), _allowed_error(atol, "atol"))
+    tolerance = tolerance_of(rtol, atol)
     for functions, report in REPORTS:
         if is_one_of(op, functions):
             nn_ops.refuse({"backends": backends}, op.__name__, backends="it has none, give against=")
@@ -346,6 +348,7 @@ def check_cases(
     data: str = "normal",
     cases: Iterable[Case] | None = None,
     kinds: Iterable[Kind] = KINDS,
+    tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
 ) -> list[DiffRow]:
     """Run the case table with one dtype and one kind of data; a row's name says which problem it is.
 
@@ -364,7 +367,7 @@ def check_cases(
             if call.kind not in kinds or not able:
                 continue
             explain_cell = partial(explain, problem.op, *problem.args, **problem.kwargs)
-            truth = Truth(call, _case_result(case, number, call, data), None, explain_cell)
+            truth = Truth(call, _case_result(case, number, call, data), None, explain_cell, tolerance)
             for name, module in able:
                 label = f"{name.rpartition('.')[2]}: {problem.name}, {dtype} {data}"
                 fitting = [algorithm for _, _, algorithm in dispatch.candidates([(name, module)], call)]
@@ -652,12 +655,14 @@ def locked(call: Call) -> Call:
     return call.with_each(view)
 
 
-def _allowed_error(value: Any, name: str) -> float:
-    """A tolerance, checked."""
-    number = 0.0 if value is None else real(value, name)
-    if not (number >= 0 and np.isfinite(number)):
-        raise ArgumentError(f"{name} must be 0 or a positive finite number; got {brief(value)}")
-    return number
+def tolerance_of(rtol: Any, atol: Any) -> Tolerance:
+    """The two numbers of a tolerance, checked; None for 0."""
+    given = {"rtol": rtol, "atol": atol}
+    numbers = {name: 0.0 if value is None else real(value, name) for name, value in given.items()}
+    for name, number in numbers.items():
+        if not (number >= 0 and np.isfinite(number)):
+            raise ArgumentError(f"{name} must be 0 or a positive finite number; got {brief(given[name])}")
+    return Tolerance(**numbers)
 
 
 def _error_words(error: Any, against: Mapping[str, Any]) -> dict[str, Any]:
@@ -704,6 +709,7 @@ def _first(where: np.ndarray) -> Cell:
 
 
 _REASONS = 6  # that the first line of a report has room for
+_ROWS = 60  # that a report with failures shows; of a longer one those that failed
 _WORDS = {True: "pass", False: "FAIL", None: "not run"}
 
 

@@ -136,9 +136,14 @@ class _Process:
             self._process = context.Process(
                 target=_serve, args=(self._sent, theirs, self._nbytes), daemon=True
             )
-            self._process.start()
-            theirs.close()
-            self._pipe.recv()  # it is ready: the time that this takes is not the function's
+            try:
+                self._process.start()
+                theirs.close()
+                self._pipe.recv()  # it is ready: the time that this takes is not the function's
+            except (RuntimeError, EOFError):  # it runs the script that started it
+                self._process = None
+                note = 'isolate=True runs a script again: put its calls below if __name__ == "__main__":'
+                raise ContractError(note) from None
         with time_limit(self._process, self._seconds) as late:
             try:
                 self._pipe.send((kind.name, args, options))

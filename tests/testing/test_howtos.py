@@ -54,7 +54,7 @@ def run(blocks, names):
 
 def test_any_kernel(stand_ins, path):
     blocks = [block for block in python_blocks("check_any_kernel") if "import torch" not in block]
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names = {"__name__": "page"}
     printed = run(blocks, names).split("\n")
     assert re.match(r"\d+ pass, \d+ not run \(.*no parameter for groups", printed[0] + printed[1])

@@ -163,7 +163,20 @@ def test_refuses_takes_reasons_predicates_and_exceptions():
     assert ": refused by no_strides" in report.summary
     report = quick(T.kernel(foreign.declines, x="CHW", w="OIHW", refuses=foreign.NotNow))
     assert report.passed is None
-    assert "raised NotNow" in report.summary
+    assert ": not now)" in report.summary
+
+
+def test_what_is_not_implemented_is_refused_and_groups_may_be_in_the_shapes():
+    def call(x, w, strides, pads):
+        if max(strides) > 1:
+            raise NotImplementedError("strides")
+        return tc.conv2d(x, w, strides, pads)
+
+    report = quick(T.kernel(call, groups=True), tags=["groups", "hand"], kinds="conv2d")
+    assert report.passed, report
+    assert ": strides)" in report.summary
+    assert "groups" not in report.summary.partition("(")[2].partition(")")[0]
+    assert any(": groups 1x1, " in row.name and row.passed for row in report.rows)
 
 
 def test_an_out_parameter_is_written_to():
@@ -237,6 +250,7 @@ def test_a_module_may_lack_functions():
         foreign.raises_at_random: "raised RuntimeError: not today",
         foreign.answers_nothing: "not an array of CHW",
         foreign.flattens: "not an array of CHW",
+        foreign.answers_objects: "object, not",
     }.items(),
 )
 @pytest.mark.parametrize("isolate", [False, True])
@@ -300,6 +314,7 @@ def program(tmp_path_factory):
 def test_a_program_in_c_is_checked(program):
     kernel = T.process(program, x="NCHW", w="OIHW")
     report = tc.check_backend(kernel, tags="small")
+    assert any(": crop, " in row.name and row.passed for row in report.rows)
     assert report.passed, report
     assert sum(row.compared for row in report.rows) > 60
     assert repr(kernel) == "<kernel conv>"

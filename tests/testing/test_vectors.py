@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,34 +36,7 @@ int my_conv(const struct vector *v, const float *x, const float *w, const float 
 }
 """
 
-MY_JS = """
-const fs = require("fs");
-const index = JSON.parse(fs.readFileSync("index.json")), data = fs.readFileSync("data.bin");
-fs.mkdirSync("results", { recursive: true });
-function floats({ offset, nbytes }) {
-  return new Float32Array(data.buffer.slice(data.byteOffset + offset, data.byteOffset + offset + nbytes));
-}
-for (const v of index.vectors) {
-  if (v.op !== "conv2d" || v.groups > 1) continue;
-  const x = floats(v.first), w = floats(v.second), bias = v.bias && floats(v.bias);
-  const [images, outRows, outCols, outs] = v.want.shape, [, rows, cols, depth] = v.first.shape;
-  const [down, across] = v.axes, y = new Float32Array(images * outRows * outCols * outs);
-  let cell = 0;
-  for (let n = 0; n < images; n++) for (let r = 0; r < outRows; r++)
-    for (let c = 0; c < outCols; c++) for (let o = 0; o < outs; o++) {
-      let sum = bias ? bias[o] : 0;
-      for (let a = 0; a < down.filter_size; a++) for (let b = 0; b < across.filter_size; b++) {
-        const row = r * down.stride - down.pad_before + a * down.dilation;
-        const col = c * across.stride - across.pad_before + b * across.dilation;
-        if (row < 0 || row >= rows || col < 0 || col >= cols) continue;
-        for (let i = 0; i < depth; i++)
-          sum += x[((n * rows + row) * cols + col) * depth + i] * w[((a * across.filter_size + b) * depth + i) * outs + o];
-      }
-      y[cell++] = sum;
-    }
-  fs.writeFileSync(`results/${v.id}.bin`, Buffer.from(y.buffer));
-}
-"""
+EXAMPLES = Path(__file__).parents[2] / "examples" / "kernels"
 
 
 def entries(folder):
@@ -162,12 +136,31 @@ def test_a_kernel_in_c_is_judged(shift, chosen, tmp_path, capsys):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_a_kernel_in_javascript_is_judged(tmp_path):
-    T.vectors.export(tmp_path, kinds="conv2d")
-    subprocess.run(["node", "-e", MY_JS], cwd=tmp_path, check=True)
-    report = T.vectors.judge(tmp_path)
-    assert report.passed, report
-    assert sum(row.compared for row in report.rows) > 80
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_kernel_in_javascript_is_judged(shift, tmp_path):
+    T.vectors.export(tmp_path / "vectors", tags="hand" if shift else "small")
+    assert (EXAMPLES / "read_vectors.js").read_text().count("\n") <= 45
+    source = (EXAMPLES / "conv.js").read_text().replace("b * dilations[1]", f"b * dilations[1] + {shift}")
+    (tmp_path / "conv.js").write_text(source)
+    command = [
+        "node",
+        str(EXAMPLES / "read_vectors.js"),
+        str(tmp_path / "vectors"),
+        str(tmp_path / "conv.js"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == shift, done.stderr
+    passed, failed, refused = map(int, re.findall(r"\d+", done.stdout.strip().rpartition("\n")[2]))
+    report = T.vectors.judge(tmp_path / "vectors")
+    assert len(report.failed) == failed
+    assert sum(row.compared for row in report.rows) == passed + failed > (6 if shift else 80)
+    assert sum(not row.compared for row in report.rows) == refused
+    assert bool(report.passed) == (not shift)
+    assert (
+        not shift
+        or "shift" in str(report.failed[0].diagnosis)
+        or "padding" in str(report.failed[0].diagnosis)
+    )
 
 
 def test_other_ranks_have_their_layouts(tmp_path):
@@ -185,6 +178,11 @@ def test_a_wrong_result_is_a_failed_row(tmp_path):
     report = T.vectors.judge(tmp_path, results=results)
     assert [row.passed for row in report.rows[:4]] == [False, None, False, None]
     assert report.rows[0].note == "the result has 4 bytes, not 16"
+    allowed = T.vectors.judge(tmp_path, results=results, atol=100, require=["the example", "1x1 stride 2"])
+    assert [row.passed for row in allowed.rows] == [False, None, True, *[None] * 3, False]
+    assert (allowed.rows[-1].name, allowed.rows[-1].note) == ("1x1 stride 2", "required, and not run")
+    with pytest.raises(ValueError, match="require must be one of the example, one pixel"):
+        T.vectors.judge(tmp_path, require="no such case")
 
 
 def test_bad_arguments_are_refused(tmp_path):

@@ -66,6 +66,14 @@ def test_every_bug_is_found_that_shows_from_outside():
 @pytest.mark.release
 @pytest.mark.slow
 @needs_gcc
+def test_every_bug_is_found_by_random_calls_alone():
+    missed = [bug for bug in SEEN if not score.fuzz(bug, 60).found and bug.number not in RACES]
+    assert not missed
+
+
+@pytest.mark.release
+@pytest.mark.slow
+@needs_gcc
 def test_what_cannot_be_seen_is_not_found():
     for bug in BUGS:
         assert not bug.unseen or not score.score(bug, stop=True).found, bug

@@ -1,18 +1,21 @@
 """Runs check_backend on every planted bug, each in a process of its own, and says which it finds.
 
 ``PYTHONPATH=.:tests python tests/verification/planted/score.py`` writes one line a bug; numbers of bugs, or names of
-kernels, as arguments run these alone. ``--json FILE`` keeps the results.
+kernels, as arguments run these alone. ``--json FILE`` keeps the results. ``--fuzz 60`` runs random calls alone instead.
 """
 
 import argparse
 import json
 import re
+import time
 from dataclasses import asdict, dataclass, replace
 
 from verification.planted import child, kernels
 from verification.planted.bugs import BUGS
 
 import teachconv as tc
+from teachconv import testing
+from teachconv.testing import fuzzing
 from teachconv.verification import diffing
 from teachconv.verification.running import isolated
 
@@ -120,6 +123,25 @@ def _said_of(bug, module, **options):
     )
 
 
+def fuzz(bug, seconds, seed=0):
+    """Run `teachconv.testing.fuzz` alone on one bug; the failure is not made small."""
+
+    def check():
+        diffing.diagnose = lambda *arguments: diffing.Found()
+        fuzzing._shrunk = lambda run, drawn, kinds, found, *rest: found
+        start = time.perf_counter()
+        module = kernels.module(bug.kernel, bug.number)
+        report = testing.fuzz(module, seconds, seed, dtypes=bug.dtypes)
+        took = f"{time.perf_counter() - start:.1f} s"
+        first = report.failed[0] if report.failed else None
+        outcome = "found" if first else "missed"
+        where = f"{first.name} {first.algorithm}" if first else ""
+        return Score(bug.number, outcome, len(report.failed), len(report.rows), where, "", took)
+
+    outcome, value = child.run(check, 2 * seconds + 20)
+    return value if outcome == "done" else Score(bug.number, outcome, note=value)
+
+
 def warm_up(bugs):
     """Compile the kernels and fill the caches that the processes inherit; every sound kernel must pass."""
     for kernel in dict.fromkeys(bug.kernel for bug in bugs):
@@ -134,12 +156,20 @@ def main():
     parser.add_argument("which", nargs="*", help="numbers of bugs, or names of kernels")
     parser.add_argument("--json")
     parser.add_argument("--quick", action="store_true", help="stop at the first row that fails")
+    parser.add_argument(
+        "--fuzz", type=float, metavar="SECONDS", help="by random calls alone, for so long each"
+    )
+    parser.add_argument("--every", type=int, default=1, help="only one bug of so many")
+    parser.add_argument("--seed", type=int, default=0, help="of the random calls")
     options = parser.parse_args()
     bugs = [bug for bug in BUGS if not options.which or {str(bug.number), bug.kernel} & {*options.which}]
-    warm_up(bugs)
+    bugs = bugs[:: options.every]
+    warm_up([] if options.fuzz else bugs)
+    for sound in {bug.kernel: replace(bug, number=0) for bug in bugs if options.fuzz}.values():
+        assert not fuzz(sound, options.fuzz, options.seed).found, sound.kernel
     scores = []
     for bug in bugs:
-        one = score(bug, options.quick)
+        one = fuzz(bug, options.fuzz, options.seed) if options.fuzz else score(bug, options.quick)
         scores.append(one)
         print(f"{bug.number} {bug.kernel} {one.outcome} {one.failed}/{one.rows}: {bug.text}", flush=True)
         if one.found:
