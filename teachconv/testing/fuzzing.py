@@ -153,6 +153,9 @@ def _shrunk(
 ) -> list[DiffRow]:
     """Return the failed rows of the smallest call that fails, with the line to paste."""
     failed = [row for row in found if row.passed is False]
+    named = {
+        row.diagnosis.code: row.diagnosis for row in run(drawn, kinds) if row.diagnosis
+    }  # as it was drawn
 
     def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
         rows = [row for row in run(drawn, kinds) if row.passed is False]
@@ -168,6 +171,9 @@ def _shrunk(
                 drawn = next((one for one in [replace(drawn, **change)] if fails(one, kinds)), drawn)
             drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), end)
     note = "" if fails(drawn, kinds) else "not every time"
+    codes = {row.diagnosis.code for row in failed if row.diagnosis}
+    if named and not codes & {*named}:  # a small call may fit another mistake as well
+        note = "; ".join(filter(None, [note, f"a larger call: {next(iter(named.values()))}"]))
     line = str(Checked(_cases(drawn)[0], kinds[0], drawn.dtype, drawn.data, {"way": drawn.way} | allowed))
     return [replace(row, note="; ".join(filter(None, [row.note, note, line]))) for row in failed]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import backends
+from .. import backends, tables
 from ..arguments import listed
 from ..backends import HALF_SUMS, Algorithm
 from ..devices import to_host
@@ -23,7 +23,8 @@ from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, wor
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
 from ..taps import window
-from ..verification.running import Refused, isolated, name_of, what_went_wrong
+from ..verification.contract import packed
+from ..verification.running import Refused, isolated, name_of, unwritten, what_went_wrong
 
 __all__ = ["kernel", "rank_of"]
 
@@ -80,7 +81,7 @@ def kernel(
     bottom), (left, right))``. Without a parameter for pads the function is given an input that is padded
     already. A call that cannot be said in this way is refused, and is not run: different strides as one int,
     groups without a parameter for them, a bias without one. If ``out`` or ``y`` is a parameter, it is an
-    array to write to, full of NaN.
+    array to write to, with other memory around it that is not to be touched.
 
     Args:
         function: computes the output of an input and filters; None if there is no such function. Of a tuple
@@ -305,13 +306,13 @@ class _Adapter:
         values: dict[str, Any] = {"geometry": g, "groups": g.groups}
         values["bias"] = None if bias is None else np.ascontiguousarray(bias)
         for role in ROLES:
-            shape = values[f"{role}_shape"] = self._shape(role, g.shape_of(role))
+            values[f"{role}_shape"] = self._shape(role, g.shape_of(role))
             given = arrays.get(role)
-            values[role] = (
-                np.full(shape, _UNWRITTEN[dtype.kind], dtype)
-                if given is None
-                else self._to_theirs(role, given)
-            )
+            if given is not None:
+                values[role] = self._to_theirs(role, given)
+        block, values[self.kind.result] = packed(
+            unwritten(values[f"{self.kind.result}_shape"], dtype), _GUARD, beyond=0
+        )
         values |= {"out": values[self.kind.result], "output_padding": _extra(g)}
         known = set(self.meanings.values())
         for name, sizes in (("strides", g.strides), ("pads", g.padding), ("dilations", g.dilations)):
@@ -335,11 +336,24 @@ class _Adapter:
         except tuple(filter(_is_error, self.refuses)) as error:
             raise Refused(str(error) or what_went_wrong(error)) from error
         result = values["out"] if result is None and "out" in known else result
+        if result is None:
+            raise ContractError("returned None, not an array")
         result = np.asarray(to_host(result[0] if isinstance(result, tuple) else result))
         if self.last and np.may_share_memory(result, self.last[0]):
             raise ContractError("returned the memory of its last result, which another call changes", result)
+        if "out" in known:
+            result = self._written(result, values["out"], block)
         self.last[:] = [result]
         return self._from_theirs(self.kind.result, result)
+
+    def _written(self, result: np.ndarray, out: np.ndarray, block: np.ndarray) -> np.ndarray:
+        """Return a copy of the result, which mostly is ``out``; raise if more was written to."""
+        result = np.array(result)
+        out[...] = _GUARD
+        if outside := int((block != _GUARD).sum()):
+            name = next(name for name, meaning in self.meanings.items() if meaning == "out")
+            raise ContractError(f"wrote outside {name}: {tables.count(outside, 'cell')} around it changed")
+        return result
 
     def _number(self, name: str, given: tuple[Any, ...]) -> Any:
         """Return strides, pads or dilations in the function's form, or refuse what it cannot say."""
@@ -389,7 +403,7 @@ class _Adapter:
         return array.reshape(array.shape + (1,) * len(lost)).transpose(np.argsort(order + lost))
 
 
-_UNWRITTEN = {"f": np.nan, "V": np.nan, "i": 99}  # what is in a result before the function writes to it
+_GUARD = -77  # what is around an array that the function writes to
 
 
 def _is_error(refuses: Any) -> bool:

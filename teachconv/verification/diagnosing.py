@@ -209,7 +209,8 @@ def _limits(mistake: Mistake, case: Failure) -> tuple[np.ndarray, Any]:
     if mistake.moves and mistake.view is not None:
         sizes = np.abs(mistake.view(sizes))
     if mistake.summed_in:
-        limits = bounds.gamma(terms, FORMATS[mistake.summed_in].unit_roundoff) * sizes
+        with np.errstate(invalid="ignore"):  # of very many terms there is no bound
+            limits = bounds.gamma(terms, FORMATS[mistake.summed_in].unit_roundoff) * sizes
     else:  # what is rounded to a small format was summed in float32
         direct = bounds.direct(sizes, terms, "float32" if mistake.rounded else dtype)
         limits = np.maximum(2 * direct, np.max(case.bound))

@@ -34,7 +34,7 @@ from . import diff_chunks
 from .cases import CASES, Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .places import held_words, where
-from .running import Refused, guarded, what_went_wrong
+from .running import Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
@@ -484,7 +484,10 @@ class Truth:
         if not verdict.passed:
             bad = self.call.to_caller(~verdict.ok)
             held_before = unwritten is not None and bool(unwritten[~verdict.ok].all())
-            words = where(self.call, bad, "never written" if held_before else held_words(got[~verdict.ok]))
+            holds_now = "never written" if held_before else held_words(got[~verdict.ok])
+            if never_written(got)[~verdict.ok].all():  # of an array that was there to write to
+                held_before, holds_now = True, "never written, or added to"
+            words = where(self.call, bad, holds_now)
             if self.parts is not None:
                 notes.append("no mistake was looked for in chunks: diff a part that is in memory")
             elif not held_before:
@@ -564,6 +567,15 @@ def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
         raise ArgumentError(f"error {brief(error)} needs {needs}")
 
 
+def holds(error: str, call: Call) -> bool:
+    """Return whether a bound holds for a call, and may judge it."""
+    try:
+        check_error(error, call)
+    except ArgumentError:
+        return False
+    return True
+
+
 def bound_of(call: Call, error: str, sizes: np.ndarray) -> np.ndarray:
     """Return the bound of one kind of algorithm, cell by cell.
 
@@ -607,10 +619,9 @@ def _backend_rows(
         yield DiffRow(name, "", None, note=note)
     for algorithm in algorithms:
         say(f"{name} {algorithm.name}")
-        try:
-            check_error(algorithm.error, call)  # a bound that does not hold for the call judges nothing
-        except ArgumentError as error:
-            yield DiffRow(name, algorithm.name, None, note=str(error))
+        if not holds(algorithm.error, call):
+            note = f"its bound, {brief(algorithm.error)}, does not hold for such a call"
+            yield DiffRow(name, algorithm.name, None, note=note)
             continue
         try:
             start = record.clock()

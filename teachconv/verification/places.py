@@ -14,7 +14,7 @@ import numpy as np
 from ..calls import Call
 from ..tables import count, number
 
-__all__ = ["SPATIAL", "held_words", "members", "where"]
+__all__ = ["SPATIAL", "cells_in_words", "held_words", "members", "where"]
 
 _LONGEST = 60  # characters: it stands on a line of a report
 SPATIAL = ("slice", "row", "column")
@@ -46,8 +46,13 @@ def where(call: Call, bad: np.ndarray, held: str = "") -> str:
     shape, letters = call.cells_of(call.kind.result)
     if shape != bad.shape:  # the caller numbers cells as a backend does; a dialect's array may have no batch
         letters = call.layout[-bad.ndim :]
+    return cells_in_words(bad, letters, held)
+
+
+def cells_in_words(bad: np.ndarray, letters: str, held: str = "") -> str:
+    """The same for an array whose axes have these letters, such as "NHWC", or "HWIO" of filters."""
     nouns = [_NOUNS[letter] for letter in letters]
-    if call.kind.sums_images:
+    if "O" in letters or "M" in letters:
         nouns = [f"filter {noun}" if noun in SPATIAL else noun for noun in nouns]
     order = sorted(
         range(bad.ndim), key=lambda axis: nouns[axis].split()[-1] in SPATIAL

@@ -50,6 +50,27 @@ def what_went_wrong(error: BaseException) -> str:
     return f"raised {type(error).__name__}: {error}".removesuffix(": ")
 
 
+_NEVER = {2: 0x7E5C, 4: 0x7FC05C5C, 8: 0x7FF8_0000_5C5C_5C5C}  # NaN, which no arithmetic makes
+_NEVER_BFLOAT16 = 0x7FDC
+
+
+def unwritten(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """Return an array to write to; cells that nobody writes to keep a NaN of its own, or 99."""
+    if dtype.kind not in "fV":
+        return np.full(shape, 99, dtype)
+    bits = _NEVER_BFLOAT16 if dtype.kind == "V" else _NEVER[dtype.itemsize]
+    return np.full(shape, bits, f"u{dtype.itemsize}").view(dtype)
+
+
+def never_written(array: np.ndarray) -> np.ndarray:
+    """Return which cells hold the NaN of `unwritten`; no others do, but those that something was added to."""
+    if array.dtype.kind not in "fV" or array.dtype.itemsize not in _NEVER:
+        return np.zeros(array.shape, bool)
+    return array.view(f"u{array.dtype.itemsize}") == unwritten((), array.dtype).view(
+        f"u{array.dtype.itemsize}"
+    )
+
+
 def name_of(module: Any) -> str:
     """Return the name of a backend, a module or an object."""
     return str(getattr(module, "__name__", type(module).__name__))

@@ -1,5 +1,6 @@
 """A plain function, a program and a module with a part of the functions as backends, and code that misbehaves."""
 
+import ctypes
 import inspect
 import re
 import shutil
@@ -248,7 +249,7 @@ def test_a_module_may_lack_functions():
         foreign.shares: "returned the memory of its last result, which another call changes",
         foreign.widens: "float64, not",
         foreign.raises_at_random: "raised RuntimeError: not today",
-        foreign.answers_nothing: "not an array of CHW",
+        foreign.answers_nothing: "returned None, not an array",
         foreign.flattens: "not an array of CHW",
         foreign.answers_objects: "object, not",
     }.items(),
@@ -394,3 +395,84 @@ def test_check_invariance_has_a_row_for_what_is_refused():
     report = T.check_invariance(T.kernel(foreign.right, x="CHW", w="OIHW"), tags="hand", kinds="conv2d")
     assert not report.failed
     assert "no parameter for a bias" in report.summary
+
+
+# ---------------------------------------------------------------------------------------------
+# An array to write to
+# ---------------------------------------------------------------------------------------------
+
+
+def of_windows(x, w):
+    """A convolution of an input that is padded already."""
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
+    return np.einsum("ncrsij,ocij->nors", windows, w)
+
+
+def writes_before(x, w, y):
+    y[...] = of_windows(x, w)
+    ctypes.memset(y.ctypes.data - y.itemsize, 0, 1)
+
+
+def writes_behind(x, w, y):
+    y[...] = of_windows(x, w)
+    ctypes.memset(y.ctypes.data + y.nbytes, 0, 1)
+
+
+def all_but_the_last_channel(x, w, y):
+    y[:, :-1] = of_windows(x, w)[:, :-1]
+
+
+def adds(x, w, y):
+    y += of_windows(x, w)
+
+
+def failed_of(function, **options):
+    kernel = T.kernel(function, x="NCHW", w="OIHW", **options)
+    return tc.check_backend(
+        kernel, tags=["hand", "odd"], kinds="conv2d", dtypes=list(options.get("dtypes", ["float32"]))
+    ).failed
+
+
+@pytest.mark.parametrize("function", [writes_before, writes_behind])
+def test_a_write_beside_the_result_is_seen(function):
+    rows = failed_of(function, dtypes=("float32", "int32"))
+    assert len(rows) > 10
+    assert {row.note for row in rows} == {"wrote outside y: 1 cell around it changed"}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cells_that_nobody_writes_are_named(dtype):
+    rows = [row for row in failed_of(all_but_the_last_channel, dtypes=(dtype,)) if row.where]
+    assert len(rows) > 10
+    for row in rows:
+        assert row.where.endswith(": never written, or added to")
+        assert not row.note
+    assert "channel 2 of 3 (last): never written, or added to" in {row.where for row in rows}
+    rows = failed_of(adds, dtypes=(dtype,))
+    assert "every cell: never written, or added to" in {row.where for row in rows}
+    assert not any("read outside" in row.note or "at this address" in row.note for row in rows)
+
+
+def test_what_is_left_in_memory_says_where():
+    random = np.random.default_rng(0)
+
+    def last_column_of_what_was_there(x, w):
+        y = of_windows(x, w)
+        y[..., -1] = random.standard_normal(y.shape[:-1])
+        return y
+
+    notes = [row.note for row in failed_of(last_column_of_what_was_there)]
+    assert "gives other bits when run again: column 1 of 2 (last)" in notes
+
+
+def test_nothing_is_no_array():
+    assert {row.note for row in failed_of(lambda x, w: None)} == {"returned None, not an array"}
+
+
+def test_a_bound_that_does_not_hold_judges_nothing():
+    """A transform of 3 by 3 windows has no bound for other filters: such calls are not run."""
+    kernel = T.kernel(of_windows, x="NCHW", w="OIHW", error="winograd2")
+    report = tc.check_backend(kernel, tags="small", kinds="conv2d", data="integers")
+    assert report.passed
+    assert "its bound, 'winograd2', does not hold for such a call" in str(report.summary)
+    assert 0 < sum(row.compared for row in report.rows) < 40

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -331,3 +332,16 @@ def test_the_command_line_fuzzes_a_function(tmp_path, monkeypatch, capsys):
     assert main(["fuzz", "mine_to_fuzz:no"]) == 2
     assert main(["fuzz", "no_such_module:no"]) == 2
     assert "no_such_module" in capsys.readouterr().err
+
+
+def test_the_name_of_the_call_that_was_found_is_kept(clock):
+    """Made small, a stride for the wrong axis is a call of one cell, which other mistakes fit as well."""
+
+    def stride_of_rows(conv2d, x, w, geometry, options):
+        columns = replace(geometry.cols, stride=geometry.rows.stride)
+        return conv2d(x, w, replace(geometry, axes=(geometry.rows, columns)), **options)
+
+    [row, *_] = T.fuzz(
+        backend_that(stride_of_rows), seconds=30, seed=0, dtypes="float32", kinds="conv2d"
+    ).failed
+    assert "one_stride" in f"{row.diagnosis} {row.note}"
