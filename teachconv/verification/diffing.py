@@ -279,7 +279,7 @@ def diff(
     tolerance = tolerance_of(rtol, atol)
     for functions, report in REPORTS:
         if is_one_of(op, functions):
-            nn_ops.refuse({"backends": backends}, op.__name__, backends="it has none, give against=")
+            nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
             return report(op, args, kwargs, against, tolerance)
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:

@@ -5,7 +5,7 @@ Each mistake is a call with one fact changed. The first whose result is what was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations
@@ -26,6 +26,7 @@ from ..windows.pooling import PoolCall
 from ..windows.walking import counts
 from .diagnosing import Diagnosis, Tolerance
 from .diffing import REPORTS, DiffReport, DiffRow
+from .places import cells_in_words, held_words
 
 __all__: list[str] = []
 
@@ -56,6 +57,7 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
         full, zeros = counts(call.axes) == size, "if the padding of the maximum is zeros, not minus infinity"
         found += [
             ("padded_with_zeros", zeros, lambda x: np.where(full, call(x), np.maximum(call(x), 0))),
+            ("start", "if every maximum begins with 0", replace(call, start=0.0)),
             ("average_for_max", "if it is the mean, not the maximum", replace(call, reduce="average")),
         ]
     else:
@@ -65,6 +67,12 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
             (size, "divisor", "if every sum is divided by the size of the window"),
             (1, "divisor", "if the sums are not divided"),
         )
+        if isinstance(call.divisor, int):
+            left_out = "if divisor_override is left out, and"
+            divisors = tuple(
+                (divisor, "divisor", f"{left_out} {words.removeprefix('if ')}")
+                for divisor, _, words in divisors
+            )
         found += [
             *((code, words, replace(call, divisor=divisor)) for divisor, code, words in divisors),
             (
@@ -75,7 +83,67 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
         ]
     swapped = tuple(replace(a, pad_before=a.pad_after, pad_after=a.pad_before) for a in call.axes)
     sentence = "if the larger half of the padding goes to the other side"
-    return [*found, ("padding_side", sentence, replace(call, axes=swapped))]
+    found.append(("padding_side", sentence, replace(call, axes=swapped)))
+    for code, words, other in _other_windows(call):
+        found.append((code, words, replace(call, axes=other)))
+        if call.reduce == "average":  # whose frameworks differ in both
+            found += [
+                (
+                    f"{code}+count_include_pad",
+                    f"{words}, and padding {counted}",
+                    replace(call, axes=other, divisor=divisor),
+                )
+                for divisor, counted in (
+                    ("padded", "counts in the divisor"),
+                    ("inside", "does not count in it"),
+                )
+                if divisor != call.divisor
+            ]
+    return found
+
+
+def _other_windows(call: PoolCall) -> Iterator[tuple[str, str, tuple[AxisGeometry, ...]]]:
+    """Yield windows of other sizes, strides or padding: what was left out, or exchanged."""
+    pooled = [number for number, letter in enumerate(call.layout) if letter in "DHW"]
+    own = [call.axes[number] for number in pooled]
+    sizes = [axis.filter_size for axis in own]
+
+    def changed(**facts: Sequence[Any]) -> tuple[AxisGeometry, ...] | None:
+        axes = list(call.axes)
+        for place, (number, a) in enumerate(zip(pooled, own, strict=True)):
+            usual: dict[str, Any] = {
+                "k": a.filter_size,
+                "s": a.stride,
+                "d": a.dilation,
+                "pads": (a.pad_before, a.pad_after),
+            }
+            k, s, d, pads = (usual | {name: values[place] for name, values in facts.items()}).values()
+            mode, pads = (pads, (0, 0)) if isinstance(pads, str) else ("EXPLICIT", pads)
+            try:
+                axes[number] = forward_axis("rows", a.in_size, k, s, d, mode, pads)
+            except ValueError:  # no window fits
+                return None
+        return tuple(axes)
+
+    rank = len(own)
+    tries: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("stride", "if the stride is 1", {"s": [1] * rank}),
+        ("stride", "if the stride is the size of the window", {"s": sizes}),
+        ("dilation", "if the dilation is 1", {"d": [1] * rank}),
+        ("padding", "if there is no padding", {"pads": [(0, 0)] * rank}),
+        (
+            "padding",
+            "if half of the window is padded on each side",
+            {"pads": [((k - 1) // 2,) * 2 for k in sizes]},
+        ),
+        ("padding", "if the padding is SAME", {"pads": ["SAME"] * rank}),
+        ("swapped_window", "if the sizes of the window are exchanged", {"k": sizes[::-1]}),
+        ("swapped_strides", "if the strides are exchanged", {"s": [axis.stride for axis in own[::-1]]}),
+    )
+    for code, words, facts in tries:
+        axes = changed(**facts)
+        if axes is not None and axes != call.axes:
+            yield code, words, axes
 
 
 def _pad_mistakes(call: PadCall) -> list[Mistake]:
@@ -199,7 +267,8 @@ def _report(
         """Return the verdict on a result by what a call gives; None if it gives none of that shape."""
         try:
             guess = _parts(made(x))[number]
-            limit = np.maximum(bound[number], tolerance.of(wanted[number]))
+            own = limits(made, x)[number] if isinstance(made, PoolCall) else bound[number]
+            limit = np.maximum(own, tolerance.of(guess))
             limit = limit if limit.shape in ((), guess.shape) else limit.max(initial=0)
             return bounds.judge(got, guess, limit) if got.shape == guess.shape else None
         except (ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
@@ -213,9 +282,14 @@ def _report(
             return DiffRow(name, "", True, largest, ulps, fraction)
         bad = None if verdict is None else tuple(np.argwhere(~verdict.ok)[0].tolist())
         note = "" if verdict else f"its shape is {list(got.shape)}, not {list(wanted[number].shape)}"
+        wrong, places = None if verdict is None else ~verdict.ok, ""
+        if wrong is not None and isinstance(call, PoolCall):
+            places = cells_in_words(wrong, call.layout, held_words(got[wrong]))
         tried = ((code, words, judged(got, number, made)) for code, words, made in MISTAKES[type(call)](call))
-        found = (Diagnosis(code, f"equal {words}") for code, words, fit in tried if fit and fit.passed)
-        return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, next(found, None), note=note)
+        fitting = (Diagnosis(code, f"equal {words}") for code, words, fit in tried if fit and fit.passed)
+        found = next(fitting, None)
+        note = note or ("" if found else "none of the usual mistakes")
+        return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, found, None, note, places, wrong)
 
     named = against if isinstance(against, Mapping) else {"against": against}
     rows = tuple(

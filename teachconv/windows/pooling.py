@@ -112,6 +112,7 @@ class PoolCall:
         """Return the result for an array in ``layout``, exact and rounded once, and indices if asked for."""
         host_array(x, "input", None)
         if self.reduce != "max":
+            check_memory(self.output_shape, np.dtype(np.float64), "a pool's result")
             divisors = self.divisors if self.reduce == "average" else None
             return exactly(
                 partial(fold, np.add, axes=self.axes, start=0), self.checked(x), self.terms, divisors

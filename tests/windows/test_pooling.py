@@ -9,6 +9,7 @@ import pytest
 import teachconv as tc
 from teachconv.data.seeded import make_array
 from teachconv.truth.bounds import direct, judge
+from teachconv.windows import walking
 from teachconv.windows.pooling import PoolCall, forward
 from teachconv.windows.walking import counts, whole
 
@@ -154,3 +155,97 @@ def test_a_gradient_of_another_shape_is_refused():
         tc.max_pool_grad(x, x, 2, 2, "SAME")
     with pytest.raises(tc.ArgumentTypeError, match="grad must have the dtype of orig_input"):
         tc.max_pool_grad(x, np.ones((1, 2, 2, 1)), 2, 2, "SAME")
+
+
+# ---------------------------------------------------------------------------------------------
+# What porters do with pools
+# ---------------------------------------------------------------------------------------------
+
+TORCH = tc.dialects.torch
+SIZES_OF_POOLS = [(1, 4, 8, 8), (2, 3, 11, 9), (3, 8, 14, 13)]
+PORTED_POOLS = [  # the call that was meant, what gave the result, and the code
+    (("avg_pool2d", 2, {"divisor_override": 1}), ("avg_pool2d", 2, {}), "divisor"),
+    (
+        ("avg_pool2d", 3, {"stride": 2, "padding": 1, "divisor_override": 4}),
+        ("avg_pool2d", 3, {"stride": 2, "padding": 1}),
+        "divisor",
+    ),
+    (("max_pool2d", 2, {}), ("max_pool2d", 2, {"stride": 1}), "stride"),
+    (("max_pool2d", 3, {"stride": 2}), ("max_pool2d", 3, {}), "stride"),
+    (("max_pool2d", 3, {"stride": 2, "padding": 1}), ("max_pool2d", 3, {"stride": 2}), "padding"),
+    (("avg_pool2d", 3, {"stride": 2}), ("avg_pool2d", 3, {"stride": 2, "padding": 1}), "padding"),
+    (("max_pool2d", (2, 3), {"stride": 1}), ("max_pool2d", (3, 2), {"stride": 1}), "swapped_window"),
+    (("max_pool2d", 2, {"stride": (1, 2)}), ("max_pool2d", 2, {"stride": (2, 1)}), "swapped_strides"),
+    (("max_pool2d", 3, {"stride": 1, "dilation": 2}), ("max_pool2d", 3, {"stride": 1}), "dilation"),
+    (("max_pool2d", 2, {}), ("avg_pool2d", 2, {}), "average_for_max"),
+    (("avg_pool2d", 2, {}), ("max_pool2d", 2, {}), "max_for_average"),
+]
+
+
+def row_of_a_pool(op, x, *args, got, **kwargs):
+    [row] = tc.diff(op, x, *args, backends=[], against=got, **kwargs).rows
+    return row
+
+
+@pytest.mark.parametrize("shape", SIZES_OF_POOLS)
+@pytest.mark.parametrize(("meant", "made", "code"), PORTED_POOLS)
+def test_a_ported_pool_is_named(meant, made, code, shape):
+    x = make_array(shape, "float32", "normal", "x")
+    got = getattr(TORCH, made[0])(x, made[1], **made[2])
+    row = row_of_a_pool(getattr(TORCH, meant[0]), x, meant[1], got=got, **meant[2])
+    assert row.passed is False
+    assert row.diagnosis is not None, row.note
+    assert row.diagnosis.code == code
+
+
+@pytest.mark.parametrize("shape", SIZES_OF_POOLS)
+def test_same_and_padding_on_both_sides_are_named(shape):
+    x = make_array(shape, "float32", "normal", "x")
+    same, both = tc.max_pool(x, 3, 2, "SAME", "NCHW"), TORCH.max_pool2d(x, 3, 2, 1)
+    if same.tobytes() != both.tobytes():  # at odd sizes they are the same
+        assert row_of_a_pool(tc.max_pool, x, 3, 2, "SAME", "NCHW", got=both).diagnosis.code in (
+            "padding",
+            "padding_side",
+        )
+        assert row_of_a_pool(TORCH.max_pool2d, x, 3, 2, 1, got=same).diagnosis.code in (
+            "padding",
+            "padding_side",
+        )
+    row = row_of_a_pool(tc.avg_pool, x, 3, 2, "SAME", "NCHW", got=TORCH.avg_pool2d(x, 3, 2, 1))
+    assert "count_include_pad" in row.diagnosis.code
+
+
+def test_where_a_pool_is_wrong_is_said():
+    x = make_array((2, 5, 8, 6), "float32", "normal", "x")
+    got = TORCH.max_pool2d(x, 2).copy()
+    got[:, 2] = 0
+    row = row_of_a_pool(TORCH.max_pool2d, x, 2, got=got)
+    assert (row.where, row.note) == ("channel 2 of 5: zeros", "none of the usual mistakes")
+    assert (row.bad.sum(), row.first_bad) == (2 * 4 * 3, (0, 2, 0, 0))
+
+
+def test_a_maximum_that_begins_with_zero():
+    jax, x = tc.dialects.jax, -np.abs(make_array((1, 6, 6, 2), "float32", "normal", "x")) + np.float32(0.4)
+    call = (np.maximum, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    row = row_of_a_pool(jax.reduce_window, x, -np.inf, *call, got=jax.reduce_window(x, 0.0, *call))
+    assert row.diagnosis.code == "start"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("seed", range(6))
+def test_means_by_float64_are_those_of_rational_numbers(seed, dtype, monkeypatch):
+    """Wide exponents, cancellation, ties of the rounding, zeros of both signs and infinities."""
+    random = np.random.default_rng(seed)
+    x = random.standard_normal((2, 3, 9, 9)) * 10.0 ** random.integers(
+        -8 if dtype == "float32" else -3, 4, (2, 3, 9, 9)
+    )
+    x[0, 0, :2], x[0, 1], x[1, 2] = -x[0, 0, 2:4], -0.0, random.integers(-9, 9, (9, 9))
+    x[1, 1, 3, 3] = np.inf if seed % 2 else 1
+    x = x.astype(dtype)
+    for padding in (0, 1):
+        for k in (2, 3):
+            fast = TORCH.avg_pool2d(x, k, 2, padding)
+            with monkeypatch.context() as patch:
+                patch.setattr(walking, "_no_error", lambda *args: False)
+                slow = TORCH.avg_pool2d(x, k, 2, padding)
+            assert fast.tobytes() == slow.tobytes()
