@@ -43,6 +43,7 @@ from .settings import get_num_threads, set_backend, set_num_threads, use_backend
 
 if TYPE_CHECKING:
     from . import arrays, dialects
+    from .comparing.models import Comparison, LayerRow, compare
     from .dialects.onnx_export import to_onnx
     from .explorer import Explorer, Playground, explore, playground
     from .inspection import plotting as plot
@@ -68,6 +69,7 @@ __all__ = [
     "ArgumentTypeError",
     "AxisGeometry",
     "BackendUnavailable",
+    "Comparison",
     "ContractError",
     "Conv2DGeometry",
     "Conv2DTransposeGeometry",
@@ -79,6 +81,7 @@ __all__ = [
     "Explorer",
     "GradientReport",
     "GradientRow",
+    "LayerRow",
     "OnnxModel",
     "OnnxNode",
     "Plan",
@@ -95,6 +98,7 @@ __all__ = [
     "backends",
     "check_backend",
     "check_gradients",
+    "compare",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
@@ -150,6 +154,7 @@ _LATER |= dict.fromkeys(("Explanation", "Tap", "explain"), "inspection.explainin
 _LATER |= dict.fromkeys(("ReceptiveField", "receptive_field"), "inspection.receptive")
 _LATER |= dict.fromkeys(("SourceChain", "find_source"), "inspection.sources")
 _LATER |= dict.fromkeys(("Trace", "trace"), "inspection.tracing")
+_LATER |= dict.fromkeys(("Comparison", "LayerRow", "compare"), "comparing.models")
 _LATER |= dict.fromkeys(("DiffReport", "DiffRow", "diff"), "verification.diffing")
 _LATER |= dict.fromkeys(("Translation", "resolve", "translate"), "translation.translating")
 _LATER |= {"convert_filters": "translation.filters", "to_onnx": "dialects.onnx_export"}

@@ -1,0 +1,78 @@
+"""What the layers between convolutions and pools compute, in float64, and how large an error may be.
+
+Each function returns a `Defined`: the value, and what the bound of `teachconv.truth.bounds.direct` needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Defined", "add", "batch_norm", "clip", "concatenate", "leaky_relu", "multiply"]
+
+
+class Defined(NamedTuple):
+    """A value in float64, the sum of the sizes of its terms, and how many roundings it may have."""
+
+    value: np.ndarray
+    sizes: Any = 0.0
+    terms: int = 0
+
+
+def clip(x: np.ndarray, *, low: float = 0.0, high: float = np.inf) -> Defined:
+    """Return x between two numbers: relu, relu6 and hardtanh; nothing is rounded."""
+    return Defined(np.minimum(np.maximum(_wide(x), low), high))
+
+
+def leaky_relu(x: np.ndarray, *, slope: Any) -> Defined:
+    """Return x, or slope · x where that is negative; the slope may be an array, as of PReLU."""
+    wide = _wide(x)
+    scaled = wide * _wide(np.asarray(slope))
+    return Defined(np.where(wide < 0, scaled, wide), np.where(wide < 0, np.abs(scaled), 0.0), 3)
+
+
+def batch_norm(
+    x: np.ndarray, *, mean: Any, variance: Any, gamma: Any, beta: Any, eps: float, axis: int
+) -> Defined:
+    """Return gamma · (x - mean) / sqrt(variance + eps) + beta, None for ones and zeros."""
+    sizes = [1] * x.ndim
+    sizes[axis] = -1
+    factor, offset, moved = (
+        np.reshape(each, sizes) for each in folded_factors(mean, variance, gamma, beta, eps)
+    )
+    return Defined(_wide(x) * factor + offset, np.abs(_wide(x) * factor) + moved, _ROUNDINGS)
+
+
+_ROUNDINGS = 8  # the square root, the quotient, products and sums, and the mean that is folded into beta
+
+
+def folded_factors(mean: Any, variance: Any, gamma: Any, beta: Any, eps: float) -> tuple[np.ndarray, ...]:
+    """Return factor and offset of each channel in float64, and the sum of the offset's terms' sizes."""
+    gamma, beta = (np.asarray(start if w is None else w, float) for w, start in ((gamma, 1.0), (beta, 0.0)))
+    factor = gamma / np.sqrt(_wide(variance) + eps)
+    shift = _wide(mean) * factor
+    return factor, beta - shift, np.abs(beta) + np.abs(shift)
+
+
+def add(*arrays: np.ndarray) -> Defined:
+    """Return the sum of arrays, such as a residual."""
+    wide = [*map(_wide, arrays)]
+    return Defined(np.asarray(sum(wide)), sum(map(np.abs, wide)), len(wide) - 1)
+
+
+def multiply(*arrays: np.ndarray) -> Defined:
+    """Return the product of arrays, such as an attention gate."""
+    value = _wide(arrays[0])
+    for array in arrays[1:]:
+        value = value * _wide(array)
+    return Defined(value, np.abs(value), len(arrays) - 1)
+
+
+def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
+    """Return arrays one after the other along an axis."""
+    return Defined(np.concatenate([*map(_wide, arrays)], axis))
+
+
+def _wide(array: Any) -> np.ndarray:
+    return np.asarray(array, np.float64)
