@@ -23,6 +23,9 @@ from .reasons import mended_call, reason
 __all__ = ["Comparison", "LayerRow", "compare"]
 
 
+_NAN = "NaN or infinity begins"
+
+
 @dataclass(frozen=True, eq=False)
 class LayerRow:
     """A layer of one model beside that of the other.
@@ -121,8 +124,10 @@ class Comparison(tables.Report):
         open_ = [repr(row.a or row.b) for row in self.layers if row.passed is None and row.a and row.b]
         if open_:
             parts.append(f"{tables.count(len(open_), 'layer')} not judged: {', '.join(open_[:3])}")
-        if not parts:
-            parts.append(f"all {tables.count(len(self.layers), 'layer')} agree ({first} and {second})")
+        nan = next((row for row in self.layers if _NAN in row.reason), None)
+        parts += [] if nan is None else [f"{_NAN} at layer {nan.a or nan.b!r}"]
+        if self.passed:
+            parts.insert(0, f"all {tables.count(len(self.layers), 'layer')} agree ({first} and {second})")
         return "; ".join(parts)
 
     def _table(self) -> tables.Table:
@@ -227,7 +232,8 @@ def _rows(a: Network, b: Network, pairs: list[Pair]) -> Iterator[LayerRow]:
     for pair in pairs:
         say(f"judging {(pair.a or pair.b).name}")  # type: ignore[union-attr]
         if pair.a is None or pair.b is None:
-            yield _alone(pair, bool(undefined[0] or undefined[1]))
+            stopped = (b if pair.b is None else a).layers[-1].error
+            yield _alone(pair, bool(undefined[0] or undefined[1]), stopped)
             continue
         row = _row(pair.a, pair.b)
         other = _other_source(a, b, pair, places, pairs)
@@ -244,13 +250,14 @@ def _own(layer: Layer) -> DiffRow:
         return DiffRow(layer.name, "", None, note=f"no definition of {layer.word} here")
     row = judge(layer, layer.inputs, layer.output)
     if row.passed and not np.isfinite(layer.output).all() and all(np.isfinite(x).all() for x in layer.inputs):
-        row = replace(row, note="NaN or infinity from here on")
+        row = replace(row, note=f"{_NAN} here")
     return row
 
 
 def _found(row: DiffRow) -> str:
     """What a judgement found, as text."""
-    return "; ".join(filter(None, [str(row.diagnosis or ""), row.note, row.where if row.passed is False else ""]))
+    nothing = "nothing explains it" if row.passed is False and not row.diagnosis and not row.note else ""
+    return "; ".join(filter(None, [str(row.diagnosis or ""), row.note, nothing, row.where]))
 
 
 def _row(a: Layer, b: Layer) -> LayerRow:
@@ -262,11 +269,15 @@ def _row(a: Layer, b: Layer) -> LayerRow:
         code = wrong.diagnosis.code if wrong.diagnosis else ""
         found = replace(found, code=code, reason=_found(wrong))
     fractions = [row.bound_fraction for row in own if row.compared]
-    if a.op is None or a.output is None or b.output is None or a.error or b.error:
+    if a.op is None or a.output is None:
         return replace(found, bound_fraction=max(fractions, default=0.0))
     inputs = [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
-    got = relayout(b.output, b.axis, a.axis, a.output.ndim)
-    row = judge(a, inputs, got)
+    if b.output is None:
+        code, words = reason(a, b, inputs, DiffRow(b.name, "", False, note="the same input goes through the other"))
+        if not code and inputs[0].shape != a.inputs[0].shape:
+            return found
+        return replace(found, same=False, code=code or "raised", reason=f"{found.reason}; {words}")
+    row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
     same = row.passed if row.compared or b.op is None else False
     found = replace(found, same=same, bound_fraction=max([*fractions, row.bound_fraction]))
     if same is not False:
@@ -277,7 +288,7 @@ def _row(a: Layer, b: Layer) -> LayerRow:
     return replace(found, call=mended_call(a, b, inputs))
 
 
-def _alone(pair: Pair, unsure: bool) -> LayerRow:
+def _alone(pair: Pair, unsure: bool, stopped: str) -> LayerRow:
     """Return the row of a layer without a partner.
 
     It passes if it changed nothing; it is not judged if it has no definition, or may be a part of what has
@@ -287,10 +298,11 @@ def _alone(pair: Pair, unsure: bool) -> LayerRow:
     assert layer is not None
     row = _own(layer)
     changed = layer.output is None or not any(np.array_equal(x, layer.output) for x in layer.inputs)
-    same = True if not changed else None if layer.op is None or unsure else False
+    same = True if not changed else None if layer.op is None or unsure or stopped else False
     names = (layer.name, None) if pair.a is not None else (None, layer.name)
     other = "second" if pair.a is not None else "first"
     why = f"the {other} model has no such layer" if changed else "it changes nothing here"
+    why = f"the {other} model did not come so far" if stopped else why
     why = "; ".join(filter(None, [why, _found(row)]))
     own = (row.passed, None) if pair.a is not None else (None, row.passed)
     return LayerRow(*names, layer.kind, *own, same, "missing" if same is False else "", why)

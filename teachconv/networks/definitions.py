@@ -5,11 +5,14 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import erf, pi
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Defined", "add", "batch_norm", "clip", "concatenate", "leaky_relu", "multiply"]
+__all__ = ["Defined", "add", "batch_norm", "clip", "concatenate", "folded_factors", "leaky_relu", "multiply"]
+__all__ += ["smooth"]
 
 
 class Defined(NamedTuple):
@@ -72,6 +75,32 @@ def multiply(*arrays: np.ndarray) -> Defined:
 def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
     """Return arrays one after the other along an axis."""
     return Defined(np.concatenate([*map(_wide, arrays)], axis))
+
+
+def smooth(x: np.ndarray, *, name: str) -> Defined:
+    """Return a function of `SMOOTH`, if exponentials and their kin are right to 4 ulps, as libraries promise."""
+    value, sizes = SMOOTH[name](_wide(x))
+    return Defined(value, sizes * (1 + np.abs(x - x.max(-1, keepdims=True))), x.shape[-1] * (name == "softmax") + 16)
+
+
+def _both(value: np.ndarray, size: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    return value, np.maximum(np.abs(value), size)
+
+
+def _exponentials(x: np.ndarray) -> np.ndarray:
+    return np.exp(x - x.max(-1, keepdims=True))
+
+
+_erf = np.vectorize(erf, otypes=[float])
+# value, and the size of the terms that it is the difference of
+SMOOTH: dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
+    "softmax": lambda x: _both(_exponentials(x) / _exponentials(x).sum(-1, keepdims=True)),
+    "sigmoid": lambda x: _both(1 / (1 + np.exp(-x))),
+    "tanh": lambda x: _both(np.tanh(x)),
+    "silu": lambda x: _both(x / (1 + np.exp(-x))),
+    "gelu": lambda x: _both(x * (1 + _erf(x / 2**0.5)) / 2, np.abs(x)),
+    "gelu_tanh": lambda x: _both(x * (1 + np.tanh((2 / pi) ** 0.5 * (x + 0.044715 * x**3))) / 2, np.abs(x)),
+}
 
 
 def _wide(array: Any) -> np.ndarray:

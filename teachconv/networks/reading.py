@@ -7,7 +7,9 @@ channels. A word that is not in the table gives a layer without an op.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -89,24 +91,21 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
         entry: the call.
         known: whether an array was computed from the model's input, and so is no weight.
     """
-    framework, word, said = entry["framework"], entry["word"], entry["kwargs"]
+    framework, word, given = entry["framework"], entry["word"], entry["kwargs"]
     family = "keras" if framework == "teachconv" else framework
     arrays = [array for array in arrays_in(entry["args"]) if known(array)]
-    facts: Facts = {"kind": _KINDS.get(word.lower(), word.lower()), "inputs": arrays[:1]}
-    reader = _READERS.get((family, word), _READERS.get(("", word.lower())))
-    if reader is not None and arrays and entry["output"] is not None:
-        try:
-            facts |= reader(entry, arrays)
-        except (TypeError, ValueError, KeyError, IndexError):  # a form of the call that is not read here
-            facts["kind"] = word.lower()
-    names = [*_POSITIONAL.get(word, ())]
-    said = {
-        key: value
-        for key, value in {**dict(zip(names, entry["args"], strict=False)), **said}.items()
-        if not isinstance(value, np.ndarray)
+    said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **given}
+    facts: Facts = {
+        "kind": word.lower(),
+        "inputs": arrays[:1],
+        "output": entry["output"],
+        "axis": -1 if given.get("data_format", family) in ("channels_last", "keras") else 1,
+        "said": {name: value for name, value in said.items() if not isinstance(value, np.ndarray)},
     }
-    default = -1 if family == "keras" else 1
-    facts = {"output": entry["output"], "axis": default, "said": said} | facts
+    reader = _READERS.get((family, word), _READERS.get(("", word.lower())))
+    if reader is not None and arrays:
+        with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):  # a form that is not read here
+            facts |= reader(entry, arrays)
     facts["inputs"] = tuple(facts["inputs"])
     return Layer(entry["name"], framework, word, error=entry.get("error", ""), **facts)
 
@@ -119,175 +118,87 @@ def arrays_in(value: Any) -> list[np.ndarray]:
 
 
 # ---------------------------------------------------------------------------------------------
-# Convolutions
+# Convolutions and pools
 # ---------------------------------------------------------------------------------------------
 
 
-def _bound(function: Callable[..., Any], entry: Entry, *more: str) -> dict[str, Any]:
-    """Return a call's arguments by the names of a function, without those that it does not have."""
-    given = {name: value for name, value in entry["kwargs"].items() if name not in more}
-    bound = nn_ops.bind(function, tuple(entry["args"]), given)
-    return {name: value for name, value in bound.arguments.items() if value is not None}
-
-
-def _torch_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    transposed, rank = "transpose" in entry["word"], entry["args"][0].ndim - 2
-    function = torch.conv_transpose2d if transposed else torch.conv2d
-    given = _bound(function, entry)
-    x, kind = given.pop("input"), "transposed convolution" if transposed else "convolution"
-    facts = {"kind": kind, "inputs": [x], "op": function, "arguments": given, "bias": given.pop("bias", None)}
-    if rank == 2 or x.ndim == 3 and entry["word"].endswith("2d"):
-        return facts
-    if transposed:
-        return {"kind": kind}
-    padding = given.get("padding", 0)
-    pads = (padding,) * rank if isinstance(padding, int) else padding
-    words = {"padding": padding.upper() if isinstance(padding, str) else [(pad, pad) for pad in pads]}
-    words |= {"strides": given.get("stride", 1), "dilations": given.get("dilation", 1)}
-    return facts | by_law(np.moveaxis(given["weight"], (1, 0), (-2, -1)), rank, 1, words)
+def _dialect(kind: str, function: Callable[..., Any], entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A call with the arguments of a function of `teachconv.dialects`; over other axes than it has, only its kind."""
+    named = {name: value for name, value in entry["kwargs"].items() if name != "storage_order"}
+    bound = nn_ops.bind(function, tuple(entry["args"]), named).arguments
+    given = {name: value for name, value in bound.items() if value is not None}
+    x = given.pop(next(iter(given)))
+    bias = given.pop("bias", given.pop("B", None))
+    op = function if "pool" in kind or x.ndim == 4 else None
+    return {"kind": kind, "inputs": [x], "op": op, "arguments": given, "bias": bias}
 
 
 def by_law(filters: np.ndarray, rank: int, axis: int, words: dict[str, Any]) -> Facts:
-    """A convolution over any number of axes as TensorFlow's; the filters have TensorFlow's layout."""
+    """A convolution as TensorFlow's, over any number of axes; the filters have TensorFlow's layout."""
     order = layout_of("input", rank)
-    layout = order if axis == -1 else "NC" + order[1:-1]
-    function = nn_ops.conv2d if rank == 2 else nn_ops.convolution
-    return {"op": function, "arguments": {"filters": filters, "data_format": layout} | words, "axis": axis}
+    words = {"filters": filters, "data_format": order if axis == -1 else "NC" + order[1:-1], **words}
+    op = nn_ops.conv2d if rank == 2 else nn_ops.convolution
+    return {"kind": "convolution", "op": op, "arguments": words, "axis": axis}
 
 
 def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said, x = entry["kwargs"], arrays[0]
-    axis = 1 if said.get("data_format") == "channels_first" else -1
-    facts: Facts = {"kind": "convolution", "inputs": [x], "axis": axis, "bias": said.get("bias")}
-    names = {"strides": "strides", "padding": "padding", "dilation_rate": "dilations"}
-    words = {names[name]: value for name, value in said.items() if name in names}
+    said, rank = entry["kwargs"], arrays[0].ndim - 2
     if "Transpose" in entry["word"]:
         names = ("kernel", "strides", "padding", "data_format", "dilation_rate", "output_padding")
         given = {name: said[name] for name in names if name in said}
-        op = keras.conv_transpose if x.ndim == 4 else None
-        return facts | {"kind": "transposed convolution", "op": op, "arguments": given}
-    words["padding"] = words["padding"].upper()
-    facts |= by_law(said["kernel"], x.ndim - 2, axis, words)
-    if "Depthwise" in entry["word"]:
-        filters = said["kernel"]
-        merged = filters.reshape(*filters.shape[:-2], 1, -1)
-        if x.ndim != 4:
-            facts["arguments"]["filters"] = merged
-        else:
-            facts["op"] = nn_ops.depthwise_conv2d
-    return facts
-
-
-def _onnx_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    transposed, x = entry["word"] == "ConvTranspose", entry["args"][0]
-    function, rank = (onnx.conv_transpose if transposed else onnx.conv), x.ndim - 2
-    given = _bound(function, entry)
-    bias = given.pop("B", None)
-    facts = {"kind": "transposed convolution" if transposed else "convolution", "inputs": [given.pop("X")]}
-    facts |= {"op": function, "arguments": given, "bias": bias}
-    if rank == 2:
-        return facts
-    if transposed or given.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
-        return {"kind": facts["kind"]}
-    pads = given.get("pads", [0] * (2 * rank))
-    words = {"padding": [*zip(pads[:rank], pads[rank:], strict=True)]}
-    words |= {"strides": given.get("strides", 1), "dilations": given.get("dilations", 1)}
-    return facts | by_law(np.moveaxis(given["W"], (1, 0), (-2, -1)), rank, 1, words)
-
-
-def _product(x: np.ndarray, matrix: np.ndarray, output: np.ndarray) -> Facts:
-    """A product with a matrix [inputs, outputs] as the convolution of one tap that it is."""
-    rows = (len(x), 1, prod(x.shape[1:-1]))
-    return {
-        "kind": "convolution",
-        "inputs": [x.reshape(*rows, x.shape[-1])],
-        "output": output.reshape(*rows, output.shape[-1]),
-        **by_law(matrix[None, None], 2, -1, {}),
-    }
+        op = keras.conv_transpose if rank == 2 else None
+        return {"kind": "transposed convolution", "op": op, "arguments": given, "bias": said.get("bias")}
+    words = {"strides": said["strides"], "padding": said["padding"].upper(), "dilations": said["dilation_rate"]}
+    axis = 1 if said.get("data_format") == "channels_first" else -1
+    filters, depthwise = said["kernel"], "Depthwise" in entry["word"]
+    if depthwise and rank != 2:
+        filters = filters.reshape(*filters.shape[:-2], 1, -1)
+    facts = by_law(filters, rank, axis, words) | {"bias": said.get("bias")}
+    return facts | ({"op": nn_ops.depthwise_conv2d} if depthwise and rank == 2 else {})
 
 
 def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    x, word = arrays[0], entry["word"]
-    args, said = entry["args"], entry["kwargs"]
-    if word == "Dense":
+    """A product with a matrix [inputs, outputs] as the convolution of one tap that it is."""
+    said, (x,) = entry["kwargs"], arrays
+    matrix, bias = [*entry["args"][1:], *map(said.get, ("kernel", "weight", "bias")), None][:2]
+    if entry["word"] == "Dense":
         matrix, bias = said["kernel"], said.get("bias")
-    else:
-        weight, *more = [*args[1:], *(said[name] for name in ("weight", "bias") if name in said)]
-        matrix, bias = (weight if word == "MatMul" else weight.T), (more or [None])[0]
-    if word == "Gemm":
-        matrix = matrix if said.get("transB") else matrix.T
-        if said.get("transA") or said.get("alpha", 1.0) != 1 or said.get("beta", 1.0) != 1:
-            return {}
-    if matrix.ndim != 2 or len(arrays) != 1:
-        return {"kind": word.lower()}  # of two computed arrays
-    return _product(x, matrix, entry["output"]) | {"bias": bias}
-
-
-# ---------------------------------------------------------------------------------------------
-# Pools
-# ---------------------------------------------------------------------------------------------
-
-
-def _kind_of_pool(word: str) -> str:
-    return "max pool" if "max" in word.lower() else "average pool"
-
-
-def _torch_pool(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    word, x = entry["word"], arrays[0]
-    function = getattr(torch, word.removeprefix("adaptive_"))
-    if word.startswith("adaptive_"):
-        size = entry["args"][1] if len(entry["args"]) > 1 else entry["kwargs"]["output_size"]
-        sizes = [size] * (x.ndim - 2) if isinstance(size, int) else size
-        windows = [divmod(n, out or n) for n, out in zip(x.shape[2:], sizes, strict=True)]
-        if any(rest for _, rest in windows):
-            return {}
-        window = {"kernel_size": [size for size, _ in windows]}
-        return {"kind": _kind_of_pool(word), "op": function, "arguments": window}
-    given = _bound(function, entry)
-    given.pop("input")
-    return {"kind": _kind_of_pool(word), "op": function, "arguments": given}
+    elif entry["word"] == "linear" or said.get("transB"):
+        matrix = matrix.T
+    if matrix.ndim != 2 or said.get("transA") or {said.get("alpha", 1.0), said.get("beta", 1.0)} != {1.0}:
+        return {}
+    rows, output = (len(x), 1, prod(x.shape[1:-1])), entry["output"]
+    output = output if output is None else output.reshape(*rows, output.shape[-1])
+    arrays = [x.reshape(*rows, x.shape[-1])]
+    return by_law(matrix[None, None], 2, -1, {}) | {"inputs": arrays, "output": output, "bias": bias}
 
 
 def _keras_pool(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    word, x, said = entry["word"], arrays[0], entry["kwargs"]
-    function = keras.max_pool if "Max" in word else keras.average_pool
-    given = {
-        name: said[name] for name in ("pool_size", "strides", "padding", "data_format") if name in said
-    }
-    axis = 1 if said.get("data_format") == "channels_first" else -1
-    facts = {"kind": _kind_of_pool(word), "op": function, "arguments": given, "axis": axis}
-    return facts | _whole(x, axis, entry["output"], given) if word.startswith("Global") else facts
+    said, is_max = entry["kwargs"], "Max" in entry["word"]
+    given = {name: said[name] for name in ("pool_size", "strides", "padding", "data_format") if name in said}
+    op = keras.max_pool if is_max else keras.average_pool
+    return {"kind": "max pool" if is_max else "average pool", "op": op, "arguments": given}
 
 
-def _whole(x: np.ndarray, axis: int, output: np.ndarray, more: Facts) -> Facts:
-    """A window as large as the image; the result keeps its axes."""
-    sizes = x.shape[2:] if axis == 1 else x.shape[1:-1]
-    ones = (1,) * len(sizes)
-    shape = (len(x), x.shape[axis], *ones) if axis == 1 else (len(x), *ones, x.shape[axis])
-    formats = {key: value for key, value in more.items() if key == "data_format"}
-    return {"arguments": {"pool_size": sizes, **formats}, "output": output.reshape(shape)}
-
-
-def _onnx_pool(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    word, x = entry["word"], arrays[0]
-    function = onnx.max_pool if "Max" in word else onnx.average_pool
-    facts: Facts = {"kind": _kind_of_pool(word), "op": function}
-    if word.startswith("Global"):
-        return facts | {"arguments": {"kernel_shape": [*x.shape[2:]]}}
-    given = _bound(function, entry, "storage_order")
-    given.pop("X")
-    return facts | {"arguments": given}
-
-
-def _mean(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """The mean over all rows and columns as a pool."""
-    x, said = arrays[0], entry["kwargs"]
-    axes = said.get("dim", said.get("axes", said.get("axis", [*entry["args"][1:], None][0])))
-    axes = sorted(int(axis) % x.ndim for axis in np.ravel(axes))
-    axis = {tuple(range(2, x.ndim)): 1, tuple(range(1, x.ndim - 1)): -1}[tuple(axes)]
-    words = {"data_format": "channels_first" if axis == 1 else "channels_last"}
-    op = {"kind": "average pool", "op": keras.average_pool, "axis": axis}
-    return op | _whole(x, axis, entry["output"], words)
+def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A pool whose window is the image, which keeps its axes: also a mean over all rows and columns."""
+    x, word, said = arrays[0], entry["word"].lower(), entry["kwargs"]
+    first = said.get("data_format") != "channels_last" and entry["framework"] in ("torch", "onnx")
+    first |= said.get("data_format") == "channels_first"
+    rest = [said[name] for name in ("dim", "axes", "axis", "output_size") if name in said] + entry["args"][1:]
+    numbers = [int(n) for n in np.ravel(rest[0])] if rest else []
+    if "mean" in word:
+        first = sorted(n % x.ndim for n in numbers) == [*range(2, x.ndim)]
+        if not first and sorted(n % x.ndim for n in numbers) != [*range(1, x.ndim - 1)]:
+            return {}
+    elif "adaptive" in word and {*numbers} != {1}:
+        return {}
+    sizes, axis = (x.shape[2:], 1) if first else (x.shape[1:-1], -1)
+    order = (len(x), x.shape[1], *(1,) * len(sizes)) if first else (len(x), *(1,) * len(sizes), x.shape[-1])
+    facts = _keras_pool({"word": "Max" if "max" in word else "Average", "kwargs": {}}, arrays)
+    given = {"pool_size": sizes, "data_format": "channels_first" if first else "channels_last"}
+    output = entry["output"]
+    return facts | {"arguments": given, "axis": axis, "output": None if output is None else output.reshape(order)}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -295,148 +206,139 @@ def _mean(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 # ---------------------------------------------------------------------------------------------
 
 
-def _clip(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    word, said, rest = entry["word"].lower(), entry["kwargs"], entry["args"][1:]
-    low, high = 0.0, 6.0 if word == "relu6" else np.inf
+def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A relu with its limits or its slope, in all frameworks' words."""
+    word, said, rest = entry["word"].lower(), entry["kwargs"], [*entry["args"][1:], None, None]
+    slope = said.get("negative_slope", said.get("alpha"))
+    if word in ("leaky_relu", "leakyrelu") and slope is None:
+        slope = rest[0] or (0.2 if entry["framework"] == "keras" else 0.01)
+    if slope and said.get("max_value") is None and not said.get("threshold"):
+        return {"kind": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
+    limits = {"low": 0.0, "high": said.get("max_value", 6.0 if word == "relu6" else None)}
     if word in ("clip", "clamp", "hardtanh"):
-        first, second = [*rest, None, None][:2]
-        low = said.get("min_val", said.get("min", first))
-        high = said.get("max_val", said.get("max", second))
-    if said.get("max_value") is not None:  # of Keras' ReLU
-        high = said["max_value"]
-    if said.get("threshold"):
+        limits = {
+            "low": said.get("min_val", said.get("min", rest[0])),
+            "high": said.get("max_val", said.get("max", rest[1])),
+        }
+    limits = {name: float(value) for name, value in limits.items() if value is not None}
+    op = definitions.clip if not slope and not said.get("threshold") else None
+    return {"kind": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
+
+
+def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    word, said = _SMOOTH[entry["word"].lower()], entry["kwargs"]
+    axis = said.get("dim", said.get("axis", [*entry["args"][1:], -1][0]))
+    if word == "softmax" and (axis not in (-1, arrays[0].ndim - 1)):
         return {"kind": word}
-    limits = {"low": -np.inf if low is None else float(low), "high": np.inf if high is None else float(high)}
-    if said.get("negative_slope"):
-        return _leaky(entry, arrays) if np.isinf(high) else {"kind": word}
-    return {"kind": "relu", "op": definitions.clip, "arguments": limits}
-
-
-def _leaky(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said, default = entry["kwargs"], 0.2 if entry["framework"] == "keras" else 0.01
-    given = [value for value in entry["args"][1:] if isinstance(value, float)]
-    slope = said.get("negative_slope", said.get("alpha", (given or [default])[0]))
-    return {"kind": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
+    word += "_tanh" if word == "gelu" and said.get("approximate", "none") in (True, "tanh") else ""
+    return {"kind": word.partition("_")[0], "op": definitions.smooth, "arguments": {"name": word}}
 
 
 def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said, args = entry["kwargs"], entry["args"]
-    axis = 1 if entry["framework"] in ("torch", "onnx") else said.get("axis", -1)
-    axis = axis if isinstance(axis, int) else axis[0]
-    x = args[0] if isinstance(args[0], np.ndarray) else arrays[0]
-    if entry["word"] == "BatchNormalization" and entry["framework"] == "onnx":
-        gamma, beta, mean, variance = args[1:5]
-        eps = said.get("epsilon", 1e-5)
-    elif entry["framework"] == "torch":
-        mean, variance = args[1:3]
-        gamma, beta, eps = said.get("weight"), said.get("bias"), said.get("eps", 1e-5)
-        if said.get("training"):
-            return {"kind": "batch norm in training"}
-    else:
-        gamma, beta, mean, variance = map(said.get, ("gamma", "beta", "moving_mean", "moving_variance"))
-        eps = said["epsilon"]
-    return _normalised(x, mean, variance, gamma, beta, eps, -1 if axis % x.ndim == x.ndim - 1 else axis)
+    said, args, framework = entry["kwargs"], entry["args"], entry["framework"]
+    names = ("moving_mean", "moving_variance", "gamma", "beta")
+    given = [*map(said.get, names)]
+    if framework == "onnx":
+        given = [args[3], args[4], args[1], args[2]]
+    elif framework == "torch":
+        given = [*args[1:3], said.get("weight"), said.get("bias")]
+    if said.get("training"):
+        return {}
+    axis = int(np.ravel(said.get("axis", -1))[0]) if framework not in ("onnx", "torch") else 1
+    return _normalised(args[0], *given, said.get("eps", said.get("epsilon", 1e-5)), axis)
 
 
 def _normalised(x: Any, mean: Any, variance: Any, gamma: Any, beta: Any, eps: float, axis: int) -> Facts:
+    axis = -1 if axis % x.ndim == x.ndim - 1 else axis
     given = {"mean": mean, "variance": variance, "gamma": gamma, "beta": beta, "eps": eps, "axis": axis}
-    op = definitions.batch_norm
-    return {"kind": "batch norm", "inputs": [x], "op": op, "arguments": given, "axis": axis}
+    facts = {"op": definitions.batch_norm, "arguments": given, "axis": axis}
+    return {"kind": "batch norm", "inputs": [x], **facts}
 
 
 def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A sum or product of computed arrays; with one weight for each channel, a batch norm without the rest."""
-    product = entry["word"].lower() in ("mul", "multiply")
-    every = arrays_in(entry["args"])
-    constants = [array for array in every if not any(array is one for one in arrays)]
-    if not constants and len(arrays) > 1 and not said_otherwise(entry):
-        op = definitions.multiply if product else definitions.add
-        return {"inputs": arrays, "op": op, "kind": "multiply" if product else "add"}
+    name = "multiply" if entry["word"].lower().startswith("mul") else "add"
+    constants = [array for array in arrays_in(entry["args"]) if not any(array is one for one in arrays)]
+    if entry["kwargs"].get("alpha", 1) != 1:
+        return {}
+    if not constants and len(arrays) > 1:
+        return {"kind": name, "inputs": arrays, "op": getattr(definitions, name)}
     (x,), (weight,) = arrays, constants
     axis = 1 if x.ndim > 2 and x.shape[1] == weight.size and weight.shape[-1] == 1 else -1
     if weight.size != x.shape[axis]:
         return {}
-    zeros = np.zeros(weight.size)
-    gamma, beta = (weight.ravel(), zeros) if product else (None, weight.ravel())
-    return _normalised(x, zeros, zeros + 1, gamma, beta, 0.0, axis)
-
-
-def said_otherwise(entry: Entry) -> bool:
-    """Whether a sum has a factor too, as torch.add(x, y, alpha=2)."""
-    return bool(entry["kwargs"].get("alpha", 1) != 1)
+    zeros, flat = np.zeros(weight.size), weight.ravel()
+    return _normalised(x, zeros, zeros + 1, *((flat, zeros) if name == "multiply" else (None, flat)), 0.0, axis)
 
 
 def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said, rest = entry["kwargs"], entry["args"][1:]
-    numbers = [value for value in rest if isinstance(value, int)]
-    default = -1 if entry["framework"] in ("keras", "teachconv") else 0
-    axis = said.get("dim", said.get("axis", (numbers or [default])[0]))
-    given = {"axis": axis}
-    return {"kind": "concatenate", "inputs": arrays, "op": definitions.concatenate, "arguments": given}
-
-
-def _moved(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    return {"kind": LAYOUT}
+    said, numbers = entry["kwargs"], [value for value in entry["args"][1:] if isinstance(value, int)]
+    default = 0 if entry["framework"] == "torch" else -1
+    axis = said.get("dim", said.get("axis", [*numbers, default][0]))
+    return {"kind": "concatenate", "inputs": arrays, "op": definitions.concatenate, "arguments": {"axis": axis}}
 
 
 def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """Zeros around the input, as (before, after) of each axis."""
-    x, said, rest = arrays[0], entry["kwargs"], [v for v in entry["args"][1:] if not isinstance(v, str)]
+    """Numbers around the input, as (before, after) of each axis."""
+    x, said, rest = arrays[0], entry["kwargs"], [*entry["args"][1:], None, None]
+    value, flat = rest[1], rest[0] if rest[0] is not None else said.get("pads", said.get("pad"))
     if entry["framework"] == "torch":
-        flat = said.get("pad", (rest or [None])[0])
-        pairs = [*zip(flat[::2], flat[1::2], strict=True)]
-        pads = [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1]
+        value, pairs = said.get("value"), [*zip(flat[::2], flat[1::2], strict=True)][::-1]
+        pads = [(0, 0)] * (x.ndim - len(pairs)) + pairs
     elif entry["framework"] == "onnx":
-        flat = [int(n) for n in np.ravel(rest[0] if rest else said["pads"])]
-        pads = [*zip(flat[: x.ndim], flat[x.ndim :], strict=True)]
+        pads = [*zip(np.ravel(flat)[: x.ndim].tolist(), np.ravel(flat)[x.ndim :].tolist(), strict=True)]
     else:
-        pads = [(0, 0), *map(tuple, said["padding"]), (0, 0)]
-        pads = [pads[0], pads[-1], *pads[1:-1]] if said.get("data_format") == "channels_first" else pads
-    value = said.get("value") if entry["framework"] == "torch" else (rest[1:2] or [None])[0]
+        inner, first = [*map(tuple, said["padding"])], said.get("data_format") == "channels_first"
+        pads = [(0, 0), (0, 0), *inner] if first else [(0, 0), *inner, (0, 0)]
     if said.get("mode", "constant") != "constant" or np.min(pads) < 0:
         return {}
     return {"kind": "pad", "pads": tuple(pads), "filled": 0.0 if value is None else float(np.ravel(value)[0])}
 
 
-_KINDS = {"softmax": "softmax", "sigmoid": "sigmoid", "logistic": "sigmoid", "silu": "silu", "swish": "silu"}
-_POSITIONAL = {
-    "conv2d": ("", "", "", "stride", "padding", "dilation", "groups"),
+_CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")
+_POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "conv_transpose2d": ("", "", "", "stride", "padding", "output_padding", "groups", "dilation"),
     "max_pool2d": ("", "kernel_size", "stride", "padding", "dilation", "ceil_mode"),
     "avg_pool2d": ("", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"),
     "leaky_relu": ("", "negative_slope"),
     "cat": ("", "dim"),
 }
-_POSITIONAL |= {"conv1d": _POSITIONAL["conv2d"], "conv3d": _POSITIONAL["conv2d"]}
+_SMOOTH = {name: name for name in ("softmax", "sigmoid", "tanh", "silu", "gelu")}
+_SMOOTH |= {"swish": "silu", "logistic": "sigmoid"}
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
-    *("dropout", "dropout2d", "feature_dropout", "inputlayer", "detach", "to", "clone", "spatialdropout2d"),
+    *("dropout", "dropout2d", "feature_dropout", "detach", "to", "clone", "spatialdropout2d", "stochastic_depth"),
 )
 _Reader = Callable[[Entry, list[np.ndarray]], Facts]
-_READERS: dict[tuple[str, str], _Reader] = {}
-for _words, _reader in (
-    (_MOVES, _moved),
-    (("relu", "relu6", "hardtanh", "clamp", "clip"), _clip),
-    (("leaky_relu", "leakyrelu"), _leaky),
-    (("add", "sum", "mul", "multiply"), _binary),
-    (("cat", "concat", "concatenate"), _concatenate),
-    (("batch_norm", "batchnormalization"), _batch_norm),
-    (("mean", "reducemean"), _mean),
-    (("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"), _pad),
-    (("linear", "dense", "gemm", "matmul"), _dense),
-):
-    _READERS |= {("", word): _reader for word in _words}
-for _rank in "123":
-    _READERS |= {
-        ("torch", word + _rank + "d"): _torch_pool
-        for word in ("max_pool", "avg_pool", "adaptive_avg_pool", "adaptive_max_pool")
-    }
-    _READERS |= {("torch", f"{word}{_rank}d"): _torch_convolution for word in ("conv", "conv_transpose")}
-    _pools = (f"{word}Pooling{_rank}D" for word in ("Max", "Average", "GlobalAverage", "GlobalMax"))
-    _READERS |= {("keras", word): _keras_pool for word in _pools}
-    _names = (f"Conv{_rank}D", f"DepthwiseConv{_rank}D", f"Conv{_rank}DTranspose")
-    _READERS |= {("keras", word): _keras_convolution for word in _names}
-_READERS |= {("onnx", word): _onnx_convolution for word in ("Conv", "ConvTranspose")}
+_BY_WORD: dict[tuple[str, ...], _Reader] = {
+    _MOVES: lambda entry, arrays: {"kind": LAYOUT},
+    ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
+    tuple(_SMOOTH): _smooth,
+    ("add", "sum", "mul", "multiply"): _binary,
+    ("cat", "concat", "concatenate"): _concatenate,
+    ("batch_norm", "batchnormalization"): _batch_norm,
+    ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
+    ("linear", "dense", "gemm", "matmul"): _dense,
+    ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,
+    tuple(f"adaptive_{kind}_pool{rank}d" for rank in "123" for kind in ("avg", "max")): _whole,
+    tuple(f"global{kind}pooling{rank}d" for rank in "123" for kind in ("average", "max")): _whole,
+    tuple(f"{kind}pooling{rank}d" for rank in "123" for kind in ("average", "max")): _keras_pool,
+    tuple(f"{kind}{rank}d{end}" for rank in "123" for kind in ("conv", "depthwiseconv") for end in ("", "transpose")): (
+        _keras_convolution
+    ),
+}
+_READERS: dict[tuple[str, str], _Reader] = {("", word): r for words, r in _BY_WORD.items() for word in words}
+_READERS |= {("torch", f"conv{rank}d"): partial(_dialect, "convolution", torch.conv2d) for rank in "123"}
+_TRANSPOSED = "transposed convolution"
 _READERS |= {
-    ("onnx", word): _onnx_pool for word in ("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool")
+    ("torch", "conv_transpose2d"): partial(_dialect, _TRANSPOSED, torch.conv_transpose2d),
+    ("onnx", "Conv"): partial(_dialect, "convolution", onnx.conv),
+    ("onnx", "ConvTranspose"): partial(_dialect, _TRANSPOSED, onnx.conv_transpose),
+    ("onnx", "MaxPool"): partial(_dialect, "max pool", onnx.max_pool),
+    ("onnx", "AveragePool"): partial(_dialect, "average pool", onnx.average_pool),
+    **{
+        ("torch", f"{short}_pool{rank}d"): partial(_dialect, f"{kind} pool", getattr(torch, f"{short}_pool{rank}d"))
+        for rank in "123"
+        for short, kind in (("max", "max"), ("avg", "average"))
+    },
 }

@@ -136,19 +136,26 @@ def record_onnx(
     values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
     feeds = {next(info.name for info in graph.input if info.name not in values): np.array(x)}
     known = {info.name: info for info in onnx.shape_inference.infer_shapes(whole).graph.value_info}
-    there = {info.name for info in graph.output}
-    for node in graph.node:
-        for name in set(node.output[:1]) - there - {""}:
-            graph.output.append(known.get(name) or onnx.ValueInfoProto(name=name))
-    values |= feeds | dict((run or _onnxruntime)(whole, feeds))
+    known |= {info.name: info for info in graph.output}
+    values, error, nodes = values | feeds, "", list(graph.node)
+    for count in range(len(nodes), 0, -1):  # where a node cannot run, those before it
+        del graph.node[count:], graph.output[:]
+        there = dict.fromkeys(name for node in graph.node for name in node.output[:1])
+        graph.output.extend(known.get(name) or onnx.ValueInfoProto(name=name) for name in there)
+        try:
+            values |= (run or _onnxruntime)(whole, feeds)
+            break
+        except Exception as problem:  # onnxruntime does not say which types it raises
+            if count == 1 or isinstance(problem, ImportError):
+                raise
+            error = f"{type(problem).__name__}: {problem}"[:300]
     recorded = []
-    for node in graph.node:
-        settings = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
-        settings = {key: _text(value) for key, value in settings.items()}
+    for number, node in enumerate(nodes[: count + bool(error)]):
+        settings = {item.name: _text(onnx.helper.get_attribute_value(item)) for item in node.attribute}
         if node.op_type != "Constant":
             found = [values.get(name) for name in node.input]
-            call = [node.name or node.output[0], "onnx", node.op_type, found, settings]
-            recorded.append(_entry(call) | {"output": _array(values.get(node.output[0]))})
+            entry = _entry([node.name or node.output[0], "onnx", node.op_type, found, settings])
+            recorded.append(entry | {"output": _array(values.get(node.output[0])), "error": error * (number == count)})
     return recorded
 
 
@@ -208,7 +215,7 @@ def _plain(value: Any) -> Any:
 def _array(value: Any) -> np.ndarray | None:
     """Return a copy of an array of numbers in the host's memory, or None."""
     try:
-        found = np.array(value.detach().cpu() if hasattr(value, "detach") else value)
+        found = np.array(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
     except Exception:  # a framework may raise anything for what is no array
         return None
     return None if found.dtype.kind in "OUS" else found

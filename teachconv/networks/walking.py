@@ -115,7 +115,7 @@ class _Seen:
         number = len(self.layers)
         if (layer.kind == LAYOUT or layer.kind == "pad" and layer.pads) and found:
             self._through[number] = found[0]
-        self._axes[number] = _axis_behind(layer, entry)
+        self._axes[number] = _axis_behind(layer)
         self.layers.append(layer)
         self.sources.append(found)
         if entry["output"] is not None:
@@ -153,26 +153,13 @@ def _goes_into(pad: Layer, layer: Layer) -> bool:
 _DENSE = ("Dense", "linear", "Gemm", "MatMul")
 
 
-def _axis_behind(layer: Layer, entry: Mapping[str, Any]) -> int:
-    """Return the axis of the channels of a layer's output, which a transpose moves."""
-    if layer.kind != LAYOUT or layer.output is None or not layer.inputs:
+def _axis_behind(layer: Layer) -> int:
+    """Return the axis of the channels of a layer's output, which a transpose moves to the other end."""
+    x, y = layer.inputs[0] if layer.inputs else None, layer.output
+    if layer.kind != LAYOUT or x is None or y is None or x.ndim < 3 or x.ndim != y.ndim:
         return layer.axis
-    rank, word, said = layer.inputs[0].ndim, layer.word, entry["kwargs"]
-    numbers = [n for n in np.ravel([v for v in entry["args"][1:] if isinstance(v, int)] or said.get("dims", []))]
-    if entry["args"][1:] and isinstance(entry["args"][1], list):
-        numbers = entry["args"][1]
-    if word == "Transpose":
-        numbers = said.get("perm", [*range(rank)][::-1])
-    elif word == "Permute":  # Keras counts from the first axis behind the batch
-        numbers = [0, *numbers]
-    elif word == "transpose" and len(numbers) == 2:
-        order = [*range(rank)]
-        order[numbers[0]], order[numbers[1]] = order[numbers[1]], order[numbers[0]]
-        numbers = order
-    elif word != "permute":
-        return layer.axis
-    at = [n % rank for n in numbers].index(layer.axis % rank) if len(numbers) == rank else 0
-    return {1: 1, rank - 1: -1}.get(at, layer.axis)
+    moved = np.moveaxis(x, layer.axis, -1 if layer.axis == 1 else 1)
+    return -layer.axis if not np.array_equal(x, y) and np.array_equal(moved, y) else layer.axis
 
 
 # ---------------------------------------------------------------------------------------------

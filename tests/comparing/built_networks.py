@@ -86,7 +86,7 @@ class Maker:
 
 def plain(seed):
     """Convolutions, pools and a flattened image."""
-    maker = Maker(seed, (13, 12, 3)).conv(6, 3, 2).relu().conv(8, 3, padding="valid").relu().pool()
+    maker = Maker(seed, (22, 20, 3)).conv(6, 3, 2).relu().conv(8, 3, padding="valid").relu().pool()
     return maker.conv(6, 5, dilation=1).leaky().pool("average_pool", 2, 1).flatten().dense(10)
 
 
