@@ -71,7 +71,9 @@ def call_of(layer: Layer, x: np.ndarray) -> Call:
 def folded(layer: Layer, norm: Layer) -> Layer:
     """Return a convolution that does what it did together with the batch normalisation behind it."""
     given = norm.arguments
-    factors = definitions.folded_factors(*(given[name] for name in ("mean", "variance", "gamma", "beta", "eps")))
+    factors = definitions.folded_factors(
+        *(given[name] for name in ("mean", "variance", "gamma", "beta", "eps"))
+    )
     moved = factors[2] + (0 if layer.bias is None else np.abs(layer.bias * factors[0]))
     output = norm.output
     if output is not None and layer.output is not None:

@@ -21,7 +21,9 @@ __all__ = ["Pair", "line_up"]
 _ALIKE = 1e-2  # how far the sorted weights of one layer may be from those of its port, relative to their size
 _SOME = 257  # of them are compared
 _FAMILIES = {"transposed convolution": "convolution", "max pool": "pool", "average pool": "pool"}
-_FAMILIES |= dict.fromkeys(("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation")
+_FAMILIES |= dict.fromkeys(
+    ("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation"
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,11 @@ def line_up(a: Network, b: Network) -> list[Pair]:
     pairs = _paired(left, right)
     pairs = _with_norms_folded(pairs, a, b)
     return [
-        Pair(one and one.layer, other and other.layer, (one.numbers if one else (), other.numbers if other else ()))
+        Pair(
+            one and one.layer,
+            other and other.layer,
+            (one.numbers if one else (), other.numbers if other else ()),
+        )
         for one, other in pairs
     ]
 
@@ -124,7 +130,9 @@ def _in_order(left: list[_Print], right: list[_Print], b: Network) -> list[_Prin
 
 def _paired(left: list[_Print], right: list[_Print]) -> list[tuple[_Print | None, _Print | None]]:
     """Return the pairs with the most in common that keep both orders, and between them what has no partner."""
-    likeness = np.array([[one.likeness(other) for other in right] for one in left]).reshape(len(left), len(right))
+    likeness = np.array([[one.likeness(other) for other in right] for one in left]).reshape(
+        len(left), len(right)
+    )
     best = np.zeros((len(left) + 1, len(right) + 1), int)  # of the layers from here on
     for i in reversed(range(len(left))):
         for j in reversed(range(len(right))):
@@ -159,7 +167,12 @@ def _with_norms_folded(
             sources = network.sources[norm.number][0] if network.sources[norm.number] else ()
             for at, pair in enumerate(found):
                 one, other = pair[side], pair[1 - side]
-                if one is None or other is None or one.family != "convolution" or not {*one.numbers} & {*sources}:
+                if (
+                    one is None
+                    or other is None
+                    or one.family != "convolution"
+                    or not {*one.numbers} & {*sources}
+                ):
                     continue
                 made = _Print(norm.number, folded(one.layer, norm.layer), *one.numbers)
                 if made.distance(other) <= one.distance(other) + 1e-6:

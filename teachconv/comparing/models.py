@@ -156,7 +156,10 @@ class Comparison(tables.Report):
             notes.append(f"{tables.count(self.moved, 'layer')} that only move numbers have no row")
         parting = self.first_parting
         if parting is not None and parting.call:
-            notes += [f"{parting.b!r} as {parting.a!r} has it:", *(f"  {l}" for l in parting.call.splitlines())]
+            notes += [
+                f"{parting.b!r} as {parting.a!r} has it:",
+                *(f"  {l}" for l in parting.call.splitlines()),
+            ]
         columns = (*columns, *tables.right("of bound"), *tables.left(""))
         return tables.Table(columns, rows, self._headline(), notes, marked=marked)
 
@@ -264,7 +267,9 @@ def _row(a: Layer, b: Layer) -> LayerRow:
     """Judge two layers that belong together."""
     own = _own(a), _own(b)
     wrong = next((row for row in own if row.passed is False), None)
-    found = LayerRow(a.name, b.name, a.kind, own[0].passed, own[1].passed, reason=_found(own[0]) or _found(own[1]))
+    found = LayerRow(
+        a.name, b.name, a.kind, own[0].passed, own[1].passed, reason=_found(own[0]) or _found(own[1])
+    )
     if wrong is not None:
         code = wrong.diagnosis.code if wrong.diagnosis else ""
         found = replace(found, code=code, reason=_found(wrong))
@@ -273,7 +278,9 @@ def _row(a: Layer, b: Layer) -> LayerRow:
         return replace(found, bound_fraction=max(fractions, default=0.0))
     inputs = [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
     if b.output is None:
-        code, words = reason(a, b, inputs, DiffRow(b.name, "", False, note="the same input goes through the other"))
+        code, words = reason(
+            a, b, inputs, DiffRow(b.name, "", False, note="the same input goes through the other")
+        )
         if not code and inputs[0].shape != a.inputs[0].shape:
             return found
         return replace(found, same=False, code=code or "raised", reason=f"{found.reason}; {words}")
@@ -322,7 +329,9 @@ def _other_source(
     if len(first) != len(second):
         return f"{pair.a} has {tables.count(len(first), 'input')}, {pair.b} {len(second)}"
     for ours, theirs in zip(first, second, strict=True):
-        lonely = any(at is not None and at >= 0 and None in (pairs[at].a, pairs[at].b) for at in ours | theirs)
+        lonely = any(
+            at is not None and at >= 0 and None in (pairs[at].a, pairs[at].b) for at in ours | theirs
+        )
         if ours and theirs and not ours & theirs and not lonely:
             return f"an input of {pair.b} comes from {_name(max(theirs), pairs, 1)}, that of {pair.a} from {_name(max(ours), pairs, 0)}"  # type: ignore[type-var]
     return ""

@@ -135,7 +135,9 @@ def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str
     """Say which weights differ, by how much."""
     pairs: dict[str, tuple[Any, Any]] = {}
     if a.kind == "batch norm":
-        pairs = {name: (a.arguments[name], b.arguments[name]) for name in ("mean", "variance", "gamma", "beta")}
+        pairs = {
+            name: (a.arguments[name], b.arguments[name]) for name in ("mean", "variance", "gamma", "beta")
+        }
     elif a.kind.endswith("convolution"):
         try:
             one, two = (call_of(*each) for each in ((a, a.around(inputs[0])), (b, b.padded)))

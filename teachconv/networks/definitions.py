@@ -80,7 +80,9 @@ def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
 def smooth(x: np.ndarray, *, name: str) -> Defined:
     """Return a function of `SMOOTH`, if exponentials and their kin are right to 4 ulps, as libraries promise."""
     value, sizes = SMOOTH[name](_wide(x))
-    return Defined(value, sizes * (1 + np.abs(x - x.max(-1, keepdims=True))), x.shape[-1] * (name == "softmax") + 16)
+    return Defined(
+        value, sizes * (1 + np.abs(x - x.max(-1, keepdims=True))), x.shape[-1] * (name == "softmax") + 16
+    )
 
 
 def _both(value: np.ndarray, size: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:

@@ -104,7 +104,9 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     }
     reader = _READERS.get((family, word), _READERS.get(("", word.lower())))
     if reader is not None and arrays:
-        with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):  # a form that is not read here
+        with suppress(
+            AttributeError, TypeError, ValueError, KeyError, IndexError
+        ):  # a form that is not read here
             facts |= reader(entry, arrays)
     facts["inputs"] = tuple(facts["inputs"])
     return Layer(entry["name"], framework, word, error=entry.get("error", ""), **facts)
@@ -148,7 +150,11 @@ def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         given = {name: said[name] for name in names if name in said}
         op = keras.conv_transpose if rank == 2 else None
         return {"kind": "transposed convolution", "op": op, "arguments": given, "bias": said.get("bias")}
-    words = {"strides": said["strides"], "padding": said["padding"].upper(), "dilations": said["dilation_rate"]}
+    words = {
+        "strides": said["strides"],
+        "padding": said["padding"].upper(),
+        "dilations": said["dilation_rate"],
+    }
     axis = 1 if said.get("data_format") == "channels_first" else -1
     filters, depthwise = said["kernel"], "Depthwise" in entry["word"]
     if depthwise and rank != 2:
@@ -198,7 +204,11 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     facts = _keras_pool({"word": "Max" if "max" in word else "Average", "kwargs": {}}, arrays)
     given = {"pool_size": sizes, "data_format": "channels_first" if first else "channels_last"}
     output = entry["output"]
-    return facts | {"arguments": given, "axis": axis, "output": None if output is None else output.reshape(order)}
+    return facts | {
+        "arguments": given,
+        "axis": axis,
+        "output": None if output is None else output.reshape(order),
+    }
 
 
 # ---------------------------------------------------------------------------------------------
@@ -268,14 +278,21 @@ def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if weight.size != x.shape[axis]:
         return {}
     zeros, flat = np.zeros(weight.size), weight.ravel()
-    return _normalised(x, zeros, zeros + 1, *((flat, zeros) if name == "multiply" else (None, flat)), 0.0, axis)
+    return _normalised(
+        x, zeros, zeros + 1, *((flat, zeros) if name == "multiply" else (None, flat)), 0.0, axis
+    )
 
 
 def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, numbers = entry["kwargs"], [value for value in entry["args"][1:] if isinstance(value, int)]
     default = 0 if entry["framework"] == "torch" else -1
     axis = said.get("dim", said.get("axis", [*numbers, default][0]))
-    return {"kind": "concatenate", "inputs": arrays, "op": definitions.concatenate, "arguments": {"axis": axis}}
+    return {
+        "kind": "concatenate",
+        "inputs": arrays,
+        "op": definitions.concatenate,
+        "arguments": {"axis": axis},
+    }
 
 
 def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -307,7 +324,16 @@ _SMOOTH = {name: name for name in ("softmax", "sigmoid", "tanh", "silu", "gelu")
 _SMOOTH |= {"swish": "silu", "logistic": "sigmoid"}
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
-    *("dropout", "dropout2d", "feature_dropout", "detach", "to", "clone", "spatialdropout2d", "stochastic_depth"),
+    *(
+        "dropout",
+        "dropout2d",
+        "feature_dropout",
+        "detach",
+        "to",
+        "clone",
+        "spatialdropout2d",
+        "stochastic_depth",
+    ),
 )
 _Reader = Callable[[Entry, list[np.ndarray]], Facts]
 _BY_WORD: dict[tuple[str, ...], _Reader] = {
@@ -323,9 +349,12 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     tuple(f"adaptive_{kind}_pool{rank}d" for rank in "123" for kind in ("avg", "max")): _whole,
     tuple(f"global{kind}pooling{rank}d" for rank in "123" for kind in ("average", "max")): _whole,
     tuple(f"{kind}pooling{rank}d" for rank in "123" for kind in ("average", "max")): _keras_pool,
-    tuple(f"{kind}{rank}d{end}" for rank in "123" for kind in ("conv", "depthwiseconv") for end in ("", "transpose")): (
-        _keras_convolution
-    ),
+    tuple(
+        f"{kind}{rank}d{end}"
+        for rank in "123"
+        for kind in ("conv", "depthwiseconv")
+        for end in ("", "transpose")
+    ): (_keras_convolution),
 }
 _READERS: dict[tuple[str, str], _Reader] = {("", word): r for words, r in _BY_WORD.items() for word in words}
 _READERS |= {("torch", f"conv{rank}d"): partial(_dialect, "convolution", torch.conv2d) for rank in "123"}
@@ -337,7 +366,9 @@ _READERS |= {
     ("onnx", "MaxPool"): partial(_dialect, "max pool", onnx.max_pool),
     ("onnx", "AveragePool"): partial(_dialect, "average pool", onnx.average_pool),
     **{
-        ("torch", f"{short}_pool{rank}d"): partial(_dialect, f"{kind} pool", getattr(torch, f"{short}_pool{rank}d"))
+        ("torch", f"{short}_pool{rank}d"): partial(
+            _dialect, f"{kind} pool", getattr(torch, f"{short}_pool{rank}d")
+        )
         for rank in "123"
         for short, kind in (("max", "max"), ("avg", "average"))
     },

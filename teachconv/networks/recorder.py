@@ -66,7 +66,9 @@ _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": 
 
 def record_keras(model: Any, x: Any) -> Recording:
     """Return what a Keras model computes for an array: its layers, and the operators between them."""
-    own = (cls for cls in reversed(type(model).__mro__) if cls.__module__.startswith(("keras.", "teachconv.")))
+    own = (
+        cls for cls in reversed(type(model).__mro__) if cls.__module__.startswith(("keras.", "teachconv."))
+    )
     base: Any = next(cls for cls in own if "__call__" in vars(cls))
     original, recorded = base.__call__, []
     framework = base.__module__.partition(".")[0]
@@ -155,7 +157,9 @@ def record_onnx(
         if node.op_type != "Constant":
             found = [values.get(name) for name in node.input]
             entry = _entry([node.name or node.output[0], "onnx", node.op_type, found, settings])
-            recorded.append(entry | {"output": _array(values.get(node.output[0])), "error": error * (number == count)})
+            recorded.append(
+                entry | {"output": _array(values.get(node.output[0])), "error": error * (number == count)}
+            )
     return recorded
 
 

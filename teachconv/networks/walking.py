@@ -48,7 +48,8 @@ class Network:
         return [
             number
             for number, layer in enumerate(self.layers)
-            if layer.kind != LAYOUT and not (layer.op is None and layer.pads and id(layer.inputs[0]) in padded)
+            if layer.kind != LAYOUT
+            and not (layer.op is None and layer.pads and id(layer.inputs[0]) in padded)
         ]
 
 
@@ -215,7 +216,9 @@ def _record(model: Any, x: Any) -> recorder.Recording:
 
 def _differs(module: Any) -> bool:
     """Whether a module of PyTorch computes something else in training mode."""
-    return "Dropout" in type(module).__name__ or "Norm" in type(module).__name__ and hasattr(module, "momentum")
+    return (
+        "Dropout" in type(module).__name__ or "Norm" in type(module).__name__ and hasattr(module, "momentum")
+    )
 
 
 def fitted(x: np.ndarray, model: Any, axis: int) -> np.ndarray:

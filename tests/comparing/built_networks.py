@@ -32,7 +32,9 @@ class Maker:
         self.shape, self.input_shape, self.parts = shape, shape, []
 
     def _normal(self, *shape):
-        return self.random.standard_normal(shape).astype("float32") / np.float32(max(1, np.prod(shape[:-1])) ** 0.5)
+        return self.random.standard_normal(shape).astype("float32") / np.float32(
+            max(1, np.prod(shape[:-1])) ** 0.5
+        )
 
     def conv(self, outs, size=3, stride=1, padding="same", dilation=1, groups=1, bias=True):
         rows, cols, ins = self.shape
@@ -41,7 +43,9 @@ class Maker:
             weights["bias"] = self._normal(outs)
         facts = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         reach = (size - 1) * dilation
-        rows, cols = (-(-n // stride) if padding == "same" else (n - reach - 1) // stride + 1 for n in (rows, cols))
+        rows, cols = (
+            -(-n // stride) if padding == "same" else (n - reach - 1) // stride + 1 for n in (rows, cols)
+        )
         return self._add("conv", (rows, cols, outs), facts, weights)
 
     def depthwise(self, size=3, stride=1):
@@ -64,7 +68,9 @@ class Maker:
 
     def pool(self, kind="max_pool", size=2, stride=2, padding="valid"):
         rows, cols, channels = self.shape
-        rows, cols = (-(-n // stride) if padding == "same" else (n - size) // stride + 1 for n in (rows, cols))
+        rows, cols = (
+            -(-n // stride) if padding == "same" else (n - size) // stride + 1 for n in (rows, cols)
+        )
         return self._add(kind, (rows, cols, channels), {"size": size, "stride": stride, "padding": padding})
 
     def global_pool(self):
@@ -92,13 +98,29 @@ def plain(seed):
 
 def normed(seed):
     """As a small ResNet without branches: convolution, batch normalisation, ReLU."""
-    maker = Maker(seed, (12, 12, 4)).conv(8, 3, 2, bias=False).norm().relu().conv(8, 3, groups=2, bias=False).norm()
+    maker = (
+        Maker(seed, (12, 12, 4))
+        .conv(8, 3, 2, bias=False)
+        .norm()
+        .relu()
+        .conv(8, 3, groups=2, bias=False)
+        .norm()
+    )
     return maker.relu().pool("max_pool", 3, 2, "same").conv(12, 1).norm().relu().global_pool().dense(5)
 
 
 def mobile(seed):
     """Depthwise and dilated convolutions."""
-    maker = Maker(seed, (14, 14, 3)).conv(6, 3, 2).relu().depthwise(3, 1).relu().conv(8, 1).leaky().depthwise(3, 2)
+    maker = (
+        Maker(seed, (14, 14, 3))
+        .conv(6, 3, 2)
+        .relu()
+        .depthwise(3, 1)
+        .relu()
+        .conv(8, 1)
+        .leaky()
+        .depthwise(3, 2)
+    )
     return maker.norm().relu().conv(6, 3, 1, "same", 2).relu().global_pool().dense(4)
 
 
@@ -146,7 +168,9 @@ def keras_model(parts, shape, keras):
         kernel = part.weights.get("kernel")
         model_layers.append(
             {
-                "conv": lambda: layers.Conv2D(kernel.shape[3], kernel.shape[:2], groups=facts["groups"], **words, **bias),
+                "conv": lambda: layers.Conv2D(
+                    kernel.shape[3], kernel.shape[:2], groups=facts["groups"], **words, **bias
+                ),
                 "depthwise": lambda: layers.DepthwiseConv2D(kernel.shape[:2], **words, **bias),
                 "dense": lambda: layers.Dense(kernel.shape[1], name=name, **bias),
                 "norm": lambda: layers.BatchNormalization(epsilon=facts["eps"], name=name),
@@ -238,19 +262,31 @@ def onnx_model(parts, shape, onnx, batch=2):
             kind, words, more = "Gemm", {"transB": 1}, [weight(f"{part.name}.kernel", kernel.T)]
         elif part.kind == "norm":
             kind, words = "BatchNormalization", {"epsilon": facts["eps"]}
-            more = [weight(f"{part.name}.{key}", weights[key]) for key in ("gamma", "beta", "mean", "variance")]
+            more = [
+                weight(f"{part.name}.{key}", weights[key]) for key in ("gamma", "beta", "mean", "variance")
+            ]
         elif part.kind in ("max_pool", "average_pool"):
             kind = "MaxPool" if part.kind == "max_pool" else "AveragePool"
             words |= {"kernel_shape": [facts["size"]] * 2}
         elif part.kind == "global_pool":
-            nodes.append(onnx.helper.make_node("ReduceMean", [name], [f"{part.name}_out"], name=part.name, axes=[2, 3], keepdims=0))
+            nodes.append(
+                onnx.helper.make_node(
+                    "ReduceMean", [name], [f"{part.name}_out"], name=part.name, axes=[2, 3], keepdims=0
+                )
+            )
             name = f"{part.name}_out"
             continue
         else:
-            kind, words = {"relu": ("Relu", {}), "leaky": ("LeakyRelu", {"alpha": facts.get("slope")}), "flatten": ("Flatten", {})}[part.kind]
+            kind, words = {
+                "relu": ("Relu", {}),
+                "leaky": ("LeakyRelu", {"alpha": facts.get("slope")}),
+                "flatten": ("Flatten", {}),
+            }[part.kind]
         if "bias" in weights:
             more.append(weight(f"{part.name}.bias", weights["bias"]))
-        nodes.append(onnx.helper.make_node(kind, inputs + more, [f"{part.name}_out"], name=part.name, **words))
+        nodes.append(
+            onnx.helper.make_node(kind, inputs + more, [f"{part.name}_out"], name=part.name, **words)
+        )
         name = f"{part.name}_out"
     rows, cols, channels = shape
     helper, real = onnx.helper, onnx.TensorProto.FLOAT
@@ -316,10 +352,18 @@ def changes(part):
             yield "dilation", {"dilation", "dilation_and_padding"}, part.with_facts(dilation=1)
         if size > 1:
             yield "flipped", {"flipped_filter"}, part.with_weights(kernel=kernel[::-1, ::-1])
-            yield "rows and columns", {"swapped_filter_axes"}, part.with_weights(kernel=kernel.transpose(1, 0, 2, 3))
+            yield (
+                "rows and columns",
+                {"swapped_filter_axes"},
+                part.with_weights(kernel=kernel.transpose(1, 0, 2, 3)),
+            )
         if part.kind == "conv" and kernel.shape[2] > 1:
             reshaped = kernel.transpose(3, 2, 0, 1).reshape(kernel.shape)
-            yield "reshaped", {"layout", "reshaped_filter", "transposed_filter", "swapped_filter_axes"}, part.with_weights(kernel=reshaped)
+            yield (
+                "reshaped",
+                {"layout", "reshaped_filter", "transposed_filter", "swapped_filter_axes"},
+                part.with_weights(kernel=reshaped),
+            )
         if part.kind == "conv" and kernel.shape[2] == kernel.shape[3]:
             yield "in and out", {"transposed_filter"}, part.with_weights(kernel=kernel.transpose(0, 1, 3, 2))
         if "bias" in weights:

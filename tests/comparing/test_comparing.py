@@ -27,7 +27,9 @@ def image(maker, framework="teachconv", seed=5):
 def own_network(seed=0):
     """A network of layers that teachconv.keras has."""
     maker = nets.Maker(seed, (12, 10, 3)).conv(6, 3, 2, bias=False).norm().relu().depthwise().relu()
-    return maker.conv(6, 3).relu().pool("max_pool", 3, 2, "same").pool("average_pool", 2, 1).flatten().dense(4)
+    return (
+        maker.conv(6, 3).relu().pool("max_pool", 3, 2, "same").pool("average_pool", 2, 1).flatten().dense(4)
+    )
 
 
 def score(first, second, makers, limit, seed):
@@ -79,7 +81,10 @@ def test_planted_changes_in_ports(first, second):
     pytest.importorskip(first)
     makers = {name: make(1) for name, make in nets.NETWORKS.items()}
     for label, maker in makers.items():
-        same = nets.build(first, maker.parts, maker.input_shape), nets.build(second, maker.parts, maker.input_shape)
+        same = (
+            nets.build(first, maker.parts, maker.input_shape),
+            nets.build(second, maker.parts, maker.input_shape),
+        )
         report = tc.compare(*same, image(maker, first))
         assert report.passed, (label, str(report))
     count, missed = score(first, second, makers, 14, 2)
@@ -130,7 +135,9 @@ REWRITES["both"] = lambda parts: pads_written(norms_folded(parts))
 def test_rewrites_give_no_difference():
     for seed, rewrite in enumerate((no_change, norms_folded)):
         maker = own_network(seed)
-        models = (nets.build("teachconv", parts, maker.input_shape) for parts in (maker.parts, rewrite(maker.parts)))
+        models = (
+            nets.build("teachconv", parts, maker.input_shape) for parts in (maker.parts, rewrite(maker.parts))
+        )
         report = tc.compare(*models, image(maker))
         assert report.passed, str(report)
 
@@ -149,7 +156,11 @@ def test_rewrites_in_ports_give_no_difference(second):
             for name, rewrite in REWRITES.items():
                 parts = rewrite(maker.parts)
                 if second == "keras" or second == "torch":  # a maximum's pads as zeros are no rewrite
-                    parts = [old if new.kind == "max_pool" else new for old, new in zip(maker.parts, parts)] if len(parts) == len(maker.parts) else parts
+                    parts = (
+                        [old if new.kind == "max_pool" else new for old, new in zip(maker.parts, parts)]
+                        if len(parts) == len(maker.parts)
+                        else parts
+                    )
                 report = tc.compare(a, nets.build(second, parts, maker.input_shape), image(maker, first))
                 assert report.passed, (label, name, seed, str(report))
 
@@ -158,7 +169,9 @@ def test_a_matrix_is_a_convolution_of_one_tap_and_a_relu_may_be_an_argument():
     w = np.random.default_rng(0).standard_normal((4, 5)).astype("float32")
     layers = own_keras.layers
     a = own_keras.Sequential([own_keras.Input((3, 3, 4)), layers.Dense(5, name="dense"), layers.ReLU()])
-    b = own_keras.Sequential([own_keras.Input((3, 3, 4)), layers.Conv2D(5, 1, activation="relu", name="conv")])
+    b = own_keras.Sequential(
+        [own_keras.Input((3, 3, 4)), layers.Conv2D(5, 1, activation="relu", name="conv")]
+    )
     a.get_layer("dense").set_weights([w, w[0]])
     b.get_layer("conv").set_weights([w[None, None], w[0]])
     report = tc.compare(a, b, np.random.default_rng(1).standard_normal((2, 3, 3, 4)).astype("float32"))
@@ -207,7 +220,10 @@ def test_what_has_no_definition_is_listed():
 
 def test_recordings_are_compared_from_files_and_by_the_command(tmp_path, capsys):
     maker, paths = own_network(), [str(tmp_path / name) for name in ("a.npz", "b.npz")]
-    wrong = [part.with_weights(bias=0 * part.weights["bias"]) if part.name == "conv_5" else part for part in maker.parts]
+    wrong = [
+        part.with_weights(bias=0 * part.weights["bias"]) if part.name == "conv_5" else part
+        for part in maker.parts
+    ]
     for path, parts in zip(paths, (maker.parts, wrong), strict=True):
         model = nets.build("teachconv", parts, maker.input_shape)
         recorder.save(path, recorder.record_keras(model, image(maker)))
@@ -227,7 +243,10 @@ def test_a_recorder_runs_without_teachconv(tmp_path):
 
 def test_nan_is_said_where_it_begins():
     maker = own_network()
-    parts = [part.with_weights(kernel=np.nan * part.weights["kernel"]) if part.name == "conv_5" else part for part in maker.parts]
+    parts = [
+        part.with_weights(kernel=np.nan * part.weights["kernel"]) if part.name == "conv_5" else part
+        for part in maker.parts
+    ]
     model = nets.build("teachconv", parts, maker.input_shape)
     report = tc.compare(model, model, image(maker))
     assert str(report).splitlines()[0].endswith("NaN or infinity begins at layer 'conv_5'")
@@ -268,4 +287,8 @@ def test_a_model_in_training_mode_and_an_in_place_relu():
     with pytest.raises(ValueError, match="eval"):
         tc.compare(model, model, x)
     network = walk(model.eval(), x)
-    assert (network.layers[1].output < 0).any() and [layer.name for layer in network.layers] == ["0", "1", "2"]
+    assert (network.layers[1].output < 0).any() and [layer.name for layer in network.layers] == [
+        "0",
+        "1",
+        "2",
+    ]
