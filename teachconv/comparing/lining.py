@@ -1,71 +1,58 @@
 """Which layers of two models belong together: by their weights, then by what they are, and by their order.
 
 Weights are compared by their sorted numbers, so that neither layout nor flips matter. The second model's
-layers are first brought into the order of the first, as far as the data's flow allows: two branches may run in
+layers are first brought into the order of the first, as far as its data's flow allows: branches may run in
 either order. A longest common sequence then pairs them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
+from typing import Any
 
 import numpy as np
 
-from ..networks.reading import Layer
+from ..networks.reading import NORM, Layer
 from ..networks.walking import Network
 from .judging import call_of, folded
 
-__all__ = ["Pair", "line_up"]
+__all__ = ["Pair", "Row", "line_up"]
 
+Pair = tuple["Row | None", "Row | None"]  # None where a model has no such layer
+_CONVOLUTION = "convolution"
 _ALIKE = 1e-2  # how far the sorted weights of one layer may be from those of its port, relative to their size
 _SOME = 257  # of them are compared
-_FAMILIES = {"transposed convolution": "convolution", "max pool": "pool", "average pool": "pool"}
+_FAMILIES = {"transposed convolution": _CONVOLUTION, "max pool": "pool", "average pool": "pool"}
 _FAMILIES |= dict.fromkeys(
     ("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation"
 )
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Layers that belong together; None where a model has none.
+def line_up(a: Network, b: Network) -> list[Pair]:
+    """Return the pairs of two networks' layers in the order of the first; every layer is in one of them.
+
+    Batch normalisation that one of them lacks is folded into the convolution before it.
+    """
+    left, right = ([Row(each.layers[n], each.sources[n], n) for n in each.rows] for each in (a, b))
+    return _with_norms_folded(_paired(left, _in_order(left, right)))
+
+
+class Row:
+    """A layer of a network, and what it is recognised by.
 
     Attributes:
-        a: the layer of the first model, batch normalisation folded in where the second model has none.
-        b: likewise.
-        numbers: the layers' numbers in each network; several where one is folded in.
+        layer: the layer.
+        sources: as `Network.sources` has them.
+        numbers: its number in the network, that of batch normalisation that is folded in before it.
     """
 
-    a: Layer | None
-    b: Layer | None
-    numbers: tuple[tuple[int, ...], tuple[int, ...]]
-
-
-def line_up(a: Network, b: Network) -> list[Pair]:
-    """Return the pairs of two networks in the order of the first; every layer is in one of them."""
-    left = [_Print(number, a.layers[number]) for number in a.rows]
-    right = [_Print(number, b.layers[number]) for number in b.rows]
-    right = _in_order(left, right, b)
-    pairs = _paired(left, right)
-    pairs = _with_norms_folded(pairs, a, b)
-    return [
-        Pair(
-            one and one.layer,
-            other and other.layer,
-            (one.numbers if one else (), other.numbers if other else ()),
-        )
-        for one, other in pairs
-    ]
-
-
-class _Print:
-    """A layer, and what it is recognised by."""
-
-    def __init__(self, number: int, layer: Layer, *more: int) -> None:
-        self.number, self.layer, self.numbers = number, layer, (number, *more)
+    def __init__(self, layer: Layer, sources: tuple[frozenset[int], ...], *numbers: int) -> None:
+        self.layer, self.sources, self.numbers = layer, sources, numbers
 
     @cached_property
     def family(self) -> str:
+        """What layers must have in common to belong together."""
         return _FAMILIES.get(self.layer.kind, self.layer.kind)
 
     @cached_property
@@ -80,103 +67,90 @@ class _Print:
         some = np.linspace(0, ordered.size - 1, min(_SOME, ordered.size)).astype(int)
         return np.concatenate([[ordered.size], ordered[some]])
 
-    def distance(self, other: _Print) -> float:
-        """Return how far the weights are from another layer's, relative to their size; infinity without any."""
+    def distance(self, other: Row) -> float:
+        """Return how far the weights are from another layer's, relative to their size."""
         one, two = self.weights, other.weights
         if one is None or two is None or one.shape != two.shape or one[0] != two[0]:
             return np.inf
         size = float(np.linalg.norm(one[1:])) or 1.0
         return float(np.linalg.norm(one[1:] - two[1:])) / size
 
-    def likeness(self, other: _Print) -> int:
+    def likeness(self, other: Row) -> int:
         """Return how much two layers have in common; 0 for nothing."""
         if self.family != other.family:
             return 0
-        found = 2 + (self.layer.kind == other.layer.kind) + (_cells(self.layer) == _cells(other.layer))
+        one, two = self.layer, other.layer
+        found = 2 + _same(one.kind, two.kind) + _same(_size(one), _size(two))
         if self.weights is not None and other.weights is not None:
-            found += 8 * (self.distance(other) < _ALIKE) + 2 * (self.weights[0] == other.weights[0])
+            found += 8 * (self.distance(other) < _ALIKE) + 2 * _same(self.weights[0], other.weights[0])
         return found
 
 
-def _cells(layer: Layer) -> int:
+def _size(layer: Layer) -> int:
     return -1 if layer.output is None else layer.output.size
 
 
-def _in_order(left: list[_Print], right: list[_Print], b: Network) -> list[_Print]:
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other)
+
+
+def _in_order(left: list[Row], right: list[Row]) -> list[Row]:
     """Return the second model's layers in an order in which its data may flow, near to the first model's."""
-    place: dict[int, int] = {}
-    free = set(range(len(left)))
-    for each in right:
-        near = [(left[at].distance(each), at) for at in sorted(free)] if each.weights is not None else []
+    place: dict[int, int] = {}  # in the first model, of what has weights
+    for row in right:
+        near = [(row.distance(each), at) for at, each in enumerate(left) if at not in place.values()]
         if near and min(near)[0] < _ALIKE:
-            place[each.number] = min(near)[1]
-            free.remove(min(near)[1])
-    rows = {each.number: each for each in right}
-    ordered: list[_Print] = []
-    waiting, done = list(rows), set[int]()
+            place[row.numbers[0]] = min(near)[1]
+    ordered: list[Row] = []
+    waiting = {row.numbers[0]: row for row in right}
     while waiting:
         ready = [
-            number
-            for number in waiting
-            if all(max(each) in done or max(each) not in rows for each in b.sources[number] if each)
-        ] or waiting[:1]
+            n for n, row in waiting.items() if not any(max(each) in waiting for each in row.sources if each)
+        ]
         # what has no weights runs at once, and else what comes first in the first model
-        number = min(ready, key=lambda number: (place.get(number, -1), number))
-        waiting.remove(number)
-        done.add(number)
-        ordered.append(rows[number])
+        number = min(ready or [*waiting][:1], key=lambda number: (place.get(number, -1), number))
+        ordered.append(waiting.pop(number))
     return ordered
 
 
-def _paired(left: list[_Print], right: list[_Print]) -> list[tuple[_Print | None, _Print | None]]:
-    """Return the pairs with the most in common that keep both orders, and between them what has no partner."""
-    likeness = np.array([[one.likeness(other) for other in right] for one in left]).reshape(
-        len(left), len(right)
-    )
-    best = np.zeros((len(left) + 1, len(right) + 1), int)  # of the layers from here on
-    for i in reversed(range(len(left))):
-        for j in reversed(range(len(right))):
-            pair = likeness[i, j] and likeness[i, j] + best[i + 1, j + 1]
-            best[i, j] = max(pair, best[i + 1, j], best[i, j + 1])
-    pairs: list[tuple[_Print | None, _Print | None]] = []
+def _paired(left: list[Row], right: list[Row]) -> list[Pair]:
+    """Return the pairs with the most in common that keep both orders, and what has no partner."""
+    best = np.zeros((len(left) + 1, len(right) + 1), int)  # what the layers from here on have in common
+    step = np.zeros_like(
+        best
+    )  # 0 for a pair, 1 for a layer of the first model alone, 2 for one of the second
+    step[:-1, -1], step[-1, :-1] = 1, 2
+    for i, j in product(reversed(range(len(left))), reversed(range(len(right)))):
+        likeness = left[i].likeness(right[j])
+        ways = (likeness and likeness + best[i + 1, j + 1], best[i + 1, j], best[i, j + 1])
+        best[i, j], step[i, j] = max(ways), max(range(3), key=lambda way: (ways[way], -way, likeness))
+        if not step[i, j] and not likeness:
+            step[i, j] = 1
+    pairs: list[Pair] = []
     i = j = 0
     while i < len(left) or j < len(right):
-        both = i < len(left) and j < len(right)
-        if both and likeness[i, j] and best[i, j] == likeness[i, j] + best[i + 1, j + 1]:
-            pairs.append((left[i], right[j]))
-            i, j = i + 1, j + 1
-        elif i < len(left) and (j == len(right) or best[i, j] == best[i + 1, j]):
-            pairs.append((left[i], None))
-            i += 1
-        else:
-            pairs.append((None, right[j]))
-            j += 1
+        alone = step[i, j]
+        pairs.append((None if alone == 2 else left[i], None if alone == 1 else right[j]))
+        i, j = i + (alone != 2), j + (alone != 1)
     return pairs
 
 
-def _with_norms_folded(
-    pairs: list[tuple[_Print | None, _Print | None]], a: Network, b: Network
-) -> list[tuple[_Print | None, _Print | None]]:
+def _with_norms_folded(pairs: list[Pair]) -> list[Pair]:
     """Fold batch normalisation that one model lacks into its convolution, if the other's weights say so."""
     found = list(pairs)
-    for side, network in ((0, a), (1, b)):
-        for alone in list(found):
-            norm = alone[side]
-            if norm is None or alone[1 - side] is not None or norm.layer.kind != "batch norm":
+    for side, alone in product((0, 1), pairs):
+        norm = alone[side]
+        if norm is None or alone[1 - side] is not None or norm.layer.kind != NORM or not norm.sources:
+            continue
+        for at, pair in enumerate(found):
+            one, other = pair[side], pair[1 - side]
+            if one is None or other is None or one.family != _CONVOLUTION:
                 continue
-            sources = network.sources[norm.number][0] if network.sources[norm.number] else ()
-            for at, pair in enumerate(found):
-                one, other = pair[side], pair[1 - side]
-                if (
-                    one is None
-                    or other is None
-                    or one.family != "convolution"
-                    or not {*one.numbers} & {*sources}
-                ):
-                    continue
-                made = _Print(norm.number, folded(one.layer, norm.layer), *one.numbers)
-                if made.distance(other) <= one.distance(other) + 1e-6:
-                    found[at] = (made, other) if side == 0 else (other, made)
-                    found.remove(alone)
+            if not norm.sources[0] & {*one.numbers}:
+                continue
+            made = Row(folded(one.layer, norm.layer), one.sources, *one.numbers, *norm.numbers)
+            if made.distance(other) <= one.distance(other) + 1e-6:
+                found[at] = (other, made) if side else (made, other)
+                found.remove(alone)
                 break
     return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from ..arguments import as_array
 from ..devices import to_host
 from ..errors import ArgumentError
 from ..networks.reading import LAYOUT, Layer
-from ..networks.walking import INPUT, Network, fitted, framework_of, walk
+from ..networks.walking import INPUT, walk, walk_beside
 from ..progress import during, say
 from ..verification.diffing import DiffRow
 from .judging import judge, relayout
-from .lining import Pair, line_up
+from .lining import Pair, Row, line_up
 from .reasons import mended_call, reason
 
 __all__ = ["Comparison", "LayerRow", "compare"]
@@ -147,9 +147,9 @@ class Comparison(tables.Report):
         ]
         marked = [at for at, row in enumerate(self.layers) if row.passed is False]
         first, second = self.frameworks
-        columns = tables.left(f"a ({first})", f"b ({second})", "kind", "a itself", "b itself", "the same")
+        heads = (f"a ({first})", f"b ({second})", "kind", "a itself", "b itself", "the same")
         notes = [
-            "itself: the result, against the exact result of what the layer says, on its own input; the same: "
+            "itself: the result against the exact result of what the layer says, on its own input; the same: "
             "b's result, against what a's layer computes from b's input"
         ]
         if self.moved:
@@ -158,9 +158,9 @@ class Comparison(tables.Report):
         if parting is not None and parting.call:
             notes += [
                 f"{parting.b!r} as {parting.a!r} has it:",
-                *(f"  {l}" for l in parting.call.splitlines()),
+                *(f"  {line}" for line in parting.call.splitlines()),
             ]
-        columns = (*columns, *tables.right("of bound"), *tables.left(""))
+        columns = (*tables.left(*heads), *tables.right("of bound"), *tables.left(""))
         return tables.Table(columns, rows, self._headline(), notes, marked=marked)
 
 
@@ -204,10 +204,10 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
         say("running the first model")
         first = walk(a, _input(given[0], "x"))
         say("running the second model")
-        if given[1] is None and given[0] is not None and framework_of(b) not in ("recording", ""):
-            given = given[0], fitted(_input(given[0], "x"), b, first.axis)
-        second = walk(b, _input(given[1], "x[1]"))
-        rows = tuple(_rows(first, second, line_up(first, second)))
+        beside = _input(given[1], "x[1]")
+        second = walk_beside(b, _input(given[0], "x"), first.axis) if beside is None else walk(b, beside)
+        stopped = [network.layers[-1].error for network in (first, second)]
+        rows = tuple(_rows(line_up(first, second), stopped))
     moved = sum(layer.kind == LAYOUT for layer in (*first.layers, *second.layers))
     return Comparison((first.framework, second.framework), rows, moved)
 
@@ -222,27 +222,47 @@ def _input(x: Any, name: str) -> Any:
     return np.asarray(found)
 
 
-def _rows(a: Network, b: Network, pairs: list[Pair]) -> Iterator[LayerRow]:
-    """Yield the row of each pair."""
-    places: tuple[dict[int, int], ...] = {INPUT: -1}, {INPUT: -1}  # in which pair each layer is
-    for at, pair in enumerate(pairs):
-        for side in (0, 1):
-            places[side].update(dict.fromkeys(pair.numbers[side], at))
-    undefined = tuple(
-        {p.numbers[side] for p in pairs if (p.a, p.b)[1 - side] is None and (p.a, p.b)[side].op is None}  # type: ignore[union-attr]
+def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
+    """Yield the row of each pair; ``stopped`` says with what error each model ended, or ""."""
+    places = [
+        {INPUT: -1} | {n: at for at, pair in enumerate(pairs) for n in getattr(pair[side], "numbers", ())}
         for side in (0, 1)
-    )
-    for pair in pairs:
-        say(f"judging {(pair.a or pair.b).name}")  # type: ignore[union-attr]
-        if pair.a is None or pair.b is None:
-            stopped = (b if pair.b is None else a).layers[-1].error
-            yield _alone(pair, bool(undefined[0] or undefined[1]), stopped)
+    ]
+    lonely = {at for at, pair in enumerate(pairs) if None in pair}
+    unsure = any(row is not None and row.layer.op is None for at in lonely for row in pairs[at])
+    for a, b in pairs:
+        if a is None or b is None:
+            yield _alone(a, b, unsure, stopped[b is None])
             continue
-        row = _row(pair.a, pair.b)
-        other = _other_source(a, b, pair, places, pairs)
-        if row.same is not False and other:
-            row = replace(row, same=False, code="wiring", reason=other)
+        say(f"judging {a.layer.name}")
+        row = _row(a.layer, b.layer)
+        # of each input the pairs that it may come from; a sum's come in any order
+        ways = [
+            [{at[n] for n in each if n in at} for each in one.sources]
+            for one, at in zip((a, b), places, strict=True)
+        ]
+        if a.layer.kind in _ANY_ORDER:
+            ways[1].sort(key=lambda each: next((i for i, ours in enumerate(ways[0]) if ours & each), -1))
+        for ours, theirs in zip(*ways, strict=False):
+            if (
+                ours
+                and theirs
+                and not ours & theirs
+                and not (ours | theirs) & lonely
+                and row.same is not False
+            ):
+                there, here = (_name(max(each), pairs, side) for side, each in ((1, theirs), (0, ours)))
+                words = f"an input of {b.layer} comes from {there}, that of {a.layer} from {here}"
+                row = replace(row, same=False, code="wiring", reason=words)
         yield row
+
+
+_ANY_ORDER = ("add", "multiply")
+
+
+def _name(at: int, pairs: list[Pair], side: int) -> str:
+    row = None if at < 0 else pairs[at][side]
+    return "the model's input" if row is None else str(row.layer)
 
 
 def _own(layer: Layer) -> DiffRow:
@@ -295,48 +315,18 @@ def _row(a: Layer, b: Layer) -> LayerRow:
     return replace(found, call=mended_call(a, b, inputs))
 
 
-def _alone(pair: Pair, unsure: bool, stopped: str) -> LayerRow:
+def _alone(a: Row | None, b: Row | None, unsure: bool, stopped: str) -> LayerRow:
     """Return the row of a layer without a partner.
 
     It passes if it changed nothing; it is not judged if it has no definition, or may be a part of what has
     none in the other model.
     """
-    layer = pair.a or pair.b
-    assert layer is not None
-    row = _own(layer)
-    changed = layer.output is None or not any(np.array_equal(x, layer.output) for x in layer.inputs)
-    same = True if not changed else None if layer.op is None or unsure or stopped else False
-    names = (layer.name, None) if pair.a is not None else (None, layer.name)
-    other = "second" if pair.a is not None else "first"
-    why = f"the {other} model has no such layer" if changed else "it changes nothing here"
-    why = f"the {other} model did not come so far" if stopped else why
-    why = "; ".join(filter(None, [why, _found(row)]))
-    own = (row.passed, None) if pair.a is not None else (None, row.passed)
-    return LayerRow(*names, layer.kind, *own, same, "missing" if same is False else "", why)
-
-
-def _other_source(
-    a: Network, b: Network, pair: Pair, places: tuple[dict[int, int], ...], pairs: list[Pair]
-) -> str:
-    """Say which input of two layers comes from layers that do not belong together, or ""."""
-    assert pair.a is not None and pair.b is not None
-    ways = []  # of each side, for each input, the pairs that it may come from
-    for network, numbers, known in ((a, pair.numbers[0], places[0]), (b, pair.numbers[1], places[1])):
-        ways.append([{known.get(one) for one in each} - {None} for each in network.sources[min(numbers)]])
-    first, second = ways
-    if pair.a.kind in ("add", "multiply") and len(first) == len(second) == 2 and not first[0] & second[0]:
-        second = second[::-1]
-    if len(first) != len(second):
-        return f"{pair.a} has {tables.count(len(first), 'input')}, {pair.b} {len(second)}"
-    for ours, theirs in zip(first, second, strict=True):
-        lonely = any(
-            at is not None and at >= 0 and None in (pairs[at].a, pairs[at].b) for at in ours | theirs
-        )
-        if ours and theirs and not ours & theirs and not lonely:
-            return f"an input of {pair.b} comes from {_name(max(theirs), pairs, 1)}, that of {pair.a} from {_name(max(ours), pairs, 0)}"  # type: ignore[type-var]
-    return ""
-
-
-def _name(at: Any, pairs: list[Pair], side: int) -> str:
-    layer = None if at < 0 else (pairs[at].a, pairs[at].b)[side]
-    return "the model's input" if layer is None else str(layer)
+    layer, other = (a.layer, "second") if a is not None else (b.layer, "first")  # type: ignore[union-attr]
+    own, same = _own(layer), None if layer.op is None or unsure or stopped else False
+    why = f"the {other} model did not come so far" if stopped else f"the {other} model has no such layer"
+    if layer.output is not None and any(np.array_equal(x, layer.output) for x in layer.inputs):
+        same, why = True, "it changes nothing here"
+    names = (layer.name, None) if a is not None else (None, layer.name)
+    passed = (own.passed, None) if a is not None else (None, own.passed)
+    why = "; ".join(filter(None, [why, _found(own)]))
+    return LayerRow(*names, layer.kind, *passed, same, "missing" * (same is False), why)  # type: ignore[call-arg]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -127,34 +128,26 @@ def _said(layer: Layer, names: list[str], facts: dict[str, Any]) -> str:
         words = [word for word in _WORDS.get(name, ()) if layer.said.get(word) is not None]
         said = ", ".join(f"{word}={brief(layer.said[word])}" for word in words)
         fact = f"{name} {brief(facts[name])}"
-        texts.append(f"{said} ({fact})" if said else fact)
+        plain = len(words) == 1 and brief(layer.said[words[0]]) == brief(facts[name])
+        texts.append(said if plain else f"{said} ({fact})" if said else fact)
     return f"{layer} has {', '.join(texts)}"
 
 
 def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str]:
     """Say which weights differ, by how much."""
-    pairs: dict[str, tuple[Any, Any]] = {}
-    if a.kind == "batch norm":
-        pairs = {
-            name: (a.arguments[name], b.arguments[name]) for name in ("mean", "variance", "gamma", "beta")
-        }
-    elif a.kind.endswith("convolution"):
-        try:
-            one, two = (call_of(*each) for each in ((a, a.around(inputs[0])), (b, b.padded)))
-        except (TypeError, ValueError):
-            return
-        pairs = {"filters": (one.second, two.second), "bias": (one.bias, two.bias)}
-    for name, (ours, theirs) in pairs.items():
-        if (ours is None) != (theirs is None):
-            default = 1.0 if name == "gamma" else 0.0
-            ours, theirs = (
-                np.full(1, default) if array is None else np.asarray(array, float) for array in (ours, theirs)
-            )
-        if ours is None or np.shape(ours) != np.shape(theirs) and 1 not in (np.size(ours), np.size(theirs)):
-            continue
-        apart = np.abs(np.asarray(ours, float) - np.asarray(theirs, float))
-        if apart.max(initial=0.0) > 1e-4 * np.abs(ours).max(initial=1e-30):
-            yield f"another {name}: {b} differs from {a} in {np.mean(apart > 0):.0%} of it, by up to {apart.max():.3g}"
+    ours, theirs = dict(a.arguments), dict(b.arguments)
+    with suppress(TypeError, ValueError):
+        one, two = call_of(a, a.around(inputs[0])), call_of(b, b.padded)
+        ours, theirs = ({"filters": call.second, "bias": call.bias} for call in (one, two))
+    for name in ours.keys() & theirs.keys():
+        pair = [np.float64(name == "gamma") if each is None else each for each in (ours[name], theirs[name])]
+        if any(isinstance(each, np.ndarray) for each in pair) and np.shape(pair[0]) in (
+            (),
+            np.shape(pair[1]),
+        ):
+            apart = np.abs(np.subtract(pair[0], pair[1], dtype=float))
+            if apart.max() > 1e-4 * np.abs(pair[0]).max():
+                yield f"another {name}: {b} differs from {a} by up to {apart.max():.3g}"
 
 
 def mended_call(a: Layer, b: Layer, inputs: list[np.ndarray]) -> str:
@@ -162,10 +155,9 @@ def mended_call(a: Layer, b: Layer, inputs: list[np.ndarray]) -> str:
     to = "keras" if b.framework == "teachconv" else b.framework
     if to not in TARGETS or a.op is None:
         return ""
-    given = {name: value for name, value in a.arguments.items()}
     for any_size in (True, False):
         try:
-            return translate(a.op, a.around(inputs[0]), to=to, any_size=any_size, **given).code
+            return translate(a.op, a.around(inputs[0]), to=to, any_size=any_size, **a.arguments).code
         except (TypeError, ValueError):
             continue
     return ""

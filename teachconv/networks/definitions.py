@@ -78,7 +78,7 @@ def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
 
 
 def smooth(x: np.ndarray, *, name: str) -> Defined:
-    """Return a function of `SMOOTH`, if exponentials and their kin are right to 4 ulps, as libraries promise."""
+    """Return a function of `SMOOTH`, if exponentials and the like are right to 4 ulps."""
     value, sizes = SMOOTH[name](_wide(x))
     return Defined(
         value, sizes * (1 + np.abs(x - x.max(-1, keepdims=True))), x.shape[-1] * (name == "softmax") + 16

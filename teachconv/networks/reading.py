@@ -6,7 +6,7 @@ channels. A word that is not in the table gives a layer without an op.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,8 +20,9 @@ from ..dialects import keras, onnx, torch
 from ..kinds import layout_of
 from . import definitions
 
-__all__ = ["LAYOUT", "Layer", "arrays_in", "by_law", "read"]
+__all__ = ["LAYOUT", "NORM", "Layer", "arrays_in", "by_law", "read"]
 
+NORM = "batch norm"
 LAYOUT = "layout"  # the kind of layers that change no number
 Entry = Mapping[str, Any]
 Facts = dict[str, Any]  # the attributes of a layer that its word determines
@@ -125,7 +126,7 @@ def arrays_in(value: Any) -> list[np.ndarray]:
 
 
 def _dialect(kind: str, function: Callable[..., Any], entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A call with the arguments of a function of `teachconv.dialects`; over other axes than it has, only its kind."""
+    """A call with the arguments of a function of `teachconv.dialects`."""
     named = {name: value for name, value in entry["kwargs"].items() if name != "storage_order"}
     bound = nn_ops.bind(function, tuple(entry["args"]), named).arguments
     given = {name: value for name, value in bound.items() if value is not None}
@@ -255,18 +256,19 @@ def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if said.get("training"):
         return {}
     axis = int(np.ravel(said.get("axis", -1))[0]) if framework not in ("onnx", "torch") else 1
-    return _normalised(args[0], *given, said.get("eps", said.get("epsilon", 1e-5)), axis)
+    return _normalised(args[0], given, said.get("eps", said.get("epsilon", 1e-5)), axis)
 
 
-def _normalised(x: Any, mean: Any, variance: Any, gamma: Any, beta: Any, eps: float, axis: int) -> Facts:
+def _normalised(x: Any, weights: Iterable[Any], eps: float, axis: int) -> Facts:
     axis = -1 if axis % x.ndim == x.ndim - 1 else axis
-    given = {"mean": mean, "variance": variance, "gamma": gamma, "beta": beta, "eps": eps, "axis": axis}
+    names = ("mean", "variance", "gamma", "beta")
+    given = dict(zip(names, weights, strict=True)) | {"eps": eps, "axis": axis}
     facts = {"op": definitions.batch_norm, "arguments": given, "axis": axis}
-    return {"kind": "batch norm", "inputs": [x], **facts}
+    return {"kind": NORM, "inputs": [x], **facts}
 
 
 def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A sum or product of computed arrays; with one weight for each channel, a batch norm without the rest."""
+    """A sum or product of arrays; with one weight for each channel, batch normalisation without the rest."""
     name = "multiply" if entry["word"].lower().startswith("mul") else "add"
     constants = [array for array in arrays_in(entry["args"]) if not any(array is one for one in arrays)]
     if entry["kwargs"].get("alpha", 1) != 1:
@@ -279,7 +281,7 @@ def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         return {}
     zeros, flat = np.zeros(weight.size), weight.ravel()
     return _normalised(
-        x, zeros, zeros + 1, *((flat, zeros) if name == "multiply" else (None, flat)), 0.0, axis
+        x, (zeros, zeros + 1, *((flat, zeros) if name == "multiply" else (None, flat))), 0.0, axis
     )
 
 

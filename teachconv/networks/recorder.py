@@ -70,31 +70,36 @@ def record_keras(model: Any, x: Any) -> Recording:
         cls for cls in reversed(type(model).__mro__) if cls.__module__.startswith(("keras.", "teachconv."))
     )
     base: Any = next(cls for cls in own if "__call__" in vars(cls))
-    original, recorded = base.__call__, []
+    recorded: Recording = []
+    original = base.__call__
+    inside: list[Any] = []  # layers call operations of Keras, which are part of them
     framework = base.__module__.partition(".")[0]
 
     def record(layer: Any, *args: Any, **kwargs: Any) -> Any:
-        if _has_layers(layer):
+        if inside or _has_layers(layer):
             return original(layer, *args, **kwargs)
-        before, activation = len(recorded), getattr(layer, "activation", None)
-        words = {name: getattr(layer, name) for name in _SETTINGS if getattr(layer, name, None) is not None}
-        call = [layer.name, framework, type(layer).__name__, args, words]
+        before, activation, word = len(recorded), getattr(layer, "activation", None), type(layer).__name__
+        settings = {
+            name: getattr(layer, name) for name in _SETTINGS if getattr(layer, name, None) is not None
+        }
         name = getattr(activation, "__name__", "linear")
-        if name == "linear" or type(layer).__name__ == "Activation":
-            call[2] = name if name != "linear" else call[2]
-            return _recorded(recorded, call, original, (layer, *args), kwargs)
         handed: list[Any] = []
 
         def activate(value: Any) -> Any:
             handed.append(value)
-            second = [f"{layer.name} ({name})", framework, name, (value,), {}]
-            return _recorded(recorded, second, activation, (value,), {})
+            call = [f"{layer.name} ({name})", framework, name, (value,), {}]
+            return _recorded(recorded, call, activation, (value,), {})
 
-        layer.activation = activate  # the layer and its activation are two calls
+        inside.append(layer)
         try:
+            if name != "linear" and word != "Activation":
+                layer.activation = activate  # the layer and its activation are two calls
+            call = [layer.name, framework, name if word == "Activation" else word, args, settings]
             result = _recorded(recorded, call, original, (layer, *args), kwargs)
         finally:
-            layer.activation = activation
+            inside.pop()
+            if activation is not None:
+                layer.activation = activation
         if len(handed) == 1:
             whole = recorded.pop()
             recorded.insert(before, {**whole, "output": _array(handed[0])})
@@ -207,7 +212,7 @@ def _entry(call: list[Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return arrays as NumPy's, numbers and text as they are, and the name of the type for what is neither."""
+    """Return arrays as NumPy's, numbers and text as they are, and of anything else its type's name."""
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -219,7 +224,7 @@ def _plain(value: Any) -> Any:
 def _array(value: Any) -> np.ndarray | None:
     """Return a copy of an array of numbers in the host's memory, or None."""
     try:
-        found = np.array(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+        found = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value).copy()
     except Exception:  # a framework may raise anything for what is no array
         return None
     return None if found.dtype.kind in "OUS" else found
@@ -246,7 +251,7 @@ def save(path: Any, recorded: Sequence[Mapping[str, Any]]) -> None:
         return {"array": name}
 
     text = json.dumps(list(recorded), default=refer)
-    np.savez(path, layers=np.array(text), **arrays)
+    np.savez(path, **{"layers": np.array(text), **arrays})  # type: ignore[arg-type]
 
 
 def load(path: Any) -> Recording:

@@ -6,6 +6,7 @@ Two arrays are the same if their bytes are: so nothing has to be known of how a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..translation.onnx_run import run_model
 from . import recorder
 from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
-__all__ = ["INPUT", "Network", "fitted", "framework_of", "walk"]
+__all__ = ["INPUT", "Network", "framework_of", "walk", "walk_beside"]
 
 INPUT = -1  # stands for the model's input among the sources of a layer
 _OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
@@ -198,8 +199,7 @@ def _record(model: Any, x: Any) -> recorder.Recording:
         training = [name for name, part in model.named_modules() if part.training and _differs(part)]
         if training:
             raise ArgumentError(
-                f"a model must be in evaluation mode, call .eval(): {brief(training[0])} works otherwise while "
-                "training"
+                f"a model must be in evaluation mode, call .eval(): {brief(training[0])} is in training mode"
             )
         return recorder.record_torch(model, x)
     if framework != "onnx":
@@ -221,37 +221,22 @@ def _differs(module: Any) -> bool:
     )
 
 
-def fitted(x: np.ndarray, model: Any, axis: int) -> np.ndarray:
-    """Return an input for a model, its channels where the model has them.
+def walk_beside(model: Any, x: Any, axis: int) -> Network:
+    """Walk a model on the input of another one, its channels where this model has them.
 
     Args:
-        x: the input of another model.
         model: the model.
+        x: the other model's input, or None.
         axis: of the channels in x, 1 or -1.
     """
-    framework, moved = framework_of(model), np.moveaxis(x, axis, -axis) if x.ndim > 2 else x
-    shape = _expected(framework, model)
-    own = -1 if framework in ("keras", "teachconv") else 1
-    choices = (x, moved) if own == axis else (moved, x)
-    for each in choices:
-        if shape is None or (
-            len(shape) == each.ndim
-            and all(want in (None, got) for want, got in zip(shape, each.shape, strict=True))
-        ):
-            return np.ascontiguousarray(each)
-    raise ArgumentError(f"x must have shape {list(shape or ())} for the second model; got {list(x.shape)}")
-
-
-def _expected(framework: str, model: Any) -> tuple[int | None, ...] | None:
-    """Return the shape that a model takes, None for each axis of any size; or None if it does not say."""
-    if framework in ("keras", "teachconv"):
-        shape = getattr(model, "input_shape", None)
-        return None if shape is None or isinstance(shape[0], (tuple, list)) else tuple(shape)
-    if framework != "onnx":
-        return None
-    import onnx
-
-    graph = (model if isinstance(model, onnx.ModelProto) else onnx.load(str(model))).graph
-    weights = {tensor.name for tensor in graph.initializer}
-    info = next(info for info in graph.input if info.name not in weights)
-    return tuple(dim.dim_value or None for dim in info.type.tensor_type.shape.dim)
+    if x is None or x.ndim < 3 or framework_of(model) in ("recording", ""):
+        return walk(model, x)
+    moved = np.ascontiguousarray(np.moveaxis(x, axis, -1 if axis == 1 else 1))
+    own = -1 if framework_of(model) in ("keras", "teachconv") else 1
+    networks: list[Network] = []
+    for each in (x, moved) if own == axis else (moved, x):
+        with suppress(ArgumentError):  # a file that does not take it
+            networks.append(walk(model, each))
+            if not networks[-1].layers[-1].error:
+                break
+    return max(networks, key=lambda network: len(network.layers)) if networks else walk(model, x)
