@@ -141,7 +141,7 @@ class Comparison(tables.Report):
                 words[row.b_passed] if row.b else "",
                 words[row.same],
                 tables.number(row.bound_fraction) if row.bound_fraction else "",
-                f"{row.code}: {row.reason}" if row.code else row.reason,
+                row.code or row.reason,
             )
             for row in self.layers
         ]
@@ -155,6 +155,11 @@ class Comparison(tables.Report):
         if self.moved:
             notes.append(f"{tables.count(self.moved, 'layer')} that only move numbers have no row")
         parting = self.first_parting
+        notes += [
+            f"{row.b or row.a}: {row.reason}"
+            for row in self.layers
+            if row.code and row.passed is False and row not in (parting, self.first_wrong)
+        ]
         if parting is not None and parting.call:
             notes += [
                 f"{parting.b!r} as {parting.a!r} has it:",

@@ -35,7 +35,7 @@ _WORDS = {
     "high": ("max_value", "max_val", "max"),
     "low": ("min_val", "min"),
     "axis": ("axis", "dim"),
-    "approximate": ("approximate",),
+    "function": ("approximate",),
 }
 
 
@@ -127,10 +127,10 @@ def _said(layer: Layer, names: list[str], facts: dict[str, Any]) -> str:
     for name in names:
         words = [word for word in _WORDS.get(name, ()) if layer.said.get(word) is not None]
         said = ", ".join(f"{word}={brief(layer.said[word])}" for word in words)
-        fact = f"{name} {brief(facts[name])}"
+        fact = f"{name} {brief(facts[name])}" if name != "padding" else f"of which it reads {facts[name]}"
         plain = len(words) == 1 and brief(layer.said[words[0]]) == brief(facts[name])
         texts.append(said if plain else f"{said} ({fact})" if said else fact)
-    return f"{layer} has {', '.join(texts)}"
+    return f"{layer} has {', '.join(texts)}".replace("has of which it reads", "reads padding")
 
 
 def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str]:

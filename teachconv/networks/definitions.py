@@ -77,11 +77,11 @@ def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
     return Defined(np.concatenate([*map(_wide, arrays)], axis))
 
 
-def smooth(x: np.ndarray, *, name: str) -> Defined:
+def smooth(x: np.ndarray, *, function: str) -> Defined:
     """Return a function of `SMOOTH`, if exponentials and the like are right to 4 ulps."""
-    value, sizes = SMOOTH[name](_wide(x))
+    value, sizes = SMOOTH[function](_wide(x))
     return Defined(
-        value, sizes * (1 + np.abs(x - x.max(-1, keepdims=True))), x.shape[-1] * (name == "softmax") + 16
+        value, sizes * (1 + np.abs(x - x.max(-1, keepdims=True))), x.shape[-1] * (function == "softmax") + 16
     )
 
 

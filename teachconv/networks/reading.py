@@ -242,7 +242,7 @@ def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if word == "softmax" and (axis not in (-1, arrays[0].ndim - 1)):
         return {"kind": word}
     word += "_tanh" if word == "gelu" and said.get("approximate", "none") in (True, "tanh") else ""
-    return {"kind": word.partition("_")[0], "op": definitions.smooth, "arguments": {"name": word}}
+    return {"kind": word.partition("_")[0], "op": definitions.smooth, "arguments": {"function": word}}
 
 
 def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:

@@ -118,7 +118,7 @@ def record_keras(model: Any, x: Any) -> Recording:
 _SETTINGS = (
     *("kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance", "pointwise_kernel"),
     *("strides", "padding", "data_format", "dilation_rate", "groups", "output_padding", "depth_multiplier"),
-    *("pool_size", "epsilon", "axis", "negative_slope", "max_value", "threshold", "dims", "size"),
+    *("pool_size", "epsilon", "axis", "negative_slope", "max_value", "threshold", "approximate"),
 )
 
 

@@ -5,10 +5,12 @@ Two arrays are the same if their bytes are: so nothing has to be known of how a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import numpy as np
 from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
 from ..translation.onnx_run import run_model
 from . import recorder
+from .definitions import smooth
 from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
 __all__ = ["INPUT", "Network", "framework_of", "walk", "walk_beside"]
@@ -74,8 +77,11 @@ def walk(model: Any, x: Any) -> Network:
     if first is not None:
         where[_digest(first)] = [INPUT]
     seen = _Seen(where)
+    called = Counter[str]()
     for entry in recorded:
-        seen.add(read(entry, lambda array: _digest(array) in where), entry)
+        layer, name = read(entry, lambda array: _digest(array) in where), entry["name"]
+        called[name] += 1
+        seen.add(layer if called[name] == 1 else replace(layer, name=f"{name} (call {called[name]})"), entry)
     layers = tuple(seen.layers)
     own = next((layer.axis for layer in layers if layer.kind in _OWN_AXIS), layers[0].axis)
     return Network(layers[0].framework, layers, tuple(seen.sources), own)
@@ -104,6 +110,8 @@ class _Seen:
         if layer.kind == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
+        if layer.kind == "multiply":
+            layer = self._with_gate(layer)
         if layer.word in _DENSE and layer.op is not None and before:
             layer = self._over_image(layer, before[0])
         source = self.layers[before[-1]] if before and before[-1] != INPUT else None
@@ -126,6 +134,18 @@ class _Seen:
     def _before(self, array: np.ndarray) -> list[int]:
         """Return the layers whose output an array is, first to last."""
         return self.where.get(_digest(array), [])
+
+    def _with_gate(self, layer: Layer) -> Layer:
+        """Return x · sigmoid(x), which some exporters write so, as the silu that it is."""
+        for x, gate in permutations(layer.inputs, 2):
+            at = self._before(gate)[-1:]
+            if at and at[0] != INPUT and self.layers[at[0]].kind == "sigmoid":
+                sigmoid = self.layers[at[0]]
+                if np.array_equal(sigmoid.inputs[0], x):
+                    self.layers[at[0]] = replace(sigmoid, kind=LAYOUT)  # a part of what follows
+                    self._through[at[0]] = self.sources[at[0]][0]
+                    return replace(layer, kind="silu", inputs=(x,), op=smooth, arguments={"function": "silu"})
+        return layer
 
     def _over_image(self, layer: Layer, first: int) -> Layer:
         """Return a matrix times flattened images as a convolution whose window is the image.
