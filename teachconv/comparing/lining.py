@@ -53,7 +53,7 @@ class Row:
     @cached_property
     def family(self) -> str:
         """What layers must have in common to belong together."""
-        return _FAMILIES.get(self.layer.kind, self.layer.kind)
+        return _FAMILIES.get(self.layer.op_type, self.layer.op_type)
 
     @cached_property
     def weights(self) -> np.ndarray | None:
@@ -80,7 +80,7 @@ class Row:
         if self.family != other.family:
             return 0
         one, two = self.layer, other.layer
-        found = 2 + _same(one.kind, two.kind) + _same(_size(one), _size(two))
+        found = 2 + _same(one.op_type, two.op_type) + _same(_size(one), _size(two))
         if self.weights is not None and other.weights is not None:
             found += 8 * (self.distance(other) < _ALIKE) + 2 * _same(self.weights[0], other.weights[0])
         return found
@@ -140,7 +140,7 @@ def _with_norms_folded(pairs: list[Pair]) -> list[Pair]:
     found = list(pairs)
     for side, alone in product((0, 1), pairs):
         norm = alone[side]
-        if norm is None or alone[1 - side] is not None or norm.layer.kind != NORM or not norm.sources:
+        if norm is None or alone[1 - side] is not None or norm.layer.op_type != NORM or not norm.sources:
             continue
         for at, pair in enumerate(found):
             one, other = pair[side], pair[1 - side]

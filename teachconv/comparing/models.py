@@ -33,7 +33,7 @@ class LayerRow:
     Attributes:
         a: the first model's layer, as that model names it; None if none belongs to the second's.
         b: the second model's, likewise.
-        kind: what it is: "convolution", "max pool", "relu", ...
+        op_type: what it is: "convolution", "max pool", "relu", ...
         passed: whether all that was judged is within its bound; None if something was not judged.
         a_passed: whether the first model's result is what the layer says it computes from its own input.
         b_passed: likewise for the second model.
@@ -46,7 +46,7 @@ class LayerRow:
 
     a: str | None
     b: str | None
-    kind: str
+    op_type: str
     a_passed: bool | None = None
     b_passed: bool | None = None
     same: bool | None = None
@@ -136,7 +136,7 @@ class Comparison(tables.Report):
             (
                 row.a or "",
                 row.b or "",
-                row.kind,
+                row.op_type,
                 words[row.a_passed] if row.a else "",
                 words[row.b_passed] if row.b else "",
                 words[row.same],
@@ -147,7 +147,7 @@ class Comparison(tables.Report):
         ]
         marked = [at for at, row in enumerate(self.layers) if row.passed is False]
         first, second = self.frameworks
-        heads = (f"a ({first})", f"b ({second})", "kind", "a itself", "b itself", "the same")
+        heads = (f"a ({first})", f"b ({second})", "type", "a itself", "b itself", "the same")
         notes = [
             "itself: the result against the exact result of what the layer says, on its own input; the same: "
             "b's result, against what a's layer computes from b's input"
@@ -162,7 +162,7 @@ class Comparison(tables.Report):
         ]
         if parting is not None and parting.call:
             notes += [
-                f"{parting.b!r} as {parting.a!r} has it:",
+                f"{parting.a!r} ({first}) for {second}:",
                 *(f"  {line}" for line in parting.call.splitlines()),
             ]
         columns = (*tables.left(*heads), *tables.right("of bound"), *tables.left(""))
@@ -213,7 +213,7 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
         second = walk_beside(b, _input(given[0], "x"), first.axis) if beside is None else walk(b, beside)
         stopped = [network.layers[-1].error for network in (first, second)]
         rows = tuple(_rows(line_up(first, second), stopped))
-    moved = sum(layer.kind == LAYOUT for layer in (*first.layers, *second.layers))
+    moved = sum(layer.op_type == LAYOUT for layer in (*first.layers, *second.layers))
     return Comparison((first.framework, second.framework), rows, moved)
 
 
@@ -246,7 +246,7 @@ def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
             [{at[n] for n in each if n in at} for each in one.sources]
             for one, at in zip((a, b), places, strict=True)
         ]
-        if a.layer.kind in _ANY_ORDER:
+        if a.layer.op_type in _ANY_ORDER:
             ways[1].sort(key=lambda each: next((i for i, ours in enumerate(ways[0]) if ours & each), -1))
         for ours, theirs in zip(*ways, strict=False):
             if (
@@ -293,7 +293,7 @@ def _row(a: Layer, b: Layer) -> LayerRow:
     own = _own(a), _own(b)
     wrong = next((row for row in own if row.passed is False), None)
     found = LayerRow(
-        a.name, b.name, a.kind, own[0].passed, own[1].passed, reason=_found(own[0]) or _found(own[1])
+        a.name, b.name, a.op_type, own[0].passed, own[1].passed, reason=_found(own[0]) or _found(own[1])
     )
     if wrong is not None:
         code = wrong.diagnosis.code if wrong.diagnosis else ""
@@ -334,4 +334,4 @@ def _alone(a: Row | None, b: Row | None, unsure: bool, stopped: str) -> LayerRow
     names = (layer.name, None) if a is not None else (None, layer.name)
     passed = (own.passed, None) if a is not None else (None, own.passed)
     why = "; ".join(filter(None, [why, _found(own)]))
-    return LayerRow(*names, layer.kind, *passed, same, "missing" * (same is False), why)  # type: ignore[call-arg]
+    return LayerRow(*names, layer.op_type, *passed, same, "missing" * (same is False), why)  # type: ignore[call-arg]

@@ -51,8 +51,8 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
     Returns:
         A code, and a sentence.
     """
-    if a.kind != b.kind:
-        return "kind", f"{b} is a {b.kind}, and {a} a {a.kind}"
+    if a.op_type != b.op_type:
+        return "op_type", f"{b} is a {b.op_type}, and {a} a {a.op_type}"
     ours, theirs = _facts(a, inputs[0]), _facts(b, b.inputs[0])
     differing = [name for name in ours if name in theirs and not _same(ours[name], theirs[name])]
     if differing:
@@ -80,7 +80,9 @@ def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
         plain = {
             name: value for name, value in layer.arguments.items() if isinstance(value, (int, float, str))
         }
-        return {name: value for name, value in plain.items() if layer.kind != "batch norm" or name != "axis"}
+        return {
+            name: value for name, value in plain.items() if layer.op_type != "batch norm" or name != "axis"
+        }
     try:
         if is_one_of(layer.op, WINDOWS):
             call, _ = bound_call(layer.op, (padded,), dict(layer.arguments))

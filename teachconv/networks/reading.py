@@ -36,7 +36,7 @@ class Layer:
         name: as the model has it.
         framework: "torch", "keras", "teachconv" (for teachconv.keras) or "onnx".
         word: the function, class or operator: "conv2d", "Conv2D", "Conv".
-        kind: what it is in every framework: "convolution", "max pool", "relu", ...
+        op_type: what it is in every framework: "convolution", "max pool", "relu", ...
         inputs: the arrays that go in, without weights.
         output: the array that comes out; None if there is none.
         op: what computes it here: an op, a function of `teachconv.dialects` or `teachconv.networks`; or None.
@@ -53,7 +53,7 @@ class Layer:
     name: str
     framework: str
     word: str
-    kind: str
+    op_type: str
     inputs: tuple[np.ndarray, ...]
     output: np.ndarray | None
     op: Callable[..., Any] | None = None
@@ -97,7 +97,7 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     arrays = [array for array in arrays_in(entry["args"]) if known(array)]
     said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **given}
     facts: Facts = {
-        "kind": word.lower(),
+        "op_type": word.lower(),
         "inputs": arrays[:1],
         "output": entry["output"],
         "axis": -1 if given.get("data_format", family) in ("channels_last", "keras") else 1,
@@ -133,7 +133,7 @@ def _dialect(kind: str, function: Callable[..., Any], entry: Entry, arrays: list
     x = given.pop(next(iter(given)))
     bias = given.pop("bias", given.pop("B", None))
     op = function if "pool" in kind or x.ndim == 4 else None
-    return {"kind": kind, "inputs": [x], "op": op, "arguments": given, "bias": bias}
+    return {"op_type": kind, "inputs": [x], "op": op, "arguments": given, "bias": bias}
 
 
 def by_law(filters: np.ndarray, rank: int, axis: int, words: dict[str, Any]) -> Facts:
@@ -141,7 +141,7 @@ def by_law(filters: np.ndarray, rank: int, axis: int, words: dict[str, Any]) -> 
     order = layout_of("input", rank)
     words = {"filters": filters, "data_format": order if axis == -1 else "NC" + order[1:-1], **words}
     op = nn_ops.conv2d if rank == 2 else nn_ops.convolution
-    return {"kind": "convolution", "op": op, "arguments": words, "axis": axis}
+    return {"op_type": "convolution", "op": op, "arguments": words, "axis": axis}
 
 
 def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -150,7 +150,7 @@ def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         names = ("kernel", "strides", "padding", "data_format", "dilation_rate", "output_padding")
         given = {name: said[name] for name in names if name in said}
         op = keras.conv_transpose if rank == 2 else None
-        return {"kind": "transposed convolution", "op": op, "arguments": given, "bias": said.get("bias")}
+        return {"op_type": "transposed convolution", "op": op, "arguments": given, "bias": said.get("bias")}
     words = {
         "strides": said["strides"],
         "padding": said["padding"].upper(),
@@ -184,7 +184,7 @@ def _keras_pool(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, is_max = entry["kwargs"], "Max" in entry["word"]
     given = {name: said[name] for name in ("pool_size", "strides", "padding", "data_format") if name in said}
     op = keras.max_pool if is_max else keras.average_pool
-    return {"kind": "max pool" if is_max else "average pool", "op": op, "arguments": given}
+    return {"op_type": "max pool" if is_max else "average pool", "op": op, "arguments": given}
 
 
 def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -224,7 +224,7 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if word in ("leaky_relu", "leakyrelu") and slope is None:
         slope = rest[0] or (0.2 if entry["framework"] == "keras" else 0.01)
     if slope and said.get("max_value") is None and not said.get("threshold"):
-        return {"kind": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
+        return {"op_type": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
     limits = {"low": 0.0, "high": said.get("max_value", 6.0 if word == "relu6" else None)}
     if word in ("clip", "clamp", "hardtanh"):
         limits = {
@@ -233,16 +233,16 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         }
     limits = {name: float(value) for name, value in limits.items() if value is not None}
     op = definitions.clip if not slope and not said.get("threshold") else None
-    return {"kind": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
+    return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
 
 
 def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     word, said = _SMOOTH[entry["word"].lower()], entry["kwargs"]
     axis = said.get("dim", said.get("axis", [*entry["args"][1:], -1][0]))
     if word == "softmax" and (axis not in (-1, arrays[0].ndim - 1)):
-        return {"kind": word}
+        return {"op_type": word}
     word += "_tanh" if word == "gelu" and said.get("approximate", "none") in (True, "tanh") else ""
-    return {"kind": word.partition("_")[0], "op": definitions.smooth, "arguments": {"function": word}}
+    return {"op_type": word.partition("_")[0], "op": definitions.smooth, "arguments": {"function": word}}
 
 
 def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -264,7 +264,7 @@ def _normalised(x: Any, weights: Iterable[Any], eps: float, axis: int) -> Facts:
     names = ("mean", "variance", "gamma", "beta")
     given = dict(zip(names, weights, strict=True)) | {"eps": eps, "axis": axis}
     facts = {"op": definitions.batch_norm, "arguments": given, "axis": axis}
-    return {"kind": NORM, "inputs": [x], **facts}
+    return {"op_type": NORM, "inputs": [x], **facts}
 
 
 def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -274,7 +274,7 @@ def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if entry["kwargs"].get("alpha", 1) != 1:
         return {}
     if not constants and len(arrays) > 1:
-        return {"kind": name, "inputs": arrays, "op": getattr(definitions, name)}
+        return {"op_type": name, "inputs": arrays, "op": getattr(definitions, name)}
     (x,), (weight,) = arrays, constants
     axis = 1 if x.ndim > 2 and x.shape[1] == weight.size and weight.shape[-1] == 1 else -1
     if weight.size != x.shape[axis]:
@@ -290,7 +290,7 @@ def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     default = 0 if entry["framework"] == "torch" else -1
     axis = said.get("dim", said.get("axis", [*numbers, default][0]))
     return {
-        "kind": "concatenate",
+        "op_type": "concatenate",
         "inputs": arrays,
         "op": definitions.concatenate,
         "arguments": {"axis": axis},
@@ -311,7 +311,11 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         pads = [(0, 0), (0, 0), *inner] if first else [(0, 0), *inner, (0, 0)]
     if said.get("mode", "constant") != "constant" or np.min(pads) < 0:
         return {}
-    return {"kind": "pad", "pads": tuple(pads), "filled": 0.0 if value is None else float(np.ravel(value)[0])}
+    return {
+        "op_type": "pad",
+        "pads": tuple(pads),
+        "filled": 0.0 if value is None else float(np.ravel(value)[0]),
+    }
 
 
 _CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")
@@ -339,7 +343,7 @@ _MOVES = (
 )
 _Reader = Callable[[Entry, list[np.ndarray]], Facts]
 _BY_WORD: dict[tuple[str, ...], _Reader] = {
-    _MOVES: lambda entry, arrays: {"kind": LAYOUT},
+    _MOVES: lambda entry, arrays: {"op_type": LAYOUT},
     ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
     tuple(_SMOOTH): _smooth,
     ("add", "sum", "mul", "multiply"): _binary,

@@ -52,7 +52,7 @@ class Network:
         return [
             number
             for number, layer in enumerate(self.layers)
-            if layer.kind != LAYOUT
+            if layer.op_type != LAYOUT
             and not (layer.op is None and layer.pads and id(layer.inputs[0]) in padded)
         ]
 
@@ -83,7 +83,7 @@ def walk(model: Any, x: Any) -> Network:
         called[name] += 1
         seen.add(layer if called[name] == 1 else replace(layer, name=f"{name} (call {called[name]})"), entry)
     layers = tuple(seen.layers)
-    own = next((layer.axis for layer in layers if layer.kind in _OWN_AXIS), layers[0].axis)
+    own = next((layer.axis for layer in layers if layer.op_type in _OWN_AXIS), layers[0].axis)
     return Network(layers[0].framework, layers, tuple(seen.sources), own)
 
 
@@ -105,12 +105,12 @@ class _Seen:
     def add(self, layer: Layer, entry: Mapping[str, Any]) -> None:
         """Add the next layer, with the axis of its channels and with what it takes up."""
         before = self._before(layer.inputs[0]) if layer.inputs else []
-        if layer.kind not in _OWN_AXIS and before and before[-1] in self._axes:
+        if layer.op_type not in _OWN_AXIS and before and before[-1] in self._axes:
             layer = replace(layer, axis=self._axes[before[-1]])
-        if layer.kind == "concatenate":
+        if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
-        if layer.kind == "multiply":
+        if layer.op_type == "multiply":
             layer = self._with_gate(layer)
         if layer.word in _DENSE and layer.op is not None and before:
             layer = self._over_image(layer, before[0])
@@ -123,7 +123,7 @@ class _Seen:
             for x in layer.inputs
         )
         number = len(self.layers)
-        if (layer.kind == LAYOUT or layer.kind == "pad" and layer.pads) and found:
+        if (layer.op_type == LAYOUT or layer.op_type == "pad" and layer.pads) and found:
             self._through[number] = found[0]
         self._axes[number] = _axis_behind(layer)
         self.layers.append(layer)
@@ -139,12 +139,14 @@ class _Seen:
         """Return x · sigmoid(x), which some exporters write so, as the silu that it is."""
         for x, gate in permutations(layer.inputs, 2):
             at = self._before(gate)[-1:]
-            if at and at[0] != INPUT and self.layers[at[0]].kind == "sigmoid":
+            if at and at[0] != INPUT and self.layers[at[0]].op_type == "sigmoid":
                 sigmoid = self.layers[at[0]]
                 if np.array_equal(sigmoid.inputs[0], x):
-                    self.layers[at[0]] = replace(sigmoid, kind=LAYOUT)  # a part of what follows
+                    self.layers[at[0]] = replace(sigmoid, op_type=LAYOUT)  # a part of what follows
                     self._through[at[0]] = self.sources[at[0]][0]
-                    return replace(layer, kind="silu", inputs=(x,), op=smooth, arguments={"function": "silu"})
+                    return replace(
+                        layer, op_type="silu", inputs=(x,), op=smooth, arguments={"function": "silu"}
+                    )
         return layer
 
     def _over_image(self, layer: Layer, first: int) -> Layer:
@@ -167,9 +169,9 @@ class _Seen:
 
 def _goes_into(pad: Layer, layer: Layer) -> bool:
     """Whether padding is one with the layer behind it: zeros, or for a maximum what never wins too."""
-    if not pad.pads or pad.op is not None or layer.kind not in ("convolution", "max pool", "average pool"):
+    if not pad.pads or pad.op is not None or layer.op_type not in ("convolution", "max pool", "average pool"):
         return False
-    return pad.filled == 0 or layer.kind == "max pool"
+    return pad.filled == 0 or layer.op_type == "max pool"
 
 
 _DENSE = ("Dense", "linear", "Gemm", "MatMul")
@@ -178,7 +180,7 @@ _DENSE = ("Dense", "linear", "Gemm", "MatMul")
 def _axis_behind(layer: Layer) -> int:
     """Return the axis of the channels of a layer's output, which a transpose moves to the other end."""
     x, y = layer.inputs[0] if layer.inputs else None, layer.output
-    if layer.kind != LAYOUT or x is None or y is None or x.ndim < 3 or x.ndim != y.ndim:
+    if layer.op_type != LAYOUT or x is None or y is None or x.ndim < 3 or x.ndim != y.ndim:
         return layer.axis
     moved = np.moveaxis(x, layer.axis, -1 if layer.axis == 1 else 1)
     return -layer.axis if not np.array_equal(x, y) and np.array_equal(moved, y) else layer.axis

@@ -164,30 +164,32 @@ def keras_model(parts, shape, keras):
         words = {"strides": facts.get("stride", 1), "padding": padding, "name": name}
         if "dilation" in facts:
             words["dilation_rate"] = facts["dilation"]
-        bias = {"use_bias": "bias" in part.weights}
-        kernel = part.weights.get("kernel")
-        model_layers.append(
-            {
-                "conv": lambda: layers.Conv2D(
-                    kernel.shape[3], kernel.shape[:2], groups=facts["groups"], **words, **bias
-                ),
-                "depthwise": lambda: layers.DepthwiseConv2D(kernel.shape[:2], **words, **bias),
-                "dense": lambda: layers.Dense(kernel.shape[1], name=name, **bias),
-                "norm": lambda: layers.BatchNormalization(epsilon=facts["eps"], name=name),
-                "relu": lambda: layers.ReLU(name=name),
-                "leaky": lambda: layers.LeakyReLU(negative_slope=facts["slope"], name=name),
-                "max_pool": lambda: layers.MaxPooling2D(facts["size"], **words),
-                "average_pool": lambda: layers.AveragePooling2D(facts["size"], **words),
-                "global_pool": lambda: layers.GlobalAveragePooling2D(name=name),
-                "flatten": lambda: layers.Flatten(name=name),
-            }[part.kind]()
-        )
+        model_layers.append(_keras_layer(layers, part, words))
     model = keras.Sequential(model_layers)
     for part in parts:
         names = ("kernel", "bias", "gamma", "beta", "mean", "variance")
         weights = [part.weights[name] for name in names if name in part.weights]
         model.get_layer(part.name).set_weights(weights)
     return model
+
+
+def _keras_layer(layers, part, words):
+    facts, name, kernel = part.facts, part.name, part.weights.get("kernel")
+    bias = {"use_bias": "bias" in part.weights}
+    return {
+        "conv": lambda: layers.Conv2D(
+            kernel.shape[3], kernel.shape[:2], groups=facts["groups"], **words, **bias
+        ),
+        "depthwise": lambda: layers.DepthwiseConv2D(kernel.shape[:2], **words, **bias),
+        "dense": lambda: layers.Dense(kernel.shape[1], name=name, **bias),
+        "norm": lambda: layers.BatchNormalization(epsilon=facts["eps"], name=name),
+        "relu": lambda: layers.ReLU(name=name),
+        "leaky": lambda: layers.LeakyReLU(negative_slope=facts["slope"], name=name),
+        "max_pool": lambda: layers.MaxPooling2D(facts["size"], **words),
+        "average_pool": lambda: layers.AveragePooling2D(facts["size"], **words),
+        "global_pool": lambda: layers.GlobalAveragePooling2D(name=name),
+        "flatten": lambda: layers.Flatten(name=name),
+    }[part.kind]()
 
 
 def torch_model(parts, torch):
@@ -221,13 +223,7 @@ def torch_model(parts, torch):
         elif part.kind == "average_pool":
             layer = nn.AvgPool2d(facts["size"], count_include_pad=False, **words)
         else:
-            layer = {
-                "relu": lambda: nn.ReLU(inplace=True),
-                "leaky": lambda: nn.LeakyReLU(facts["slope"]),
-                "max_pool": lambda: nn.MaxPool2d(facts["size"], **words),
-                "global_pool": lambda: nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()),
-                "flatten": lambda: nn.Flatten(),
-            }[part.kind]()
+            layer = _torch_layer(nn, part.kind, facts, words)
         if kernel is not None:
             with torch.no_grad():
                 layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(kernel)))
@@ -238,6 +234,16 @@ def torch_model(parts, torch):
     for name, layer in found:
         model.add_module(name, layer)
     return model.eval()
+
+
+def _torch_layer(nn, kind, facts, words):
+    return {
+        "relu": lambda: nn.ReLU(inplace=True),
+        "leaky": lambda: nn.LeakyReLU(facts["slope"]),
+        "max_pool": lambda: nn.MaxPool2d(facts["size"], **words),
+        "global_pool": lambda: nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()),
+        "flatten": lambda: nn.Flatten(),
+    }[kind]()
 
 
 def onnx_model(parts, shape, onnx, batch=2):
@@ -377,7 +383,7 @@ def changes(part):
         yield "slope", {"slope"}, part.with_facts(slope=0.01)
     if part.kind in ("max_pool", "average_pool"):
         other = "average_pool" if part.kind == "max_pool" else "max_pool"
-        yield "kind of pool", {"kind"}, replace(part, kind=other)
+        yield "kind of pool", {"op_type"}, replace(part, kind=other)
         if facts["size"] > facts["stride"] and any(before != after for before, after in pads_of(part)):
             swapped = tuple((after, before) for before, after in pads_of(part))
             if part.kind == "max_pool":
@@ -403,4 +409,11 @@ def mutants(parts):
             yield part.name, "relu left out", {"missing"}, [*parts[:at], *parts[at + 1 :]]
 
 
-_FLATTENED = {"layout", "reshaped_filter", "swapped_filter_axes", "transposed_filter", "flattened"}
+_FLATTENED = {
+    "layout",
+    "reshaped_image",
+    "reshaped_filter",
+    "swapped_filter_axes",
+    "transposed_filter",
+    "flattened",
+}

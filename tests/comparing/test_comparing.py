@@ -5,9 +5,9 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from comparing import built_networks as nets
 import numpy as np
 import pytest
+from comparing import built_networks as nets
 
 import teachconv as tc
 from teachconv import keras as own_keras
@@ -157,7 +157,10 @@ def test_rewrites_in_ports_give_no_difference(second):
                 parts = rewrite(maker.parts)
                 if second == "keras" or second == "torch":  # a maximum's pads as zeros are no rewrite
                     parts = (
-                        [old if new.kind == "max_pool" else new for old, new in zip(maker.parts, parts)]
+                        [
+                            old if new.kind == "max_pool" else new
+                            for old, new in zip(maker.parts, parts, strict=True)
+                        ]
                         if len(parts) == len(maker.parts)
                         else parts
                     )
@@ -175,7 +178,8 @@ def test_a_matrix_is_a_convolution_of_one_tap_and_a_relu_may_be_an_argument():
     a.get_layer("dense").set_weights([w, w[0]])
     b.get_layer("conv").set_weights([w[None, None], w[0]])
     report = tc.compare(a, b, np.random.default_rng(1).standard_normal((2, 3, 3, 4)).astype("float32"))
-    assert report.passed and [row.b for row in report.layers] == ["conv", "conv (relu)"]
+    assert report.passed
+    assert [row.b for row in report.layers] == ["conv", "conv (relu)"]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -200,7 +204,8 @@ def test_a_layer_that_is_wrong_in_itself_is_named():
             entry["output"] = np.roll(entry["output"], 1, 2)
 
     report = tc.compare(recording(maker), recording(maker, shifted))
-    assert report.passed is False and report.first_wrong.b == "conv_5"
+    assert report.passed is False
+    assert report.first_wrong.b == "conv_5"
     assert str(report).startswith("layer 'conv_5' (teachconv) is wrong in itself: ")
     with pytest.raises(AssertionError, match="conv_5"):
         report.check()
@@ -214,7 +219,8 @@ def test_what_has_no_definition_is_listed():
             entry["word"] = "Mystery"
 
     report = tc.compare(recording(maker, unknown), recording(maker, unknown))
-    assert report.passed is None and "1 layer not judged: 'max_pool_7'" in str(report)
+    assert report.passed is None
+    assert "1 layer not judged: 'max_pool_7'" in str(report)
     assert any("no definition of Mystery" in row.reason for row in report.layers)
 
 
@@ -238,7 +244,8 @@ def test_recordings_are_compared_from_files_and_by_the_command(tmp_path, capsys)
 def test_a_recorder_runs_without_teachconv(tmp_path):
     """It is one file, which imports nothing of ours."""
     text = Path(recorder.__file__).read_text()
-    assert "from ." not in text and "import teachconv" not in text
+    assert "from ." not in text
+    assert "import teachconv" not in text
 
 
 def test_nan_is_said_where_it_begins():
@@ -287,8 +294,59 @@ def test_a_model_in_training_mode_and_an_in_place_relu():
     with pytest.raises(ValueError, match="eval"):
         tc.compare(model, model, x)
     network = walk(model.eval(), x)
-    assert (network.layers[1].output < 0).any() and [layer.name for layer in network.layers] == [
+    assert (network.layers[1].output < 0).any()
+    assert [layer.name for layer in network.layers] == [
         "0",
         "1",
         "2",
     ]
+
+
+def branches(order="lr", swapped=False, gate=False):
+    """A recording of two convolutions of one input, whose results are joined: as ONNX nodes."""
+    random_ = np.random.default_rng(3)
+    x = random_.standard_normal((1, 2, 4, 4)).astype("float32")
+    weights = {name: random_.standard_normal((3, 2, 3, 3)).astype("float32") for name in "lr"}
+
+    def entry(name, word, args, output, **kwargs):
+        return {
+            "name": name,
+            "framework": "onnx",
+            "word": word,
+            "args": args,
+            "kwargs": kwargs,
+            "output": output,
+        }
+
+    done = {name: tc.dialects.onnx.conv(x, weights[name], pads=[1, 1, 1, 1]) for name in "lr"}
+    found = [entry(name, "Conv", [x, weights[name]], done[name], pads=[1, 1, 1, 1]) for name in order]
+    parts = [done[name] for name in ("rl" if swapped else "lr")]
+    joined = np.concatenate(parts, 1)
+    found.append(entry("join", "Concat", parts, joined, axis=1))
+    sigmoid = (1 / (1 + np.exp(-joined.astype(float)))).astype("float32")
+    if gate:
+        found.append(entry("sigmoid", "Sigmoid", [joined], sigmoid))
+        return [*found, entry("gate", "Mul", [joined, sigmoid], joined * sigmoid)]
+    return [*found, entry("silu", "Silu", [joined], joined * sigmoid)]
+
+
+def test_branches_may_run_in_either_order_but_are_joined_in_one():
+    assert tc.compare(branches(), branches("rl")).passed
+    report = tc.compare(branches(), branches(swapped=True))
+    assert (report.first_parting.b, report.first_parting.code) == ("join", "wiring")
+
+
+def test_a_number_times_its_sigmoid_is_a_silu():
+    report = tc.compare(branches(), branches(gate=True))
+    assert report.passed
+    assert [row.b for row in report.layers] == ["l", "r", "join", "gate"]
+
+
+def test_a_mended_call_is_written_for_the_second_framework():
+    maker = own_network()
+    wrong = [part.with_facts(padding="valid") if part.name == "depthwise_3" else part for part in maker.parts]
+    models = [nets.build("teachconv", parts, maker.input_shape) for parts in (maker.parts[:5], wrong[:5])]
+    report = tc.compare(*models, image(maker))
+    assert "padding='same'" in report.first_parting.call
+    assert "padding='valid'" in report.first_parting.reason
+    assert "<table" in report._repr_html_()
