@@ -116,7 +116,8 @@ class Comparison(tables.Report):
         if parting is not None and parting is not wrong:
             pair = [f"{n!r} ({f})" for n, f in ((parting.a, first), (parting.b, second)) if n is not None]
             parts.append(f"the models part at layer {' and '.join(pair)}: {parting.reason}")
-        parts += [f"{row.a or row.b!r}: {row.reason}" for row in self.layers if "it raised" in row.reason]
+        raised = [row for row in self.layers if "it raised" in row.reason and row is not parting]
+        parts += [f"{row.a or row.b!r}: {row.reason}" for row in raised]
         alone = [repr(row.a or row.b) for row in self.unmatched]
         if alone:
             shown = ", ".join(alone[:3]) + (f" and {len(alone) - 3} more" if len(alone) > 3 else "")
@@ -259,6 +260,11 @@ def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
                 there, here = (_name(max(each), pairs, side) for side, each in ((1, theirs), (0, ours)))
                 words = f"an input of {b.layer} comes from {there}, that of {a.layer} from {here}"
                 row = replace(row, same=False, code="wiring", reason=words)
+            elif row.same and not (ours and theirs):
+                model = "first" if theirs else "second"
+                row = replace(
+                    row, same=None, reason=f"in the {model} model an input comes from what was not seen"
+                )
         yield row
 
 

@@ -94,7 +94,8 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     """
     framework, word, given = entry["framework"], entry["word"], entry["kwargs"]
     family = "keras" if framework == "teachconv" else framework
-    arrays = [array for array in arrays_in(entry["args"]) if known(array)]
+    every = arrays_in(entry["args"])
+    arrays = [*filter(known, every)] or every[:1]  # of what was not seen, the first is no weight
     said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **given}
     facts: Facts = {
         "op_type": word.lower(),

@@ -72,14 +72,12 @@ def walk(model: Any, x: Any) -> Network:
     recorded = _record(model, x)
     if not recorded:
         raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
-    where: dict[bytes, list[int]] = {}  # the layers that an array is the output of
-    first = next(iter(arrays_in(recorded[0]["args"])), None) if x is None else np.asarray(x)
-    if first is not None:
-        where[_digest(first)] = [INPUT]
-    seen = _Seen(where)
+    # the first layer's input, too: a framework may have cast it
+    inputs = [*([] if x is None else [np.asarray(x)]), *arrays_in(recorded[0]["args"])[:1]]
+    seen = _Seen({_digest(each): [INPUT] for each in inputs})
     called = Counter[str]()
     for entry in recorded:
-        layer, name = read(entry, lambda array: _digest(array) in where), entry["name"]
+        layer, name = read(entry, lambda array: _digest(array) in seen.where), entry["name"]
         called[name] += 1
         seen.add(layer if called[name] == 1 else replace(layer, name=f"{name} (call {called[name]})"), entry)
     layers = tuple(seen.layers)

@@ -328,6 +328,17 @@ def test_branches_may_run_in_either_order_but_are_joined_in_one():
     assert (report.first_parting.b, report.first_parting.code) == ("join", "wiring")
 
 
+def test_a_step_that_was_not_seen_is_said():
+    hidden = branches()
+    hidden[-1]["args"] = [hidden[-1]["args"][0] * np.float32(1)]
+    hidden[-2]["output"] = hidden[-2]["output"] + np.float32(1)  # which a step takes away that nobody sees
+    report = tc.compare(branches(), hidden)
+    assert report.passed is False
+    assert report.first_wrong.b == "join"
+    unseen = [row for row in report.layers if "was not seen" in row.reason]
+    assert [row.b for row in unseen] == ["silu"]
+
+
 def test_a_number_times_its_sigmoid_is_a_silu():
     report = tc.compare(branches(), branches(gate=True))
     assert report.passed
