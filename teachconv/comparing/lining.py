@@ -7,6 +7,7 @@ either order. A longest common sequence then pairs them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -104,13 +105,16 @@ def _in_order(left: list[Row], right: list[Row]) -> list[Row]:
     ordered: list[Row] = []
     waiting = {row.numbers[0]: row for row in right}
     while waiting:
-        ready = [
-            n for n, row in waiting.items() if not any(max(each) in waiting for each in row.sources if each)
-        ]
+        first = next(iter(waiting))  # all before it are done; what has an unknown source waits until then
+        ready = [n for n, row in waiting.items() if n == first or _may_run(row, waiting)]
         # what has no weights runs at once, and else what comes first in the first model
-        number = min(ready or [*waiting][:1], key=lambda number: (place.get(number, -1), number))
+        number = min(ready, key=lambda number: (place.get(number, -1), number))
         ordered.append(waiting.pop(number))
     return ordered
+
+
+def _may_run(row: Row, waiting: Mapping[int, Row]) -> bool:
+    return bool(row.sources) and all(each and max(each) not in waiting for each in row.sources)
 
 
 def _paired(left: list[Row], right: list[Row]) -> list[Pair]:
