@@ -235,7 +235,9 @@ def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
         for side in (0, 1)
     ]
     lonely = {at for at, pair in enumerate(pairs) if None in pair}
+    # what is missing may be a part of what has no definition, or of a step that was not seen
     unsure = any(row is not None and row.layer.op is None for at in lonely for row in pairs[at])
+    unsure |= any(not each for pair in pairs for row in pair if row is not None for each in row.sources)
     for a, b in pairs:
         if a is None or b is None:
             yield _alone(a, b, unsure, stopped[b is None])
@@ -316,7 +318,7 @@ def _row(a: Layer, b: Layer) -> LayerRow:
             return found
         return replace(found, same=False, code=code or "raised", reason=f"{found.reason}; {words}")
     row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
-    same = row.passed if row.compared or b.op is None else False
+    same = row.passed if row.compared or b.op is None or own[0].passed is None else False
     found = replace(found, same=same, bound_fraction=max([*fractions, row.bound_fraction]))
     if same is not False:
         return found

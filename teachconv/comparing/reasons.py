@@ -59,7 +59,8 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
         code, words = _code(differing, ours, theirs)
         return code, f"{words}: {_said(b, differing, theirs)}, where {_said(a, differing, ours)}"
     if row.diagnosis is not None:
-        return row.diagnosis.code, f"its result is {row.diagnosis.sentence}"
+        sentence = row.diagnosis.sentence
+        return row.diagnosis.code, f"its result is {sentence}" if sentence.startswith("equal") else sentence
     words = "; ".join(_other_weights(a, b, inputs))
     if words:
         return "weights", words
@@ -138,7 +139,7 @@ def _said(layer: Layer, names: list[str], facts: dict[str, Any]) -> str:
 def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str]:
     """Say which weights differ, by how much."""
     ours, theirs = dict(a.arguments), dict(b.arguments)
-    with suppress(TypeError, ValueError):
+    with suppress(KeyError, TypeError, ValueError):  # of what is no convolution
         one, two = call_of(a, a.around(inputs[0])), call_of(b, b.padded)
         ours, theirs = ({"filters": call.second, "bias": call.bias} for call in (one, two))
     for name in ours.keys() & theirs.keys():

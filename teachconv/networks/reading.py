@@ -133,8 +133,23 @@ def _dialect(kind: str, function: Callable[..., Any], entry: Entry, arrays: list
     given = {name: value for name, value in bound.items() if value is not None}
     x = given.pop(next(iter(given)))
     bias = given.pop("bias", given.pop("B", None))
-    op = function if "pool" in kind or x.ndim == 4 else None
-    return {"op_type": kind, "inputs": [x], "op": op, "arguments": given, "bias": bias}
+    facts = {"op_type": kind, "inputs": [x], "op": function, "arguments": given, "bias": bias}
+    return facts if "pool" in kind or x.ndim == 4 else facts | _over_other_axes(kind, x, given)
+
+
+def _over_other_axes(kind: str, x: np.ndarray, given: dict[str, Any]) -> Facts:
+    """A convolution over one or three axes, which the dialects do not have, as TensorFlow's."""
+    rank, padding, pads = x.ndim - 2, given.get("padding", 0), given.get("pads")
+    if kind != "convolution" or given.get("auto_pad", "NOTSET") != "NOTSET" or rank < 1:
+        return {"op": None}
+    if pads is not None:
+        padding = [*zip(pads[:rank], pads[rank:], strict=True)]
+    elif not isinstance(padding, str):
+        padding = [(n, n) for n in np.broadcast_to(padding, rank).tolist()]
+    words = {"padding": padding.upper() if isinstance(padding, str) else padding}
+    words |= {"strides": given.get("stride", given.get("strides", 1))}
+    words |= {"dilations": given.get("dilation", given.get("dilations", 1))}
+    return by_law(np.moveaxis(given.get("weight", given.get("W")), (1, 0), (-2, -1)), rank, 1, words)  # type: ignore[arg-type]
 
 
 def by_law(filters: np.ndarray, rank: int, axis: int, words: dict[str, Any]) -> Facts:

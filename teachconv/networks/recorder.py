@@ -200,8 +200,9 @@ def _recorded(
     except Exception as error:
         recorded.append(entry | {"output": None, "error": f"{type(error).__name__}: {error}"[:300]})
         raise
-    if isinstance(result, kind):
-        recorded.append(entry | {"output": _array(result)})
+    first = result[0] if isinstance(result, tuple) and result else result  # of an LSTM, say
+    if isinstance(first, kind):
+        recorded.append(entry | {"output": _array(first)})
     return result
 
 

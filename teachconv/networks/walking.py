@@ -13,6 +13,7 @@ from hashlib import blake2b
 from itertools import permutations
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def walk(model: Any, x: Any) -> Network:
         ValueError, TypeError: if it is no such model, or one in training mode; or as the framework.
         BackendUnavailable: if a package that reads the model is missing.
     """
-    recorded = _record(model, x)
+    recorded = [entry for entry in _record(model, x) if arrays_in(entry["args"]) or entry.get("error")]
     if not recorded:
         raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
     # the first layer's input, too: a framework may have cast it
@@ -212,7 +213,13 @@ def _record(model: Any, x: Any) -> recorder.Recording:
             f"recording (.npz); got {brief(model)}"
         )
     if framework == "recording":
-        return recorder.load(model) if isinstance(model, (str, Path)) else model
+        try:
+            return recorder.load(model) if isinstance(model, (str, Path)) else model
+        except (KeyError, ValueError, EOFError, BadZipFile) as error:
+            raise ArgumentError(
+                f"a recording must be a file that recorder.save wrote; {brief(str(model))} cannot be read: "
+                f"{plain(error)}"
+            ) from error
     if x is None:
         raise ArgumentError("x must be an array: only a recording has an input of its own")
     if framework == "torch":

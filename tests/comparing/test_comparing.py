@@ -255,12 +255,15 @@ def test_nan_is_said_where_it_begins():
     ("a", "x", "words"),
     [
         (3, None, "a model must be a torch.nn.Module"),
+        ("other.npz", None, "a recording must be a file that recorder.save wrote"),
         ("net.txt", None, "a model must be a torch.nn.Module"),
         ("own", None, "x must be an array"),
         ("own", np.zeros(3, "float32"), "x must have the batch first"),
     ],
 )
-def test_bad_input_is_said(a, x, words):
+def test_bad_input_is_said(a, x, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("other.npz", x=np.zeros(3))
     maker = own_network()
     model = nets.build("teachconv", maker.parts, maker.input_shape) if a == "own" else a
     with pytest.raises((TypeError, ValueError), match=words):
@@ -353,3 +356,18 @@ def test_a_mended_call_is_written_for_the_second_framework():
     assert "padding='same'" in report.first_parting.call
     assert "padding='valid'" in report.first_parting.reason
     assert "<table" in report._repr_html_()
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_convolutions_over_other_axes_are_judged(rank):
+    """As PyTorch's call of them is recorded."""
+    random_ = np.random.default_rng(0)
+    x = random_.standard_normal((2, 3, *(7, 6, 5)[:rank])).astype("float32")
+    w = random_.standard_normal((4, 3, *(3, 3, 3)[:rank])).astype("float32")
+    output = tc.convolution(np.moveaxis(x, 1, -1), np.moveaxis(w, (1, 0), (-2, -1)), 2, [(1, 1)] * rank)
+    output = np.moveaxis(output, -1, 1)
+    entry = {"name": "c", "framework": "torch", "word": f"conv{rank}d", "kwargs": {}, "output": output}
+    right = [entry | {"args": [x, w, None, [2] * rank, [1] * rank, [1] * rank, 1]}]
+    assert tc.compare(right, right).passed
+    wrong = [entry | {"args": [x, w, None, [2] * rank, [0] * rank, [1] * rank, 1]}]
+    assert tc.compare(right, wrong).first_wrong.b == "c"
