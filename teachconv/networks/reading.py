@@ -126,21 +126,21 @@ def arrays_in(value: Any) -> list[np.ndarray]:
 # ---------------------------------------------------------------------------------------------
 
 
-def _dialect(kind: str, function: Callable[..., Any], entry: Entry, arrays: list[np.ndarray]) -> Facts:
+def _dialect(op_type: str, function: Callable[..., Any], entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A call with the arguments of a function of `teachconv.dialects`."""
     named = {name: value for name, value in entry["kwargs"].items() if name != "storage_order"}
     bound = nn_ops.bind(function, tuple(entry["args"]), named).arguments
     given = {name: value for name, value in bound.items() if value is not None}
     x = given.pop(next(iter(given)))
     bias = given.pop("bias", given.pop("B", None))
-    facts = {"op_type": kind, "inputs": [x], "op": function, "arguments": given, "bias": bias}
-    return facts if "pool" in kind or x.ndim == 4 else facts | _over_other_axes(kind, x, given)
+    facts = {"op_type": op_type, "inputs": [x], "op": function, "arguments": given, "bias": bias}
+    return facts if "pool" in op_type or x.ndim == 4 else facts | _over_other_axes(op_type, x, given)
 
 
-def _over_other_axes(kind: str, x: np.ndarray, given: dict[str, Any]) -> Facts:
+def _over_other_axes(op_type: str, x: np.ndarray, given: dict[str, Any]) -> Facts:
     """A convolution over one or three axes, which the dialects do not have, as TensorFlow's."""
     rank, padding, pads = x.ndim - 2, given.get("padding", 0), given.get("pads")
-    if kind != "convolution" or given.get("auto_pad", "NOTSET") != "NOTSET" or rank < 1:
+    if op_type != "convolution" or given.get("auto_pad", "NOTSET") != "NOTSET" or rank < 1:
         return {"op": None}
     if pads is not None:
         padding = [*zip(pads[:rank], pads[rank:], strict=True)]
