@@ -161,7 +161,7 @@ class Comparison(tables.Report):
             for row in self.layers
             if row.code and row.passed is False and row not in (parting, self.first_wrong)
         ]
-        if parting is not None and parting.call:
+        if parting is not None and parting.call and first != second:
             notes += [
                 f"{parting.a!r} ({first}) for {second}:",
                 *(f"  {line}" for line in parting.call.splitlines()),
