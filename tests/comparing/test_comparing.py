@@ -280,6 +280,7 @@ def test_an_onnx_file_is_walked_node_by_node():
     assert tc.compare(ours, model, image(maker)).passed
 
 
+@pytest.mark.slow
 def test_a_model_in_training_mode_and_an_in_place_relu():
     torch = pytest.importorskip("torch")
     nn = torch.nn
