@@ -43,6 +43,7 @@ from .settings import get_num_threads, set_backend, set_num_threads, use_backend
 
 if TYPE_CHECKING:
     from . import arrays, dialects
+    from .comparing.models import Comparison, LayerRow, compare
     from .dialects.onnx_export import to_onnx
     from .explorer import Explorer, Playground, explore, playground
     from .inspection import plotting as plot
@@ -69,6 +70,7 @@ __all__ = [
     "ArgumentTypeError",
     "AxisGeometry",
     "BackendUnavailable",
+    "Comparison",
     "ContractError",
     "Conv2DGeometry",
     "Conv2DTransposeGeometry",
@@ -80,6 +82,7 @@ __all__ = [
     "Explorer",
     "GradientReport",
     "GradientRow",
+    "LayerRow",
     "OnnxModel",
     "OnnxNode",
     "Plan",
@@ -97,6 +100,7 @@ __all__ = [
     "batch_normalization",
     "check_backend",
     "check_gradients",
+    "compare",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
@@ -146,6 +150,7 @@ _MODULES = {
     "plot": "inspection.plotting",
 }
 _NAMES = {
+    "comparing.models": ("Comparison", "LayerRow", "compare"),
     "dialects.onnx_export": ("to_onnx",),
     "explorer": ("Explorer", "explore", "Playground", "playground"),
     "graph": ("function",),

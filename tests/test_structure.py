@@ -43,7 +43,9 @@ ROOMS = """
     keras
     tf
     frameworks
+    networks
     explorer
+    comparing
     cli
     __init__ __main__
 """

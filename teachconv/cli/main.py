@@ -25,6 +25,7 @@ COMMANDS = {
     "trace": "every stage of one call, with file and line",
     "find-source": "from a public function to the loops that ran, with file and line",
     "diff": "every backend against the reference; alone, the whole table of cases",
+    "compare": "two models layer by layer: which layer differs first, and why",
     "fuzz": "random convolutions on a function of yours, until one fails",
     "vectors": "inputs, exact results and bounds as files, for a kernel in any language",
     "backends": "which backends can run here, and what they can do",

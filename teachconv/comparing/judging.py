@@ -1,0 +1,136 @@
+"""Is a result what a layer computes from its input? Judged by the bounds of `teachconv.truth`.
+
+The result is compared with that in float64, whose own error is added to the bound: the reference would take
+minutes for a network. Where a sum fails, the usual mistakes are looked for as `teachconv.diff` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .. import dispatch, nn_ops
+from ..calls import Call, resolve
+from ..dtypes import accumulator, float_format, is_integer
+from ..errors import is_one_of, plain
+from ..kinds import ANY_RANK
+from ..networks import definitions
+from ..networks.reading import Layer
+from ..truth import bounds
+from ..truth.exact import float64_result
+from ..verification.diffing import DiffRow, Truth, diff
+from ..windows.calls import FUNCTIONS as WINDOWS
+
+__all__ = ["call_of", "folded", "judge", "relayout"]
+
+_FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
+
+
+def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRow:
+    """Judge a result by what a layer computes from an input.
+
+    Args:
+        layer: the layer, which has an op.
+        inputs: as the layer takes them.
+        got: as the layer returns it.
+
+    Returns:
+        A row as of `teachconv.diff`; ``passed`` is None where the layer refuses the input, and the note
+        then says why.
+    """
+    assert layer.op is not None
+    inputs = [layer.around(inputs[0]), *inputs[1:]]
+    with np.errstate(all="ignore"):
+        try:
+            if is_one_of(layer.op, WINDOWS):
+                report = diff(layer.op, inputs[0], **layer.arguments, against={layer.name: got})
+                return report.rows[0]
+            if layer.op.__module__ == definitions.__name__:
+                return _judged(layer.name, got, layer.op(*inputs, **layer.arguments), inputs[0].dtype)
+            truth = _Exact(call_of(layer, inputs[0]), None if layer.scale is None else layer.scale[2])
+            return truth.row(layer.name, "", got)
+        except (TypeError, ValueError, IndexError) as error:
+            return DiffRow(layer.name, "", None, note=plain(error))
+
+
+def call_of(layer: Layer, x: np.ndarray) -> Call:
+    """Return the call of a convolution, batch normalisation folded into its weights."""
+    assert layer.op is not None
+    given = dict(layer.arguments)
+    if is_one_of(layer.op, nn_ops.RESOLVERS):
+        call, _ = nn_ops.call_of(layer.op, (x,), given)
+    else:  # over other axes than two
+        words = {"strides": 1, "padding": "VALID", "dilations": None} | given
+        call = resolve(ANY_RANK["convolution"], x, words.pop("filters"), None, **words)
+    bias = layer.bias
+    if layer.scale is not None:
+        factor, offset, _ = layer.scale
+        wide = factor if call.op.kind.gathers else factor[:, None]
+        call = replace(call, second=(call.second * wide).astype(call.second.dtype))
+        bias = offset if bias is None else bias * factor + offset
+    return call if bias is None else replace(call, bias=np.asarray(bias, call.first.dtype).ravel())
+
+
+def folded(layer: Layer, norm: Layer) -> Layer:
+    """Return a convolution that does what it did together with the batch normalisation behind it."""
+    given = norm.arguments
+    factors = definitions.folded_factors(
+        *(given[name] for name in ("mean", "variance", "gamma", "beta", "eps"))
+    )
+    moved = factors[2] + (0 if layer.bias is None else np.abs(layer.bias * factors[0]))
+    output = norm.output
+    if output is not None and layer.output is not None:
+        output = output.reshape(layer.output.shape)
+    name = f"{layer.name} + {norm.name}"
+    return replace(layer, name=name, scale=(*factors[:2], moved), output=output)
+
+
+def relayout(array: np.ndarray, axis: int, to: int, rank: int) -> np.ndarray:
+    """Return an array with its channels in another axis, and with axes of size 1 added or left out.
+
+    Args:
+        array: the array.
+        axis: of its channels, 1 or -1.
+        to: where they are wanted.
+        rank: how many axes are wanted.
+    """
+    found = np.moveaxis(array, axis, -1) if array.ndim > 1 else array
+    if found.ndim != rank and found.ndim > 1 and found.size == len(found) * found.shape[-1]:
+        found = found.reshape(len(found), *(1,) * (rank - 2), found.shape[-1])
+    return np.ascontiguousarray(np.moveaxis(found, -1, to)) if found.ndim > 1 else found
+
+
+class _Exact(Truth):
+    """What is known of a convolution, by its result in float64."""
+
+    def __init__(self, call: Call, moved: np.ndarray | None) -> None:
+        wide = call.first.dtype == accumulator(call.first.dtype) == np.float64 or is_integer(call.first.dtype)
+        want = dispatch.run_canonical(call, "reference") if wide else float64_result(call)
+        super().__init__(call, want.astype(call.first.dtype))
+        self._moved = moved
+
+    def bound(self, error: str) -> np.ndarray:
+        """The bound of the sum in the data's type and of that in float64, and of weights that were folded."""
+        own, dtype = super().bound(error), self.call.first.dtype
+        if is_integer(dtype):
+            return own
+        own = own + bounds.direct(self.abs_sum, self.call.terms, "float64")
+        if self._moved is None:
+            return own
+        return own + _FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._moved)
+
+
+def _judged(name: str, got: np.ndarray, made: definitions.Defined, dtype: Any) -> DiffRow:
+    """Judge a result by a definition in float64."""
+    if got.shape != made.value.shape:
+        note = f"its shape is {list(got.shape)}, not {list(made.value.shape)}"
+        return DiffRow(name, "", False, np.inf, np.inf, np.inf, note=note)
+    bound = bounds.direct(np.asarray(made.sizes), made.terms, dtype) if made.terms else 0.0
+    verdict = bounds.judge(got, made.value.astype(dtype), bound)
+    error, ulps, fraction = (
+        float(part.max(initial=0.0)) for part in (verdict.error, verdict.ulps, verdict.fraction)
+    )
+    return DiffRow(name, "", verdict.passed, error, ulps, fraction)

@@ -1,0 +1,160 @@
+"""Which layers of two models belong together: by their weights, then by what they are, and by their order.
+
+Weights are compared by their sorted numbers, so that neither layout nor flips matter. The second model's
+layers are first brought into the order of the first, as far as its data's flow allows: branches may run in
+either order. A longest common sequence then pairs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..networks.reading import NORM, Layer
+from ..networks.walking import Network
+from .judging import call_of, folded
+
+__all__ = ["Pair", "Row", "line_up"]
+
+Pair = tuple["Row | None", "Row | None"]  # None where a model has no such layer
+_CONVOLUTION = "convolution"
+_ALIKE = 1e-2  # how far the sorted weights of one layer may be from those of its port, relative to their size
+_SOME = 257  # of them are compared
+_FAMILIES = {"transposed convolution": _CONVOLUTION, "max pool": "pool", "average pool": "pool"}
+_FAMILIES |= dict.fromkeys(
+    ("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation"
+)
+
+
+def line_up(a: Network, b: Network) -> list[Pair]:
+    """Return the pairs of two networks' layers in the order of the first; every layer is in one of them.
+
+    Batch normalisation that one of them lacks is folded into the convolution before it.
+    """
+    left, right = ([Row(each.layers[n], each.sources[n], n) for n in each.rows] for each in (a, b))
+    return _with_norms_folded(_paired(left, _in_order(left, right)))
+
+
+class Row:
+    """A layer of a network, and what it is recognised by.
+
+    Attributes:
+        layer: the layer.
+        sources: as `Network.sources` has them.
+        numbers: its number in the network, that of batch normalisation that is folded in before it.
+    """
+
+    def __init__(self, layer: Layer, sources: tuple[frozenset[int], ...], *numbers: int) -> None:
+        self.layer, self.sources, self.numbers = layer, sources, numbers
+
+    @cached_property
+    def family(self) -> str:
+        """What layers must have in common to belong together."""
+        return _FAMILIES.get(self.layer.op_type, self.layer.op_type)
+
+    @cached_property
+    def weights(self) -> np.ndarray | None:
+        """Some of the sorted weights, the number of all of them before."""
+        layer, weights = self.layer, self.layer.weights
+        if layer.scale is not None:
+            weights = call_of(layer, layer.padded).second
+        if weights is None or not weights.size:
+            return None
+        ordered = np.sort(weights.ravel().astype(np.float64))
+        some = np.linspace(0, ordered.size - 1, min(_SOME, ordered.size)).astype(int)
+        return np.concatenate([[ordered.size], ordered[some]])
+
+    def distance(self, other: Row) -> float:
+        """Return how far the weights are from another layer's, relative to their size."""
+        one, two = self.weights, other.weights
+        if one is None or two is None or one.shape != two.shape or one[0] != two[0]:
+            return np.inf
+        size = float(np.linalg.norm(one[1:])) or 1.0
+        return float(np.linalg.norm(one[1:] - two[1:])) / size
+
+    def likeness(self, other: Row) -> int:
+        """Return how much two layers have in common; 0 for nothing."""
+        if self.family != other.family:
+            return 0
+        one, two = self.layer, other.layer
+        found = 2 + _same(one.op_type, two.op_type) + _same(_size(one), _size(two))
+        if self.weights is not None and other.weights is not None:
+            found += 8 * (self.distance(other) < _ALIKE) + 2 * _same(self.weights[0], other.weights[0])
+        return found
+
+
+def _size(layer: Layer) -> int:
+    return -1 if layer.output is None else layer.output.size
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other)
+
+
+def _in_order(left: list[Row], right: list[Row]) -> list[Row]:
+    """Return the second model's layers in an order in which its data may flow, near to the first model's."""
+    place: dict[int, int] = {}  # in the first model, of what has weights
+    for row in right:
+        near = [(row.distance(each), at) for at, each in enumerate(left) if at not in place.values()]
+        if near and min(near)[0] < _ALIKE:
+            place[row.numbers[0]] = min(near)[1]
+    ordered: list[Row] = []
+    waiting = {row.numbers[0]: row for row in right}
+    while waiting:
+        first = next(iter(waiting))  # all before it are done; what has an unknown source waits until then
+        ready = [n for n, row in waiting.items() if n == first or _may_run(row, waiting)]
+        # what has no weights runs at once, and else what comes first in the first model
+        number = min(ready, key=lambda number: (place.get(number, -1), number))
+        ordered.append(waiting.pop(number))
+    return ordered
+
+
+def _may_run(row: Row, waiting: Mapping[int, Row]) -> bool:
+    return bool(row.sources) and all(each and max(each) not in waiting for each in row.sources)
+
+
+def _paired(left: list[Row], right: list[Row]) -> list[Pair]:
+    """Return the pairs with the most in common that keep both orders, and what has no partner."""
+    best = np.zeros((len(left) + 1, len(right) + 1), int)  # what the layers from here on have in common
+    step = np.zeros_like(
+        best
+    )  # 0 for a pair, 1 for a layer of the first model alone, 2 for one of the second
+    step[:-1, -1], step[-1, :-1] = 1, 2
+    for i, j in product(reversed(range(len(left))), reversed(range(len(right)))):
+        likeness = left[i].likeness(right[j])
+        ways = (likeness and likeness + best[i + 1, j + 1], best[i + 1, j], best[i, j + 1])
+        best[i, j], step[i, j] = max(ways), max(range(3), key=lambda way: (ways[way], -way, likeness))
+        if not step[i, j] and not likeness:
+            step[i, j] = 1
+    pairs: list[Pair] = []
+    i = j = 0
+    while i < len(left) or j < len(right):
+        alone = step[i, j]
+        pairs.append((None if alone == 2 else left[i], None if alone == 1 else right[j]))
+        i, j = i + (alone != 2), j + (alone != 1)
+    return pairs
+
+
+def _with_norms_folded(pairs: list[Pair]) -> list[Pair]:
+    """Fold batch normalisation that one model lacks into its convolution, if the other's weights say so."""
+    found = list(pairs)
+    for side, alone in product((0, 1), pairs):
+        norm = alone[side]
+        if norm is None or alone[1 - side] is not None or norm.layer.op_type != NORM or not norm.sources:
+            continue
+        for at, pair in enumerate(found):
+            one, other = pair[side], pair[1 - side]
+            if one is None or other is None or one.family != _CONVOLUTION:
+                continue
+            if not norm.sources[0] & {*one.numbers}:
+                continue
+            made = Row(folded(one.layer, norm.layer), one.sources, *one.numbers, *norm.numbers)
+            if made.distance(other) <= one.distance(other) + 1e-6:
+                found[at] = (other, made) if side else (made, other)
+                found.remove(alone)
+                break
+    return found

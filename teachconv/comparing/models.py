@@ -1,0 +1,345 @@
+"""`compare`: two models, one question: which layer differs first, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import tables
+from ..arguments import as_array
+from ..devices import to_host
+from ..errors import ArgumentError
+from ..networks.reading import LAYOUT, Layer
+from ..networks.walking import INPUT, walk, walk_beside
+from ..progress import during, say
+from ..verification.diffing import DiffRow
+from .judging import judge, relayout
+from .lining import Pair, Row, line_up
+from .reasons import mended_call, reason
+
+__all__ = ["Comparison", "LayerRow", "compare"]
+
+
+_NAN = "NaN or infinity begins"
+
+
+@dataclass(frozen=True, eq=False)
+class LayerRow:
+    """A layer of one model beside that of the other.
+
+    Attributes:
+        a: the first model's layer, as that model names it; None if none belongs to the second's.
+        b: the second model's, likewise.
+        op_type: what it is: "convolution", "max pool", "relu", ...
+        passed: whether all that was judged is within its bound; None if something was not judged.
+        a_passed: whether the first model's result is what the layer says it computes from its own input.
+        b_passed: likewise for the second model.
+        same: whether the second model's layer computes, from its own input, what the first's would.
+        code: a name for what differs, such as "stride", or a code of `teachconv.diff`, or "".
+        reason: what is wrong, or why something was not judged, as a sentence.
+        call: source text of the first model's layer in the second's framework, where the two part; or "".
+        bound_fraction: the largest error of the three, as a fraction of its bound.
+    """
+
+    a: str | None
+    b: str | None
+    op_type: str
+    a_passed: bool | None = None
+    b_passed: bool | None = None
+    same: bool | None = None
+    code: str = ""
+    reason: str = ""
+    call: str = ""
+    bound_fraction: float = 0.0
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether both layers are right and do the same."""
+        judged = [self.same, *([self.a_passed] * bool(self.a)), *([self.b_passed] * bool(self.b))]
+        return tables.verdict(judged)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether one of the two is wrong in itself."""
+        return self.a_passed is False or self.b_passed is False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(tables.Report):
+    """Two models layer by layer.
+
+    Attributes:
+        frameworks: of the first model and the second.
+        layers: a `LayerRow` for each pair of layers, and for each layer without a partner, in the first
+            model's order.
+        moved: how many layers of both models only move numbers, such as Flatten: they have no row.
+    """
+
+    frameworks: tuple[str, str]
+    layers: tuple[LayerRow, ...]
+    moved: int = 0
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether both models compute the same, layer by layer; None if something could not be judged."""
+        return tables.verdict(row.passed for row in self.layers)
+
+    @property
+    def first_wrong(self) -> LayerRow | None:
+        """The first layer whose result is not what it says it computes from its own input, or None."""
+        return next((row for row in self.layers if row.wrong), None)
+
+    @property
+    def first_parting(self) -> LayerRow | None:
+        """The first layer at which the models compute something else, or None."""
+        return next((row for row in self.layers if row.same is False), None)
+
+    @property
+    def unmatched(self) -> tuple[LayerRow, ...]:
+        """The layers that have no partner in the other model."""
+        return tuple(row for row in self.layers if row.a is None or row.b is None)
+
+    def check(self) -> None:
+        """Raise ``AssertionError`` with the text of the comparison unless it passed."""
+        if not self.passed:
+            raise AssertionError(str(self))
+
+    def _headline(self) -> str:
+        wrong, parting, first, second = self.first_wrong, self.first_parting, *self.frameworks
+        parts = []
+        if wrong is not None:
+            name, framework = (wrong.a, first) if wrong.a_passed is False else (wrong.b, second)
+            parts.append(f"layer {name!r} ({framework}) is wrong in itself: {wrong.reason}")
+        if parting is not None and parting is not wrong:
+            pair = [f"{n!r} ({f})" for n, f in ((parting.a, first), (parting.b, second)) if n is not None]
+            parts.append(f"the models part at layer {' and '.join(pair)}: {parting.reason}")
+        raised = [row for row in self.layers if "it raised" in row.reason and row is not parting]
+        parts += [f"{row.a or row.b!r}: {row.reason}" for row in raised]
+        alone = [repr(row.a or row.b) for row in self.unmatched]
+        if alone:
+            shown = ", ".join(alone[:3]) + (f" and {len(alone) - 3} more" if len(alone) > 3 else "")
+            parts.append(f"{tables.count(len(alone), 'layer')} without a partner: {shown}")
+        open_ = [repr(row.a or row.b) for row in self.layers if row.passed is None and row.a and row.b]
+        if open_:
+            parts.append(f"{tables.count(len(open_), 'layer')} not judged: {', '.join(open_[:3])}")
+        nan = next((row for row in self.layers if _NAN in row.reason), None)
+        parts += [] if nan is None else [f"{_NAN} at layer {nan.a or nan.b!r}"]
+        if self.passed:
+            parts.insert(0, f"all {tables.count(len(self.layers), 'layer')} agree ({first} and {second})")
+        return "; ".join(parts)
+
+    def _table(self) -> tables.Table:
+        words = {True: "pass", False: "FAIL", None: "-"}
+        rows = [
+            (
+                row.a or "",
+                row.b or "",
+                row.op_type,
+                words[row.a_passed] if row.a else "",
+                words[row.b_passed] if row.b else "",
+                words[row.same],
+                tables.number(row.bound_fraction) if row.bound_fraction else "",
+                row.code or row.reason,
+            )
+            for row in self.layers
+        ]
+        marked = [at for at, row in enumerate(self.layers) if row.passed is False]
+        first, second = self.frameworks
+        heads = (f"a ({first})", f"b ({second})", "type", "a itself", "b itself", "the same")
+        notes = [
+            "itself: the result against the exact result of what the layer says, on its own input; the same: "
+            "b's result, against what a's layer computes from b's input"
+        ]
+        if self.moved:
+            notes.append(f"{tables.count(self.moved, 'layer')} that only move numbers have no row")
+        parting = self.first_parting
+        notes += [
+            f"{row.b or row.a}: {row.reason}"
+            for row in self.layers
+            if row.code and row.passed is False and row not in (parting, self.first_wrong)
+        ]
+        if parting is not None and parting.call and first != second:
+            notes += [
+                f"{parting.a!r} ({first}) for {second}:",
+                *(f"  {line}" for line in parting.call.splitlines()),
+            ]
+        columns = (*tables.left(*heads), *tables.right("of bound"), *tables.left(""))
+        return tables.Table(columns, rows, self._headline(), notes, marked=marked)
+
+
+def compare(a: Any, b: Any, x: Any = None) -> Comparison:
+    """Compare two models layer by layer: which layer differs first, and why.
+
+    Both run on the same input. Their layers are lined up by weights, kinds and order. Each layer is judged
+    on its own input by the exact result of what it says it computes, within a proven error bound; and the
+    second model's layer by what the first's would compute from that input. So an early mistake does not blur
+    later layers.
+
+    Args:
+        a: the model that is right: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX
+            file, or a recording made by ``teachconv.networks.recorder``.
+        b: its port, likewise, in any framework.
+        x: the input of ``a``, an array with the batch first; ``b`` gets it with its channels where ``b`` has
+            them. A pair of arrays if the two take others. None if both are recordings.
+
+    Returns:
+        A `Comparison`: ``.passed``, ``.first_wrong``, ``.first_parting``, ``.layers``, ``.unmatched``. It
+        prints as a table whose first line is the verdict.
+
+    Raises:
+        ValueError, TypeError: if a model or ``x`` is none, does not fit the other, or a model is in training
+            mode; the message says which.
+        BackendUnavailable: if a package that reads a model is missing.
+
+    >>> import numpy as np, teachconv as tc
+    >>> from teachconv import keras
+    >>> def network(padding):
+    ...     keras.utils.set_random_seed(0)
+    ...     down = keras.layers.Conv2D(4, 3, 2, padding, activation="relu", name="down")
+    ...     return keras.Sequential([keras.Input((9, 9, 3)), down, keras.layers.Conv2D(2, 1, name="last")])
+    >>> x = np.random.default_rng(0).standard_normal((1, 9, 9, 3), "float32")
+    >>> found = tc.compare(network("same"), network("valid"), x)
+    >>> found.passed, found.first_parting.a, found.first_parting.code
+    (False, 'down', 'padding')
+    """
+    given = x if isinstance(x, (tuple, list)) and len(x) == 2 else (x, None)
+    with during("compare"):
+        say("running the first model")
+        first = walk(a, _input(given[0], "x"))
+        say("running the second model")
+        beside = _input(given[1], "x[1]")
+        second = walk_beside(b, _input(given[0], "x"), first.axis) if beside is None else walk(b, beside)
+        stopped = [network.layers[-1].error for network in (first, second)]
+        rows = tuple(_rows(line_up(first, second), stopped))
+    moved = sum(layer.op_type == LAYOUT for layer in (*first.layers, *second.layers))
+    return Comparison((first.framework, second.framework), rows, moved)
+
+
+def _input(x: Any, name: str) -> Any:
+    """Return an input as an array of the host; None stays None."""
+    if x is None:
+        return None
+    found = to_host(as_array(x.detach() if hasattr(x, "detach") else x, name, None))
+    if found.ndim < 2:
+        raise ArgumentError(f"{name} must have the batch first; got shape {list(found.shape)}")
+    return np.asarray(found)
+
+
+def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
+    """Yield the row of each pair; ``stopped`` says with what error each model ended, or ""."""
+    places = [
+        {INPUT: -1} | {n: at for at, pair in enumerate(pairs) for n in getattr(pair[side], "numbers", ())}
+        for side in (0, 1)
+    ]
+    lonely = {at for at, pair in enumerate(pairs) if None in pair}
+    # what is missing may be a part of what has no definition, or of a step that was not seen
+    unsure = any(row is not None and row.layer.op is None for at in lonely for row in pairs[at])
+    unsure |= any(not each for pair in pairs for row in pair if row is not None for each in row.sources)
+    for a, b in pairs:
+        if a is None or b is None:
+            yield _alone(a, b, unsure, stopped[b is None])
+            continue
+        say(f"judging {a.layer.name}")
+        row = _row(a.layer, b.layer)
+        # of each input the pairs that it may come from; a sum's come in any order
+        ways = [
+            [{at[n] for n in each if n in at} for each in one.sources]
+            for one, at in zip((a, b), places, strict=True)
+        ]
+        if a.layer.op_type in _ANY_ORDER:
+            ways[1].sort(key=lambda each: next((i for i, ours in enumerate(ways[0]) if ours & each), -1))
+        for ours, theirs in zip(*ways, strict=False):
+            if (
+                ours
+                and theirs
+                and not ours & theirs
+                and not (ours | theirs) & lonely
+                and row.same is not False
+            ):
+                there, here = (_name(max(each), pairs, side) for side, each in ((1, theirs), (0, ours)))
+                words = f"an input of {b.layer} comes from {there}, that of {a.layer} from {here}"
+                row = replace(row, same=False, code="wiring", reason=words)
+            elif row.same and not (ours and theirs):
+                model = "first" if theirs else "second"
+                row = replace(
+                    row, same=None, reason=f"in the {model} model an input comes from what was not seen"
+                )
+        yield row
+
+
+_ANY_ORDER = ("add", "multiply")
+
+
+def _name(at: int, pairs: list[Pair], side: int) -> str:
+    row = None if at < 0 else pairs[at][side]
+    return "the model's input" if row is None else str(row.layer)
+
+
+def _own(layer: Layer) -> DiffRow:
+    """Judge a layer's result on its own input."""
+    if layer.error:
+        return DiffRow(layer.name, "", None, note=f"it raised {layer.error}")
+    if layer.output is None or layer.op is None:
+        return DiffRow(layer.name, "", None, note=f"no definition of {layer.word} here")
+    row = judge(layer, layer.inputs, layer.output)
+    if row.passed and not np.isfinite(layer.output).all() and all(np.isfinite(x).all() for x in layer.inputs):
+        row = replace(row, note=f"{_NAN} here")
+    return row
+
+
+def _found(row: DiffRow) -> str:
+    """What a judgement found, as text."""
+    nothing = "nothing explains it" if row.passed is False and not row.diagnosis and not row.note else ""
+    return "; ".join(filter(None, [str(row.diagnosis or ""), row.note, nothing, row.where]))
+
+
+def _row(a: Layer, b: Layer) -> LayerRow:
+    """Judge two layers that belong together."""
+    own = _own(a), _own(b)
+    wrong = next((row for row in own if row.passed is False), None)
+    found = LayerRow(
+        a.name, b.name, a.op_type, own[0].passed, own[1].passed, reason=_found(own[0]) or _found(own[1])
+    )
+    if wrong is not None:
+        code = wrong.diagnosis.code if wrong.diagnosis else ""
+        found = replace(found, code=code, reason=_found(wrong))
+    fractions = [row.bound_fraction for row in own if row.compared]
+    if a.op is None or a.output is None:
+        return replace(found, bound_fraction=max(fractions, default=0.0))
+    inputs = [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
+    if b.output is None:
+        code, words = reason(
+            a, b, inputs, DiffRow(b.name, "", False, note="the same input goes through the other")
+        )
+        if not code and inputs[0].shape != a.inputs[0].shape:
+            return found
+        return replace(found, same=False, code=code or "raised", reason=f"{found.reason}; {words}")
+    row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
+    same = row.passed if row.compared or b.op is None or own[0].passed is None else False
+    found = replace(found, same=same, bound_fraction=max([*fractions, row.bound_fraction]))
+    if same is not False:
+        return found
+    code, words = reason(a, b, inputs, row)
+    if wrong is None:
+        found = replace(found, code=code, reason=words)
+    return replace(found, call=mended_call(a, b, inputs))
+
+
+def _alone(a: Row | None, b: Row | None, unsure: bool, stopped: str) -> LayerRow:
+    """Return the row of a layer without a partner.
+
+    It passes if it changed nothing; it is not judged if it has no definition, or may be a part of what has
+    none in the other model.
+    """
+    layer, other = (a.layer, "second") if a is not None else (b.layer, "first")  # type: ignore[union-attr]
+    own, same = _own(layer), None if layer.op is None or unsure or stopped else False
+    why = f"the {other} model did not come so far" if stopped else f"the {other} model has no such layer"
+    if layer.output is not None and any(np.array_equal(x, layer.output) for x in layer.inputs):
+        same, why = True, "it changes nothing here"
+    names = (layer.name, None) if a is not None else (None, layer.name)
+    passed = (own.passed, None) if a is not None else (None, own.passed)
+    why = "; ".join(filter(None, [why, _found(own)]))
+    return LayerRow(*names, layer.op_type, *passed, same, "missing" * (same is False), why)  # type: ignore[call-arg]

@@ -1,0 +1,166 @@
+"""In what two layers differ: the facts of their calls, then their weights, in the words of the frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from ..errors import brief, is_one_of
+from ..networks import definitions
+from ..networks.reading import Layer
+from ..translation.targets import TARGETS
+from ..translation.translating import translate
+from ..verification.diffing import DiffRow
+from ..windows.calls import FUNCTIONS as WINDOWS
+from ..windows.calls import bound_call
+from .judging import call_of
+
+__all__ = ["mended_call", "reason"]
+
+# what a fact is called in the frameworks' arguments
+_WORDS = {
+    "stride": ("stride", "strides"),
+    "dilation": ("dilation", "dilations", "dilation_rate"),
+    "padding": ("padding", "pads", "auto_pad", "output_padding"),
+    "output_alignment": ("padding", "pads", "auto_pad", "output_padding"),
+    "groups": ("groups", "group"),
+    "window": ("kernel_size", "kernel_shape", "pool_size"),
+    "divisor": ("count_include_pad", "divisor_override"),
+    "ceil_mode": ("ceil_mode", "padding"),
+    "eps": ("eps", "epsilon"),
+    "slope": ("negative_slope", "alpha"),
+    "high": ("max_value", "max_val", "max"),
+    "low": ("min_val", "min"),
+    "axis": ("axis", "dim"),
+    "function": ("approximate",),
+}
+
+
+def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[str, str]:
+    """Say why the second layer's result is not what the first would compute from the second's input.
+
+    Args:
+        a: the first model's layer.
+        b: the second model's.
+        inputs: the second's, as the first takes them.
+        row: the second's result, judged by the first's call.
+
+    Returns:
+        A code, and a sentence.
+    """
+    if a.op_type != b.op_type:
+        return "op_type", f"{b} is a {b.op_type}, and {a} a {a.op_type}"
+    ours, theirs = _facts(a, inputs[0]), _facts(b, b.inputs[0])
+    differing = [name for name in ours if name in theirs and not _same(ours[name], theirs[name])]
+    if differing:
+        code, words = _code(differing, ours, theirs)
+        return code, f"{words}: {_said(b, differing, theirs)}, where {_said(a, differing, ours)}"
+    if row.diagnosis is not None:
+        sentence = row.diagnosis.sentence
+        return row.diagnosis.code, f"its result is {sentence}" if sentence.startswith("equal") else sentence
+    words = "; ".join(_other_weights(a, b, inputs))
+    if words:
+        return "weights", words
+    return "", row.note or "its result differs, and nothing explains it"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float):
+        return bool(np.float32(one) == np.float32(other))  # a file may hold it in fewer digits
+    return bool(one == other)
+
+
+def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
+    """What a layer's call comes to, in the same words for all frameworks; channels and sizes aside."""
+    padded = layer.around(x)
+    spatial = layer.pads[2:] if layer.axis == 1 else layer.pads[1:-1]
+    if layer.op is None or layer.op.__module__ == definitions.__name__:
+        plain = {
+            name: value for name, value in layer.arguments.items() if isinstance(value, (int, float, str))
+        }
+        return {
+            name: value for name, value in plain.items() if layer.op_type != "batch norm" or name != "axis"
+        }
+    try:
+        if is_one_of(layer.op, WINDOWS):
+            call, _ = bound_call(layer.op, (padded,), dict(layer.arguments))
+            axes = call.spatial
+            facts = {"window": tuple(axis.filter_size for axis in axes), "divisor": call.divisor}
+            if not any(axis.pad_before or axis.pad_after for axis in axes):
+                facts.pop("divisor")  # it makes no difference
+        else:
+            conv = call_of(layer, padded)
+            axes, facts = conv.geometry.axes, {"groups": conv.geometry.groups}
+            if conv.op.transposed:
+                facts["output_alignment"] = tuple(axis.pad_before for axis in axes)
+    except (TypeError, ValueError):
+        return {}
+    facts |= {"stride": tuple(a.stride for a in axes), "dilation": tuple(a.dilation for a in axes)}
+    if "output_alignment" not in facts:
+        pads = [(axis.pad_before, axis.pad_after) for axis in axes]
+        outer = spatial or ((0, 0),) * len(pads)
+        facts["padding"] = tuple(
+            (before + more[0], after + more[1]) for (before, after), more in zip(pads, outer, strict=True)
+        )
+        # what of the padding behind is read, which a stride may leave out
+        reach = [(a.out_size - 1) * a.stride + a.effective_filter - a.in_size - a.pad_before for a in axes]
+        facts["padding"] = tuple(
+            (before, min(after, least + more[1]))
+            for (before, after), least, more in zip(facts["padding"], reach, outer, strict=True)
+        )
+    return facts
+
+
+def _code(differing: list[str], ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, str]:
+    """Return the name of a difference, as of a diagnosis where there is one, and a sentence's beginning."""
+    code = "_and_".join(name for name in differing if name != "padding" or len(differing) == 1)
+    if differing == ["padding"]:
+        sums = [[sum(pair) for pair in facts["padding"]] for facts in (ours, theirs)]
+        code = "padding_side" if sums[0] == sums[1] else "padding"
+    words = {"padding_side": "the padding is on the other side"}
+    return code, words.get(code, f"another {code.replace('_and_', ' and ').replace('_', ' ')}")
+
+
+def _said(layer: Layer, names: list[str], facts: dict[str, Any]) -> str:
+    """Say what a layer has, in its framework's words, and what that comes to."""
+    texts = []
+    for name in names:
+        words = [word for word in _WORDS.get(name, ()) if layer.said.get(word) is not None]
+        said = ", ".join(f"{word}={brief(layer.said[word])}" for word in words)
+        fact = f"{name} {brief(facts[name])}" if name != "padding" else f"of which it reads {facts[name]}"
+        plain = len(words) == 1 and brief(layer.said[words[0]]) == brief(facts[name])
+        texts.append(said if plain else f"{said} ({fact})" if said else fact)
+    return f"{layer} has {', '.join(texts)}".replace("has of which it reads", "reads padding")
+
+
+def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str]:
+    """Say which weights differ, by how much."""
+    ours, theirs = dict(a.arguments), dict(b.arguments)
+    with suppress(KeyError, TypeError, ValueError):  # of what is no convolution
+        one, two = call_of(a, a.around(inputs[0])), call_of(b, b.padded)
+        ours, theirs = ({"filters": call.second, "bias": call.bias} for call in (one, two))
+    for name in ours.keys() & theirs.keys():
+        pair = [np.float64(name == "gamma") if each is None else each for each in (ours[name], theirs[name])]
+        if any(isinstance(each, np.ndarray) for each in pair) and np.shape(pair[0]) in (
+            (),
+            np.shape(pair[1]),
+        ):
+            apart = np.abs(np.subtract(pair[0], pair[1], dtype=float))
+            if apart.max() > 1e-4 * np.abs(pair[0]).max():
+                yield f"another {name}: {b} differs from {a} by up to {apart.max():.3g}"
+
+
+def mended_call(a: Layer, b: Layer, inputs: list[np.ndarray]) -> str:
+    """Return source text for the second framework that computes the first layer, or "" if there is none."""
+    to = "keras" if b.framework == "teachconv" else b.framework
+    if to not in TARGETS or a.op is None:
+        return ""
+    for any_size in (True, False):
+        try:
+            return translate(a.op, a.around(inputs[0]), to=to, any_size=any_size, **a.arguments).code
+        except (TypeError, ValueError):
+            continue
+    return ""

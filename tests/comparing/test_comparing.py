@@ -1,0 +1,374 @@
+"""`teachconv.compare`: planted changes are found and named, and rewrites that change nothing give no difference."""
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from comparing import built_networks as nets
+
+import teachconv as tc
+from teachconv import keras as own_keras
+from teachconv.cli.main import main
+from teachconv.networks import recorder
+from teachconv.networks.walking import walk
+
+FRAMEWORKS = ("torch", "keras", "onnx", "teachconv")
+
+
+def image(maker, framework="teachconv", seed=5):
+    """A seeded input for a framework's model."""
+    x = np.random.default_rng(seed).standard_normal((2, *maker.input_shape)).astype("float32")
+    return x if framework in ("keras", "teachconv") else np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+
+
+def own_network(seed=0):
+    """A network of layers that teachconv.keras has."""
+    maker = nets.Maker(seed, (12, 10, 3)).conv(6, 3, 2, bias=False).norm().relu().depthwise().relu()
+    return (
+        maker.conv(6, 3).relu().pool("max_pool", 3, 2, "same").pool("average_pool", 2, 1).flatten().dense(4)
+    )
+
+
+def score(first, second, makers, limit, seed):
+    """Count planted changes: all, those whose layer is found, those that are named too; and list the others."""
+    count, missed = Counter(), []
+    for label, maker in makers.items():
+        a, x = nets.build(first, maker.parts, maker.input_shape), image(maker, first)
+        found = list(nets.mutants(maker.parts))
+        random.Random(seed).shuffle(found)
+        for layer, what, codes, parts in found[:limit]:
+            try:
+                b = nets.build(second, parts, maker.input_shape)
+            except Exception:  # the framework refuses such a model, or has no such layer
+                count["not built"] += 1
+                continue
+            report = tc.compare(a, b, x)
+            parting = report.first_parting
+            right = parting is not None and any(layer in (name or "") for name in (parting.a, parting.b))
+            right &= report.passed is False and report.first_wrong is None
+            named = right and parting.code in codes
+            count.update(all=1, right=right, named=named)
+            if not named:
+                missed.append((label, layer, what, str(report).splitlines()[0]))
+    return count, missed
+
+
+def good(count, least):
+    return (
+        count["all"] >= least
+        and count["right"] >= 0.95 * count["all"]
+        and count["named"] >= 0.8 * count["all"]
+    )
+
+
+def test_planted_changes_are_found_and_named():
+    count, missed = score("teachconv", "teachconv", {"own": own_network()}, 8, 0)
+    assert good(count, 5), (count, missed)
+
+
+@pytest.mark.slow
+def test_more_planted_changes():
+    count, missed = score("teachconv", "teachconv", {seed: own_network(seed) for seed in range(3)}, 100, 1)
+    assert good(count, 40), (count, missed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("second", FRAMEWORKS[:3])
+@pytest.mark.parametrize("first", FRAMEWORKS[:3])
+def test_planted_changes_in_ports(first, second):
+    """Three networks, in all nine pairs of frameworks: more than 300 changes together."""
+    for name in {"torch": ["torch"], "keras": ["keras"], "onnx": ["onnx", "onnxruntime"]}[second]:
+        pytest.importorskip(name)
+    pytest.importorskip(first)
+    makers = {name: make(1) for name, make in nets.NETWORKS.items()}
+    for label, maker in makers.items():
+        same = (
+            nets.build(first, maker.parts, maker.input_shape),
+            nets.build(second, maker.parts, maker.input_shape),
+        )
+        report = tc.compare(*same, image(maker, first))
+        assert report.passed, (label, str(report))
+    count, missed = score(first, second, makers, 14, 2)
+    assert good(count, 30), (count, missed)
+
+
+# ---------------------------------------------------------------------------------------------
+# Rewrites that change nothing
+# ---------------------------------------------------------------------------------------------
+
+
+def norms_folded(parts):
+    """Batch normalisation folded into the convolution before it, in float32 as an exporter does it."""
+    found = []
+    for part in parts:
+        if part.kind == "norm" and found[-1].kind in ("conv", "depthwise"):
+            before, w = found.pop(), part.weights
+            factor = (w["gamma"] / np.sqrt(w["variance"] + np.float32(part.facts["eps"]))).astype("float32")
+            kernel = before.weights["kernel"]
+            shape = kernel.shape[-1:] if before.kind == "conv" else (kernel.shape[2], 1)
+            bias = before.weights.get("bias", np.float32(0))
+            made = {"kernel": kernel * factor.reshape(shape), "bias": (bias - w["mean"]) * factor + w["beta"]}
+            found.append(before.with_weights(**made))
+        else:
+            found.append(part)
+    return found
+
+
+def pads_written(parts):
+    """SAME of convolutions as numbers."""
+    return [
+        part.with_facts(padding=nets.pads_of(part)) if part.kind in ("conv", "depthwise") else part
+        for part in parts
+    ]
+
+
+def no_change(parts):
+    return list(parts)
+
+
+REWRITES = {"as it is": no_change, "norms folded": norms_folded, "pads written": pads_written}
+REWRITES["both"] = lambda parts: pads_written(norms_folded(parts))
+
+
+def test_rewrites_give_no_difference():
+    for seed, rewrite in enumerate((no_change, norms_folded)):
+        maker = own_network(seed)
+        models = (
+            nets.build("teachconv", parts, maker.input_shape) for parts in (maker.parts, rewrite(maker.parts))
+        )
+        report = tc.compare(*models, image(maker))
+        assert report.passed, str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("second", FRAMEWORKS[:3])
+def test_rewrites_in_ports_give_no_difference(second):
+    """36 for each framework, from Keras' or PyTorch's layout, so that NHWC against NCHW is among them."""
+    pytest.importorskip(second)
+    first = "torch" if second == "keras" else "keras"
+    pytest.importorskip(first)
+    for seed in range(3):
+        for label, make in nets.NETWORKS.items():
+            maker = make(seed)
+            a = nets.build(first, maker.parts, maker.input_shape)
+            for name, rewrite in REWRITES.items():
+                parts = rewrite(maker.parts)
+                report = tc.compare(a, nets.build(second, parts, maker.input_shape), image(maker, first))
+                assert report.passed, (label, name, seed, str(report))
+
+
+def test_a_matrix_is_a_convolution_of_one_tap_and_a_relu_may_be_an_argument():
+    w = np.random.default_rng(0).standard_normal((4, 5)).astype("float32")
+    layers = own_keras.layers
+    a = own_keras.Sequential([own_keras.Input((3, 3, 4)), layers.Dense(5, name="dense"), layers.ReLU()])
+    b = own_keras.Sequential(
+        [own_keras.Input((3, 3, 4)), layers.Conv2D(5, 1, activation="relu", name="conv")]
+    )
+    a.get_layer("dense").set_weights([w, w[0]])
+    b.get_layer("conv").set_weights([w[None, None], w[0]])
+    report = tc.compare(a, b, np.random.default_rng(1).standard_normal((2, 3, 3, 4)).astype("float32"))
+    assert report.passed
+    assert [row.b for row in report.layers] == ["conv", "conv (relu)"]
+
+
+# ---------------------------------------------------------------------------------------------
+# What is said
+# ---------------------------------------------------------------------------------------------
+
+
+def recording(maker, change=None):
+    """The recording of an own network; ``change`` is made to its entries."""
+    found = recorder.record_keras(nets.build("teachconv", maker.parts, maker.input_shape), image(maker))
+    for entry in found:
+        if change:
+            change(entry)
+    return found
+
+
+def test_a_layer_that_is_wrong_in_itself_is_named():
+    maker = own_network()
+
+    def shifted(entry):
+        if entry["name"] == "conv_5":
+            entry["output"] = np.roll(entry["output"], 1, 2)
+
+    report = tc.compare(recording(maker), recording(maker, shifted))
+    assert report.passed is False
+    assert report.first_wrong.b == "conv_5"
+    assert str(report).startswith("layer 'conv_5' (teachconv) is wrong in itself: ")
+    with pytest.raises(AssertionError, match="conv_5"):
+        report.check()
+
+
+def test_what_has_no_definition_is_listed():
+    maker = own_network()
+
+    def unknown(entry):
+        if entry["word"] == "MaxPooling2D":
+            entry["word"] = "Mystery"
+
+    report = tc.compare(recording(maker, unknown), recording(maker, unknown))
+    assert report.passed is None
+    assert "1 layer not judged: 'max_pool_7'" in str(report)
+    assert any("no definition of Mystery" in row.reason for row in report.layers)
+
+
+def test_recordings_are_compared_from_files_and_by_the_command(tmp_path, capsys):
+    maker, paths = own_network(), [str(tmp_path / name) for name in ("a.npz", "b.npz")]
+    wrong = [
+        part.with_weights(bias=0 * part.weights["bias"]) if part.name == "conv_5" else part
+        for part in maker.parts
+    ]
+    for path, parts in zip(paths, (maker.parts, wrong), strict=True):
+        model = nets.build("teachconv", parts, maker.input_shape)
+        recorder.save(path, recorder.record_keras(model, image(maker)))
+    assert main(["compare", paths[0], paths[0]]) == 0
+    assert capsys.readouterr().out.startswith("all ")
+    assert main(["compare", *paths]) == 1
+    assert capsys.readouterr().out.startswith("the models part at layer 'conv_5'")
+    assert main(["compare", *paths, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["passed"] is False
+
+
+def test_a_recorder_runs_without_teachconv(tmp_path):
+    """It is one file, which imports nothing of ours."""
+    text = Path(recorder.__file__).read_text()
+    assert "from ." not in text
+    assert "import teachconv" not in text
+
+
+def test_nan_is_said_where_it_begins():
+    maker = own_network()
+    parts = [
+        part.with_weights(kernel=np.nan * part.weights["kernel"]) if part.name == "conv_5" else part
+        for part in maker.parts
+    ]
+    model = nets.build("teachconv", parts, maker.input_shape)
+    report = tc.compare(model, model, image(maker))
+    assert str(report).splitlines()[0].endswith("NaN or infinity begins at layer 'conv_5'")
+
+
+@pytest.mark.parametrize(
+    ("a", "x", "words"),
+    [
+        (3, None, "a model must be a torch.nn.Module"),
+        ("other.npz", None, "a recording must be a file that recorder.save wrote"),
+        ("net.txt", None, "a model must be a torch.nn.Module"),
+        ("own", None, "x must be an array"),
+        ("own", np.zeros(3, "float32"), "x must have the batch first"),
+    ],
+)
+def test_bad_input_is_said(a, x, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("other.npz", x=np.zeros(3))
+    maker = own_network()
+    model = nets.build("teachconv", maker.parts, maker.input_shape) if a == "own" else a
+    with pytest.raises((TypeError, ValueError), match=words):
+        tc.compare(model, model, x)
+
+
+def test_an_onnx_file_is_walked_node_by_node():
+    onnx = pytest.importorskip("onnx")
+    maker = own_network()
+    model = nets.onnx_model(nets.in_channels_first(maker.parts), maker.input_shape, onnx)
+    network = walk(model, image(maker, "onnx"))
+    assert [layer.word for layer in network.layers][:3] == ["Conv", "BatchNormalization", "Relu"]
+    ours = nets.build("teachconv", maker.parts, maker.input_shape)
+    assert tc.compare(ours, model, image(maker)).passed
+
+
+@pytest.mark.slow
+def test_a_model_in_training_mode_and_an_in_place_relu():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True))
+    x = np.random.default_rng(0).standard_normal((1, 3, 6, 6)).astype("float32")
+    with pytest.raises(ValueError, match="eval"):
+        tc.compare(model, model, x)
+    network = walk(model.eval(), x)
+    assert (network.layers[1].output < 0).any()
+    assert [layer.name for layer in network.layers] == [
+        "0",
+        "1",
+        "2",
+    ]
+
+
+def branches(order="lr", swapped=False, gate=False):
+    """A recording of two convolutions of one input, whose results are joined: as ONNX nodes."""
+    random_ = np.random.default_rng(3)
+    x = random_.standard_normal((1, 2, 4, 4)).astype("float32")
+    weights = {name: random_.standard_normal((3, 2, 3, 3)).astype("float32") for name in "lr"}
+
+    def entry(name, word, args, output, **kwargs):
+        return {
+            "name": name,
+            "framework": "onnx",
+            "word": word,
+            "args": args,
+            "kwargs": kwargs,
+            "output": output,
+        }
+
+    done = {name: tc.dialects.onnx.conv(x, weights[name], pads=[1, 1, 1, 1]) for name in "lr"}
+    found = [entry(name, "Conv", [x, weights[name]], done[name], pads=[1, 1, 1, 1]) for name in order]
+    parts = [done[name] for name in ("rl" if swapped else "lr")]
+    joined = np.concatenate(parts, 1)
+    found.append(entry("join", "Concat", parts, joined, axis=1))
+    sigmoid = (1 / (1 + np.exp(-joined.astype(float)))).astype("float32")
+    if gate:
+        found.append(entry("sigmoid", "Sigmoid", [joined], sigmoid))
+        return [*found, entry("gate", "Mul", [joined, sigmoid], joined * sigmoid)]
+    return [*found, entry("silu", "Silu", [joined], joined * sigmoid)]
+
+
+def test_branches_may_run_in_either_order_but_are_joined_in_one():
+    assert tc.compare(branches(), branches("rl")).passed
+    report = tc.compare(branches(), branches(swapped=True))
+    assert (report.first_parting.b, report.first_parting.code) == ("join", "wiring")
+
+
+def test_a_step_that_was_not_seen_is_said():
+    hidden = branches()
+    hidden[-1]["args"] = [hidden[-1]["args"][0] * np.float32(1)]
+    hidden[-2]["output"] = hidden[-2]["output"] + np.float32(1)  # which a step takes away that nobody sees
+    report = tc.compare(branches(), hidden)
+    assert report.passed is False
+    assert report.first_wrong.b == "join"
+    unseen = [row for row in report.layers if "was not seen" in row.reason]
+    assert [row.b for row in unseen] == ["silu"]
+
+
+def test_a_number_times_its_sigmoid_is_a_silu():
+    report = tc.compare(branches(), branches(gate=True))
+    assert report.passed
+    assert [row.b for row in report.layers] == ["l", "r", "join", "gate"]
+
+
+def test_a_mended_call_is_written_for_the_second_framework():
+    maker = own_network()
+    wrong = [part.with_facts(padding="valid") if part.name == "depthwise_3" else part for part in maker.parts]
+    models = [nets.build("teachconv", parts, maker.input_shape) for parts in (maker.parts[:5], wrong[:5])]
+    report = tc.compare(*models, image(maker))
+    assert "padding='same'" in report.first_parting.call
+    assert "padding='valid'" in report.first_parting.reason
+    assert "<table" in report._repr_html_()
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_convolutions_over_other_axes_are_judged(rank):
+    """As PyTorch's call of them is recorded."""
+    random_ = np.random.default_rng(0)
+    x = random_.standard_normal((2, 3, *(7, 6, 5)[:rank])).astype("float32")
+    w = random_.standard_normal((4, 3, *(3, 3, 3)[:rank])).astype("float32")
+    output = tc.convolution(np.moveaxis(x, 1, -1), np.moveaxis(w, (1, 0), (-2, -1)), 2, [(1, 1)] * rank)
+    output = np.moveaxis(output, -1, 1)
+    entry = {"name": "c", "framework": "torch", "word": f"conv{rank}d", "kwargs": {}, "output": output}
+    right = [entry | {"args": [x, w, None, [2] * rank, [1] * rank, [1] * rank, 1]}]
+    assert tc.compare(right, right).passed
+    wrong = [entry | {"args": [x, w, None, [2] * rank, [0] * rank, [1] * rank, 1]}]
+    assert tc.compare(right, wrong).first_wrong.b == "c"
