@@ -92,7 +92,8 @@ def record_keras(model: Any, x: Any) -> Recording:
 
         inside.append(layer)
         try:
-            if name != "linear" and word != "Activation":
+            alone = any(parent.__name__ == "Activation" for parent in type(layer).__mro__)
+            if name != "linear" and not alone:
                 layer.activation = activate  # the layer and its activation are two calls
             call = [layer.name, framework, name if word == "Activation" else word, args, settings]
             result = _recorded(recorded, call, original, (layer, *args), kwargs)
