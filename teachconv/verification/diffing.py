@@ -38,7 +38,8 @@ from .running import Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
-__all__ = ["DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "locked", "tolerance_of"]
+__all__ = ["SUMS_OF_PRODUCTS", "DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "holds"]
+__all__ += ["locked", "tolerance_of"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -472,7 +473,7 @@ class Truth:
         say(f"the bound of {name} {algorithm}")
         got, bound = self.call.from_caller(got), self.bound(error)
         allowed = np.maximum(bound, self.tolerance.of(self.want))
-        signed = self.signed if error in _SUMS_OF_PRODUCTS else None
+        signed = self.signed if error in SUMS_OF_PRODUCTS else None
         sizes, terms, sums = self.abs_sum, self.call.terms, HALF_SUMS.get(error)
         verdict = bounds.judge(got, self.want, allowed, sizes, terms, signed, self.exact, sums)
         if not got.size:
@@ -544,7 +545,7 @@ _LAST_ROUNDING = (
 _BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
 _BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
 # those of algorithms that add the products themselves, and not sums of a transform
-_SUMS_OF_PRODUCTS = (*_BY_SIZE, "tf32")
+SUMS_OF_PRODUCTS = (*_BY_SIZE, "tf32")
 
 
 def check_error(error: str, call: Call, in_chunks: bool = False) -> None:

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import scipy.fft
 
 import teachconv as tc
 from teachconv import testing as T
@@ -476,3 +477,35 @@ def test_a_bound_that_does_not_hold_judges_nothing():
     assert report.passed
     assert "its bound, 'winograd2', does not hold for such a call" in str(report.summary)
     assert 0 < sum(row.compared for row in report.rows) < 40
+
+
+def test_a_right_transform_is_not_failed_for_its_overflow():
+    """FFT of huge numbers: its sums overflow where those of the products do not."""
+
+    def by_fft(x, w):
+        sizes = x.shape[2:]
+        fx, fw = scipy.fft.rfft2(x), scipy.fft.rfft2(w[:, :, ::-1, ::-1], sizes)
+        y = scipy.fft.irfft2(np.einsum("ncrs,ocrs->nors", fx, fw), sizes)
+        return y[:, :, w.shape[2] - 1 :, w.shape[3] - 1 :].astype(x.dtype)
+
+    kernel = T.kernel(by_fft, x="NCHW", w="OIHW", error="fft")
+    report = tc.check_backend(kernel, kinds="conv2d", tags="hand")
+    assert report.passed, report
+    assert not any("huge" in row.name for row in report.rows if row.compared)
+
+
+def test_zeros_that_are_skipped_are_found():
+    """0 times NaN is NaN; a kernel that leaves zeros of the input out gives a number."""
+
+    def skips_zeros(x, w):
+        windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))[:, None]
+        filters = w[None, :, :, None, None]
+        return np.where(windows == 0, 0, windows * filters).sum((2, 5, 6)).astype(x.dtype)
+
+    right = T.kernel(of_windows, x="NCHW", w="OIHW")
+    wrong = T.kernel(skips_zeros, x="NCHW", w="OIHW")
+    for kernel, passes in ((right, True), (wrong, False)):
+        rows = [
+            row for row in tc.check_backend(kernel, kinds="conv2d", tags="hand").rows if "times 0" in row.name
+        ]
+        assert [row.passed for row in rows] == [passes]
