@@ -115,7 +115,7 @@ DIAGNOSES: tuple[Known, ...] = (
           numbers.residuals, "conv2d(x, w[..., : x.shape[3]], 1, 'SAME')",
           "conv2d(x, w[..., : x.shape[3]], 1, 'SAME') + x", "answers/the_three_steps"),
     Known("padding_values", "padding with other numbers than zeros", "input",
-          numbers.padding_values, _PAD, "conv2d(pad(x, ((0, 0), (2, 1), (1, 2), (0, 0)), 'edge'), w)",
+          numbers.padding_values, _PAD, "conv2d(pad(x, ((0, 0), (2, 1), (1, 2), (0, 0)), 'SYMMETRIC'), w)",
           "answers/is_padding_a_crop", fitted.padding_constants),
     Known("rounded", "arrays or the result are rounded to a smaller type", "numbers",
           numbers.rounded, _PLAIN, "conv2d(x.astype('float16').astype('float32'), w, 1, 'SAME')",
