@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
+from jupyter_cache import get_cache
 from sphinx import addnodes
 from sphinx.util.inspect import TypeAliasForwardRef
 
@@ -77,6 +78,7 @@ napoleon_use_ivar = False  # each attribute has an anchor; a property is describ
 myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "cache"  # a page whose code has not changed is not run again, unless the library has
 nb_execution_cache_path = str(HERE / "_build" / ".jupyter_cache" / fingerprint())
+get_cache(nb_execution_cache_path).db.dispose()  # makes its tables, which the processes would all try to make
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
