@@ -10,6 +10,7 @@ from pathlib import Path
 
 from docutils import nodes
 from jupyter_cache import get_cache
+from jupyter_cache.cache.main import JupyterCacheBase
 from sphinx import addnodes
 from sphinx.util.inspect import TypeAliasForwardRef
 
@@ -78,7 +79,9 @@ napoleon_use_ivar = False  # each attribute has an anchor; a property is describ
 myst_enable_extensions = ["dollarmath"]
 nb_execution_mode = "cache"  # a page whose code has not changed is not run again, unless the library has
 nb_execution_cache_path = str(HERE / "_build" / ".jupyter_cache" / fingerprint())
-get_cache(nb_execution_cache_path).db.dispose()  # makes its tables, which the processes would all try to make
+# several processes fill it: its tables are made before, and none deletes what another has just begun to add
+get_cache(nb_execution_cache_path).db.dispose()
+JupyterCacheBase.truncate_caches = lambda cache: None
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_merge_streams = True
