@@ -214,7 +214,7 @@ def _serve(module: Any, pipe: Any, nbytes: int | None) -> None:
         _limit_memory(nbytes)
     watched = guarded(importlib.import_module(module) if isinstance(module, str) else module)
     pipe.send("ready")
-    with suppress(EOFError):
+    with suppress(EOFError, KeyboardInterrupt):  # nobody asks any more, or the whole program is stopped
         while True:
             name, args, options = pipe.recv()
             try:
