@@ -34,7 +34,6 @@ class LayerRow:
         a: the first model's layer, as that model names it; None if none belongs to the second's.
         b: the second model's, likewise.
         op_type: what it is: "convolution", "max pool", "relu", ...
-        passed: whether all that was judged is within its bound; None if something was not judged.
         a_passed: whether the first model's result is what the layer says it computes from its own input.
         b_passed: likewise for the second model.
         same: whether the second model's layer computes, from its own input, what the first's would.
@@ -57,7 +56,7 @@ class LayerRow:
 
     @property
     def passed(self) -> bool | None:
-        """Whether both layers are right and do the same."""
+        """Whether both layers are right and do the same; None if something was not judged."""
         judged = [self.same, *([self.a_passed] * bool(self.a)), *([self.b_passed] * bool(self.b))]
         return tables.verdict(judged)
 
