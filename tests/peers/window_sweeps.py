@@ -4,15 +4,10 @@
 its numbers, small integers. Averages are of multiples of 5040, so that most means are integers too.
 """
 
-import os
-
 import numpy as np
 from peers.sweeps import Chooser
 
 import teachconv as tc
-
-os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
-os.environ |= {"KERAS_BACKEND": "tensorflow"}
 
 FUNCTIONS = {
     "tensorflow": ("max_pool", "avg_pool", "max_pool_grad", "avg_pool_grad", "pad", "batch_normalization"),

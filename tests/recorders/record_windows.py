@@ -9,6 +9,7 @@ follows from the seed (`window_sweeps.data`). The outputs of all cases follow ea
 """
 
 import json
+import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +19,8 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT.parent)]
 
+os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+os.environ |= {"KERAS_BACKEND": "tensorflow"}
 from peers import window_sweeps as sweeps  # noqa: E402
 from recording import shorten  # noqa: E402
 
