@@ -21,7 +21,7 @@ from ..networks import definitions
 from ..networks.reading import Layer
 from ..truth import bounds
 from ..truth.exact import float64_result
-from ..verification.diffing import DiffRow, Truth, diff
+from ..verification.diffing import DiffRow, Truth, diff, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 
 __all__ = ["call_of", "folded", "judge", "relayout"]
@@ -127,7 +127,7 @@ def _judged(name: str, got: np.ndarray, made: definitions.Defined, dtype: Any) -
     """Judge a result by a definition in float64."""
     if got.shape != made.value.shape:
         note = f"its shape is {list(got.shape)}, not {list(made.value.shape)}"
-        return DiffRow(name, "", False, np.inf, np.inf, np.inf, note=note)
+        return failed_row(name, "", note)
     bound = bounds.direct(np.asarray(made.sizes), made.terms, dtype) if made.terms else 0.0
     verdict = bounds.judge(got, made.value.astype(dtype), bound)
     error, ulps, fraction = (

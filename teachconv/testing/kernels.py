@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import backends, tables
+from .. import backends
 from ..arguments import listed
 from ..backends import HALF_SUMS, Algorithm
 from ..devices import to_host
@@ -23,7 +23,7 @@ from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, wor
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
 from ..taps import window
-from ..verification.contract import packed
+from ..verification.contract import check_guards, packed
 from ..verification.running import Refused, isolated, name_of, unwritten, what_went_wrong
 
 __all__ = ["kernel", "rank_of"]
@@ -310,11 +310,11 @@ class _Adapter:
             given = arrays.get(role)
             if given is not None:
                 values[role] = self._to_theirs(role, given)
-        block, values[self.kind.result] = packed(
-            unwritten(values[f"{self.kind.result}_shape"], dtype), _GUARD, beyond=0
-        )
-        values |= {"out": values[self.kind.result], "output_padding": _extra(g)}
-        known = set(self.meanings.values())
+        values["output_padding"], known = _extra(g), set(self.meanings.values())
+        if known & {"out", self.kind.result}:
+            empty = unwritten(values[f"{self.kind.result}_shape"], dtype)
+            block, values["out"] = packed(empty, _GUARD, beyond=0)
+            values[self.kind.result] = values["out"]
         for name, sizes in (("strides", g.strides), ("pads", g.padding), ("dilations", g.dilations)):
             values[name] = None if "geometry" in known else self._number(name, sizes)
         if g.groups > 1 and not self.groups and known.isdisjoint(("groups", "geometry")):
@@ -342,18 +342,11 @@ class _Adapter:
         if self.last and np.may_share_memory(result, self.last[0]):
             raise ContractError("returned the memory of its last result, which another call changes", result)
         if "out" in known:
-            result = self._written(result, values["out"], block)
+            name = next(name for name, meaning in self.meanings.items() if meaning == "out")
+            result = np.array(result)  # which mostly is the array that is overwritten now
+            check_guards(block, values["out"], _GUARD, name, "around it")
         self.last[:] = [result]
         return self._from_theirs(self.kind.result, result)
-
-    def _written(self, result: np.ndarray, out: np.ndarray, block: np.ndarray) -> np.ndarray:
-        """Return a copy of the result, which mostly is ``out``; raise if more was written to."""
-        result = np.array(result)
-        out[...] = _GUARD
-        if outside := int((block != _GUARD).sum()):
-            name = next(name for name, meaning in self.meanings.items() if meaning == "out")
-            raise ContractError(f"wrote outside {name}: {tables.count(outside, 'cell')} around it changed")
-        return result
 
     def _number(self, name: str, given: tuple[Any, ...]) -> Any:
         """Return strides, pads or dilations in the function's form, or refuse what it cannot say."""

@@ -26,7 +26,7 @@ from ..kinds import ANY_RANK, KINDS, OPS, layout_of
 from ..verification.cases import Case, find_cases
 from ..verification.contract import required_rows
 from ..verification.diagnosing import Tolerance, at_most
-from ..verification.diffing import DiffReport, DiffRow, Truth, tolerance_of
+from ..verification.diffing import DiffReport, DiffRow, Truth, failed_row, tolerance_of
 from .kernels import rank_of
 
 __all__ = ["export", "judge"]
@@ -237,7 +237,7 @@ def _judged(
         return DiffRow(name, "", None, note="no result")
     if got.size != entry["want"]["nbytes"]:
         said = f"the result has {got.size} bytes, not {entry['want']['nbytes']}"
-        return DiffRow(name, "", False, np.inf, np.inf, np.inf, note=said)
+        return failed_row(name, "", said)
     got = ours(np.frombuffer(got.tobytes(), little).astype(dtype), kind.result)
     return Truth(call, ours(part("want"), kind.result), tolerance=tolerance).row(name, "", got, error)
 

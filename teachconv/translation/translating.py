@@ -25,7 +25,7 @@ from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction
 from ..errors import ArgumentError, BackendUnavailable, brief, is_one_of, suggestion
 from ..inspection.pictures import padding_picture
 from ..tables import pre
-from ..verification.diffing import DiffReport, DiffRow, diff
+from ..verification.diffing import DiffReport, diff, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.calls import bound_call
 from .sizes import family_of, made_for
@@ -162,7 +162,7 @@ class Translation:
                 against[name] = np.asarray(made()(*inputs))
             except Exception as error:  # a framework may raise anything; the report shows it
                 note = f"raised {type(error).__name__}: {str(error)[:200]}"
-                failed.append(DiffRow(name, "", False, np.inf, np.inf, np.inf, note=note))
+                failed.append(failed_row(name, "", note))
         report = diff(self._function, **given, backends=[], against=against)
         ran = f"{version} itself {'ran' if version in against else 'raised an error'}"
         if not version:

@@ -27,12 +27,22 @@ from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
 from ..kinds import KINDS, Kind, kind_of, layout_of
 from .cases import Case, find_cases
 from .diagnosing import Tolerance, at_most
-from .diffing import SUMS_OF_PRODUCTS, DiffReport, DiffRow, Truth, check_cases, holds, locked, tolerance_of
+from .diffing import (
+    SUMS_OF_PRODUCTS,
+    DiffReport,
+    DiffRow,
+    Truth,
+    check_cases,
+    failed_row,
+    holds,
+    locked,
+    tolerance_of,
+)
 from .places import cells_in_words
 from .running import Refused, Wrapped, never_written, watch, what_went_wrong
 
-__all__ = ["WAYS", "amid_guards", "case_rows", "check_backend", "every_second_channel", "into_out", "packed"]
-__all__ += ["plain", "required_rows", "ways_on"]
+__all__ = ["WAYS", "amid_guards", "case_rows", "check_backend", "check_guards", "every_second_channel"]
+__all__ += ["into_out", "packed", "plain", "required_rows", "ways_on"]
 
 
 @at_most(10.0)  # a backend with one bug may fail in a thousand rows
@@ -150,9 +160,7 @@ def required_rows(names: Iterable[str], rows: Iterable[DiffRow]) -> list[DiffRow
     """A failed row for each named case of which no row was compared."""
     ran = [f"{row.name}," for row in rows if row.compared]
     missing = [name for name in names if not any(f": {name}, " in each for each in ran)]
-    return [
-        DiffRow(name, "", False, np.inf, np.inf, np.inf, note="required, and not run") for name in missing
-    ]
+    return [failed_row(name, "", "required, and not run") for name in missing]
 
 
 def _run_twice(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
@@ -246,7 +254,7 @@ class _Check:
         except Refused as refused:
             return DiffRow(label, shown, None, note=str(refused))
         except Exception as raised:  # a backend under test may do anything; the report says what
-            return DiffRow(label, shown, False, np.inf, np.inf, np.inf, note=what_went_wrong(raised))
+            return failed_row(label, shown, what_went_wrong(raised))
         unwritten = np.ma.getmaskarray(result)  # cells of out that hold what they held before
         result = np.ma.getdata(result).copy()
         result[unwritten & (result == truth.want)] = _HELD[1]
@@ -326,23 +334,29 @@ def into_out(layout: _Layout, call: Call, module: ModuleType, **options: Any) ->
 
     The cells that were never written are masked.
     """
-    found = []
-    for sentinel in _HELD:
+
+    def filled(sentinel: int) -> np.ndarray:
         block, out = layout(np.full(call.backend_shape, sentinel, call.first.dtype), sentinel)
         dispatch.run_canonical(call, module, out=out, **options)
-        found.append(out.copy())
-        out[...] = sentinel
-        if outside := int((block != sentinel).sum()):
-            cells = tables.count(outside, "cell")
-            raise ContractError(f"wrote outside out: {cells} around it, or between its rows, changed")
+        result = out.copy()
+        check_guards(block, out, sentinel, "out", "around it, or between its rows,")
+        return result
+
+    found = [filled(sentinel) for sentinel in _HELD]
     unwritten = (found[0] == _HELD[0]) & (found[1] == _HELD[1])
     by = found[0].astype(np.float64) - found[1] - (_HELD[0] - _HELD[1])
     if np.any((found[0] != found[1]) & (np.abs(by) > 1)):
-        again = dispatch.run_canonical(call, module, out=np.full_like(found[0], _HELD[0]), **options)
-        if again.tobytes() != found[0].tobytes():
+        if filled(_HELD[0]).tobytes() != found[0].tobytes():
             raise ContractError("gives other bits when run again", found[0])
         raise ContractError("the result depends on what out held before")
     return np.ma.array(found[0], mask=unwritten)
+
+
+def check_guards(block: np.ndarray, out: np.ndarray, guard: Any, name: str, where: str) -> None:
+    """Raise ``ContractError`` if a guard changed in a block in which ``out`` lies; overwrite ``out``."""
+    out[...] = guard
+    if outside := int((block != guard).sum()):
+        raise ContractError(f"wrote outside {name}: {tables.count(outside, 'cell')} {where} changed")
 
 
 def amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:

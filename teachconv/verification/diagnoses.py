@@ -234,13 +234,8 @@ def _pairs(case: Failure, tries: Iterable[tuple[_Tries, _Tries]]) -> Iterator[Mi
         alike = (one for one in first(case) if one.call.backend_shape == case.call.backend_shape)
         for one in alike:  # what is fitted to the result needs one of its size
             for other in second(replace(case, call=one.call, activated=case.activated and one.activated)):
-                yield replace(
-                    other,
-                    code=f"{one.code}+{other.code}",
-                    sentence=f"{one.sentence}, and {other.sentence}",
-                    view=_both(one.view, other.view),
-                    moves=one.moves or other.moves,
-                )
+                moves = one.moves or other.moves
+                yield replace(_joined(one, other), view=_both(one.view, other.view), moves=moves)
 
 
 def _with_another_end(case: Failure, tries: Iterable[_Tries]) -> Iterator[Mistake]:
@@ -248,14 +243,19 @@ def _with_another_end(case: Failure, tries: Iterable[_Tries]) -> Iterator[Mistak
     below = bool((case.got < 0).any())
     if case.activated != below or not (case.exact < 0).any():
         return
-    code, words = "activation", "without the relu" if below else "after a relu, which this call does not have"
+    words = "without the relu" if below else "after a relu, which this call does not have"
+    end = Mistake("activation", words, case.call)
     for each in tries:
         for other in each(replace(case, activated=not case.activated)):
-            if other.code != code:
+            if other.code != end.code:
                 view = other.view if below else _both(other.view, relu)
-                sentence = f"{words}, and {other.sentence}"
-                code_of_both = f"{code}+{other.code}"
-                yield replace(other, code=code_of_both, sentence=sentence, view=view, activated=not below)
+                yield replace(_joined(end, other), view=view, activated=not below)
+
+
+def _joined(one: Mistake, other: Mistake) -> Mistake:
+    """The second of two mistakes, with the name and the words of both."""
+    sentence = f"{one.sentence}, and {other.sentence}"
+    return replace(other, code=f"{one.code}+{other.code}", sentence=sentence)
 
 
 def _both(first: View | None, second: View | None) -> View | None:

@@ -38,7 +38,17 @@ from .running import Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
-__all__ = ["SUMS_OF_PRODUCTS", "DiffReport", "DiffRow", "Truth", "bound_of", "check_cases", "diff", "holds"]
+__all__ = [
+    "SUMS_OF_PRODUCTS",
+    "DiffReport",
+    "DiffRow",
+    "Truth",
+    "bound_of",
+    "check_cases",
+    "diff",
+    "failed_row",
+    "holds",
+]
 __all__ += ["locked", "tolerance_of"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
@@ -121,6 +131,11 @@ class DiffRow:
         if cell is None or self._explain is None:
             return None
         return replace(self._explain(at=cell), theirs=self._theirs)
+
+
+def failed_row(name: str, algorithm: str, note: str = "", **facts: Any) -> DiffRow:
+    """Return the row of what failed without numbers to compare: they count as infinitely wrong."""
+    return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, note=note, **facts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -469,7 +484,7 @@ class Truth:
         shape = tuple(self.call.result_shape)
         if got.shape != shape:
             wrong = diagnose_shape(self._failure(got, self.bound(error)), self._explain)
-            return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, None, None, wrong, seconds)
+            return failed_row(name, algorithm, diagnosis=wrong, seconds=seconds)
         say(f"the bound of {name} {algorithm}")
         got, bound = self.call.from_caller(got), self.bound(error)
         allowed = np.maximum(bound, self.tolerance.of(self.want))
@@ -645,7 +660,7 @@ def _backend_rows(
             numbers = np.asarray(getattr(error, "result", None)).dtype.kind in "iufV"
             if not isinstance(error, ContractError) or shape == call.backend_shape or not numbers:
                 note = what_went_wrong(error)
-                yield DiffRow(name, algorithm.name, False, np.inf, np.inf, np.inf, note=note)
+                yield failed_row(name, algorithm.name, note)
                 continue
             # of a result of another size the diagnosis says more
             result, seconds = np.asarray(error.result), None

@@ -21,7 +21,7 @@ from ..kinds import KINDS
 from ..truth import bounds
 from .cases import find_cases
 from .contract import amid_guards, every_second_channel, into_out, packed, plain
-from .diffing import DiffReport, DiffRow
+from .diffing import DiffReport, DiffRow, failed_row
 from .running import Refused, guarded, what_went_wrong
 
 __all__ = ["InvarianceReport", "check_invariance"]
@@ -96,7 +96,7 @@ def _row(name: str, algorithm: str, call: Call, before: Any, after: Any) -> Diff
     for refused in (result for result in (before, after) if isinstance(result, Refused)):
         return DiffRow(name, algorithm, None, note=str(refused))
     for failed in (result for result in (before, after) if isinstance(result, str)):
-        return DiffRow(name, algorithm, False, np.inf, np.inf, np.inf, note=failed)
+        return failed_row(name, algorithm, failed)
     bits = f"u{before.itemsize}"
     differ = (before.view(bits) != after.view(bits)) & ~((before != before) & (after != after))
     if not differ.any():

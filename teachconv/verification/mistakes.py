@@ -8,7 +8,7 @@ the numbers of the arrays are in `number_mistakes`, those that are read off a wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
@@ -22,6 +22,7 @@ from .failures import Failure, Mistake, View
 
 __all__ = [
     "alignments",
+    "begins_then_ends",
     "filter_orders",
     "flips",
     "groups",
@@ -242,10 +243,15 @@ def _moved(call: Call, axes: Sequence[AxisGeometry], code: str, sentence: str) -
         yield Mistake(code, f"with {words}: {sentence}", moved)
 
 
+def begins_then_ends(pads: Iterable[tuple[int, int]]) -> list[int]:
+    """Return pads in ONNX's order: before every axis, then after every axis."""
+    return [pad for side in zip(*pads, strict=True) for pad in side]
+
+
 def _pads(call: Call, g: ConvGeometry) -> str:
     """The padding as the caller's framework writes it."""
-    if call.title.startswith("onnx"):  # begins, then ends
-        return f"pads={[pad for side in zip(*g.padding, strict=True) for pad in side]}"
+    if call.title.startswith("onnx"):
+        return f"pads={begins_then_ends(g.padding)}"
     return f"{'padding=' if call.title.startswith('jax') else 'padding '}{g.padding}"
 
 

@@ -30,6 +30,7 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnosing import Diagnosis, diagnose
 from .failures import Failure, relu
+from .mistakes import begins_then_ends
 
 __all__ = ["diagnose_shape"]
 
@@ -174,8 +175,8 @@ def _by_axis(
 def _spelled(framework: str, rows: Any, cols: Any) -> Any:
     """What rows and columns have, of padding both sides of each, as the framework's users write it."""
     if isinstance(rows, tuple):
-        if framework == "onnx":  # begins, then ends
-            return [pad for pads in zip(rows, cols, strict=True) for pad in pads]
+        if framework == "onnx":
+            return begins_then_ends((rows, cols))
         if framework == "jax" or rows[0] != rows[1] or cols[0] != cols[1]:
             return rows, cols
         rows, cols = rows[0], cols[0]
