@@ -83,7 +83,7 @@ nb_execution_cache_path = str(HERE / "_build" / ".jupyter_cache" / fingerprint()
 get_cache(nb_execution_cache_path).db.dispose()
 JupyterCacheBase.truncate_caches = lambda cache: None
 nb_execution_raise_on_error = True
-nb_execution_timeout = 60
+nb_execution_timeout = 300  # seconds a cell may take on a busy machine
 nb_merge_streams = True
 nb_code_prompt_show, nb_code_prompt_hide = "Show the lines", "Hide the lines"
 nb_render_markdown_format = "myst"  # with tables
@@ -112,6 +112,7 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("object-description-transform", tidy_fields, priority=600)  # after the types are added
     app.connect("doctree-read", leave_builtins)
+    app.connect("missing-reference", look_further_out)
     app.connect("html-page-context", correct_ways_back)
 
 
@@ -182,6 +183,19 @@ def leave_builtins(app, doctree):
         if node["reftype"] == "class" and hasattr(builtins, node["reftarget"]):
             shown = find_pending_xref_condition(node, "resolved") or node
             node.replace_self(shown.children)
+
+
+def look_further_out(app, env, node, shown):
+    """Lead from a name that its page's module does not have to what the packages around it call so."""
+    module, python = node.get("py:module"), env.domains["py"]
+    while module and node["reftype"] == "obj":
+        first, *rest = node["reftarget"].split(".")
+        thing = getattr(importlib.import_module(module), first, None)
+        name = ".".join([public_names.homes().get(id(thing), ""), *rest])
+        if name in python.objects:
+            return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, shown)
+        module = module.rpartition(".")[0]
+    return None
 
 
 def correct_ways_back(app, page, template, context, doctree):

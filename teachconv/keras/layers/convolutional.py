@@ -27,7 +27,6 @@ class _Convolution(Windowed):
     """What the three layers share: arguments, weights, and the bias and activation after the convolution."""
 
     _casts_integers = True
-    filters: int
 
     def __init__(
         self,
@@ -65,10 +64,6 @@ class _Convolution(Windowed):
         """Return the shape of the filter for an input with so many channels."""
         raise NotImplementedError
 
-    def out_channels(self, channels: int) -> int:
-        """Return the number of filters."""
-        return self.filters
-
     def build(self, input_shape: Shape) -> None:
         """Make the filter and the bias."""
         channels = self.channels(input_shape)
@@ -105,7 +100,17 @@ class _Convolution(Windowed):
         }
 
 
-class Conv2D(_Convolution):
+class _Filters(_Convolution):
+    """What the two layers share whose number of filters is an argument."""
+
+    filters: int
+
+    def out_channels(self, channels: int) -> int:
+        """Return the number of filters."""
+        return self.filters
+
+
+class Conv2D(_Filters):
     """Convolves images with filters that are learned: one Conv2D node.
 
     Args:
@@ -247,7 +252,7 @@ class DepthwiseConv2D(_Convolution):
         return nn.depthwise_conv2d(inputs, self.kernel, **self._windows())
 
 
-class Conv2DTranspose(_Convolution):
+class Conv2DTranspose(_Filters):
     """Applies the transpose of a convolution: one Conv2DBackpropInput node.
 
     With "same" the output is strides times as large as the input. Where the kernel size is no multiple of the
