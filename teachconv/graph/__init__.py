@@ -45,7 +45,7 @@ from ..dtypes import FLOATS, INTEGERS
 from . import core_ops  # noqa: F401  (fill the registries)
 from . import training as train
 from .common_runtime.graph_pictures import picture_graph
-from .common_runtime.run_metadata import LoadStats, NodeStats, RunMetadata
+from .common_runtime.run_metadata import NodeStats, RunMetadata
 from .common_runtime.session import InteractiveSession, Session
 from .eager import functional_ops  # noqa: F401  (fill the registries)
 from .eager.backprop import GradientTape
@@ -103,7 +103,6 @@ __all__ = [
     "GraphKeys",
     "InteractiveSession",
     "InvalidArgumentError",
-    "LoadStats",
     "NodeStats",
     "NotDifferentiable",
     "Operation",

@@ -3,7 +3,7 @@
 TensorFlow shows its graphs in TensorBoard, and its runs through python/client/timeline.py. The text needs no
 other program; the SVG of a graph needs graphviz's program ``dot`` (graphviz.org). Shapes and dashes carry all
 information; colours are redundant. A trace is in the Trace Event Format of chrome://tracing, with times in
-microseconds, one bar per node, one row per device and thread, and an arrow for each value.
+microseconds, one bar per node, one row per device, and an arrow for each value.
 """
 
 from __future__ import annotations
@@ -310,14 +310,6 @@ def chrome_trace(metadata: RunMetadata) -> str:
     events: list[dict[str, Any]] = []
     for pid, device in enumerate(devices):
         events.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": device}})
-        for thread in sorted({node.thread for node in metadata.nodes if node.device == device}):
-            args = {"name": f"thread {thread}"}
-            events.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": thread, "args": args})
-    device_of = {node.name: node.device for node in metadata.nodes}
-    for load in metadata.loads:
-        event = {"name": load.name, "cat": "Load", "ph": "X", "tid": load.thread, "args": {"node": load.node}}
-        times = {"ts": load.start * 1e6, "dur": load.seconds * 1e6}
-        events.append({**event, **times, "pid": devices.index(device_of[load.node])})
     for node in metadata.nodes:
         events.append(
             {
@@ -325,7 +317,7 @@ def chrome_trace(metadata: RunMetadata) -> str:
                 "cat": "Op",
                 "ph": "X",
                 "pid": devices.index(node.device),
-                "tid": node.thread,
+                "tid": 0,
                 "ts": node.start * 1e6,
                 "dur": (node.end - node.start) * 1e6,
                 "args": {
@@ -345,7 +337,7 @@ def chrome_trace(metadata: RunMetadata) -> str:
     for number, (maker, taker) in enumerate(_edges(list(metadata.nodes), metadata)):
         flow = {"name": "value", "cat": "value", "id": number}
         for phase, node, time in (("s", maker, maker.end), ("f", taker, taker.start)):
-            where = {"pid": devices.index(node.device), "tid": node.thread, "ts": time * 1e6}
+            where = {"pid": devices.index(node.device), "tid": 0, "ts": time * 1e6}
             events.append({**flow, "ph": phase, **where, **({"bp": "e"} if phase == "f" else {})})
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=1)
 
@@ -365,18 +357,14 @@ def timeline_svg(metadata: RunMetadata) -> str:
     nodes = sorted(longest, key=lambda node: (node.start, node.end))
     if not nodes:
         return ""
-
-    def clock(time: float) -> float:  # without the pauses in which something was loaded
-        return time - sum(load.seconds for load in metadata.loads if load.start < time)
-
-    begin, end = clock(nodes[0].start), max(clock(node.end) for node in nodes)
+    begin, end = nodes[0].start, max(node.end for node in nodes)
     scale = (_WIDTH - _LEFT - 80) / max(end - begin, 1e-9)
     row = {node.name: 30 + _ROW * number for number, node in enumerate(nodes)}
     devices = sorted({node.device for node in metadata.nodes})
     colour = {device: _LIGHT[_DEVICES[i % len(_DEVICES)]] for i, device in enumerate(devices)}
 
     def at(time: float) -> float:
-        return _LEFT + (clock(time) - begin) * scale
+        return _LEFT + (time - begin) * scale
 
     parts = []
     for maker, taker in _edges(nodes, metadata):

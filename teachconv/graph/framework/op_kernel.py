@@ -151,11 +151,9 @@ class OpKernel:
     Attributes:
         node: the node's definition.
         label: the label under which the kernel was found.
-        is_expensive: whether running it on another thread may pay off.
         backend_function: the function of the backend contract that it calls, or None.
     """
 
-    is_expensive = False
     backend_function: str | None = None
 
     def __init__(self, node: NodeDef, label: str = ""):

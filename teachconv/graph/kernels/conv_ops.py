@@ -26,7 +26,6 @@ _LABELS = ("", *backends.TABLE)  # "" is the default backend: cython unless use_
 class _WindowKernel(OpKernel):
     """The common part of the five kernels: reads the attributes once, and calls the backend."""
 
-    is_expensive = True
     public_op: Callable[..., np.ndarray]
     activation: str | None = None
 

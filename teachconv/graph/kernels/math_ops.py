@@ -38,8 +38,6 @@ class MatMulOp(OpKernel):
     for any number of threads; NumPy's ``@`` would not promise that.
     """
 
-    is_expensive = True
-
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
         self.transpose_a, self.transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]

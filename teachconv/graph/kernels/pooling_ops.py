@@ -20,7 +20,6 @@ __all__: list[str] = []
 
 
 class _Pool(InferringKernel):
-    is_expensive = True
     reduce = "max"
 
     def __init__(self, node: NodeDef, label: str = ""):
