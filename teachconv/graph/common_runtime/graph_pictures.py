@@ -1,16 +1,13 @@
-"""Pictures: a graph as an indented text tree, as DOT and as SVG; a run as a timeline.
+"""Pictures: a graph as an indented text tree; a run as a timeline, in SVG and as a trace.
 
-TensorFlow shows its graphs in TensorBoard, and its runs through python/client/timeline.py. The text needs no
-other program; the SVG of a graph needs graphviz's program ``dot`` (graphviz.org). Shapes and dashes carry all
-information; colours are redundant. A trace is in the Trace Event Format of chrome://tracing, with times in
-microseconds, one bar per node, one row per device, and an arrow for each value.
+TensorFlow shows its graphs in TensorBoard, and its runs through python/client/timeline.py. A trace is in the
+Trace Event Format of chrome://tracing, with times in microseconds, one bar per node, one row per device, and
+an arrow for each value.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -31,18 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphPicture", "chrome_trace", "picture_graph", "timeline_svg"]
 
-_LINES = 200  # limit for the lines of a tree and the nodes of a drawing
+_LINES = 200  # limit for the lines of a tree
 _INDENT = 24
 _LIGHT = {name: colour.light for name, colour in COLOURS.items()}  # svg_style has the dark values
-_STYLES = {
-    "": "",
-    "pruned": f' style="filled,dashed" color="{_LIGHT["faint"]}" fontcolor="{_LIGHT["faint"]}"',
-    "folded": f' color="{_LIGHT["filter"]}" penwidth="2.5"',
-    "fused": f' color="{_LIGHT["ring"]}" penwidth="2.5"',
-    "merged": f' color="{_LIGHT["mark"]}" penwidth="2.5"',
-    "copy": ' penwidth="2.5" shape="cds"',
-    "fed": ' shape="house"',
-}
 
 
 @dataclass(frozen=True)
@@ -108,86 +96,13 @@ class GraphPicture:
             stack += reversed(below)
         return tables.Table((), [], lines=lines).text()
 
-    def to_dot(self) -> str:
-        """Return the graph in graphviz's language.
-
-        Returns:
-            The DOT text. Values flow downwards, control dependencies are dotted, and each name scope with
-            several nodes, such as ``gradients/Conv2D_grad/``, is a box.
-        """
-        nodes = list(self.nodes.values())[:_LINES]
-        drawn = {node.name for node in nodes}
-        lines = [
-            "digraph {",
-            f'  label="{_quoted(self.title)}" labelloc="t" fontname="sans-serif" '
-            f'fontcolor="{_LIGHT["faint"]}" bgcolor="{_LIGHT["paper"]}"',
-            '  node [shape="box" fontname="sans-serif" fontsize="10" style="filled" '
-            f'fillcolor="{_LIGHT["paper"]}" color="{_LIGHT["faint"]}" fontcolor="{_LIGHT["ink"]}"]',
-            f'  edge [arrowsize="0.6" color="{_LIGHT["faint"]}"]',
-        ]
-        lines += _boxes(nodes, "")
-        for node in nodes:
-            for other in node.inputs:
-                if other in drawn:
-                    lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}"')
-            for other in node.control_inputs:
-                if other in drawn:
-                    lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}" [style="dotted"]')
-        return "\n".join([*lines, "}"])
-
-    def to_svg(self) -> str | None:
-        """Return the graph as SVG.
-
-        Returns:
-            The SVG text, or None if graphviz's program ``dot`` is not installed.
-        """
-        if shutil.which("dot") is None:
-            return None
-        done = subprocess.run(
-            ["dot", "-Tsvg"],
-            input=self.to_dot(),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=True,
-        )
-        svg = done.stdout[done.stdout.index("<svg") :]
-        head = svg.index(">")
-        return f'<svg class="tc-picture"{svg[4 : head + 1]}{svg_style()}{svg[head + 1 :]}'
-
     __str__ = tree
 
     def __repr__(self) -> str:
         return f"<GraphPicture: {self.title}, {tables.count(len(self.nodes), 'node')}>"
 
     def _repr_html_(self) -> str:
-        svg = self.to_svg()
-        return tables.pre(escape(self.tree()), "line-height:1.3") if svg is None else svg
-
-
-def _boxes(nodes: Iterable[PictureNode], scope: str) -> Iterator[str]:
-    """Yield the nodes of a scope in DOT; scopes inside it that have several nodes are boxes."""
-    inside: dict[str, list[PictureNode]] = {}
-    for node in nodes:
-        first, slash, _ = node.name[len(scope) :].partition("/")
-        inside.setdefault(f"{scope}{first}/" if slash else "", []).append(node)
-    for inner, members in inside.items():
-        if inner and len(members) > 1:
-            label = f'label="{_quoted(inner[len(scope) :])}" labeljust="l" fontname="sans-serif" fontsize="9"'
-            lines = f'color="{_LIGHT["line"]}" fontcolor="{_LIGHT["faint"]}"'
-            yield f'  subgraph "cluster_{_quoted(inner)}" {{ {label} {lines}'
-            yield from _boxes(members, inner)
-            yield "  }"
-            continue
-        for node in members:
-            gives = f"\\n{_quoted(node.gives)}" if node.gives else ""
-            text = f"{_quoted(node.name[len(scope) :])}\\n{_quoted(node.op)}{gives}"
-            mark = f" ({node.mark})" if node.mark else ""
-            yield f'  "{_quoted(node.name)}" [label="{text}{mark}"{_STYLES[node.mark]}]'
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+        return tables.pre(escape(self.tree()), "line-height:1.3")
 
 
 # ---------------------------------------------------------------------------------------------
