@@ -51,7 +51,6 @@ from .eager import functional_ops  # noqa: F401  (fill the registries)
 from .eager.backprop import GradientTape
 from .eager.concrete_function import ConcreteFunction
 from .eager.def_function import Function, function
-from .eager.functional_ops import cond
 from .find_source import find_source
 from .framework.config import ConfigProto, RunOptions, list_physical_devices
 from .framework.context import executing_eagerly, get_default_graph, get_default_session, init_scope
@@ -116,7 +115,6 @@ __all__ = [
     "TensorShape",
     "TensorSpec",
     "bfloat16",
-    "cond",
     "constant",
     "control_dependencies",
     "convert_to_tensor",

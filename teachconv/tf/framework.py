@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import graph as tg
-from ..graph import cond, constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
+from ..graph import constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
 from ..graph.gradients.gradients_util import UnconnectedGradients
 from ..graph.options import unsupported
 
 __all__ = [
     "UnconnectedGradients",
     "Variable",
-    "cond",
     "constant",
     "control_dependencies",
     "convert_to_tensor",
@@ -49,6 +48,7 @@ def is_tensor(x: Any) -> bool:
 
 
 @unsupported(
+    "input_signature",
     "reduce_retracing",
     "experimental_implements",
     "experimental_autograph_options",
@@ -71,9 +71,10 @@ def function(
 ) -> Any:
     """Trace a Python function to a graph once for each signature, and then run the graph.
 
-    ``autograph`` has no effect: Python's ``if`` and ``while`` are not translated.
+    ``autograph`` has no effect: Python's ``if`` and ``while`` are not translated. ``get_concrete_function``
+    of a `TensorSpec` makes a trace for sizes that vary.
     """
-    return tg.function(func, input_signature=input_signature)
+    return tg.function(func)
 
 
 @unsupported("aggregation_method")

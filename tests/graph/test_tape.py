@@ -224,29 +224,6 @@ def test_second_derivatives_through_a_call_of_a_function():
         assert bounds.judge(result.numpy(), exact, bounds.direct(abs(exact) + 4, 64, exact.dtype)).passed
 
 
-def test_conditionals_are_differentiated_by_the_branch_that_ran():
-    v, u = tg.Variable([1.0, 2.0]), tg.Variable([3.0, 4.0])
-
-    def choose(x, k):
-        return tg.reduce_sum(tg.cond(k > 0.0, lambda: x * x * v + k, lambda: tg.exp(u) * x) * x)
-
-    for decorate in (tc.function, lambda function: tc.function(tc.function(function))):
-        for k in (1.0, -1.0):
-            x, flag = tg.constant([0.5, -1.5]), tg.constant(k)
-            found = []
-            for function in (choose, decorate(choose)):
-                with tg.GradientTape(persistent=True) as outer:
-                    outer.watch([x, flag])
-                    with tg.GradientTape() as inner:
-                        inner.watch([x, flag])
-                        y = function(x, flag)
-                    first = inner.gradient(y, [x, flag, v, u], unconnected_gradients="zero")
-                second = outer.gradient(first[0], [x, v, u], unconnected_gradients="zero")
-                found.append([grad.numpy() for grad in (*first, *second)])
-            for one, other in zip(*found, strict=True):
-                assert bounds.judge(other, one, bounds.direct(abs(one) + 4, 32, one.dtype)).passed
-
-
 def test_find_source_follows_a_gradient():
     x, w = tg.constant(np.ones((1, 4, 4, 1), "float32")), tg.Variable(np.ones((3, 3, 1, 2), "float32"))
     with tg.GradientTape(persistent=True) as tape:

@@ -172,11 +172,6 @@ class ConcreteFunction:
         self.outputs.append(gen_nn_ops.identity(leaf))  # as TensorFlow marks what a function returns
         return len(self.outputs) - 1
 
-    @property
-    def structure(self) -> list[Any]:
-        """The paths of the containers and leaves of the result."""
-        return [(path, what) for path, what, _ in nest.walk(self._structure)]
-
     def pack(self, outputs: Sequence[Any]) -> Any:
         """Return values of the outputs in the structure of the function's result."""
         return nest.map_structure(

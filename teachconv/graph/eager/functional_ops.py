@@ -1,110 +1,28 @@
-"""`cond`, which runs one of two functions; and the gradients of calls and of conditionals.
+"""The gradients of calls of functions.
 
-TensorFlow: python/ops/cond_v2.py (AutoGraph writes an ``if`` on a tensor as such a call), and
-_TapeGradientFunctions in python/eager/polymorphic_function/concrete_function.py. The engine of `gradients`
-builds the backward function from the nodes of the function. What it needs of them, such as the result of a
-Relu, become additional outputs of the forward call and arguments of the backward call.
+TensorFlow: _TapeGradientFunctions in python/eager/polymorphic_function/concrete_function.py. The engine of
+`gradients` builds the backward function from the nodes of the function. What it needs of them, such as the
+result of a Relu, become additional outputs of the forward call and arguments of the backward call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ...errors import ArgumentTypeError, brief
-from .. import nest
-from ..framework import op_def_library
 from ..framework.config import ConfigProto
-from ..framework.context import executing_eagerly, set_default_graph
+from ..framework.context import set_default_graph
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_def import is_trainable
 from ..framework.op_kernel import TRACING
-from ..framework.ops import Operation
 from ..framework.tensor import Tensor
 from ..gradients.gradients_util import RegisterGradient, backpropagate
 from ..ops import array_ops, gen_nn_ops
-from ..ops.variables import Variable
 from .concrete_function import ConcreteFunction, FuncGraph
 
-__all__ = ["cond", "differentiable"]
-
-
-def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
-    """Return ``true_fn()`` if ``pred`` is true, else ``false_fn()``, as tf.cond; adds a node If.
-
-    Both functions are traced; the run calls one of them.
-
-    Args:
-        pred: a scalar; a number is true if it is not 0.
-        true_fn: a function without arguments.
-        false_fn: likewise, with a result of the same structure and dtypes.
-        name: the name of the node.
-
-    Returns:
-        The result of one function: tensors in their structure.
-
-    Raises:
-        TypeError: if a function is not callable, or the results differ in dtype.
-        ValueError: if the results differ in structure, or ``pred`` is not a scalar.
-
-    >>> import teachconv as tc
-    >>> @tc.function
-    ... def absolute(x):
-    ...     return tc.graph.cond(x > 0.0, lambda: x, lambda: -x)
-    >>> print(absolute(tc.graph.constant(-3.0)))
-    tf.Tensor(3.0, shape=(), dtype=float32)
-    """
-    for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
-        if not callable(function):
-            raise ArgumentTypeError(f"{what} must be callable; got {brief(function)}")
-    if executing_eagerly():
-        return true_fn() if pred else false_fn()
-    branches = [_branch(true_fn, "true"), _branch(false_fn, "false")]
-    _check_alike(*branches)
-    stateful = any(branch.is_stateful for branch in branches)
-    outputs = op_def_library.apply_op(
-        "If" if stateful else "StatelessIf",
-        name or "cond",
-        [
-            pred,
-            [value for branch in branches for value in branch.captured_inputs],
-            [variable for branch in branches for variable in branch.variables],
-        ],
-        {
-            "Tout": [output.dtype for output in branches[0].outputs],
-            "then_branch": branches[0],
-            "else_branch": branches[1],
-        },
-    )
-    return branches[0].pack(outputs if branches[0].outputs else [])
-
-
-def _branch(function: Callable[[], Any], name: str) -> ConcreteFunction:
-    graph = FuncGraph(f"cond_{name}")
-    with set_default_graph(graph):
-        result = nest.map_structure(_as_tensor, function())
-        return ConcreteFunction(graph, [], result, ConfigProto())
-
-
-def _as_tensor(leaf: Any) -> Any:
-    """Return a leaf as a tensor: what a branch returns may depend on the branch."""
-    if leaf is None or isinstance(leaf, (Tensor, Operation, Variable)):
-        return leaf
-    return op_def_library.apply_op("Identity", None, [leaf], {})
-
-
-def _check_alike(first: ConcreteFunction, second: ConcreteFunction) -> None:
-    if first.structure != second.structure:
-        raise InvalidArgumentError("true_fn and false_fn must return results of the same structure")
-    for one, other in zip(first.outputs, second.outputs, strict=True):
-        if one.dtype != other.dtype:
-            raise ArgumentTypeError(
-                "true_fn and false_fn must return the same dtypes; got "
-                f"{one.dtype.name} and {other.dtype.name}"
-            )
+__all__ = ["differentiable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,44 +125,6 @@ def _call_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
     for index, grad in zip(backward.inputs, found, strict=True):
         in_grads[index] = grad
     return tuple(in_grads)
-
-
-@RegisterGradient("If")
-@RegisterGradient("StatelessIf")
-def _if_grad(op: Any, *grads: Any) -> tuple[Any, ...]:
-    """A conditional of the branches' backward functions; each branch gives zeros to the other's inputs.
-
-    Which branch ran, and so which intermediate results there are, is not known before the run. The gradient
-    therefore runs the branch again; TensorFlow passes its intermediate results on as optional values.
-    """
-    branches = [op.get_attr("then_branch"), op.get_attr("else_branch")]
-    first, second = (len(branch.captured_inputs) for branch in branches)
-    variables = 1 + first + second  # the inputs are the condition, what each branch captures, and variables
-    inputs_of = [
-        [*range(1, 1 + first), *range(variables, variables + len(branches[0].variables))],
-        [*range(1 + first, variables), *range(variables + len(branches[0].variables), len(op.inputs))],
-    ]
-    wanted = sorted(
-        inputs[index]
-        for branch, inputs in zip(branches, inputs_of, strict=True)
-        for index in backward_of(branch).inputs
-    )
-
-    def gradients_of(branch: ConcreteFunction, inputs: list[int]) -> list[Any]:
-        forward, backward = differentiable(branch, higher_order=False), backward_of(branch)
-        operands = [op.inputs[index] for index in inputs[: len(branch.captured_inputs)]]
-        outputs = op_def_library.apply_op(*forward.call_node(operands, forward.variables))
-        given = [inputs[index] for index in backward.inputs]
-        found = dict(zip(given, _call(backward, forward, outputs, grads), strict=True))
-        return [_zeros(op.inputs[index]) if index not in found else found[index] for index in wanted]
-
-    then, otherwise = (partial(gradients_of, *pair) for pair in zip(branches, inputs_of, strict=True))
-    results = dict(zip(wanted, cond(op.inputs[0], then, otherwise), strict=True)) if wanted else {}
-    return tuple(results.get(index) for index in range(len(op.inputs)))
-
-
-def _zeros(tensor: Any) -> Any:
-    return array_ops.zeros(tensor.shape, tensor.dtype) if tensor.is_ref else array_ops.zeros_like(tensor)
 
 
 def _call(

@@ -14,7 +14,6 @@ from ...framework import control_dependencies, no_op
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
-    "cond",
     "constant",
     "control_dependencies",
     "convert_to_tensor",
@@ -46,23 +45,6 @@ def convert_to_tensor(
     """Return a value as a tensor; a tensor is returned as it is."""
     hint = either("dtype_hint", dtype_hint, "preferred_dtype", preferred_dtype)
     return framework.convert_to_tensor(value, dtype, hint, name)
-
-
-@in_graph
-@unsupported("strict")
-def cond(
-    pred: Any,
-    true_fn: Any = None,
-    false_fn: Any = None,
-    strict: bool = False,
-    name: str | None = None,
-    fn1: Any = None,
-    fn2: Any = None,
-) -> Any:
-    """Return what one of two functions returns, which one a tensor decides."""
-    return framework.cond(
-        pred, either("true_fn", true_fn, "fn1", fn1), either("false_fn", false_fn, "fn2", fn2), name
-    )
 
 
 @in_graph
