@@ -23,7 +23,7 @@ Ten files lead from tf.nn.conv2d to the loops; the other files repeat the patter
      6. common_runtime/session.py                fetches and feeds
      7. common_runtime/graph_execution_state.py  the steps of a run in their order
      8. common_runtime/executor.py               the queue of nodes whose inputs are there
-     9. framework/op_kernel.py                   finds the kernel by op, device, label and dtypes
+     9. framework/op_kernel.py                   finds the kernel by op, device and label
     10. kernels/conv_ops.py                      compute(), which calls teachconv.backends
 
 >>> import numpy as np, teachconv as tc

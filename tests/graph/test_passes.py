@@ -503,7 +503,7 @@ def test_a_cascade_of_additions_does_not_double_the_work(graph):
 def test_values_are_really_let_go(graph, monkeypatch):
     import weakref
 
-    relu = KERNELS["Relu", "CPU", "", ()].kernel
+    relu = KERNELS["Relu", "CPU", ""].kernel
     made, alive = [], []
     original = relu.compute
 
@@ -532,7 +532,7 @@ def test_an_error_names_the_first_node(graph):
 
 
 def test_other_errors_keep_their_type_and_gain_a_note(graph, monkeypatch):
-    relu = KERNELS["Relu", "CPU", "", ()].kernel
+    relu = KERNELS["Relu", "CPU", ""].kernel
 
     def compute(self, context, *inputs):
         raise MemoryError("none left")

@@ -52,7 +52,7 @@ def test_no_update_is_lost_between_threads(way, monkeypatch):
     """The first update lets another thread try its own before it writes: that one must wait."""
     add, value = way(tg.Variable(0.0))
     op = "ApplyGradientDescent" if way is by_optimizer else "AssignAdd"
-    kernel = KERNELS[op, "CPU", "", ()].kernel
+    kernel = KERNELS[op, "CPU", ""].kernel
     update, others = kernel.function, []
 
     def update_with_a_rival(*values):

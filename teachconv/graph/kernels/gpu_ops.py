@@ -24,9 +24,9 @@ for _name in (
     "Conv2DBackpropFilter",
     "DepthwiseConv2dNative",
 ):
-    register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", "", ()].kernel)
+    register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", ""].kernel)
 for _name in ("Identity", "Variable", "Assign", "NoOp"):
-    register_kernel(_name, "GPU")(KERNELS[_name, "CPU", "", ()].kernel)
+    register_kernel(_name, "GPU")(KERNELS[_name, "CPU", ""].kernel)
 
 
 def to_gpu(array: Any, device: str) -> Any:
