@@ -12,10 +12,10 @@ from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from .framework.context import current_graph, init_scope
-from .framework.default_graph import control_dependencies, name_scope
+from .framework.ops import control_dependencies, name_scope
 from .gradients.gradients_util import gradients
 from .ops import array_ops, gen_nn_ops
-from .ops.constant_op import constant
+from .ops.array_ops import constant
 from .ops.variables import Variable, trainable_variables
 from .options import unsupported
 

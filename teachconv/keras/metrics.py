@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import constant
-from ..graph.ops.constant_op import is_tensor
+from ..graph.ops.array_ops import is_tensor
 from .checks import check_name
 from .config import floatx
 from .layers.layer import Shape, shape_text

@@ -30,7 +30,7 @@ from ..graph.ops.array_ops import (
     zeros,
     zeros_like,
 )
-from ..graph.ops.cwise_ops import where
+from ..graph.ops.math_ops import where
 
 __all__ = [
     "concat",

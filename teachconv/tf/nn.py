@@ -11,7 +11,7 @@ from typing import Any
 from ..arguments import check_data_format, normalize_steps
 from ..errors import ArgumentError, brief
 from ..graph.ops import gen_nn_ops, nn_ops
-from ..graph.ops.cwise_ops import sigmoid, tanh
+from ..graph.ops.math_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import dropout, l2_loss, leaky_relu, moments, relu6
 from ..graph.ops.nn_ops import avg_pool as avg_pool2d
 from ..graph.ops.nn_ops import (

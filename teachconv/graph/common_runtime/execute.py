@@ -21,14 +21,13 @@ from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
 from ..framework.context import executing_eagerly, within
-from ..framework.default_graph import eager_device
 from ..framework.eager_tensor import EagerTensor, to_argument
 from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError, SoftPlacementWarning
 from ..framework.node_def import NodeDef
 from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
 from ..framework.op_def_library import apply_op, check_attrs, element_type, packed
 from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel, has_kernel
-from ..framework.ops import Tensor
+from ..framework.ops import Tensor, eager_device
 from ..framework.shape_inference import InferenceContext, check_size
 from ..framework.tensor import tensor_dtype
 from ..kernels.gpu_ops import to_gpu

@@ -20,8 +20,8 @@ from ..framework.eager_tensor import EagerTensor
 from ..framework.op_def import GRADIENTS, is_trainable
 from ..framework.tensor_shape import TensorShape
 from ..ops import array_ops, control_flow_ops, gen_nn_ops
-from ..ops.constant_op import constant, is_tensor
-from ..ops.cwise_ops import add_n
+from ..ops.array_ops import constant, is_tensor
+from ..ops.math_ops import add_n
 
 __all__ = [
     "NotDifferentiable",

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, ROLES, Kind, gradient_of
 from ..framework.tensor_shape import as_shape
-from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
+from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradients_util import RegisterGradient
 
 __all__: list[str] = []
@@ -160,7 +160,7 @@ def _softmax_grad(op: Any, grad: Any) -> Any:
 
 @RegisterGradient("LogSoftmax")
 def _log_softmax_grad(op: Any, grad: Any) -> Any:
-    softmax = cwise_ops.exp(op.outputs[0])
+    softmax = math_ops.exp(op.outputs[0])
     return grad - math_ops.reduce_sum(grad, -1, keepdims=True) * softmax
 
 

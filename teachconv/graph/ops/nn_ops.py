@@ -14,13 +14,13 @@ import numpy as np
 from ...arguments import check_data_format, integer, normalize_padding, normalize_steps
 from ...errors import ArgumentError, ArgumentTypeError, brief
 from ...geometry import conv2d_transpose_geometry
-from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import static_shape
+from ..framework.ops import name_scope
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined, text
 from . import gen_nn_ops
-from .constant_op import convert_to_tensor, is_tensor
-from .cwise_ops import cast
+from .array_ops import convert_to_tensor, is_tensor
+from .math_ops import cast
 
 __all__ = [
     "avg_pool",

@@ -17,8 +17,7 @@ from weakref import WeakKeyDictionary
 
 from ...errors import ArgumentError
 from ..framework.context import get_default_graph, within
-from ..framework.default_graph import name_scope
-from ..framework.ops import Graph
+from ..framework.ops import Graph, name_scope
 from ..framework.tensor_shape import as_shape
 from .random_ops import random_uniform
 from .variables import Variable

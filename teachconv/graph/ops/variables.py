@@ -24,8 +24,7 @@ from ..framework.ops import Graph, GraphKeys, Operation, Tensor
 from ..framework.tensor import Operators, Reference
 from ..framework.tensor_shape import TensorShape
 from . import gen_nn_ops
-from .array_ops import group
-from .constant_op import constant
+from .array_ops import constant, group
 
 __all__ = [
     "Variable",

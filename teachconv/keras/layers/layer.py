@@ -33,7 +33,7 @@ from ...graph import (
 )
 from ...graph.framework.context import within
 from ...graph.framework.op_def import as_dtype
-from ...graph.ops.constant_op import is_tensor
+from ...graph.ops.array_ops import is_tensor
 from .. import initializers
 from ..checks import as_numpy, check_name, check_sizes, means_nothing
 from ..config import floatx
