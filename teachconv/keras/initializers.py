@@ -16,9 +16,8 @@ from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one
 from ..graph.framework.op_def import as_dtype
 from ..graph.kernels.math_ops import truncated_normal
 from ..memory import check_memory
-from .checks import check_number
+from .checks import check_number, look_up
 from .config import check_seed, floatx, next_seed
-from .naming import look_up
 
 __all__ = [
     "Constant",

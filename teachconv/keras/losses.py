@@ -31,10 +31,9 @@ from ..graph import (
 )
 from ..graph.framework.op_def import is_trainable
 from .activations import logits_of
-from .checks import check_name, refuse
+from .checks import check_name, look_up, refuse, shape_text, snake_case
 from .config import floatx
-from .layers.layer import Shape, shape_text
-from .naming import look_up, snake_case
+from .layers.layer import Shape
 
 __all__ = [
     "CategoricalCrossentropy",

@@ -11,7 +11,8 @@ from ..arguments import truth
 from ..errors import ArgumentError, brief
 from ..geometry import Conv2DGeometry
 from ..inspection.receptive import receptive_field
-from .layers.layer import Layer, number_of_elements, shape_text
+from .checks import shape_text
+from .layers.layer import Layer, number_of_elements
 
 if TYPE_CHECKING:
     from .models import Model

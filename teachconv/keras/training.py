@@ -27,9 +27,8 @@ from ..graph import (
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
-from .checks import check_list, positive, refuse
+from .checks import as_batch_size, batches, check_list, check_x, check_y, positive, refuse, split
 from .config import next_seed
-from .data import as_batch_size, batches, check_x, check_y, split
 from .diagnosis import first_not_finite
 from .layers.layer import Layer
 

@@ -18,7 +18,7 @@ from ...translation.translating import resolve
 from .. import activations
 from ..checks import positive
 from .layer import Shape, size
-from .windows import Geometry, Windowed
+from .pooling import Geometry, Windowed
 
 __all__ = ["Conv2D", "Conv2DTranspose", "DepthwiseConv2D"]
 
