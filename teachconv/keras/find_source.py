@@ -20,8 +20,6 @@ from .layers.layer import Layer
 from .optimizers import Optimizer
 from .training import Trainer
 
-__all__: list[str] = []
-
 # the method of a model -> the step that it repeats
 _STEPS = {
     "fit": "train_step",

@@ -41,8 +41,6 @@ from .layers import (
 from .layers.layer import Layer, Shape
 from .models import Model
 
-__all__: list[str] = []
-
 
 @write_model.register(Layer)
 def _of_model(model: Layer, args: tuple[Any, ...], arguments: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph.framework.op_kernel import KERNELS, TRACING
+from teachconv.graph.framework.op_kernel import KERNELS, TRACING, UPDATING
 from teachconv.graph.ops.variable_scope import get_variable, variable_scope
 
 tg = tc.graph
@@ -128,7 +128,7 @@ def test_a_forked_child_does_not_wait_for_a_lock_of_another_thread():
     v, held, done = tg.Variable(1.0), threading.Event(), threading.Event()
 
     def hold():
-        with v._storage.lock, TRACING.lock:
+        with UPDATING.lock, TRACING.lock:
             held.set()
             done.wait(30)
 

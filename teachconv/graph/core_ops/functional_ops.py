@@ -10,8 +10,6 @@ from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape
 from .common_shape_fns import no_outputs
 
-__all__: list[str] = []
-
 
 def unknown_shape(c: InferenceContext) -> list[StaticShape]:
     """Return one unknown shape."""

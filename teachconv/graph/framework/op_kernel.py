@@ -3,7 +3,7 @@
 TensorFlow: core/framework/op_kernel.h, where REGISTER_KERNEL_BUILDER fills the registry and an OpKernel has
 Compute(). A kernel is looked up by (op, device, label). For the convolution ops the label is the name
 of a teachconv backend; "" is the default backend. Resource variables and functions have a mutex each in
-TensorFlow; here, a `Lockable`.
+TensorFlow; here there is one for all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 import numpy as np
 
@@ -28,8 +27,8 @@ __all__ = [
     "KERNELS",
     "SILENT",
     "TRACING",
+    "UPDATING",
     "KernelDef",
-    "Lockable",
     "OpKernel",
     "OpKernelContext",
     "VariableRef",
@@ -38,35 +37,25 @@ __all__ = [
 ]
 
 
-class Lockable:
-    """Something with a lock: ``with item.lock``.
-
-    Attributes:
-        lock: a lock that one thread may take several times; a new one in a forked child.
-    """
-
-    __slots__ = ("__weakref__", "lock")
+class _Lock:
+    """A lock that one thread may take several times, ``with item.lock``; a new one in a forked child."""
 
     def __init__(self) -> None:
         self.lock: Any = RLock()
-        _lockables.add(self)
 
 
-_lockables: WeakSet[Lockable] = WeakSet()
+# Each is one for all functions or variables: two threads that take two of them would wait for each other.
+TRACING = _Lock()  # held while a function is traced or its gradient is built
+UPDATING = _Lock()  # held from reading a variable's value to replacing it by one computed from it
 
 
 def _renew_locks() -> None:
     """Another thread may have held one at the moment of a fork, and is not there to release it."""
-    for item in list(_lockables):
-        item.lock = RLock()
+    TRACING.lock, UPDATING.lock = RLock(), RLock()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_locks)
-
-# Held while a function is traced or its gradient is built. It is one for all functions: two that call each
-# other, traced by two threads, would wait for each other's.
-TRACING = Lockable()
 
 
 # ops that compute nothing: logs of what a program computes leave them out
@@ -76,7 +65,7 @@ SILENT = (
 )
 
 
-class VariableRef(Lockable):
+class VariableRef:
     """A variable's storage, which kernels receive along reference edges instead of a value.
 
     Attributes:
@@ -84,13 +73,11 @@ class VariableRef(Lockable):
         shape: its static shape; every value must be compatible with it.
         dtype: its dtype.
         value: the value, a read-only array, or None before the first assignment.
-        lock: what a kernel holds from reading a value to replacing it by one computed from it.
     """
 
     __slots__ = ("dtype", "name", "nbytes", "shape", "value")
 
     def __init__(self, name: str, shape: StaticShape, dtype: np.dtype[Any]):
-        super().__init__()
         self.name, self.shape, self.dtype, self.nbytes = name, shape, dtype, 0
         self.value: np.ndarray | None = None
 
@@ -114,7 +101,7 @@ class VariableRef(Lockable):
             if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
                 value = np.array(value, order="C")  # a view, perhaps of memory that the caller owns
             value.flags.writeable = False
-        with self.lock:
+        with UPDATING.lock:
             self.value = value
 
 

@@ -11,8 +11,6 @@ from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradients_util import NotDifferentiable, RegisterGradient
 from .math_grad import reduce_gradients
 
-__all__: list[str] = []
-
 for _name in (
     *("StopGradient", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
     *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub", "DynamicStitch"),

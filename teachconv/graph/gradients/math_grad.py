@@ -20,8 +20,6 @@ from ..ops import array_ops, gen_nn_ops, math_ops
 from ..ops.array_ops import constant
 from .gradients_util import NotDifferentiable, RegisterGradient
 
-__all__: list[str] = []
-
 for _name in (
     *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"),
     *("LogicalAnd", "LogicalOr", "LogicalNot", "All", "Any", "FloorDiv", "Range", "ArgMax"),

@@ -15,8 +15,6 @@ from ..framework.tensor_shape import as_shape
 from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradients_util import RegisterGradient
 
-__all__: list[str] = []
-
 _WINDOWS = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 _MAX_POOL = ("ksize", "strides", "padding", "explicit_paddings", "data_format")
 _AVG_POOL = ("ksize", "strides", "padding", "data_format")

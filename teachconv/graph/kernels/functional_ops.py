@@ -14,8 +14,6 @@ from ...devices import to_host
 from ..framework.op_kernel import OpKernelContext
 from ..framework.shape_inference import register_function
 
-__all__: list[str] = []
-
 
 def _call(function: Any, context: OpKernelContext, inputs: Sequence[Any]) -> Any:
     """Run a function; return its output, or a tuple unless there is exactly one."""

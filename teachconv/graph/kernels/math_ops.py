@@ -25,8 +25,6 @@ from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import FunctionKernel, register_function
 
-__all__: list[str] = []
-
 
 @register_kernel("MatMul", "CPU", "", *backends.TABLE)
 class MatMulOp(OpKernel):

@@ -16,8 +16,6 @@ from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernelContext, register_kernel
 from ..framework.shape_inference import InferringKernel
 
-__all__: list[str] = []
-
 
 class _Pool(InferringKernel):
     reduce = "max"
