@@ -348,7 +348,9 @@ def test_a_missing_value_is_named_with_the_node_that_reads_it(graph):
     a, b = (tg.Variable(1.0, name=name) for name in "ab")
     with tg.Session() as session:
         session.run(b.initializer)
-        with pytest.raises(tg.FailedPreconditionError, match=r"node 'a/read' .*variable 'a' has no value yet"):
+        with pytest.raises(
+            tg.FailedPreconditionError, match=r"node 'a/read' .*variable 'a' has no value yet"
+        ):
             session.run([a, b])
         session.run(a.initializer)
         assert session.run([a, b]) == [1, 1]

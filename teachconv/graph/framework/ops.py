@@ -75,7 +75,6 @@ class _Scopes:
     name: str = ""
     device: DeviceSpec = field(default_factory=DeviceSpec)
     control: tuple[Operation, ...] = ()
-    colocate: Operation | None = None
     original_op: Operation | None = None
     gradient_names: Mapping[str, str] = field(default_factory=dict)
 
@@ -234,22 +233,6 @@ class Graph:
             yield
 
     @contextmanager
-    def colocate_with(self, op: Operation | Tensor) -> Iterator[None]:
-        """Place the operations created in the block on the device of ``op``, ignoring the device scope.
-
-        Args:
-            op: an operation or tensor of this graph.
-
-        Raises:
-            ValueError: if ``op`` is not of this graph.
-        """
-        target = op.op if isinstance(op, Tensor) else op
-        if not isinstance(target, Operation) or target.graph is not self:
-            raise ArgumentError(f"op must be an operation or tensor of this graph; got {brief(op)}")
-        with self._within(colocate=target, device=DeviceSpec()):
-            yield
-
-    @contextmanager
     def control_dependencies(self, inputs: Sequence[Any] | None) -> Iterator[None]:
         """Make all operations created in the block wait until ``inputs`` have finished.
 
@@ -388,7 +371,7 @@ class Graph:
         direct = {tensor.op for tensor in inputs}
         control = tuple(op for op in scopes.control if op not in direct)
         device, number = str(scopes.device), len(self._operations)
-        op = Operation(self, name, op_def, inputs, attrs, control, scopes.colocate, device, number)
+        op = Operation(self, name, op_def, inputs, attrs, control, device, number)
         op.original_op = scopes.original_op
         op.outputs = tuple(
             Tensor(op, index, dtype, shape, arg.is_ref)
@@ -418,7 +401,6 @@ class Operation:
         inputs: the input tensors.
         attrs: the attributes by name.
         control_inputs: the operations that must finish before it starts.
-        colocated_with: the operation that it is placed together with, or None.
         device: the requested device, "" for none.
         number: its position in the order of creation.
         file: the source file of the program that created it.
@@ -429,7 +411,6 @@ class Operation:
 
     __slots__ = (
         "attrs",
-        "colocated_with",
         "control_inputs",
         "device",
         "file",
@@ -451,13 +432,11 @@ class Operation:
         inputs: tuple[Tensor, ...],
         attrs: dict[str, Any],
         control_inputs: tuple[Operation, ...],
-        colocated_with: Operation | None,
         device: str,
         number: int,
     ):
         self.graph, self.name, self.op_def, self.inputs = graph, name, op_def, inputs
-        self.attrs, self.control_inputs, self.colocated_with = attrs, control_inputs, colocated_with
-        self.device, self.number = device, number
+        self.attrs, self.control_inputs, self.device, self.number = attrs, control_inputs, device, number
         self.file, self.line = _caller()
         self.outputs: tuple[Tensor, ...] = ()
         self.original_op: Operation | None = None
