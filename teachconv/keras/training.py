@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import integer, truth
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ..errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..graph import (
     ConfigProto,
     GradientTape,
@@ -353,8 +353,7 @@ class Trainer(Layer):
         self, callbacks: Iterable[Callback], verbose: str | int, epochs: int, steps: int
     ) -> Callable[..., None]:
         """Return a function that calls a method of every callback."""
-        if not is_one_of(verbose, ("auto", 0, 1, 2)):
-            raise ArgumentError(f"verbose must be 'auto', 0, 1 or 2; got {brief(verbose)}")
+        check_word(verbose, "verbose", ("auto", 0, 1, 2))
         level = 1 if verbose == "auto" else int(verbose)
         everyone = [*callbacks, *([ProgbarLogger()] if level else [])]
         for callback in everyone:

@@ -596,11 +596,11 @@ def test_the_pictures_show_before_and_after(graph):
     tg.nn.softmax(y, name="unused")
     _, metadata = run(y, {images: x})
     before, after = metadata.before, metadata.after
-    marks = {name: node.mark for name, node in before.nodes.items()}
+    marks = before.marks
     assert marks["conv"] == marks["biased"] == marks["relu"] == "fused"
     assert marks["unused"] == "pruned"
     assert marks["images"] == "fed"
     assert "conv" not in after.nodes
-    assert after.nodes["relu"].gives == "[2, 5, 6, 4] float32"
+    assert after.gives["relu"] == "[2, 5, 6, 4] float32"
     assert "relu  _FusedConv2D [2, 5, 6, 4] float32 [fused]" in after.tree()
     assert after._repr_html_().startswith("<pre")

@@ -338,7 +338,7 @@ REFUSED = {  # what is passed to fit -> what the message says
     "a negative label": ({"y": np.where(LABELS == 3, -1, LABELS)}, r"classes from 0 to 9.*is -1"),
     "no whole label": ({"y": LABELS + 0.5}, "y must hold whole numbers"),
     "one-hot labels": ({"y": HOT}, "categorical_crossentropy"),
-    "a word for verbose": ({"verbose": "yes"}, "verbose must be 'auto', 0, 1 or 2"),
+    "a word for verbose": ({"verbose": "yes"}, "verbose must be one of auto, 0, 1, 2"),
     "no callback": ({"callbacks": [print]}, "callbacks must be Callbacks"),
     "a split of all": ({"validation_split": 1.0}, "validation_split must be from 0 to below 1"),
     "a split that leaves nothing": (
@@ -419,7 +419,7 @@ def test_the_layer_where_it_began_is_named():
         ),
         (lambda: layers.Dropout(1.5), "rate must be from 0 to 1"),
         (lambda: layers.Reshape((3, 3), input_shape=(8,)), "8 elements do not fill"),
-        (lambda: layers.UpSampling2D(2, interpolation="bilinear"), "interpolation must be 'nearest'"),
+        (lambda: layers.UpSampling2D(2, interpolation="bilinear"), "interpolation must be one of nearest"),
         (lambda: layers.Input((8, 8, 1)) + 1, "operators are not layers"),
         (lambda: keras.Sequential([3]), "layers must be layers"),
         (

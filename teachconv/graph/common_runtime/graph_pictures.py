@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from ... import tables
 from ...inspection.tracing import loop_text
 from ...palette import COLOURS, svg_style
 from ..framework import tensor_shape
-from ..framework.node_def import NodeDef, from_operation
+from ..framework.node_def import NodeDef, Nodes, before, from_operation
 from ..framework.op_kernel import SILENT
 
 if TYPE_CHECKING:
@@ -33,27 +33,6 @@ _INDENT = 24
 _LIGHT = {name: colour.light for name, colour in COLOURS.items()}  # svg_style has the dark values
 
 
-@dataclass(frozen=True)
-class PictureNode:
-    """One node of a picture.
-
-    Attributes:
-        name: the node's name.
-        op: the op's name.
-        gives: shape and dtype of its outputs.
-        inputs: the names of the nodes it reads.
-        control_inputs: the names of the nodes it waits for.
-        mark: "pruned", "folded", "fused", "merged", "copy", "fed" or "".
-    """
-
-    name: str
-    op: str
-    gives: str
-    inputs: tuple[str, ...]
-    control_inputs: tuple[str, ...]
-    mark: str = ""
-
-
 @dataclass(frozen=True, repr=False)
 class GraphPicture:
     """A picture of a graph.
@@ -62,11 +41,15 @@ class GraphPicture:
         title: the first line.
         nodes: the nodes by name.
         roots: the nodes that were fetched or that no other node reads.
+        gives: shape and dtype of the outputs of a node.
+        marks: "pruned", "folded", "fused", "merged", "copy" or "fed", for some nodes.
     """
 
     title: str
-    nodes: dict[str, PictureNode]
+    nodes: Nodes
     roots: tuple[str, ...]
+    gives: Mapping[str, str]
+    marks: Mapping[str, str]
 
     def tree(self) -> str:
         """Return the graph as text, with the inputs of each node indented below it.
@@ -89,9 +72,9 @@ class GraphPicture:
                 lines.append(f"{indent}{name} (above)")
                 continue
             shown.add(name)
-            mark = f" [{node.mark}]" if node.mark else ""
-            lines.append(f"{indent}{name}  {node.op} {node.gives}".rstrip() + mark)
-            below = [(other, depth + 1, "") for other in node.inputs]
+            mark = f" [{self.marks[name]}]" if name in self.marks else ""
+            lines.append(f"{indent}{name}  {node.op} {self.gives.get(name, '')}".rstrip() + mark)
+            below = [(other, depth + 1, "") for other, _ in node.inputs]
             below += [(other, depth + 1, "^") for other in node.control_inputs]
             stack += reversed(below)
         return tables.Table((), [], lines=lines).text()
@@ -185,20 +168,12 @@ def _picture(
     wanted: tuple[str, ...],
     sends: Mapping[str, str] = MappingProxyType({}),
 ) -> GraphPicture:
-    drawn = {
-        node.name: PictureNode(
-            node.name,
-            node.op,
-            gives.get(node.name, ""),
-            (*(name for name, _ in node.inputs), *((sends[node.name],) if node.name in sends else ())),
-            node.control_inputs,
-            marks.get(node.name, ""),
-        )
-        for node in nodes
-    }
-    read = {name for node in drawn.values() for name in (*node.inputs, *node.control_inputs)}
+    drawn = {node.name: node for node in nodes}
+    for name, send in sends.items():
+        drawn[name] = replace(drawn[name], inputs=((send, 0),))
+    read = {name for node in drawn.values() for name in before(node)}
     loose = tuple(name for name in drawn if name not in read and name not in wanted)
-    return GraphPicture(title, drawn, wanted + loose)
+    return GraphPicture(title, drawn, wanted + loose, gives, marks)
 
 
 _ROWS = 40  # nodes that are drawn; of more, the longest
@@ -327,6 +302,6 @@ def _edges(nodes: list[NodeStats], metadata: RunMetadata) -> Iterator[tuple[Node
     if metadata.after is None:
         return
     for name, node in ran.items():
-        for source in dict.fromkeys(metadata.after.nodes[name].inputs):
+        for source in dict.fromkeys(source for source, _ in metadata.after.nodes[name].inputs):
             if source in ran:
                 yield ran[source], node

@@ -8,7 +8,6 @@ the graph before and after the passes and writes a chrome://tracing file (graph_
 from __future__ import annotations
 
 import inspect
-import os
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from .placer import Placement
 
 __all__ = ["NodeStats", "RunMetadata"]
-
-_PACKAGE = str(Path(__file__).parents[3])
 
 
 @dataclass(frozen=True)
@@ -97,12 +94,12 @@ class StepStatsCollector:
                 node.op,
                 node.device,
                 str(kernel),
-                source_line(kernel.file, kernel.line),
+                f"{marks.place(kernel.file)}:{kernel.line}",
                 facts.get("backend", ""),
                 facts.get("algorithm", ""),
                 _backend_at(facts.get("backend"), item.kernel.backend_function),
                 tuple(innermost_loops(facts)),
-                source_line(node.file, node.line),
+                f"{marks.place(node.file)}:{node.line}",
                 tuple(tuple(output.shape or ()) for output in outputs),
                 tuple(output.dtype.name for output in outputs),
                 sum(output.nbytes for output in outputs),
@@ -119,15 +116,7 @@ def _backend_at(backend: str | None, function: str | None) -> str:
     if not backend or not function:
         return ""
     code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
-    return source_line(code.co_filename, code.co_firstlineno)
-
-
-def source_line(file: str, line: int) -> str:
-    """Return ``file:line``, with files of the package relative to its parent folder."""
-    path = os.path.abspath(file)
-    if path.startswith(_PACKAGE + os.sep):
-        path = os.path.relpath(path, _PACKAGE)
-    return f"{path}:{line}"
+    return f"{marks.place(code.co_filename)}:{code.co_firstlineno}"
 
 
 @dataclass(repr=False)

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..framework.context import current_graph, get_default_graph
 from ..framework.eager_tensor import EagerTensor
 from ..framework.op_def import GRADIENTS, is_trainable
@@ -207,8 +207,7 @@ def _tensor_of(item: Any, as_ref: bool) -> Any:
 
 def check_unconnected(choice: str) -> None:
     """Raise ``ValueError`` unless ``choice`` is "none" or "zero"."""
-    if choice not in ("none", "zero"):
-        raise ArgumentError(f'unconnected_gradients must be "none" or "zero"; got {brief(choice)}')
+    check_word(choice, "unconnected_gradients", ("none", "zero"))
 
 
 def default_gradients(targets: Sequence[Any], given: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import normalize_steps, truth
-from ...errors import ArgumentError, brief, is_one_of, suggestion
+from ...errors import ArgumentError, brief, check_word
 from ...geometry import conv2d_transpose_geometry
 from ...graph import matmul, nn, reshape, shape, transpose, where
 from ...graph.ops import gen_nn_ops
@@ -202,8 +202,7 @@ class Softmax(Activation):
     """
 
     def __init__(self, axis: int = -1, **more: Any):
-        if not is_one_of(axis, (-1,)):
-            raise ArgumentError(f"axis must be -1, the last one; got {brief(axis)}")
+        check_word(axis, "axis", (-1,))
         super().__init__("softmax", **more)
 
 
@@ -337,9 +336,7 @@ class UpSampling2D(Layer):
     ):
         self.size = normalize_steps(size, "size")
         self.data_format = check_data_format(data_format)
-        if not is_one_of(interpolation, ("nearest",)):
-            near = suggestion(interpolation, ("nearest",))
-            raise ArgumentError(f"interpolation must be 'nearest'; got {brief(interpolation)}{near}")
+        check_word(interpolation, "interpolation", ("nearest",))
         super().__init__(**more)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

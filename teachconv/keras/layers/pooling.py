@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...arguments import channels_first, channels_last, normalize_steps
-from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
+from ...errors import ArgumentError, check_word
 from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry, conv2d_geometry
 from ...graph import nn
 from .layer import Layer, Shape
@@ -82,25 +82,15 @@ class Windowed(Layer):
 
 def check_padding(padding: Any) -> str:
     """Return Keras' word for a padding in lower case; raise unless it is "valid" or "same"."""
-    if not isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {brief(padding)}")
-    if padding.lower() not in ("valid", "same"):
-        near = suggestion(padding, ("valid", "same"))
-        raise ArgumentError(f"padding must be 'valid' or 'same'; got {brief(padding)}{near}")
-    return padding.lower()
+    padding = padding.lower() if isinstance(padding, str) else padding
+    check_word(padding, "padding", ("valid", "same"))
+    return str(padding)
 
 
 def check_data_format(data_format: Any) -> str:
     """Return Keras' word for a layout; None means channels_last."""
-    legal = ("channels_last", "channels_first")
-    if data_format is None:
-        return legal[0]
-    data_format = data_format.lower() if isinstance(data_format, str) else data_format
-    if not is_one_of(data_format, legal):
-        raise ArgumentError(
-            f"data_format must be 'channels_last', 'channels_first' or None; got {brief(data_format)}"
-            f"{suggestion(data_format, legal)}"
-        )
+    data_format = data_format.lower() if isinstance(data_format, str) else data_format or "channels_last"
+    check_word(data_format, "data_format", ("channels_last", "channels_first"))
     return str(data_format)
 
 
