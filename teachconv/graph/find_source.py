@@ -50,8 +50,6 @@ from .framework.tensor import Tensor
 from .gradients.gradients_util import backpropagate, get_gradient_function
 from .ops import array_ops, gen_nn_ops, math_ops, nn_ops, random_ops
 
-__all__ = ["chain_of_function", "find_source", "gradient_step", "is_dialects", "meant", "steps_of_run"]
-
 _PACKAGE = __name__.partition(".")[0]
 _RUNTIME = (f"{_PACKAGE}.graph.", f"{_PACKAGE}.tf.")  # where the public wrappers are
 _PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, array_ops, random_ops)

@@ -17,26 +17,6 @@ from ..arguments import first_of, integer, real
 from ..errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from .missing import instead_of
 
-__all__ = [
-    "as_batch_size",
-    "as_numpy",
-    "batches",
-    "check_list",
-    "check_name",
-    "check_number",
-    "check_sizes",
-    "check_x",
-    "check_y",
-    "clear_session",
-    "look_up",
-    "means_nothing",
-    "positive",
-    "refuse",
-    "snake_case",
-    "split",
-    "unique_name",
-]
-
 _AXES = 64  # NumPy's arrays have no more
 
 

@@ -10,8 +10,6 @@ from ..errors import brief
 from ..tables import number
 from .layers.layer import set_all
 
-__all__ = ["first_not_finite"]
-
 
 def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
     """Return what to tell about a loss that is not finite: the step, and the first layer where it shows.

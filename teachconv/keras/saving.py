@@ -32,7 +32,6 @@ from .layers.layer import Layer, number_of_elements, set_all
 if TYPE_CHECKING:
     from .models import Model
 
-__all__ = ["load_weights", "save_weights", "weights_from_torch", "weights_to_torch"]
 
 _NPZ, _SAFETENSORS = ".weights.npz", ".safetensors"
 _HEADER, _LARGEST_ITEM = 1 << 16, 16  # bytes: of an array's header, and of a number of any dtype

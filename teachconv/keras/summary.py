@@ -17,8 +17,6 @@ from .layers.layer import Layer, number_of_elements
 if TYPE_CHECKING:
     from .models import Model
 
-__all__ = ["Summary"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary(tables.Report):

@@ -32,8 +32,6 @@ from .config import next_seed
 from .diagnosis import first_not_finite
 from .layers.layer import Layer
 
-__all__ = ["Trainer"]
-
 
 class Trainer(Layer):
     """Trains a model; `teachconv.keras.Model` inherits from it, and describes its attributes."""

@@ -32,16 +32,6 @@ from ..framework.shape_inference import InferenceContext, check_size
 from ..framework.tensor import tensor_dtype
 from ..kernels.gpu_ops import to_gpu
 
-__all__ = [
-    "EagerOperation",
-    "Recorder",
-    "active_recorders",
-    "execute",
-    "interested_recorders",
-    "recorded_by",
-    "run_or_add",
-]
-
 _NOTHING = OpKernelContext({})
 _CPU = DeviceSpec("CPU", 0)
 _OF_GRAPHS = ("Placeholder", "Variable")  # what has no meaning without a run

@@ -30,8 +30,6 @@ from .graph_partition import Transfer
 if TYPE_CHECKING:
     from .run_metadata import StepStatsCollector
 
-__all__ = ["Executor", "Item"]
-
 
 class Item:
     """A node as the executor sees it, with slot numbers instead of names."""

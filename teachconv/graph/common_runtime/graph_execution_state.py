@@ -25,8 +25,6 @@ from .graph_partition import Transfer, partition
 from .placer import Placement, place
 from .run_metadata import RunMetadata, StepStatsCollector
 
-__all__ = ["Executable", "GraphExecutionState", "prune"]
-
 
 @dataclass(frozen=True, eq=False)
 class Executable:

@@ -16,9 +16,6 @@ from ..framework.eager_tensor import frozen
 from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName
 from ..framework.op_def import get_op_def
 
-__all__ = ["Transfer", "partition"]
-
-
 CLIENT = "/device:CPU:0"  # whose memory the program reads and feeds from
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .graph_execution_state import Executable
     from .run_metadata import NodeStats, RunMetadata
 
-__all__ = ["GraphPicture", "chrome_trace", "picture_graph", "timeline_svg"]
 
 _LINES = 200  # limit for the lines of a tree
 _INDENT = 24

@@ -18,8 +18,6 @@ from ..framework.node_def import NodeDef, Nodes
 from ..framework.op_def import get_op_def
 from ..framework.op_kernel import find_kernel, has_kernel
 
-__all__ = ["Placement", "place"]
-
 
 @dataclass(frozen=True, slots=True)
 class Placement:

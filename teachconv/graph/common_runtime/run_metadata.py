@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from .graph_partition import Transfer
     from .placer import Placement
 
-__all__ = ["NodeStats", "RunMetadata"]
-
 
 @dataclass(frozen=True)
 class NodeStats:

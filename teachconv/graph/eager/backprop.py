@@ -31,8 +31,6 @@ from ..gradients.gradients_util import (
 from ..ops import array_ops
 from ..ops.array_ops import is_tensor
 
-__all__ = ["GradientTape"]
-
 _log = logging.getLogger("teachconv.graph")
 
 

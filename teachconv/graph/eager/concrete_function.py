@@ -43,8 +43,6 @@ from ..ops.array_ops import constant
 from ..ops.control_flow_ops import add_control_dependencies
 from ..ops.variables import Variable
 
-__all__ = ["ConcreteFunction", "FuncGraph"]
-
 
 class FuncGraph(Graph):
     """The graph of one trace of a function.

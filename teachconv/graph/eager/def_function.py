@@ -31,8 +31,6 @@ from ..ops import gen_nn_ops
 from ..ops.variables import Variable
 from .concrete_function import ConcreteFunction, FuncGraph
 
-__all__ = ["Function", "function"]
-
 _log = logging.getLogger("teachconv.graph")
 
 

@@ -18,8 +18,6 @@ from ... import backends
 from ...arguments import integer
 from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 
-__all__ = ["ConfigProto", "DeviceSpec", "RunOptions", "list_physical_devices"]
-
 _PART = re.compile(r"(?:device:)?(cpu|gpu|\*)(?::(\d+|\*))?$", re.IGNORECASE)
 _HOST = {"job:localhost", "replica:0", "task:0"}
 

@@ -22,17 +22,6 @@ from .op_def import is_trainable
 from .tensor import Operators, tensor_dtype
 from .tensor_shape import MOST_AXES, TensorShape, as_shape
 
-__all__ = [
-    "EagerTensor",
-    "frozen",
-    "int_vector",
-    "numpy_text",
-    "own_dtype",
-    "static_shape",
-    "to_argument",
-    "to_array",
-]
-
 _HOST = "/job:localhost/replica:0/task:0"
 
 

@@ -17,8 +17,6 @@ from .errors import InvalidArgumentError
 if TYPE_CHECKING:
     from .ops import Operation
 
-__all__ = ["GraphDef", "NodeDef", "Nodes", "Subgraph", "Rewrite", "reachable", "sorted_nodes"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeDef:

@@ -25,18 +25,6 @@ from ...dtypes import FLOATS, INTEGERS, to_dtype
 from ...errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
 from .tensor_shape import as_shape
 
-__all__ = [
-    "GRADIENTS",
-    "REGISTRY",
-    "ArgDef",
-    "AttrDef",
-    "OpDef",
-    "as_dtype",
-    "get_op_def",
-    "is_trainable",
-    "register_op",
-]
-
 TYPE_LISTS = {  # the names for several dtypes in the definition of an op
     "floattype": FLOATS,
     "numbertype": FLOATS + INTEGERS,

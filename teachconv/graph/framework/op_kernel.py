@@ -23,19 +23,6 @@ from .errors import FailedPreconditionError, InvalidArgumentError
 from .node_def import NodeDef
 from .tensor_shape import StaticShape, is_compatible, text
 
-__all__ = [
-    "KERNELS",
-    "SILENT",
-    "TRACING",
-    "UPDATING",
-    "KernelDef",
-    "OpKernel",
-    "OpKernelContext",
-    "VariableRef",
-    "find_kernel",
-    "register_kernel",
-]
-
 
 class _Lock:
     """A lock that one thread may take several times, ``with item.lock``; a new one in a forked child."""

@@ -24,18 +24,6 @@ from .op_def import OpDef, get_op_def
 from .op_kernel import OpKernel, OpKernelContext, find_kernel, register_kernel
 from .tensor_shape import StaticShape, as_shape, is_compatible, is_fully_defined, text
 
-__all__ = [
-    "FunctionKernel",
-    "InferenceContext",
-    "InferringKernel",
-    "Values",
-    "check_size",
-    "constant_value",
-    "constant_value_as_shape",
-    "known_value",
-    "register_function",
-]
-
 _MAX_NODES = 64  # larger computations are left to the run
 _MAX_DEPTH = 32
 _MAX_ELEMENTS = 1 << 16

@@ -24,8 +24,6 @@ from .tensor_shape import StaticShape, TensorShape
 if TYPE_CHECKING:
     from .ops import Graph, Operation
 
-__all__ = ["OVERRIDES", "Operators", "Reference", "Tensor", "TensorSpec", "tensor_dtype"]
-
 
 class Reference:
     """Refers to an object; two references are equal if they refer to the same one.

@@ -23,15 +23,6 @@ from ..ops import array_ops, control_flow_ops, gen_nn_ops
 from ..ops.array_ops import constant, is_tensor
 from ..ops.math_ops import add_n
 
-__all__ = [
-    "NotDifferentiable",
-    "RegisterGradient",
-    "UnconnectedGradients",
-    "backpropagate",
-    "get_gradient_function",
-    "gradients",
-]
-
 
 class RegisterGradient:
     """Decorate a function ``(op, *output_gradients)`` to register it: ``@RegisterGradient("Conv2D")``.

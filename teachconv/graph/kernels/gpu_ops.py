@@ -15,8 +15,6 @@ from ..framework.op_kernel import KERNELS, OpKernel, OpKernelContext, register_k
 from ..framework.shape_inference import register_function
 from . import array_ops, conv_ops, state_ops  # noqa: F401  (register what the GPU has, too)
 
-__all__ = ["to_gpu"]
-
 for _name in (
     "Conv2D",
     "_FusedConv2D",

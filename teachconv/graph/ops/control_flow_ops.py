@@ -13,8 +13,6 @@ from ..framework.context import get_default_graph
 from ..framework.ops import Graph, Operation, name_scope
 from . import gen_nn_ops
 
-__all__ = ["add_control_dependencies", "group", "tuple"]
-
 
 def group(*inputs: Any, name: str | None = None) -> Any:
     """Return an operation that finishes after all ``inputs`` have finished.

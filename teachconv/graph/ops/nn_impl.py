@@ -30,8 +30,6 @@ from .math_ops import (
 from .nn_ops import relu
 from .random_ops import random_uniform
 
-__all__ = ["clip_by_value", "dropout", "l2_loss", "leaky_relu", "moments", "relu6"]
-
 _NUMBERS = (int, float, np.integer, np.floating)
 
 

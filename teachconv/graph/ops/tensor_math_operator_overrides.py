@@ -19,8 +19,6 @@ from ..framework.tensor import OVERRIDES
 from ..framework.tensor_shape import TensorShape
 from . import gen_nn_ops, math_ops, nn_ops
 
-__all__ = ["library_op", "slice_helper"]
-
 
 def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
     """Add the node of an op of the library to the graph, or run it eagerly.

@@ -22,8 +22,6 @@ from ..framework.tensor_shape import as_shape
 from .random_ops import random_uniform
 from .variables import Variable
 
-__all__ = ["AUTO_REUSE", "VariableScope", "get_variable", "get_variable_scope", "variable_scope"]
-
 AUTO_REUSE = "AUTO_REUSE"  # make a variable that is not there, share one that is
 
 

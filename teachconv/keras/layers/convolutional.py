@@ -20,8 +20,6 @@ from ..checks import positive
 from .layer import Shape, size
 from .pooling import Geometry, Windowed
 
-__all__ = ["Conv2D", "Conv2DTranspose", "DepthwiseConv2D"]
-
 
 class _Convolution(Windowed):
     """What the three layers share: arguments, weights, and the bias and activation after the convolution."""

@@ -23,19 +23,6 @@ from ..config import next_seed
 from .layer import KerasTensor, Layer, Shape, size
 from .pooling import check_data_format
 
-__all__ = [
-    "Activation",
-    "Dense",
-    "Dropout",
-    "Flatten",
-    "Input",
-    "InputLayer",
-    "ReLU",
-    "Reshape",
-    "Softmax",
-    "UpSampling2D",
-]
-
 
 class InputLayer(Layer):
     """Stands for the input of a model.

@@ -38,8 +38,6 @@ from .. import initializers
 from ..checks import as_numpy, check_name, check_sizes, means_nothing, shape_text, unique_name
 from ..config import floatx
 
-__all__ = ["KerasTensor", "Layer", "Shape", "set_all", "size"]
-
 Shape = tuple[int | None, ...]
 
 _INPUTS = np.ndarray | Variable  # what becomes a tensor in any argument of a call

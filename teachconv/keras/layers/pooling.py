@@ -13,8 +13,6 @@ from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry, conv2d_geometry
 from ...graph import nn
 from .layer import Layer, Shape
 
-__all__ = ["AveragePooling2D", "MaxPooling2D", "Windowed", "check_data_format"]
-
 Geometry = Conv2DGeometry | Conv2DTransposeGeometry
 
 
