@@ -318,7 +318,14 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
     query = f"{space}.{op.__name__}"
     stages: list[record.Stage] = []
     if not args and not kwargs:
-        ops = _leads_to(op.__name__)
+        try:
+            wrapper, name = _resolve(op.__name__)
+        except ArgumentError:
+            raise ArgumentError(
+                f"{op.__name__} is not the wrapper of one op: give find_source the arguments of a call, "
+                "which is run and followed"
+            ) from None
+        ops = {name: wrapper}
     else:
         recorder = _Recorder()
         with recorded_by(recorder), record.recording() as stages:
@@ -473,18 +480,6 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
     raise ArgumentError(
         f"name must be that of an op or of its wrapper; got {brief(name)}{suggestion(name, known)}"
     )
-
-
-def _leads_to(name: str) -> dict[str, Callable[..., Any] | None]:
-    """Return the op that a public function of that name leads to, with the wrapper that calls it."""
-    try:
-        wrapper, op_name = _resolve(name)
-    except ArgumentError:
-        raise ArgumentError(
-            f"{name} is not the wrapper of one op: give find_source the arguments of a call, which is run "
-            f"and followed"
-        ) from None
-    return {op_name: wrapper}
 
 
 def _op_of(generated: str) -> str:
