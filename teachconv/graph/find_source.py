@@ -228,7 +228,7 @@ def _of_op(
     public: Callable[..., Any] | None, op_name: str, backend: str = ""
 ) -> tuple[list[SourceStep], list[SourceLine]]:
     """Return the steps of an op from its public wrapper to its kernels, and the lines of its algorithms."""
-    kernels_of_op, lines = _kernels(op_name, backend)
+    kernels_of_op, lines = _kernels([op_name], backend)
     return [*_wrappers_of(public, op_name), *kernels_of_op], lines
 
 
@@ -340,7 +340,7 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
         way = _wrappers_of(None if generated else wrapper, op_name)
         steps += way[-2:] if generated and stages else way  # the call began below the public wrappers
         backend = find_backend()[0] if stages else ""
-        more, its_lines = _kernels(op_name, backend if ran is None else ran.backend)
+        more, its_lines = _kernels([op_name], backend if ran is None else ran.backend)
         if ran is not None and any(step.what == "backend" for step in more):
             kernel, called, *_ = more
             algorithm = replace(called, note=ran.choices()[0].note)
@@ -400,12 +400,8 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
     for operation in recorded.values():
         if get_gradient_function(operation) is not None:
             steps.append(gradient_step(operation, f"of {operation.type}"))
-    lines: list[SourceLine] = []
-    for op_type in recorder.ran:
-        more, its_lines = _kernels(op_type, find_backend()[0])
-        steps += more
-        lines += its_lines
-    return SourceChain(f"tape.{op.__name__}", tuple(steps), tuple(dict.fromkeys(lines)))
+    ran, lines = _kernels(recorder.ran, find_backend()[0])
+    return SourceChain(f"tape.{op.__name__}", (*steps, *ran), tuple(dict.fromkeys(lines)))
 
 
 def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -518,14 +514,14 @@ def _generated_name(public: Callable[..., Any]) -> str:
     raise ArgumentError(f"{public.__name__} calls no generated wrapper")
 
 
-def _kernels(op_name: str, backend: str = "") -> tuple[list[SourceStep], list[SourceLine]]:
-    """Return the kernels of an op, with the steps of its backends or of one, and their algorithms' lines."""
+def _kernels(ops: Iterable[str], backend: str = "") -> tuple[list[SourceStep], list[SourceLine]]:
+    """Return the kernels of ops, with the steps of their backends or of one, and their algorithms' lines."""
     steps: list[SourceStep] = []
     lines: list[SourceLine] = []
-    found = [definition for (op, *_), definition in KERNELS.items() if op == op_name]
+    found = [definition for op in ops for definition in KERNELS.values() if definition.op == op]
     for kernel in dict.fromkeys(definition.kernel for definition in found):
         mine = [definition for definition in found if definition.kernel is kernel]
-        labels = [definition.label or "default" for definition in mine]
+        labels = list(dict.fromkeys(definition.label or "default" for definition in mine))
         of_backends = set(labels) == {"default", *backends.TABLE}  # they have rows of their own below
         named = "default, and every backend" if of_backends else ", ".join(labels)
         devices = ", ".join(sorted({definition.device for definition in mine}))

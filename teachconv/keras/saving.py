@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -196,15 +196,15 @@ def weights_from_torch(model: Model, state_dict: Mapping[str, Any]) -> None:
             f"{len(given)}: {', '.join(given)}"
         )
     arrays = []
-    for (key, array), (layer, name, ours, to_torch, from_torch) in zip(given.items(), weights, strict=True):
-        wanted = to_torch(ours).shape
+    for (key, array), (layer, name, weight, flattened) in zip(given.items(), weights, strict=True):
+        wanted = _converted(weight.numpy(), layer, name, flattened).shape
         if key.rpartition(".")[2] != name or array.shape != wanted:
             raise ArgumentError(
                 f"state_dict[{brief(key)}] of shape {shape_text(array.shape)} does not fit layer "
                 f"{brief(layer.name)} ({type(layer).__name__}), which needs a {name} of shape "
                 f"{shape_text(wanted)}"
             )
-        arrays.append(from_torch(array))
+        arrays.append(_converted(array, layer, name, flattened, back=True))
     set_all(model.weights, arrays, f"model {brief(model.name)}")
 
 
@@ -222,7 +222,10 @@ def weights_to_torch(model: Model, like: Mapping[str, Any] | None = None) -> dic
     Raises:
         ValueError: if ``like`` has another number of weights, or other shapes.
     """
-    found = {f"{layer.name}.{name}": to_torch(ours) for layer, name, ours, to_torch, _ in _weights_of(model)}
+    found = {
+        f"{layer.name}.{name}": _converted(weight.numpy(), layer, name, flattened)
+        for layer, name, weight, flattened in _weights_of(model)
+    }
     if like is None:
         return found
     result: dict[str, np.ndarray] = {}
@@ -243,58 +246,36 @@ def weights_to_torch(model: Model, like: Mapping[str, Any] | None = None) -> dic
     return result
 
 
-Convert = Callable[[np.ndarray], np.ndarray]
-
-
-def _weights_of(model: Model) -> Iterator[tuple[Layer, str, np.ndarray, Convert, Convert]]:
-    """Yield each weight: its layer, torch's name of it, its value, and the conversions to torch and back."""
-    flattened: tuple[int, ...] | None = None
+def _weights_of(model: Model) -> Iterator[tuple[Layer, str, Variable, tuple[int, ...]]]:
+    """Yield each weight: its layer, torch's name of it, the variable, and what was flattened before."""
+    flattened: tuple[int, ...] = ()
     for layer in model.layers:
         if isinstance(layer, Flatten) and layer.data_format == "channels_last":
             flattened = tuple(layer.input_shape or ())[1:]  # type: ignore[assignment]
         for weight in layer.weights:
-            ours = weight.name.rpartition("/")[2]
-            to_torch, from_torch = _conversions(layer, ours, flattened)
-            yield layer, _NAMES[ours], weight.numpy(), to_torch, from_torch
+            yield layer, _NAMES[weight.name.rpartition("/")[2]], weight, flattened
         if layer.weights and not isinstance(layer, BatchNormalization):
-            flattened = None
+            flattened = ()
 
 
-def _conversions(layer: Layer, name: str, flattened: tuple[int, ...] | None) -> tuple[Convert, Convert]:
-    """Return the functions that convert a weight to torch's layout and back."""
-    if name != "kernel":
-        return _same, _same
+def _converted(
+    w: np.ndarray, layer: Layer, name: str, flattened: tuple[int, ...], back: bool = False
+) -> np.ndarray:
+    """Return a weight of a layer in torch's layout, or with ``back`` one of torch's in ours."""
+    if name != "weight" or isinstance(layer, BatchNormalization):
+        return w
     if isinstance(layer, Dense):
-        return _matrix(flattened) if flattened and len(flattened) == 3 else (np.transpose, np.transpose)
-    if isinstance(layer, DepthwiseConv2D):
-        shape = layer.kernel.numpy().shape
-        return (
-            lambda w: convert_filters(w, "tensorflow_depthwise", "torch"),
-            lambda w: convert_filters(w, "torch", "tensorflow_depthwise").reshape(shape),
-        )
-    if not isinstance(layer, (Conv2D, Conv2DTranspose)):
+        if len(flattened) != 3:
+            return w.T
+        rows, cols, channels = flattened  # of an image, which torch flattens in another order
+        if back:
+            return w.reshape(-1, channels, rows, cols).transpose(2, 3, 1, 0).reshape(-1, w.shape[0])
+        return w.reshape(rows, cols, channels, -1).transpose(3, 2, 0, 1).reshape(w.shape[1], -1)
+    if not isinstance(layer, (Conv2D, Conv2DTranspose, DepthwiseConv2D)):
         raise ArgumentError(
             f"layer {brief(layer.name)} ({type(layer).__name__}) has no counterpart in PyTorch"
         )
-    transposed = isinstance(layer, Conv2DTranspose)
-    return (
-        lambda w: convert_filters(w, "keras", "torch", transposed),
-        lambda w: convert_filters(w, "torch", "keras", transposed),
-    )
-
-
-def _same(w: np.ndarray) -> np.ndarray:
-    return w
-
-
-def _matrix(flattened: tuple[int, ...]) -> tuple[Convert, Convert]:
-    """Return the conversions of a matrix whose inputs are an image flattened in two orders."""
-    rows, cols, channels = flattened
-
-    def to_torch(w: np.ndarray) -> np.ndarray:
-        return w.reshape(rows, cols, channels, -1).transpose(3, 2, 0, 1).reshape(w.shape[1], -1)
-
-    def from_torch(w: np.ndarray) -> np.ndarray:
-        return w.reshape(-1, channels, rows, cols).transpose(2, 3, 1, 0).reshape(-1, w.shape[0])
-
-    return to_torch, from_torch
+    ours = "tensorflow_depthwise" if isinstance(layer, DepthwiseConv2D) else "keras"
+    words = ("torch", ours) if back else (ours, "torch")
+    found = convert_filters(w, *words, isinstance(layer, Conv2DTranspose))
+    return found.reshape(tuple(layer.kernel.shape)) if back else found

@@ -153,7 +153,7 @@ def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> t
     dtype = element_type(value, arg, checked, op_def)
     if type(value) is EagerTensor:
         same = dtype is None or dtype == value.dtype
-        array, own = value._held() if same else to_argument(value, dtype, what), True
+        array, own = value._array if same else to_argument(value, dtype, what), True
     elif hasattr(value, "_graph_tensor"):
         array, own = _reference(value, arg, op_def).read(), True
     else:

@@ -96,10 +96,6 @@ class EagerTensor(Operators):
         """Return the read-only array itself, for the files of the runtime; a copy of one on a GPU."""
         return self._array if isinstance(self._array, np.ndarray) else devices.to_host(self._array)
 
-    def _held(self) -> Any:
-        """Return the array where it is: NumPy's or, on a GPU, CuPy's."""
-        return self._array
-
     def numpy(self) -> Any:
         """Return the value: a new array, or a NumPy scalar for a tensor without axes."""
         array = self._numpy()

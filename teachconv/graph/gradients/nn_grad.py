@@ -53,7 +53,7 @@ def _conv2d_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     attrs = _attrs(op, _WINDOWS)
     arrays = dict(zip(ROLES, op.inputs, strict=False))
     # of Conv2D in one node, as TensorFlow's graphs have it
-    shapes = dict(zip(ROLES, array_ops.shape_n(op.inputs), strict=False)) if op.type == "Conv2D" else {}
+    shapes = dict(zip(ROLES, gen_nn_ops.shape_n(op.inputs), strict=False)) if op.type == "Conv2D" else {}
 
     def of(role: str) -> Any:
         if role == kind.result:

@@ -50,7 +50,6 @@ __all__ = [
     "rank",
     "reshape",
     "shape",
-    "shape_n",
     "size",
     "slice",
     "squeeze",
@@ -200,20 +199,6 @@ def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     if is_fully_defined(known):
         return constant(np.array(known, dtype), name=name or "Shape")
     return gen_nn_ops.shape(input, out_type=dtype, name=name)
-
-
-def shape_n(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
-    """Return the shapes of several tensors of one dtype, each as a vector.
-
-    Args:
-        input: a list of tensors.
-        out_type: int32 or int64.
-        name: the name of the node.
-
-    Returns:
-        A list of vectors.
-    """
-    return list(gen_nn_ops.shape_n(input, out_type=out_type, name=name))
 
 
 def size(input: Any, out_type: Any = None, name: str | None = None) -> Any:
