@@ -126,7 +126,10 @@ def test_what_a_tape_refuses(caplog):
         (lambda: tape.watch(np.ones(2)), "Passed in object .* of type 'ndarray', not tf.Tensor"),
         (lambda: tape.gradient(y, [np.ones(2)]), "sources must hold tensors and variables"),
         (lambda: tape.gradient(np.ones(2), x), "target must hold tensors"),
-        (lambda: tape.gradient(y, x, unconnected_gradients="nought"), "must be one of none, zero; got 'nought'"),
+        (
+            lambda: tape.gradient(y, x, unconnected_gradients="nought"),
+            "must be one of none, zero; got 'nought'",
+        ),
         (lambda: tape.gradient(y, x, [1.0, 2.0]), "one gradient for each of the 1 ys; got 2"),
         (
             lambda: tape.gradient(y, x, tg.ones([2])),
