@@ -275,7 +275,8 @@ def _converted(
         raise ArgumentError(
             f"layer {brief(layer.name)} ({type(layer).__name__}) has no counterpart in PyTorch"
         )
-    ours = "tensorflow_depthwise" if isinstance(layer, DepthwiseConv2D) else "keras"
-    words = ("torch", ours) if back else (ours, "torch")
-    found = convert_filters(w, *words, isinstance(layer, Conv2DTranspose))
-    return found.reshape(tuple(layer.kernel.shape)) if back else found
+    ours: Any = "tensorflow_depthwise" if isinstance(layer, DepthwiseConv2D) else "keras"
+    transposed = isinstance(layer, Conv2DTranspose)
+    if back:
+        return convert_filters(w, "torch", ours, transposed).reshape(layer.kernel.numpy().shape)
+    return convert_filters(w, ours, "torch", transposed)
