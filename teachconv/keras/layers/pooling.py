@@ -87,7 +87,9 @@ def check_padding(padding: Any) -> str:
 
 def check_data_format(data_format: Any) -> str:
     """Return Keras' word for a layout; None means channels_last."""
-    data_format = data_format.lower() if isinstance(data_format, str) else data_format or "channels_last"
+    if data_format is None:
+        return "channels_last"
+    data_format = data_format.lower() if isinstance(data_format, str) else data_format
     check_word(data_format, "data_format", ("channels_last", "channels_first"))
     return str(data_format)
 
