@@ -60,10 +60,10 @@ def node_table(recorded: dict[str, Any], logs: dict[str, tg.RunMetadata]) -> lis
         "|---|---|---|---|",
     ]
     for node in logs["scores"].after.nodes.values():  # type: ignore[union-attr]
-        their = theirs[node.name]
-        assert their["inputs"] == list(node.inputs), node.name
+        their, inputs = theirs[node.name], [name for name, _ in node.inputs]
+        assert their["inputs"] == inputs, node.name
         fused = f" ({' + '.join(their['fused_ops'])})" if "fused_ops" in their else ""
-        reads = ", ".join(f"`{name}`" for name in node.inputs) or "–"
+        reads = ", ".join(f"`{name}`" for name in inputs) or "–"
         lines.append(f"| `{node.name}` | {their['op']}{fused} | {node.op} | {reads} |")
     return lines
 

@@ -1,4 +1,4 @@
-"""The options that the programs with a graph share: backend, threads, optimisers, and what to write."""
+"""The options that the programs with a graph share: backend, optimisers, and what to write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ def parse(description: str, arguments: list[str] | None = None) -> argparse.Name
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--html", metavar="FILE", help="write the log and the graph to a page")
     parser.add_argument("--backend", default="", help=f"one of {', '.join(TABLE)}")
-    parser.add_argument("--threads", type=int, default=0, help="how many nodes at once (0: choose)")
     parser.add_argument("--no-optimize", action="store_true", help="run the graph as it was built")
     parser.add_argument("--chrome-trace", metavar="FILE", help="write a file for chrome://tracing")
     parser.add_argument("--tree", action="store_true", help="print the graph before and after, as text")
@@ -25,7 +24,7 @@ def parse(description: str, arguments: list[str] | None = None) -> argparse.Name
 def config(args: argparse.Namespace) -> tg.ConfigProto:
     """Return the configuration of the session that the options ask for."""
     on = not args.no_optimize
-    return tg.ConfigProto(on, on, on, inter_op_parallelism_threads=args.threads, backend=args.backend)
+    return tg.ConfigProto(on, on, on, backend=args.backend)
 
 
 def report(args: argparse.Namespace, metadata: tg.RunMetadata) -> None:

@@ -68,7 +68,6 @@ GRAPH_RANK = {
 }
 LATE = {  # the few imports inside a function that run the other way, with the reason
     ("settings", "backends"): "set_backend asks the table, at the moment of the call",
-    ("graph.eager.concrete_function", "graph.eager.functional_ops"): "a call asks for its backward function",
 }
 
 

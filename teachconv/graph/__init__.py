@@ -23,7 +23,7 @@ Ten files lead from tf.nn.conv2d to the loops; the other files repeat the patter
      6. common_runtime/session.py                fetches and feeds
      7. common_runtime/graph_execution_state.py  the steps of a run in their order
      8. common_runtime/executor.py               the queue of nodes whose inputs are there
-     9. framework/op_kernel.py                   finds the kernel by op, device, label and dtypes
+     9. framework/op_kernel.py                   finds the kernel by op, device and label
     10. kernels/conv_ops.py                      compute(), which calls teachconv.backends
 
 >>> import numpy as np, teachconv as tc
@@ -45,24 +45,14 @@ from ..dtypes import FLOATS, INTEGERS
 from . import core_ops  # noqa: F401  (fill the registries)
 from . import training as train
 from .common_runtime.graph_pictures import picture_graph
-from .common_runtime.run_metadata import LoadStats, NodeStats, RunMetadata
+from .common_runtime.run_metadata import NodeStats, RunMetadata
 from .common_runtime.session import InteractiveSession, Session
-from .eager import functional_ops  # noqa: F401  (fill the registries)
 from .eager.backprop import GradientTape
 from .eager.concrete_function import ConcreteFunction
 from .eager.def_function import Function, function
-from .eager.functional_ops import cond
 from .find_source import find_source
 from .framework.config import ConfigProto, RunOptions, list_physical_devices
 from .framework.context import executing_eagerly, get_default_graph, get_default_session, init_scope
-from .framework.default_graph import (
-    control_dependencies,
-    device,
-    disable_v2_behavior,
-    enable_v2_behavior,
-    name_scope,
-    reset_default_graph,
-)
 from .framework.eager_tensor import EagerTensor
 from .framework.errors import (
     FailedPreconditionError,
@@ -71,14 +61,24 @@ from .framework.errors import (
     SoftPlacementWarning,
 )
 from .framework.op_def import get_op_def
-from .framework.ops import Graph, GraphKeys, Operation, Tensor
+from .framework.ops import (
+    Graph,
+    GraphKeys,
+    Operation,
+    Tensor,
+    control_dependencies,
+    device,
+    disable_v2_behavior,
+    enable_v2_behavior,
+    name_scope,
+    reset_default_graph,
+)
 from .framework.tensor import TensorSpec
 from .framework.tensor_shape import TensorShape
 from .gradients import array_grad, math_grad, nn_grad  # noqa: F401  (fill the registries)
 from .gradients.gradients_util import NotDifferentiable, RegisterGradient, gradients
 from .ops import (  # noqa: F401  (fill the registries)
     array_ops,
-    cwise_ops,
     gen_nn_ops,
     math_ops,
     tensor_math_operator_overrides,
@@ -86,8 +86,7 @@ from .ops import (  # noqa: F401  (fill the registries)
 )
 from .ops import nn_ops as nn
 from .ops.array_ops import *
-from .ops.constant_op import constant, convert_to_tensor, is_tensor
-from .ops.cwise_ops import *
+from .ops.array_ops import constant, convert_to_tensor, is_tensor
 from .ops.math_ops import *
 from .ops.random_ops import random_normal, random_uniform, set_random_seed, truncated_normal
 from .ops.variables import *
@@ -103,7 +102,6 @@ __all__ = [
     "GraphKeys",
     "InteractiveSession",
     "InvalidArgumentError",
-    "LoadStats",
     "NodeStats",
     "NotDifferentiable",
     "Operation",
@@ -117,7 +115,6 @@ __all__ = [
     "TensorShape",
     "TensorSpec",
     "bfloat16",
-    "cond",
     "constant",
     "control_dependencies",
     "convert_to_tensor",
@@ -150,7 +147,6 @@ __all__ = [
     "truncated_normal",
 ]
 __all__ += array_ops.__all__
-__all__ += cwise_ops.__all__
 __all__ += math_ops.__all__
 __all__ += variables.__all__
 

@@ -48,13 +48,11 @@ from .framework.op_kernel import KERNELS, SILENT
 from .framework.ops import Graph, Operation
 from .framework.tensor import Tensor
 from .gradients.gradients_util import backpropagate, get_gradient_function
-from .ops import array_ops, cwise_ops, gen_nn_ops, math_ops, nn_ops, random_ops
-
-__all__ = ["chain_of_function", "find_source", "gradient_step", "is_dialects", "meant", "steps_of_run"]
+from .ops import array_ops, gen_nn_ops, math_ops, nn_ops, random_ops
 
 _PACKAGE = __name__.partition(".")[0]
 _RUNTIME = (f"{_PACKAGE}.graph.", f"{_PACKAGE}.tf.")  # where the public wrappers are
-_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, cwise_ops, array_ops, random_ops)
+_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, array_ops, random_ops)
 
 
 def find_source(op: Any, *args: Any) -> SourceChain:
@@ -230,7 +228,7 @@ def _of_op(
     public: Callable[..., Any] | None, op_name: str, backend: str = ""
 ) -> tuple[list[SourceStep], list[SourceLine]]:
     """Return the steps of an op from its public wrapper to its kernels, and the lines of its algorithms."""
-    kernels_of_op, lines = _kernels(op_name, backend)
+    kernels_of_op, lines = _kernels([op_name], backend)
     return [*_wrappers_of(public, op_name), *kernels_of_op], lines
 
 
@@ -320,7 +318,14 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
     query = f"{space}.{op.__name__}"
     stages: list[record.Stage] = []
     if not args and not kwargs:
-        ops = _leads_to(op.__name__)
+        try:
+            wrapper, name = _resolve(op.__name__)
+        except ArgumentError:
+            raise ArgumentError(
+                f"{op.__name__} is not the wrapper of one op: give find_source the arguments of a call, "
+                "which is run and followed"
+            ) from None
+        ops = {name: wrapper}
     else:
         recorder = _Recorder()
         with recorded_by(recorder), record.recording() as stages:
@@ -335,7 +340,7 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
         way = _wrappers_of(None if generated else wrapper, op_name)
         steps += way[-2:] if generated and stages else way  # the call began below the public wrappers
         backend = find_backend()[0] if stages else ""
-        more, its_lines = _kernels(op_name, backend if ran is None else ran.backend)
+        more, its_lines = _kernels([op_name], backend if ran is None else ran.backend)
         if ran is not None and any(step.what == "backend" for step in more):
             kernel, called, *_ = more
             algorithm = replace(called, note=ran.choices()[0].note)
@@ -395,12 +400,8 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
     for operation in recorded.values():
         if get_gradient_function(operation) is not None:
             steps.append(gradient_step(operation, f"of {operation.type}"))
-    lines: list[SourceLine] = []
-    for op_type in recorder.ran:
-        more, its_lines = _kernels(op_type, find_backend()[0])
-        steps += more
-        lines += its_lines
-    return SourceChain(f"tape.{op.__name__}", tuple(steps), tuple(dict.fromkeys(lines)))
+    ran, lines = _kernels(recorder.ran, find_backend()[0])
+    return SourceChain(f"tape.{op.__name__}", (*steps, *ran), tuple(dict.fromkeys(lines)))
 
 
 def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -477,18 +478,6 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
     )
 
 
-def _leads_to(name: str) -> dict[str, Callable[..., Any] | None]:
-    """Return the op that a public function of that name leads to, with the wrapper that calls it."""
-    try:
-        wrapper, op_name = _resolve(name)
-    except ArgumentError:
-        raise ArgumentError(
-            f"{name} is not the wrapper of one op: give find_source the arguments of a call, which is run "
-            f"and followed"
-        ) from None
-    return {op_name: wrapper}
-
-
 def _op_of(generated: str) -> str:
     from .core_ops.op_gen import lower_case_op_name
 
@@ -525,14 +514,14 @@ def _generated_name(public: Callable[..., Any]) -> str:
     raise ArgumentError(f"{public.__name__} calls no generated wrapper")
 
 
-def _kernels(op_name: str, backend: str = "") -> tuple[list[SourceStep], list[SourceLine]]:
-    """Return the kernels of an op, with the steps of its backends or of one, and their algorithms' lines."""
+def _kernels(ops: Iterable[str], backend: str = "") -> tuple[list[SourceStep], list[SourceLine]]:
+    """Return the kernels of ops, with the steps of their backends or of one, and their algorithms' lines."""
     steps: list[SourceStep] = []
     lines: list[SourceLine] = []
-    found = [definition for (op, *_), definition in KERNELS.items() if op == op_name]
+    found = [definition for op in ops for definition in KERNELS.values() if definition.op == op]
     for kernel in dict.fromkeys(definition.kernel for definition in found):
         mine = [definition for definition in found if definition.kernel is kernel]
-        labels = [definition.label or "default" for definition in mine]
+        labels = list(dict.fromkeys(definition.label or "default" for definition in mine))
         of_backends = set(labels) == {"default", *backends.TABLE}  # they have rows of their own below
         named = "default, and every backend" if of_backends else ", ".join(labels)
         devices = ", ".join(sorted({definition.device for definition in mine}))

@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 
 from ..errors import ArgumentError, brief
 
-__all__ = ["flatten", "flatten_with_paths", "map_structure", "pack_sequence_as", "walk"]
-
 Path: TypeAlias = "tuple[Any, ...]"
 
 

@@ -10,8 +10,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from ..errors import ArgumentError, brief
 
-__all__ = ["either", "refuse_other_names", "unsupported"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -7,15 +7,14 @@ tf.compat.v1.train. An optimizer works in a graph, in a traced function and eage
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from .framework.context import current_graph, init_scope
-from .framework.default_graph import control_dependencies, name_scope
+from .framework.ops import control_dependencies, device, name_scope
 from .gradients.gradients_util import gradients
 from .ops import array_ops, gen_nn_ops
-from .ops.constant_op import constant
+from .ops.array_ops import constant
 from .ops.variables import Variable, trainable_variables
 from .options import unsupported
 
@@ -64,7 +63,7 @@ class Optimizer:
             gate_gradients: whether an op's gradients wait for each other (GATE_NONE, GATE_OP); the values are
                 the same.
             aggregation_method: accepted for compatibility.
-            colocate_gradients_with_ops: as in ``gradients``.
+            colocate_gradients_with_ops: accepted for compatibility.
             name: the name of the step.
             grad_loss: what the gradients start from, or None.
 
@@ -74,9 +73,7 @@ class Optimizer:
         Raises:
             ValueError: if there are no variables, or the loss depends on none of them.
         """
-        pairs = self.compute_gradients(
-            loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
-        )
+        pairs = self.compute_gradients(loss, var_list, gate_gradients, grad_loss=grad_loss)
         if all(grad is None for grad, _ in pairs):
             names = [variable.name for _, variable in pairs]
             raise ArgumentError(f"No gradients provided for any variable: {names}; the loss depends on none")
@@ -117,7 +114,6 @@ class Optimizer:
             variables,
             grad_loss,
             gate_gradients=gate_gradients == self.GATE_OP,
-            colocate_gradients_with_ops=colocate_gradients_with_ops,
         )
         return list(zip(found, variables, strict=True))
 
@@ -154,12 +150,12 @@ class Optimizer:
             rates = self._rates(pairs[0][1].dtype)
             updates = []
             for grad, variable in pairs:
-                with name_scope(f"update_{_op_name(variable)}"), _at(variable):
+                with name_scope(f"update_{_op_name(variable)}"), device(None):
                     updates.append(self._apply(grad, variable, rates))
             if global_step is None:
                 return self._finish(updates, rates, scope)
             done = self._finish(updates, rates, "update")
-            with control_dependencies([] if done is None else [done]), _at(global_step):
+            with control_dependencies([] if done is None else [done]), device(None):
                 one = constant(1, global_step.dtype, name="value")
                 step = gen_nn_ops.assign_add(global_step, one, name=scope)
         return step.op if current_graph() is not None else None
@@ -185,7 +181,7 @@ class Optimizer:
             return
         self._owned.append(variable)
         shape, dtype = variable.shape.as_list(), variable.dtype
-        with name_scope(None), _at(variable):
+        with name_scope(None), device(None):
             name = f"{_op_name(variable)}/{self._name}"
             slots[id(variable)] = Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, name=name)
 
@@ -212,12 +208,6 @@ class Optimizer:
 
 def _op_name(variable: Variable) -> str:
     return variable.name.partition(":")[0]
-
-
-def _at(variable: Variable) -> AbstractContextManager[Any]:
-    """Place what is added with the variable."""
-    graph = current_graph()
-    return nullcontext() if graph is None else graph.colocate_with(variable._graph_tensor(graph, True))
 
 
 _NODES = {"alpha": "learning_rate", "lr": "learning_rate"}  # where node and argument have different names
@@ -317,7 +307,7 @@ class AdamOptimizer(Optimizer):
     def _create_slots(self, variables: list[Variable]) -> None:
         if not self._powers:
             first = min(variables, key=lambda variable: variable.name)
-            with _at(first):
+            with device(None):
                 self._powers = [
                     Variable(self._numbers[beta], trainable=False, name=f"{beta}_power", dtype=first.dtype)
                     for beta in ("beta1", "beta2")
@@ -340,6 +330,6 @@ class AdamOptimizer(Optimizer):
         with control_dependencies(updates if current_graph() is not None else []):
             powers = []
             for power, beta in zip(self._powers, (rates["beta1"], rates["beta2"]), strict=True):
-                with _at(power):
+                with device(None):
                     powers.append(power.assign(gen_nn_ops.mul(power, beta, name="mul")))
         return super()._finish([*updates, *powers], rates, name)

@@ -7,7 +7,7 @@ from typing import Any
 from weakref import finalize
 
 from ..graph import EagerTensor, nn
-from .naming import look_up
+from .checks import look_up
 
 __all__ = ["get", "linear", "relu", "softmax"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping
 from inspect import signature
 from typing import Any
 
@@ -173,28 +173,18 @@ class ProgbarLogger(Callback):
 
     def _line(self, step: int, logs: Logs) -> str:
         steps, seconds = self.params["steps"], time.perf_counter() - self._start
-        parts = [f"{step}/{steps}".rjust(2 * len(str(steps)) + 1)]
+        done = f"{step}/{steps}".rjust(2 * len(str(steps)) + 1)
         if self.params["verbose"] == 1:
-            parts[0] += " " + "━" * round(self._WIDTH * step / steps)
+            done += " " + "━" * round(self._WIDTH * step / steps)
         each = seconds / step
         timing = (
             f"{each:.0f}s" if each >= 1 else f"{each * 1e3:.0f}ms" if each >= 1e-3 else f"{each * 1e6:.0f}us"
         )
         between = " - " if self.params["verbose"] == 2 else " "
-        parts += [
-            f"{seconds:.0f}s{between}{timing}/step",
-            *(f"{name}: {_number(logs[name])}" for name in _order(logs)),
-        ]
-        return (
-            " - ".join(parts)
-            if self.params["verbose"] == 2
-            else " ".join(parts[:2]) + "".join(f" - {part}" for part in parts[2:])
-        )
-
-
-def _order(logs: Logs) -> Sequence[str]:
-    """Return the names as Keras orders them: alphabetically, those of the validation last."""
-    return sorted(logs, key=lambda name: (name.startswith("val_"), name))
+        # as Keras orders them: alphabetically, those of the validation last
+        names = sorted(logs, key=lambda name: (name.startswith("val_"), name))
+        numbers = (f"{name}: {_number(logs[name])}" for name in names)
+        return " - ".join([f"{done}{between}{seconds:.0f}s{between}{timing}/step", *numbers])
 
 
 def _number(value: float) -> str:

@@ -1,26 +1,21 @@
-"""Checks of arguments: numbers, sizes and lists."""
+"""Checks of arguments and of data, and the names of layers, models, losses and the like.
+
+Keras: keras/src/utils/naming.py, the ``get`` function of each module, and keras/src/trainers/data_adapters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import inf
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import floor, inf
 from typing import Any
 
 import numpy as np
 
 from ..arguments import first_of, integer, real
-from ..errors import ArgumentError, ArgumentTypeError, brief, plain
-
-__all__ = [
-    "as_numpy",
-    "check_list",
-    "check_name",
-    "check_number",
-    "check_sizes",
-    "means_nothing",
-    "positive",
-    "refuse",
-]
+from ..errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
+from .missing import instead_of
 
 _AXES = 64  # NumPy's arrays have no more
 
@@ -162,3 +157,168 @@ def refuse(function: str, unknown: Mapping[str, Any]) -> None:
                 f"{function} has no argument {brief(name)} in "
                 f"teachconv.keras{': ' * bool(instead)}{instead or ''}"
             )
+
+
+def shape_text(shape: Sequence[int | None]) -> str:
+    """Write a shape as Keras does.
+
+    >>> shape_text((None, 8, 8, 1)), shape_text((10,))
+    ('(None, 8, 8, 1)', '(10,)')
+    """
+    return str(tuple(None if size is None else int(size) for size in shape))
+
+
+_used: Counter[str] = Counter()
+
+
+def unique_name(class_name: str) -> str:
+    """Return the name of a new layer or model: its class in snake case, and a number from the second on.
+
+    >>> clear_session()
+    >>> unique_name("MaxPooling2D"), unique_name("MaxPooling2D"), unique_name("Conv2DTranspose")
+    ('max_pooling2d', 'max_pooling2d_1', 'conv2d_transpose')
+    """
+    name = snake_case(class_name)
+    _used[name] += 1
+    return name if _used[name] == 1 else f"{name}_{_used[name] - 1}"
+
+
+def snake_case(class_name: str) -> str:
+    """Return the name of a class as Keras writes it in the names of layers.
+
+    >>> snake_case("ReLU"), snake_case("BatchNormalization")
+    ('re_lu', 'batch_normalization')
+    """
+    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", class_name)
+    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+def clear_session() -> None:
+    """Start the numbers in the names of layers and models anew, as keras.utils.clear_session."""
+    _used.clear()
+
+
+def look_up(identifier: Any, known: Mapping[str, Any], noun: str, argument: str = "") -> Any:
+    """Return what a name stands for, and anything callable as it is.
+
+    Args:
+        identifier: a name, in snake case, in capitals or that of a class, or a function, class or object.
+        known: what there is, by name.
+        noun: what is looked up, for the error: the module's name without its s.
+        argument: what the error calls the argument, if not so.
+
+    Returns:
+        The entry of ``known``, or ``identifier``; of a class, an object that is made without arguments.
+
+    Raises:
+        ValueError: if there is no such name.
+        TypeError: if it is neither a name nor callable.
+    """
+    if isinstance(identifier, str):
+        by_name = {**known} | {entry.__name__: entry for entry in known.values()}
+        if identifier.isupper() and identifier not in by_name:  # Keras knows "ADAM" and "MSE", too
+            return look_up(identifier.lower(), known, noun, argument)
+        if identifier not in by_name:
+            instead = instead_of("losses" if noun == "loss" else f"{noun}s", identifier)
+            near = f"; nearest: {instead}" if instead else suggestion(identifier, known)
+            raise ArgumentError(
+                f"{argument or noun} must be one of {', '.join(known)}; got {brief(identifier)}{near}"
+            )
+        identifier = by_name[identifier]
+    elif not callable(identifier):
+        raise ArgumentTypeError(
+            f"{argument or noun} must be a name ({', '.join(known)}) or callable; got {brief(identifier)}"
+        )
+    return identifier() if isinstance(identifier, type) else identifier
+
+
+def check_x(model: Any, x: Any, name: str = "x") -> np.ndarray:
+    """Return samples as an array of the model's dtype; build the model if it has no weights yet.
+
+    Args:
+        model: the model.
+        x: the samples, [samples, ...].
+        name: what error messages call the argument.
+
+    Returns:
+        The array.
+
+    Raises:
+        ValueError, TypeError: if there are no samples, a value is not finite, or the shape is not that of the
+            model's input; the message names the layer.
+    """
+    array = _finite(x, name).astype(model.dtype, copy=False)
+    if not model.built:
+        model.build_for((None, *array.shape[1:]))
+    wanted = model.input_shape or ()
+    if array.ndim != len(wanted) or any(
+        size not in (None, have) for size, have in zip(wanted[1:], array.shape[1:], strict=True)
+    ):
+        first = model.layers[0]
+        raise ArgumentError(
+            f"{name} must have shape {shape_text((None, *wanted[1:]))} for layer {brief(first.name)} "
+            f"({type(first).__name__}), the first of model {brief(model.name)}; got {shape_text(array.shape)}"
+        )
+    return array
+
+
+def check_y(model: Any, y: Any, samples: int, name: str = "y") -> np.ndarray:
+    """Return labels as the loss wants them; raise unless there is a legal one for each sample."""
+    array = _finite(y, name)
+    if len(array) != samples:
+        raise ArgumentError(f"{name} must have a label for each of the {samples} samples; got {len(array)}")
+    checked: np.ndarray = model.loss.check(array, model.output_shape, model.dtype)
+    return checked
+
+
+def _finite(values: Any, name: str) -> np.ndarray:
+    if values is None or hasattr(values, "__next__"):
+        raise ArgumentTypeError(
+            f"{name} must be an array: generators and datasets are not in teachconv.keras, "
+            f"train_on_batch takes a batch at a time; got {brief(values)}"
+        )
+    array = as_numpy(values, name)
+    if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
+        raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")
+    if not array.ndim or not len(array):
+        raise ArgumentError(f"{name} must have at least one sample; got shape {array.shape}")
+    if array.dtype.kind not in "iub" and not np.isfinite(array).all():
+        first = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise ArgumentError(f"{name} must be finite; {name}{first} is {array[tuple(first)]}")
+    return array
+
+
+def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
+    """Return the first part of the data for training, and the rest for validation, as Keras divides them.
+
+    >>> split([[1], [2], [3]], [0, 1, 2], 0.3)[1]
+    ([[3]], [2])
+    """
+    if not check_number(validation_split, "validation_split", 0, 1, below=True):
+        return (x, y), None
+    for name, values in (("x", x), ("y", y)):
+        if not hasattr(values, "__len__"):
+            _finite(values, name)  # raises
+    samples = len(x)
+    at = floor(samples * (1 - validation_split))
+    if not 0 < at < samples:
+        raise ArgumentError(
+            f"validation_split {validation_split} of {samples} samples leaves {at} for training and "
+            f"{samples - at} for validation; both need at least one"
+        )
+    return (x[:at], y[:at]), (x[at:], y[at:])
+
+
+def as_batch_size(value: Any, name: str = "batch_size") -> int:
+    """Return a batch size as an int, 32 for None as in Keras; raise unless it is at least 1."""
+    return 32 if value is None else positive(value, name)
+
+
+def batches(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
+    """Yield the indices of each batch; the last one may be smaller.
+
+    >>> [rows.tolist() for rows in batches(np.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    for start in range(0, len(order), batch_size):
+        yield order[start : start + batch_size]

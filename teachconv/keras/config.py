@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ..arguments import integer
+from ..errors import ArgumentError, brief, check_word
 
 __all__ = ["check_seed", "floatx", "next_seed", "set_floatx", "set_random_seed"]
 
@@ -72,11 +73,10 @@ def set_random_seed(seed: int) -> None:
 
 def check_seed(seed: Any) -> int:
     """Return a seed as an int; raise unless it is an integer from 0 to 2**32 - 1."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise ArgumentTypeError(f"seed must be an integer; got {brief(seed)}")
-    if not 0 <= seed < 2**32:
+    found = integer(seed, "seed", "an integer")
+    if not 0 <= found < 2**32:
         raise ArgumentError(f"seed must be from 0 to 2**32 - 1; got {brief(seed)}")
-    return int(seed)
+    return found
 
 
 def next_seed(seed: int | None = None) -> int:

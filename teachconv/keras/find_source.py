@@ -15,12 +15,10 @@ from ..errors import ArgumentError, brief
 from ..graph import function
 from ..graph.find_source import chain_of_function
 from ..inspection.sources import SourceChain, source_of, step_at
-from .data import as_batch_size, check_x
+from .checks import as_batch_size, check_x
 from .layers.layer import Layer
 from .optimizers import Optimizer
 from .training import Trainer
-
-__all__: list[str] = []
 
 # the method of a model -> the step that it repeats
 _STEPS = {

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import first_of, integer
-from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of, plain
+from ..arguments import integer
+from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
 from ..graph.framework.op_def import as_dtype
 from ..graph.kernels.math_ops import truncated_normal
 from ..memory import check_memory
-from .checks import check_number
+from .checks import as_numpy, check_number, look_up
 from .config import check_seed, floatx, next_seed
-from .naming import look_up
 
 __all__ = [
     "Constant",
@@ -87,11 +86,7 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any = 0.0):
-        first_of(value, "value")
-        try:
-            self.value = np.asarray(value)
-        except Exception as error:  # of lists of several lengths, and of a method of the argument
-            raise ArgumentTypeError(f"value must be a number or an array of them: {plain(error)}") from None
+        self.value = as_numpy(value, "value")
         if self.value.dtype.kind not in "iuf" and self.value.dtype.name != "bfloat16":
             raise ArgumentTypeError(f"value must be a number or an array of them; got {brief(value)}")
 

@@ -31,10 +31,9 @@ from ..graph import (
 )
 from ..graph.framework.op_def import is_trainable
 from .activations import logits_of
-from .checks import check_name, refuse
+from .checks import check_name, look_up, refuse, shape_text, snake_case
 from .config import floatx
-from .layers.layer import Shape, shape_text
-from .naming import look_up, snake_case
+from .layers.layer import Shape
 
 __all__ = [
     "CategoricalCrossentropy",
@@ -209,7 +208,16 @@ class Loss:
         return y if is_integer(y.dtype) else y.astype(dtype, copy=False)
 
 
-class SparseCategoricalCrossentropy(Loss):
+class _Crossentropy(Loss):
+    """What the two share: the model returns probabilities, or logits."""
+
+    def __init__(self, from_logits: bool, name: str, unknown: dict[str, Any]):
+        refuse(type(self).__name__, unknown)
+        super().__init__(name=name)
+        self.from_logits = from_logits
+
+
+class SparseCategoricalCrossentropy(_Crossentropy):
     """The mean of `sparse_categorical_crossentropy`: labels are integers.
 
     Args:
@@ -225,9 +233,7 @@ class SparseCategoricalCrossentropy(Loss):
     def __init__(
         self, from_logits: bool = False, *, name: str = "sparse_categorical_crossentropy", **unknown: Any
     ):
-        refuse(type(self).__name__, unknown)
-        super().__init__(name=name)
-        self.from_logits = from_logits
+        super().__init__(from_logits, name, unknown)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return one loss for each sample."""
@@ -259,7 +265,7 @@ class SparseCategoricalCrossentropy(Loss):
         return whole.astype(np.int64)
 
 
-class CategoricalCrossentropy(Loss):
+class CategoricalCrossentropy(_Crossentropy):
     """The mean of `categorical_crossentropy`: labels are probabilities, mostly one-hot.
 
     Args:
@@ -269,9 +275,7 @@ class CategoricalCrossentropy(Loss):
     """
 
     def __init__(self, from_logits: bool = False, *, name: str = "categorical_crossentropy", **unknown: Any):
-        refuse(type(self).__name__, unknown)
-        super().__init__(name=name)
-        self.from_logits = from_logits
+        super().__init__(from_logits, name, unknown)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return one loss for each sample."""

@@ -12,11 +12,10 @@ import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import constant
-from ..graph.ops.constant_op import is_tensor
-from .checks import check_name
+from ..graph.ops.array_ops import is_tensor
+from .checks import check_name, look_up, shape_text, snake_case
 from .config import floatx
-from .layers.layer import Shape, shape_text
-from .naming import look_up, snake_case
+from .layers.layer import Shape
 
 __all__ = [
     "CategoricalAccuracy",

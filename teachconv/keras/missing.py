@@ -7,8 +7,6 @@ from typing import Any
 
 from ..errors import brief, suggestion
 
-__all__ = ["instead_of", "module_getattr"]
-
 _PATH = "a model is one path of layers here; combine tensors in the call of a Layer of your own"
 _AHEAD = "change the images before fit"
 _COUNT = "accuracy, or compare model.predict(x) with the labels"

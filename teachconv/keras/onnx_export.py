@@ -20,6 +20,7 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..translation.translating import resolve
 from . import activations
+from .checks import shape_text
 from .layers import (
     Activation,
     AveragePooling2D,
@@ -37,10 +38,8 @@ from .layers import (
     Softmax,
     UpSampling2D,
 )
-from .layers.layer import Layer, Shape, shape_text
+from .layers.layer import Layer, Shape
 from .models import Model
-
-__all__: list[str] = []
 
 
 @write_model.register(Layer)

@@ -15,10 +15,9 @@ from ..arguments import truth
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
 from ..graph.ops import gen_nn_ops
-from ..graph.ops.constant_op import is_tensor
-from .checks import check_name, check_number, refuse
+from ..graph.ops.array_ops import is_tensor
+from .checks import check_name, check_number, look_up, refuse, snake_case
 from .config import floatx
-from .naming import look_up, snake_case
 
 __all__ = ["SGD", "Adam", "Optimizer", "get"]
 

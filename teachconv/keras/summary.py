@@ -11,35 +11,11 @@ from ..arguments import truth
 from ..errors import ArgumentError, brief
 from ..geometry import Conv2DGeometry
 from ..inspection.receptive import receptive_field
-from .layers.layer import Layer, number_of_elements, shape_text
+from .checks import shape_text
+from .layers.layer import Layer, number_of_elements
 
 if TYPE_CHECKING:
     from .models import Model
-
-__all__ = ["Row", "Summary"]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One layer.
-
-    Attributes:
-        name: its name.
-        kind: its class.
-        output_shape: the shape of its output; the batch is None.
-        params: the number of elements of its weights.
-        trainable: whether an optimizer changes them; None for a layer without weights.
-        geometry: the geometry of its window for one image, or None.
-        sees: (rows, cols) of the model's input that one cell of its output depends on, or None.
-    """
-
-    name: str
-    kind: str
-    output_shape: tuple[int | None, ...]
-    params: int
-    trainable: bool | None
-    geometry: Any
-    sees: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,13 +24,13 @@ class Summary(tables.Report):
 
     Attributes:
         name: the model's name.
-        rows: a `Row` for each layer.
+        rows: the cells of each layer.
         sizes: (elements, bytes) of the weights that are trained, of the others, and of the optimizer's.
         columns: the additional columns, "trainable" and "geometry".
     """
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[tuple[str, ...], ...]
     sizes: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
     columns: tuple[str, ...] = ()
 
@@ -66,7 +42,9 @@ class Summary(tables.Report):
                 f"model {brief(model.name)} does not know the shape of its input: its first layer needs an "
                 "Input or input_shape=, or call build((None, ...))"
             )
-        rows: list[Row] = []
+        columns = ("trainable",) * truth(show_trainable, "show_trainable")
+        columns += ("geometry",) * truth(geometry, "geometry")
+        rows: list[tuple[str, ...]] = []
         stack: list[Any] | None = []  # the windows so far; None after a layer that gives up rows and columns
         for layer in model.layers:
             before, after = layer.input_shape or (), layer.output_shape or ()
@@ -76,7 +54,7 @@ class Summary(tables.Report):
             elif len(before) != len(after) or before[1:-1] != after[1:-1]:
                 stack = None
             sees = receptive_field(stack).size if found and stack else None
-            rows.append(_row(layer, found[0] if len(found) == 1 else None, sees))
+            rows.append(_cells(layer, found[0] if len(found) == 1 else None, sees, columns))
         optimizer = getattr(model, "optimizer", None)
         groups = (
             model.trainable_weights,
@@ -90,8 +68,6 @@ class Summary(tables.Report):
             )
             for group in groups
         ]
-        columns = ("trainable",) * truth(show_trainable, "show_trainable")
-        columns += ("geometry",) * truth(geometry, "geometry")
         return cls(model.name, tuple(rows), (sizes[0], sizes[1], sizes[2]), columns)
 
     def _headline(self) -> str:
@@ -118,36 +94,34 @@ class Summary(tables.Report):
                 "Padding: top, bottom, left, right. Multiply-adds: for one image. Sees: how many rows and"
             )
             notes.append("columns of the model's input one cell of the output depends on.")
-        rows = [self._cells(row) for row in self.rows]
-        return tables.Table(tuple(columns), rows, f'Model: "{self.name}"', notes=notes)
-
-    def _cells(self, row: Row) -> list[str]:
-        cells = [f"{row.name} ({row.kind})", shape_text(row.output_shape), f"{row.params:,}"]
-        if "trainable" in self.columns:
-            cells.append({None: "-", True: "Y", False: "N"}[row.trainable])
-        if "geometry" in self.columns:
-            cells += _geometry_cells(row)
-        return cells
+        return tables.Table(tuple(columns), list(self.rows), f'Model: "{self.name}"', notes=notes)
 
 
-def _row(layer: Layer, geometry: Any, sees: tuple[int, int] | None) -> Row:
-    trainable = bool(layer.trainable_weights) if layer.weights else None
-    shape = layer.output_shape or ()
-    return Row(layer.name, type(layer).__name__, shape, layer.count_params(), trainable, geometry, sees)
+def _cells(
+    layer: Layer, geometry: Any, sees: tuple[int, int] | None, columns: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the row of a layer, with the columns that were asked for."""
+    kind, params = type(layer).__name__, layer.count_params()
+    cells = [f"{layer.name} ({kind})", shape_text(layer.output_shape or ()), f"{params:,}"]
+    if "trainable" in columns:
+        cells.append("-" if not layer.weights else "Y" if layer.trainable_weights else "N")
+    if "geometry" in columns:
+        cells += _window(geometry, params)
+        cells.append("" if sees is None else _by(sees))
+    return tuple(cells)
 
 
-def _geometry_cells(row: Row) -> Sequence[str]:
-    g = row.geometry
-    sees = "" if row.sees is None else _by(row.sees)
+def _window(g: Any, params: int) -> list[str]:
+    """Return window, strides, padding and multiply-adds of a layer's geometry, if it has one."""
     if g is None:
-        return ["", "", "", "", sees]
+        return [""] * 4
     window = _by((g.rows.filter_size, g.cols.filter_size))
     if max(g.dilations) > 1:
         window += f", dilation {_by(g.dilations)}"
     strides = _by(g.strides) + ("" if isinstance(g, Conv2DGeometry) else " up")
     (top, bottom), (left, right) = g.padding
-    macs = f"{g.macs:,}" if row.params else ""  # a pool multiplies nothing
-    return [window, strides, f"{top}, {bottom}, {left}, {right}", macs, sees]
+    macs = f"{g.macs:,}" if params else ""  # a pool multiplies nothing
+    return [window, strides, f"{top}, {bottom}, {left}, {right}", macs]
 
 
 def _by(pair: Sequence[int]) -> str:

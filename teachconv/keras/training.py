@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import integer, truth
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ..errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..graph import (
     ConfigProto,
     GradientTape,
@@ -24,16 +24,13 @@ from ..graph import (
     control_dependencies,
     function,
 )
+from ..tables import number
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
-from .checks import check_list, positive, refuse
+from .checks import as_batch_size, batches, check_list, check_x, check_y, positive, refuse, split
 from .config import next_seed
-from .data import as_batch_size, batches, check_x, check_y, split
-from .diagnosis import first_not_finite
-from .layers.layer import Layer
-
-__all__ = ["Trainer"]
+from .layers.layer import Layer, set_all
 
 
 class Trainer(Layer):
@@ -354,8 +351,7 @@ class Trainer(Layer):
         self, callbacks: Iterable[Callback], verbose: str | int, epochs: int, steps: int
     ) -> Callable[..., None]:
         """Return a function that calls a method of every callback."""
-        if not is_one_of(verbose, ("auto", 0, 1, 2)):
-            raise ArgumentError(f"verbose must be 'auto', 0, 1 or 2; got {brief(verbose)}")
+        check_word(verbose, "verbose", ("auto", 0, 1, 2))
         level = 1 if verbose == "auto" else int(verbose)
         everyone = [*callbacks, *([ProgbarLogger()] if level else [])]
         for callback in everyone:
@@ -375,3 +371,51 @@ def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
     if truth(return_dict, "return_dict"):
         return logs
     return list(logs.values()) if len(logs) > 1 else logs["loss"]
+
+
+def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
+    """Return what to tell about a loss that is not finite: the step, and the first layer where it shows.
+
+    The layers run once more, one by one; the model is then as before.
+
+    Args:
+        model: the model, with the weights before the step.
+        x: the samples of the batch.
+        y: their labels.
+        where: the name of the step.
+
+    Returns:
+        The message.
+    """
+    before = model.get_weights()
+    try:
+        found, value = _search(model, x)
+        loss = float(np.asarray(model.loss(y, value)))
+    finally:
+        set_all(model.weights, before, model.name)  # a BatchNormalization updates its averages
+    rate = number(float(model.optimizer.learning_rate.numpy()))
+    return (
+        f"the loss is {loss} at {where}: {found}. The weights are those before this step. A smaller "
+        f"learning rate (now {rate}), or samples of about -1 to 1, may help"
+    )
+
+
+def _search(model: Any, x: Any) -> tuple[str, Any]:
+    """Return where it begins, and the model's output."""
+    found, value = "", x
+    for layer in model.layers:
+        largest = np.max(np.abs(value)) if np.size(value) else 0.0
+        value = layer(value, training=True)
+        if found or np.isfinite(np.asarray(value)).all():
+            continue
+        what = f"layer {brief(layer.name)} ({type(layer).__name__})"
+        broken = [weight.name for weight in layer.weights if not np.isfinite(weight.numpy()).all()]
+        if broken:
+            found = (
+                f"{what} is the first that is not finite: the step before left {brief(broken[0])} not finite"
+            )
+        else:
+            found = (
+                f"{what} is the first whose output is not finite; its input reaches {number(float(largest))}"
+            )
+    return found or "every layer's output is finite, the loss function's result is not", value

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from .checks import clear_session
 from .config import floatx, set_random_seed
-from .naming import clear_session
-from .torch_weights import weights_from_torch, weights_to_torch
+from .saving import weights_from_torch, weights_to_torch
 
 __all__ = ["clear_session", "set_random_seed", "to_categorical", "weights_from_torch", "weights_to_torch"]
 

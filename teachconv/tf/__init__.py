@@ -33,8 +33,7 @@ from ..graph import (
 )
 from ..graph.ops.nn_impl import clip_by_value
 from ..graph.options import refuse_other_names
-from . import array_ops, config, dtypes, errors, framework, math, math_ops, nn, random
-from .array_ops import *
+from . import config, dtypes, errors, framework, math, math_ops, nn, random
 from .dtypes import *
 from .framework import *
 from .math_ops import *
@@ -69,7 +68,6 @@ __all__ = [
     "python",
     "random",
 ]
-__all__ += array_ops.__all__
 __all__ += dtypes.__all__
 __all__ += framework.__all__
 __all__ += math_ops.__all__

@@ -1,6 +1,7 @@
-"""tf.constant, tf.Variable, tf.function, tf.device and the like, with TensorFlow's signatures.
+"""tf.constant, tf.reshape, tf.Variable, tf.function, tf.device and the like, with TensorFlow's signatures.
 
-TensorFlow: python/framework/ops.py, python/eager/polymorphic_function/, python/ops/variables.py.
+TensorFlow: python/framework/ops.py, python/ops/array_ops.py and variables.py, and
+python/eager/polymorphic_function/.
 """
 
 from __future__ import annotations
@@ -8,25 +9,74 @@ from __future__ import annotations
 from typing import Any
 
 from .. import graph as tg
-from ..graph import cond, constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
+from ..graph import constant, control_dependencies, device, executing_eagerly, init_scope, name_scope
 from ..graph.gradients.gradients_util import UnconnectedGradients
+from ..graph.ops import array_ops
+from ..graph.ops.array_ops import (
+    concat,
+    expand_dims,
+    fill,
+    gather,
+    identity,
+    one_hot,
+    ones,
+    ones_like,
+    pad,
+    rank,
+    reshape,
+    shape,
+    size,
+    slice,
+    squeeze,
+    stack,
+    stop_gradient,
+    tile,
+    transpose,
+    unstack,
+    zeros,
+    zeros_like,
+)
+from ..graph.ops.math_ops import where
 from ..graph.options import unsupported
 
 __all__ = [
     "UnconnectedGradients",
     "Variable",
-    "cond",
+    "concat",
     "constant",
     "control_dependencies",
     "convert_to_tensor",
     "device",
     "executing_eagerly",
+    "expand_dims",
+    "fill",
     "function",
+    "gather",
     "gradients",
+    "group",
+    "identity",
     "init_scope",
     "is_tensor",
     "name_scope",
     "no_op",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "pad",
+    "rank",
+    "reshape",
+    "shape",
+    "size",
+    "slice",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "tile",
+    "transpose",
+    "unstack",
+    "where",
+    "zeros",
+    "zeros_like",
 ]
 
 
@@ -49,6 +99,7 @@ def is_tensor(x: Any) -> bool:
 
 
 @unsupported(
+    "input_signature",
     "reduce_retracing",
     "experimental_implements",
     "experimental_autograph_options",
@@ -71,9 +122,10 @@ def function(
 ) -> Any:
     """Trace a Python function to a graph once for each signature, and then run the graph.
 
-    ``autograph`` has no effect: Python's ``if`` and ``while`` are not translated.
+    ``autograph`` has no effect: Python's ``if`` and ``while`` are not translated. ``get_concrete_function``
+    of a `TensorSpec` makes a trace for sizes that vary.
     """
-    return tg.function(func, input_signature=input_signature)
+    return tg.function(func)
 
 
 @unsupported("aggregation_method")
@@ -142,3 +194,8 @@ class Variable(tg.Variable):
         experimental_enable_variable_lifting: bool = True,
     ) -> None:
         super().__init__(initial_value, trainable is not False, name or "Variable", dtype)
+
+
+def group(*inputs: Any, **kwargs: Any) -> Any:
+    """Return an operation that finishes after all inputs have finished."""
+    return array_ops.group(*inputs, **kwargs)

@@ -2,7 +2,7 @@
 
 # ruff: noqa: F403  (math_ops says in __all__ which of its names are public)
 
-from ..graph.ops.cwise_ops import log, rsqrt
+from ..graph.ops.math_ops import log, rsqrt
 from . import math_ops
 from .math_ops import *
 from .nn import log_softmax, softmax

@@ -3,29 +3,13 @@
 TensorFlow: python/ops/math_ops.py.
 """
 
-# ruff: noqa: F403, F405  (of cwise_ops everything is here, and what __all__ lists is public)
+# ruff: noqa: F403, F405  (of math_ops everything is here, and what __all__ lists is public)
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..graph.ops import cwise_ops
-from ..graph.ops.cwise_ops import *
-from ..graph.ops.math_ops import (
-    add,
-    argmax,
-    matmul,
-    multiply,
-    range,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    subtract,
-)
+from ..graph.ops.math_ops import *
 
 __all__ = [
     "abs",
@@ -83,4 +67,4 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
     >>> divide([1, 6], 4).numpy().tolist()
     [0.25, 1.5]
     """
-    return cwise_ops.truediv(x, y, name)
+    return truediv(x, y, name)

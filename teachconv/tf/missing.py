@@ -19,7 +19,7 @@ _INSTEAD = {
     **dict.fromkeys(("saved_model", "lite"), "teachconv.to_onnx"),
     **dict.fromkeys(("while_loop", "scan", "foldl"), "a Python loop, whose rounds a traced function holds"),
     **dict.fromkeys(("map_fn", "vectorized_map"), "an op on the whole batch"),
-    **dict.fromkeys(("case", "switch_case"), "tf.cond"),
+    **dict.fromkeys(("cond", "case", "switch_case"), "tf.where, which takes both results"),
     **dict.fromkeys(("py_function", "numpy_function", "py_func"), "eager tensors and their numpy()"),
     **dict.fromkeys(("einsum", "tensordot", "linalg"), "tf.matmul, tf.transpose and tf.reshape"),
     **dict.fromkeys(("conv1d", "conv1d_transpose"), "conv2d and conv2d_transpose of images of one row"),

@@ -11,7 +11,7 @@ from typing import Any
 from ..arguments import check_data_format, normalize_steps
 from ..errors import ArgumentError, brief
 from ..graph.ops import gen_nn_ops, nn_ops
-from ..graph.ops.cwise_ops import sigmoid, tanh
+from ..graph.ops.math_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import dropout, l2_loss, leaky_relu, moments, relu6
 from ..graph.ops.nn_ops import avg_pool as avg_pool2d
 from ..graph.ops.nn_ops import (
@@ -218,9 +218,12 @@ def depthwise_conv2d_backprop_filter(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = nn_ops.windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.depthwise_conv2d_native_backprop_filter(
-        input, filter_sizes, out_backprop, **windows, name=name
+        input,
+        filter_sizes,
+        out_backprop,
+        **nn_ops.windows_of(strides, padding, data_format, dilations),
+        name=name,
     )
 
 
@@ -247,9 +250,12 @@ def depthwise_conv2d_backprop_input(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = nn_ops.windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.depthwise_conv2d_native_backprop_input(
-        input_sizes, filter, out_backprop, **windows, name=name
+        input_sizes,
+        filter,
+        out_backprop,
+        **nn_ops.windows_of(strides, padding, data_format, dilations),
+        name=name,
     )
 
 

@@ -78,59 +78,9 @@ def test_structures_of_arrays_become_placeholders():
     assert "layers: list of 2 -> list of 1" in dense.trace_log[1].reason
 
 
-def test_input_signature_allows_one_trace_only():
-    @tc.function(input_signature=[tg.TensorSpec([None, 2], "float32")])
-    def total(x):
-        return tg.reduce_sum(x, 0)
-
-    assert total(np.ones((3, 2), "float32")).numpy().tolist() == [3, 3]
-    assert total([[1, 2]]).numpy().tolist() == [1, 2]
-    assert len(total.trace_log) == 1
-    with pytest.raises(ValueError, match=r"x must have shape \(None, 2\) \(input_signature\); got \(3,\)"):
-        total(np.ones(3, "float32"))
-    assert (
-        total(np.ones((1, 2))).dtype == "float32"
-    )  # an array is converted, as in TensorFlow; a tensor is not
-    with pytest.raises(TypeError, match="x must have dtype float32; got a tensor of float64"):
-        total(tg.constant(np.ones((1, 2))))
-    with pytest.raises(TypeError, match="missing a required argument"):
-        total()
-    with pytest.raises(TypeError, match="must hold TensorSpecs"):
-        tc.function(lambda x: x, input_signature=[3])
+def test_what_is_traced_must_be_callable():
     with pytest.raises(TypeError, match="python_function must be callable"):
         tc.function(3)
-
-
-def test_input_signature_may_leave_out_arguments_with_a_default():
-    """As in TensorFlow 2.21, where those arguments are bound to their defaults."""
-    x, spec = np.ones(2, "float32"), tg.TensorSpec([None], "float32")
-
-    class Model:
-        factor = 3.0
-
-        def __call__(self, x, training=False, mask=None):
-            return x * (5.0 if training else self.factor)
-
-    model = tc.function(Model(), input_signature=[spec])
-    assert model(x).numpy().tolist() == model(x, False).numpy().tolist() == [3, 3]
-    assert len(model.trace_log) == 1
-    for given in ({"training": True}, {"training": 0}, {"mask": x}):
-        with pytest.raises(
-            TypeError, match="has no TensorSpec in input_signature, so it must keep its default"
-        ):
-            model(x, **given)
-    assert tc.function(lambda x, *, k=2.0: x * k, input_signature=[spec])(x).numpy().tolist() == [2, 2]
-    assert tc.function(lambda *xs: xs[0], input_signature=[spec])(x).numpy().tolist() == [1, 1]
-    assert tc.function(lambda x, **kw: x, input_signature=[spec])(x).numpy().tolist() == [1, 1]
-    for python_function, specs, args, message in (
-        (lambda x, y: x, [spec], (x, x), "missing type constraint for y"),
-        (lambda *xs: xs[0], [spec], (x, x), r"missing type constraint for xs\[1\]"),
-        (lambda x: x, [spec, spec], (x,), "contains 1 extra type constraint"),
-    ):
-        with pytest.raises(TypeError, match=f"input_signature {message}"):
-            tc.function(python_function, input_signature=specs)(*args)
-    with pytest.raises(TypeError, match="input_signature missing type constraint for k"):
-        tc.function(lambda x, **kw: x, input_signature=[spec])(x, k=x)
 
 
 def test_concrete_functions():
@@ -286,7 +236,7 @@ def test_arrays_from_outside_are_constants():
     assert f(np.float32([1])) == 2
 
 
-# --- variables made inside, functions inside functions, captured tensors, cond -----------------------
+# --- variables made inside, functions inside functions, captured tensors -----------------------------
 
 
 def test_a_variable_may_be_made_on_the_first_call_only():
@@ -410,59 +360,12 @@ def test_tensors_from_outside_are_captured():
         tc.function(lambda x: x + foreign)(np.float32(1))
 
 
-def test_cond_runs_one_of_two_functions():
-    v, calls = tg.Variable(0.0, name="v"), []
-
-    @tc.function
-    def choose(x, flag):
-        def yes():
-            calls.append("yes")
-            return {"y": x * v, "n": v.assign_add(1.0)}
-
-        def no():
-            calls.append("no")
-            return {"y": -x, "n": v}
-
-        return tg.cond(flag > 0, yes, no)
-
-    results = [choose(np.float32(3), np.int32(flag)) for flag in (1, 0, 1, 0)]
-    assert [float(result["y"]) for result in results] == [0, -3, 3, -3]
-    assert [float(result["n"]) for result in results] == [1, 1, 2, 2]
-    assert calls == ["yes", "no"]  # traced once each
-    assert v.numpy() == 2
-    (node,) = [
-        op
-        for op in choose.get_concrete_function(np.float32(3), np.int32(1)).graph.get_operations()
-        if op.type == "If"
-    ]
-    assert node.get_attr("then_branch").name == "cond_true"
-    assert float(tg.cond(tg.constant(1.0) > 0.0, lambda: tg.constant(1.0), lambda: tg.constant(2.0))) == 1
-    with tg.Graph().as_default() as graph:
-        x = tg.placeholder("float32", [None, 2], name="x")
-        flag = tg.placeholder("bool", [], name="flag")
-        w = tg.Variable([1.0, 2.0], name="w")
-        y = tg.cond(flag, lambda: x + w, lambda: tg.pad(x, [[0, 1], [0, 0]]))
-        assert y.shape == (None, 2)
-        assert y.op.type == "StatelessIf"
-        with tg.Session(graph) as session:
-            session.run(w.initializer)
-            assert session.run(y, {x: [[1, 1]], flag: True}).tolist() == [[2, 3]]
-            assert session.run(y, {x: [[1, 1]], flag: False}).tolist() == [[1, 1], [0, 0]]
-        for bad, error, message in (
-            (lambda: tg.cond(flag, lambda: x, lambda: [x]), ValueError, "results of the same structure"),
-            (lambda: tg.cond(flag, lambda: x, lambda: 1), TypeError, "same dtypes; got float32 and int32"),
-            (lambda: tg.cond(flag, x, lambda: x), TypeError, "true_fn must be callable"),
-            (lambda: tg.cond(x, lambda: x, lambda: x), ValueError, "must be a scalar"),
-        ):
-            with pytest.raises(error, match=message):
-                bad()
-
-
 def test_a_shape_may_hold_sizes_that_only_the_run_knows():
-    @tg.function(input_signature=[tg.TensorSpec([None, 2], "float32")])
+    @tg.function
     def filled(x):
         rows = tg.shape(x)[0]
         return tg.zeros([rows, 3]), tg.ones((2, rows), "int32"), tg.fill([rows], 2.0)
 
-    values = [value.numpy().tolist() for value in filled(np.ones((2, 2), "float32"))]
+    traced = filled.get_concrete_function(tg.TensorSpec([None, 2], "float32"))
+    values = [value.numpy().tolist() for value in traced(np.ones((2, 2), "float32"))]
     assert values == [[[0, 0, 0], [0, 0, 0]], [[1, 1], [1, 1]], [2, 2]]

@@ -165,7 +165,7 @@ def test_eager_ops_run_on_the_gpu(gpu):
             assert np.array_equal(tg.nn.conv2d(x, w, 1, "SAME", backend="numpy"), y)
     for tensor in (b, y, z, back):
         assert tensor.device.endswith("/device:GPU:0")
-        assert type(tensor._held()) is gpu.ndarray
+        assert type(tensor._array) is gpu.ndarray
         assert type(tensor.numpy()) is type(np.asarray(tensor)) is np.ndarray
     for tensor in (on_cpu, difference, tg.nn.relu(y)):
         assert tensor.device.endswith("/device:CPU:0")

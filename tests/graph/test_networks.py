@@ -114,7 +114,7 @@ def test_the_photo_program(tmp_path, capsys):
 
 
 def test_the_digits_program(capsys):
-    digits_network.main(["--backend", "numpy", "--no-optimize", "--tree", "--threads", "2"])
+    digits_network.main(["--backend", "numpy", "--no-optimize", "--tree"])
     out = capsys.readouterr().out
     assert "PyTorch's answer is the same for 100" in out
     assert "before: the graph as it was built" in out

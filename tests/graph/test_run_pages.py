@@ -1,7 +1,6 @@
-"""The pictures of a run: its timeline as SVG and as a Chrome trace, and its graph with name scopes."""
+"""The pictures of a run: its timeline as SVG and as a Chrome trace."""
 
 import json
-import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -46,19 +45,6 @@ def test_each_arrow_of_the_chrome_trace_begins_and_ends_at_a_bar(metadata):
     assert starts.keys() == ends.keys()
     assert len(starts) >= 4
     assert all(starts[number] <= ends[number] for number in starts)
-
-
-def test_scopes_are_boxes(metadata):
-    dot = metadata.after.to_dot()
-    assert re.findall(r'subgraph "cluster_(.*?)"', dot) == [
-        "net/",
-        "net/gradients/",
-        "net/gradients/net/",
-        "net/gradients/net/Conv2D_grad/",
-    ]
-    assert dot.count("{") == dot.count("}")
-    node = next(node for node in metadata.nodes if node.op == "Conv2DBackpropInput")
-    assert f'"{node.name}" [label="Conv2DBackpropInput\\nConv2DBackpropInput' in dot
 
 
 def test_the_page_shows_the_timeline(metadata):

@@ -59,9 +59,7 @@ def test_tensors_have_no_value(graph):
         list(x)
     with pytest.raises(NotImplementedError, match=r"Cannot convert a symbolic tf.Tensor \(x:0\)"):
         np.asarray(x)
-    with pytest.raises(
-        tg.OperatorNotAllowedInGraphError, match=r"AutoGraph would .*graph.cond\(pred, true_fn"
-    ):
+    with pytest.raises(tg.OperatorNotAllowedInGraphError, match=r"AutoGraph would .*tf.where\(pred, x, y"):
         bool(x)
     assert repr(x) == "<tf.Tensor 'x:0' shape=(2,) dtype=float32>"
     assert repr(x.op) == "<tf.Operation 'x' type=Placeholder>"
@@ -291,12 +289,11 @@ def test_a_failed_run_leaves_what_it_assigned(graph):
     assigned = v.assign(5.0)
     with graph.control_dependencies([assigned]):
         fails = tg.add(x, np.ones(3, "float32"))
-    for threads in (1, 3):
-        with tg.Session(graph, tg.ConfigProto(inter_op_parallelism_threads=threads)) as session:
-            session.run(v.initializer)
-            with pytest.raises(tg.InvalidArgumentError):
-                session.run(fails, {x: np.ones(2)})
-            assert session.run(v) == 5
+    with tg.Session(graph) as session:
+        session.run(v.initializer)
+        with pytest.raises(tg.InvalidArgumentError):
+            session.run(fails, {x: np.ones(2)})
+        assert session.run(v) == 5
 
 
 def test_control_dependencies_order_reads_and_assignments(graph):
@@ -347,15 +344,16 @@ def test_a_race_has_both_results_and_none_once_it_is_ordered(graph):
         tg.RunOptions(shuffle_seed="1")
 
 
-def test_missing_values_are_all_named_before_anything_runs(graph):
-    a, b, c = (tg.Variable(1.0, name=name) for name in "abc")
+def test_a_missing_value_is_named_with_the_node_that_reads_it(graph):
+    a, b = (tg.Variable(1.0, name=name) for name in "ab")
     with tg.Session() as session:
-        session.run(c.initializer)
+        session.run(b.initializer)
         with pytest.raises(
-            tg.FailedPreconditionError, match=r"node 'a/read' .*variables 'a', 'b' have no value yet"
+            tg.FailedPreconditionError, match=r"node 'a/read' .*variable 'a' has no value yet"
         ):
-            session.run([a, b, c.assign(5.0)])
-        assert session.run(c) == 1
+            session.run([a, b])
+        session.run(a.initializer)
+        assert session.run([a, b]) == [1, 1]
 
 
 def test_initialisers_may_be_tensors_variables_and_functions(graph):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv.graph.framework.op_kernel import KERNELS, TRACING
+from teachconv.graph.framework.op_kernel import KERNELS, TRACING, UPDATING
 from teachconv.graph.ops.variable_scope import get_variable, variable_scope
 
 tg = tc.graph
@@ -52,7 +52,7 @@ def test_no_update_is_lost_between_threads(way, monkeypatch):
     """The first update lets another thread try its own before it writes: that one must wait."""
     add, value = way(tg.Variable(0.0))
     op = "ApplyGradientDescent" if way is by_optimizer else "AssignAdd"
-    kernel = KERNELS[op, "CPU", "", ()].kernel
+    kernel = KERNELS[op, "CPU", ""].kernel
     update, others = kernel.function, []
 
     def update_with_a_rival(*values):
@@ -128,7 +128,7 @@ def test_a_forked_child_does_not_wait_for_a_lock_of_another_thread():
     v, held, done = tg.Variable(1.0), threading.Event(), threading.Event()
 
     def hold():
-        with v._storage.lock, TRACING.lock:
+        with UPDATING.lock, TRACING.lock:
             held.set()
             done.wait(30)
 

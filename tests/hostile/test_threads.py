@@ -144,23 +144,3 @@ for name in CALLS:
     assert "1 of 8 threads: the others could not be created, the system allows no more" in said
     assert "RLIMIT_NPROC" in said
     assert tasks == "1"
-
-
-def test_where_the_system_refuses_threads_the_graph_computes_its_nodes_in_one():
-    in_a_process("""
-tg = tc.graph
-with tg.Graph().as_default() as graph:
-    image = tg.placeholder("float32", SHAPE)
-    added = [tg.nn.conv2d(image, tg.constant(w * i), 1, "SAME") for i in range(1, 4)]
-    total = added[0] + added[1] + added[2]
-want = tg.Session(graph).run(total, {image: x})
-if os.getuid() == 0:
-    os.setuid(65534)
-limit(resource.RLIMIT_NPROC, 0)
-session = tg.Session(graph, config=tg.ConfigProto(inter_op_parallelism_threads=7))
-for _ in range(3):
-    assert np.array_equal(session.run(total, {image: x}), want)
-limit(resource.RLIMIT_NPROC)
-for _ in range(3):
-    assert np.array_equal(session.run(total, {image: x}), want)
-""")

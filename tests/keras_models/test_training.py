@@ -300,13 +300,11 @@ def test_a_loop_of_ones_own_trains_alike(traced):
 
     if traced:
         any_batch = [tg.TensorSpec([None, 8, 8, 1], "float32"), tg.TensorSpec([None], "int64")]
-        step = tg.function(step, input_signature=any_batch)
+        step = tg.function(step).get_concrete_function(*any_batch)
     for rows in (slice(0, 60), slice(60, 100), slice(20, 90)):
         model.reset_metrics()
         loss, _ = model.train_on_batch(images[rows], labels[rows])
         assert float(step(images[rows], labels[rows])) == pytest.approx(loss, rel=1e-6)
-    if traced:
-        assert len(step.trace_log) == 1
     for a, b in zip(model.get_weights(), other.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 
@@ -315,7 +313,7 @@ def test_a_loop_of_ones_own_trains_alike(traced):
 def test_every_layer_takes_an_unknown_batch(name):
     model, x = compiled(name, "float32"), NETWORKS[name][3].astype("float32")
     any_batch = tg.TensorSpec([None, *x.shape[1:]], "float32")
-    traced = tg.function(lambda x: model(x), input_signature=[any_batch])
+    traced = tg.function(lambda x: model(x)).get_concrete_function(any_batch)
     for size in (3, 5):
         np.testing.assert_allclose(traced(x[:size]).numpy(), model(x[:size]).numpy(), rtol=1e-5, atol=1e-6)
 
@@ -340,7 +338,7 @@ REFUSED = {  # what is passed to fit -> what the message says
     "a negative label": ({"y": np.where(LABELS == 3, -1, LABELS)}, r"classes from 0 to 9.*is -1"),
     "no whole label": ({"y": LABELS + 0.5}, "y must hold whole numbers"),
     "one-hot labels": ({"y": HOT}, "categorical_crossentropy"),
-    "a word for verbose": ({"verbose": "yes"}, "verbose must be 'auto', 0, 1 or 2"),
+    "a word for verbose": ({"verbose": "yes"}, "verbose must be one of auto, 0, 1, 2"),
     "no callback": ({"callbacks": [print]}, "callbacks must be Callbacks"),
     "a split of all": ({"validation_split": 1.0}, "validation_split must be from 0 to below 1"),
     "a split that leaves nothing": (
@@ -421,7 +419,7 @@ def test_the_layer_where_it_began_is_named():
         ),
         (lambda: layers.Dropout(1.5), "rate must be from 0 to 1"),
         (lambda: layers.Reshape((3, 3), input_shape=(8,)), "8 elements do not fill"),
-        (lambda: layers.UpSampling2D(2, interpolation="bilinear"), "interpolation must be 'nearest'"),
+        (lambda: layers.UpSampling2D(2, interpolation="bilinear"), "interpolation must be one of nearest"),
         (lambda: layers.Input((8, 8, 1)) + 1, "operators are not layers"),
         (lambda: keras.Sequential([3]), "layers must be layers"),
         (

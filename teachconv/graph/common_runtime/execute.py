@@ -21,27 +21,16 @@ from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
 from ..framework.context import executing_eagerly, within
-from ..framework.default_graph import eager_device
 from ..framework.eager_tensor import EagerTensor, to_argument
 from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError, SoftPlacementWarning
 from ..framework.node_def import NodeDef
 from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
 from ..framework.op_def_library import apply_op, check_attrs, element_type, packed
 from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel, has_kernel
-from ..framework.ops import Tensor
+from ..framework.ops import Tensor, eager_device
 from ..framework.shape_inference import InferenceContext, check_size
 from ..framework.tensor import tensor_dtype
 from ..kernels.gpu_ops import to_gpu
-
-__all__ = [
-    "EagerOperation",
-    "Recorder",
-    "active_recorders",
-    "execute",
-    "interested_recorders",
-    "recorded_by",
-    "run_or_add",
-]
 
 _NOTHING = OpKernelContext({})
 _CPU = DeviceSpec("CPU", 0)
@@ -164,7 +153,7 @@ def _input(value: Any, arg: ArgDef, op_def: OpDef, checked: dict[str, Any]) -> t
     dtype = element_type(value, arg, checked, op_def)
     if type(value) is EagerTensor:
         same = dtype is None or dtype == value.dtype
-        array, own = value._held() if same else to_argument(value, dtype, what), True
+        array, own = value._array if same else to_argument(value, dtype, what), True
     elif hasattr(value, "_graph_tensor"):
         array, own = _reference(value, arg, op_def).read(), True
     else:

@@ -12,13 +12,8 @@ that relies on an order it has not asked for shows it.
 
 from __future__ import annotations
 
-import contextvars
-import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
-from queue import SimpleQueue
 from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -35,17 +30,12 @@ from .graph_partition import Transfer
 if TYPE_CHECKING:
     from .run_metadata import StepStatsCollector
 
-__all__ = ["Executor", "Item"]
-
-_BYTES_FOR_A_THREAD = 1 << 16  # passing a node to a thread costs about 30 µs
-
 
 class Item:
     """A node as the executor sees it, with slot numbers instead of names."""
 
     __slots__ = (
         "compute",
-        "expensive",
         "first_output",
         "followers",
         "inputs",
@@ -61,7 +51,6 @@ class Item:
         self.node, self.kernel_def = node, kernel_def
         self.kernel: OpKernel = kernel_def.kernel(node, kernel_def.label)
         self.compute: Callable[..., Any] = self.kernel.compute
-        self.expensive = self.kernel.is_expensive
         self.first_output, self.outputs = first_output, len(op_def.flat(op_def.outputs, node.attrs))
         self.inputs: tuple[int, ...] = ()
         self.followers: tuple[int, ...] = ()
@@ -76,7 +65,7 @@ class Executor:
         partitions: the nodes by name for each device.
         transfers: the pairs that join the partitions.
         fetches: the tensors to return.
-        config: the number of threads, and the label of the kernels.
+        config: the label of the kernels.
     """
 
     def __init__(
@@ -89,7 +78,6 @@ class Executor:
         everything = {name: node for nodes in partitions.values() for name, node in nodes.items()}
         sends = {transfer.recv.name: transfer.send.name for transfer in transfers}
         nodes = sorted_nodes(everything, sends)  # raises if there is a cycle
-        self.threads = config.threads()
         self.items: list[Item] = []
         slots: dict[TensorName, int] = {}
         is_ref: list[bool] = []
@@ -130,9 +118,7 @@ class Executor:
     def run(
         self, context: OpKernelContext, recorder: StepStatsCollector | None = None, seed: int | None = None
     ) -> list[Any]:
-        """Run the subgraph.
-
-        Only this thread accesses the queue and the values; other threads only compute expensive nodes.
+        """Run the subgraph, one node after the other; a convolution uses all threads that it may.
 
         Args:
             context: the feeds and the variables.
@@ -147,44 +133,23 @@ class Executor:
         """
         values: list[Any] = [None] * len(self._uses)
         pending, uses, items = self._pending.copy(), self._uses.copy(), self.items
-        ready, running = deque(self._roots), 0
-        finished: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
-        failed: list[tuple[int, BaseException]] = []
+        ready = deque(self._roots)
         random = None if seed is None else Random(seed)
         with np.errstate(all="ignore"):
-            while ready or running:
-                if ready:
-                    if random is not None:
-                        ready.rotate(random.randrange(len(ready)))
-                    index = ready.popleft()
-                    item = items[index]
-                    inputs = [values[slot] for slot in item.inputs]
-                    error = None
-                    try:
-                        if item.takes_refs:
-                            inputs = _dereference(inputs, item)
-                        if item.expensive and (ready or running) and self._worth_a_thread(running, inputs):
-                            step = _Step(item, index, inputs, context, recorder, finished)
-                            try:
-                                _pool(self.threads, os.getpid()).submit(contextvars.copy_context().run, step)
-                            except (RuntimeError, MemoryError):  # the system refuses another thread
-                                step()  # here; it is in the pool's queue too, but runs once
-                            running += 1
-                            continue
-                        if recorder is None:
-                            result = item.compute(context, *inputs)
-                        else:
-                            result = recorder.compute(item, context, inputs)
-                    except BaseException as raised:  # other threads may be computing: wait for them first
-                        error = raised
-                else:
-                    index, result, error = finished.get()
-                    item, running = items[index], running - 1
-                if error is not None:
-                    failed.append((index, error))
-                if failed:
-                    ready.clear()
-                    continue
+            while ready:
+                if random is not None:
+                    ready.rotate(random.randrange(len(ready)))
+                item = items[ready.popleft()]
+                inputs = [values[slot] for slot in item.inputs]
+                try:
+                    if item.takes_refs:
+                        inputs = _dereference(inputs, item)
+                    if recorder is None:
+                        result = item.compute(context, *inputs)
+                    else:
+                        result = recorder.compute(item, context, inputs)
+                except BaseException as error:
+                    _raise_with_node(error, item.node)
                 for slot, output in enumerate((result,) if item.outputs == 1 else result, item.first_output):
                     if uses[slot]:
                         values[slot] = output
@@ -196,49 +161,8 @@ class Executor:
                     pending[follower] -= 1
                     if not pending[follower]:
                         ready.append(follower)
-        if failed:
-            index, error = min(failed, key=lambda pair: pair[0])
-            _raise_with_node(error, items[index].node)
         fetched = [values[slot] for slot in self._fetches]
         return [value.read() if type(value) is VariableRef else value for value in fetched]
-
-    def _worth_a_thread(self, running: int, inputs: list[Any]) -> bool:
-        return self.threads > running + 1 and sum(value.nbytes for value in inputs) >= _BYTES_FOR_A_THREAD
-
-
-class _Step:
-    """One node with its inputs, ready to be computed by any thread."""
-
-    __slots__ = ("context", "finished", "index", "inputs", "item", "once", "recorder")
-
-    def __init__(
-        self,
-        item: Item,
-        index: int,
-        inputs: list[Any],
-        context: OpKernelContext,
-        recorder: StepStatsCollector | None,
-        finished: SimpleQueue[tuple[int, Any, BaseException | None]],
-    ):
-        self.item, self.index, self.inputs, self.context = item, index, inputs, context
-        self.recorder, self.finished = recorder, finished
-        self.once = [self]
-
-    def __call__(self) -> None:
-        try:
-            self.once.pop()
-        except IndexError:  # another thread runs it, or did
-            return
-        try:
-            with np.errstate(all="ignore"):
-                if self.recorder is None:
-                    result = self.item.compute(self.context, *self.inputs)
-                else:
-                    result = self.recorder.compute(self.item, self.context, self.inputs)
-        except BaseException as error:  # the waiting thread must receive any exception
-            self.finished.put((self.index, None, error))
-        else:
-            self.finished.put((self.index, result, None))
 
 
 def _dereference(inputs: list[Any], item: Item) -> list[Any]:
@@ -246,12 +170,6 @@ def _dereference(inputs: list[Any], item: Item) -> list[Any]:
         value if takes or type(value) is not VariableRef else value.read()
         for value, takes in zip(inputs, item.takes_refs, strict=True)
     ]
-
-
-@lru_cache(maxsize=8)
-def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
-    """Return the thread pool of this process for a number of threads; a fork does not inherit threads."""
-    return ThreadPoolExecutor(threads - 1, "teachconv-executor")
 
 
 def _raise_with_node(error: BaseException, node: NodeDef) -> NoReturn:

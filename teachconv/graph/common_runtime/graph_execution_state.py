@@ -12,12 +12,10 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ...errors import brief
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
-from ..framework.errors import FailedPreconditionError, InvalidArgumentError, SoftPlacementWarning
+from ..framework.errors import InvalidArgumentError, SoftPlacementWarning
 from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, TensorName, from_operation
-from ..framework.op_def import get_op_def
 from ..framework.op_kernel import KernelDef, OpKernelContext
 from ..framework.ops import Graph, Operation, Tensor
 from ..framework.tensor_shape import TensorShape, as_shape
@@ -26,8 +24,6 @@ from .graph_optimizer import eliminate_common_subexpressions, fold_constants, re
 from .graph_partition import Transfer, partition
 from .placer import Placement, place
 from .run_metadata import RunMetadata, StepStatsCollector
-
-__all__ = ["Executable", "GraphExecutionState", "prune"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +39,6 @@ class Executable:
         rewrites: the changes made by the optimisers.
         placements: the placement by node name, of the whole graph.
         transfers: the pairs of _Send and _Recv.
-        reads: for each variable that the run reads and does not assign, the first node that reads it.
         kernels: the kernel of each node, and for nodes that were fused that of the node that replaces them.
     """
 
@@ -55,7 +50,6 @@ class Executable:
     rewrites: tuple[Rewrite, ...]
     placements: dict[str, Placement]
     transfers: tuple[Transfer, ...]
-    reads: dict[str, NodeDef]
     kernels: dict[str, KernelDef] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,19 +73,9 @@ class Executable:
             The fetched values.
 
         Raises:
-            FailedPreconditionError: if a variable that the run reads has no value; nothing has run then.
+            FailedPreconditionError: if a variable that the run reads has no value.
             ValueError: if a kernel fails.
         """
-        missing = [name for name in self.reads if not _has_value(context, name)]
-        if missing:
-            node = self.reads[missing[0]]
-            names = ", ".join(map(repr, missing))
-            several = len(missing) > 1
-            raise FailedPreconditionError(
-                f"node {brief(node.name)} ({node.op}, made at {node.file}:{node.line}): "
-                f"variable{'s' * several} {names} {'have' if several else 'has'} no value yet: run the "
-                "initializer first, or all of them: session.run(global_variables_initializer())"
-            )
         recorder = None if run_metadata is None else StepStatsCollector()
         values = self.run_inside(context, recorder, seed)
         if run_metadata is not None and recorder is not None:
@@ -105,11 +89,6 @@ class Executable:
         """Run as a part of another run, which records it."""
         context.recorder = recorder
         return self.executor.run(context, recorder, seed)
-
-
-def _has_value(context: OpKernelContext, name: str) -> bool:
-    ref = context.variables.get(name)
-    return ref is not None and ref.value is not None
 
 
 class GraphExecutionState:
@@ -182,29 +161,8 @@ class GraphExecutionState:
                 tuple(rewrites),
                 self._placements,
                 tuple(transfers),
-                _variables_read(subgraph),
             )
         return self._executables[key]
-
-
-def _variables_read(subgraph: Subgraph) -> dict[str, NodeDef]:
-    """Return, for each variable that the run reads and does not assign, the first node that reads it."""
-    reads: dict[str, NodeDef] = {}
-    assigned: set[str] = set()
-    for node in subgraph.nodes.values():
-        op_def = get_op_def(node.op)
-        args = op_def.flat(op_def.inputs, node.attrs)
-        for arg, (name, _) in zip(args, node.inputs, strict=True):
-            if subgraph.nodes[name].op != "Variable":
-                continue
-            if node.op == "Assign":
-                assigned.add(name)
-            elif not arg.is_ref and (name not in reads or node.number < reads[name].number):
-                reads[name] = node
-    for name, _ in subgraph.fetches:
-        if subgraph.nodes[name].op == "Variable":
-            reads.setdefault(name, subgraph.nodes[name])
-    return {name: node for name, node in reads.items() if name not in assigned}
 
 
 def optimize(subgraph: Subgraph, config: ConfigProto) -> tuple[Subgraph, list[Rewrite]]:

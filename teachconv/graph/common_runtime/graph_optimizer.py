@@ -19,8 +19,6 @@ from ..framework.op_def import get_op_def
 from ..framework.op_kernel import has_kernel
 from ..framework.shape_inference import run_on_constants
 
-__all__ = ["eliminate_common_subexpressions", "fold_constants", "remap"]
-
 MAX_BYTES = 10 << 20  # larger results are not worth the memory; TensorFlow's limit
 
 

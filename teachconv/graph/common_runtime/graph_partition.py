@@ -6,7 +6,6 @@ the rendezvous of the run (core/framework/rendezvous.h), under a key that both n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,9 +15,6 @@ from ..framework.config import DeviceSpec
 from ..framework.eager_tensor import frozen
 from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName
 from ..framework.op_def import get_op_def
-
-__all__ = ["Transfer", "partition"]
-
 
 CLIENT = "/device:CPU:0"  # whose memory the program reads and feeds from
 
@@ -96,8 +92,9 @@ def _pair(
     key = (source.name, index, device)
     if key not in pairs:
         value = source.name, index
+        dtype = np.dtype("float32") if index < 0 else get_op_def(source.op).output_dtypes(source.attrs)[index]
         if index < 0:  # a control dependency: a dummy value that waits for the node is sent
-            attrs = {"value": frozen(np.zeros(0, np.float32)), "dtype": np.dtype("float32")}
+            attrs = {"value": frozen(np.zeros(0, dtype)), "dtype": dtype}
             dummy = replace(
                 source,
                 name=f"{source.name}/_ctrl_{len(pairs)}",
@@ -119,7 +116,7 @@ def _pair(
             op="_Send",
             inputs=(value,),
             control_inputs=(),
-            attrs={"T": _dtype(source, index), **edge},
+            attrs={"T": dtype, **edge},
         )
         recv = replace(
             send,
@@ -133,12 +130,3 @@ def _pair(
         partitions.setdefault(device, {})[recv.name] = recv
         pairs[key] = Transfer((source.name, index), send, recv)
     return pairs[key]
-
-
-def _dtype(node: NodeDef, index: int) -> np.dtype[np.generic]:
-    if index < 0:
-        return np.dtype("float32")
-    op_def = get_op_def(node.op)
-    arg = op_def.flat(op_def.outputs, node.attrs)[index]
-    found: Mapping[str, np.dtype[np.generic]] = node.attrs
-    return found[arg.type] if arg.type in found else np.dtype(arg.type)

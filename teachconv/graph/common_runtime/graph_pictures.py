@@ -1,18 +1,15 @@
-"""Pictures: a graph as an indented text tree, as DOT and as SVG; a run as a timeline.
+"""Pictures: a graph as an indented text tree; a run as a timeline, in SVG and as a trace.
 
-TensorFlow shows its graphs in TensorBoard, and its runs through python/client/timeline.py. The text needs no
-other program; the SVG of a graph needs graphviz's program ``dot`` (graphviz.org). Shapes and dashes carry all
-information; colours are redundant. A trace is in the Trace Event Format of chrome://tracing, with times in
-microseconds, one bar per node, one row per device and thread, and an arrow for each value.
+TensorFlow shows its graphs in TensorBoard, and its runs through python/client/timeline.py. A trace is in the
+Trace Event Format of chrome://tracing, with times in microseconds, one bar per node, one row per device, and
+an arrow for each value.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,7 +18,7 @@ from ... import tables
 from ...inspection.tracing import loop_text
 from ...palette import COLOURS, svg_style
 from ..framework import tensor_shape
-from ..framework.node_def import NodeDef, from_operation
+from ..framework.node_def import NodeDef, Nodes, before, from_operation
 from ..framework.op_kernel import SILENT
 
 if TYPE_CHECKING:
@@ -29,41 +26,10 @@ if TYPE_CHECKING:
     from .graph_execution_state import Executable
     from .run_metadata import NodeStats, RunMetadata
 
-__all__ = ["GraphPicture", "chrome_trace", "picture_graph", "timeline_svg"]
 
-_LINES = 200  # limit for the lines of a tree and the nodes of a drawing
+_LINES = 200  # limit for the lines of a tree
 _INDENT = 24
 _LIGHT = {name: colour.light for name, colour in COLOURS.items()}  # svg_style has the dark values
-_STYLES = {
-    "": "",
-    "pruned": f' style="filled,dashed" color="{_LIGHT["faint"]}" fontcolor="{_LIGHT["faint"]}"',
-    "folded": f' color="{_LIGHT["filter"]}" penwidth="2.5"',
-    "fused": f' color="{_LIGHT["ring"]}" penwidth="2.5"',
-    "merged": f' color="{_LIGHT["mark"]}" penwidth="2.5"',
-    "copy": ' penwidth="2.5" shape="cds"',
-    "fed": ' shape="house"',
-}
-
-
-@dataclass(frozen=True)
-class PictureNode:
-    """One node of a picture.
-
-    Attributes:
-        name: the node's name.
-        op: the op's name.
-        gives: shape and dtype of its outputs.
-        inputs: the names of the nodes it reads.
-        control_inputs: the names of the nodes it waits for.
-        mark: "pruned", "folded", "fused", "merged", "copy", "fed" or "".
-    """
-
-    name: str
-    op: str
-    gives: str
-    inputs: tuple[str, ...]
-    control_inputs: tuple[str, ...]
-    mark: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,11 +40,15 @@ class GraphPicture:
         title: the first line.
         nodes: the nodes by name.
         roots: the nodes that were fetched or that no other node reads.
+        gives: shape and dtype of the outputs of a node.
+        marks: "pruned", "folded", "fused", "merged", "copy" or "fed", for some nodes.
     """
 
     title: str
-    nodes: dict[str, PictureNode]
+    nodes: Nodes
     roots: tuple[str, ...]
+    gives: Mapping[str, str]
+    marks: Mapping[str, str]
 
     def tree(self) -> str:
         """Return the graph as text, with the inputs of each node indented below it.
@@ -101,59 +71,12 @@ class GraphPicture:
                 lines.append(f"{indent}{name} (above)")
                 continue
             shown.add(name)
-            mark = f" [{node.mark}]" if node.mark else ""
-            lines.append(f"{indent}{name}  {node.op} {node.gives}".rstrip() + mark)
-            below = [(other, depth + 1, "") for other in node.inputs]
+            mark = f" [{self.marks[name]}]" if name in self.marks else ""
+            lines.append(f"{indent}{name}  {node.op} {self.gives.get(name, '')}".rstrip() + mark)
+            below = [(other, depth + 1, "") for other, _ in node.inputs]
             below += [(other, depth + 1, "^") for other in node.control_inputs]
             stack += reversed(below)
         return tables.Table((), [], lines=lines).text()
-
-    def to_dot(self) -> str:
-        """Return the graph in graphviz's language.
-
-        Returns:
-            The DOT text. Values flow downwards, control dependencies are dotted, and each name scope with
-            several nodes, such as ``gradients/Conv2D_grad/``, is a box.
-        """
-        nodes = list(self.nodes.values())[:_LINES]
-        drawn = {node.name for node in nodes}
-        lines = [
-            "digraph {",
-            f'  label="{_quoted(self.title)}" labelloc="t" fontname="sans-serif" '
-            f'fontcolor="{_LIGHT["faint"]}" bgcolor="{_LIGHT["paper"]}"',
-            '  node [shape="box" fontname="sans-serif" fontsize="10" style="filled" '
-            f'fillcolor="{_LIGHT["paper"]}" color="{_LIGHT["faint"]}" fontcolor="{_LIGHT["ink"]}"]',
-            f'  edge [arrowsize="0.6" color="{_LIGHT["faint"]}"]',
-        ]
-        lines += _boxes(nodes, "")
-        for node in nodes:
-            for other in node.inputs:
-                if other in drawn:
-                    lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}"')
-            for other in node.control_inputs:
-                if other in drawn:
-                    lines.append(f'  "{_quoted(other)}" -> "{_quoted(node.name)}" [style="dotted"]')
-        return "\n".join([*lines, "}"])
-
-    def to_svg(self) -> str | None:
-        """Return the graph as SVG.
-
-        Returns:
-            The SVG text, or None if graphviz's program ``dot`` is not installed.
-        """
-        if shutil.which("dot") is None:
-            return None
-        done = subprocess.run(
-            ["dot", "-Tsvg"],
-            input=self.to_dot(),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=True,
-        )
-        svg = done.stdout[done.stdout.index("<svg") :]
-        head = svg.index(">")
-        return f'<svg class="tc-picture"{svg[4 : head + 1]}{svg_style()}{svg[head + 1 :]}'
 
     __str__ = tree
 
@@ -161,33 +84,7 @@ class GraphPicture:
         return f"<GraphPicture: {self.title}, {tables.count(len(self.nodes), 'node')}>"
 
     def _repr_html_(self) -> str:
-        svg = self.to_svg()
-        return tables.pre(escape(self.tree()), "line-height:1.3") if svg is None else svg
-
-
-def _boxes(nodes: Iterable[PictureNode], scope: str) -> Iterator[str]:
-    """Yield the nodes of a scope in DOT; scopes inside it that have several nodes are boxes."""
-    inside: dict[str, list[PictureNode]] = {}
-    for node in nodes:
-        first, slash, _ = node.name[len(scope) :].partition("/")
-        inside.setdefault(f"{scope}{first}/" if slash else "", []).append(node)
-    for inner, members in inside.items():
-        if inner and len(members) > 1:
-            label = f'label="{_quoted(inner[len(scope) :])}" labeljust="l" fontname="sans-serif" fontsize="9"'
-            lines = f'color="{_LIGHT["line"]}" fontcolor="{_LIGHT["faint"]}"'
-            yield f'  subgraph "cluster_{_quoted(inner)}" {{ {label} {lines}'
-            yield from _boxes(members, inner)
-            yield "  }"
-            continue
-        for node in members:
-            gives = f"\\n{_quoted(node.gives)}" if node.gives else ""
-            text = f"{_quoted(node.name[len(scope) :])}\\n{_quoted(node.op)}{gives}"
-            mark = f" ({node.mark})" if node.mark else ""
-            yield f'  "{_quoted(node.name)}" [label="{text}{mark}"{_STYLES[node.mark]}]'
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+        return tables.pre(escape(self.tree()), "line-height:1.3")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -270,20 +167,12 @@ def _picture(
     wanted: tuple[str, ...],
     sends: Mapping[str, str] = MappingProxyType({}),
 ) -> GraphPicture:
-    drawn = {
-        node.name: PictureNode(
-            node.name,
-            node.op,
-            gives.get(node.name, ""),
-            (*(name for name, _ in node.inputs), *((sends[node.name],) if node.name in sends else ())),
-            node.control_inputs,
-            marks.get(node.name, ""),
-        )
-        for node in nodes
-    }
-    read = {name for node in drawn.values() for name in (*node.inputs, *node.control_inputs)}
+    drawn = {node.name: node for node in nodes}
+    for name, send in sends.items():
+        drawn[name] = replace(drawn[name], inputs=((send, 0),))
+    read = {name for node in drawn.values() for name in before(node)}
     loose = tuple(name for name in drawn if name not in read and name not in wanted)
-    return GraphPicture(title, drawn, wanted + loose)
+    return GraphPicture(title, drawn, wanted + loose, gives, marks)
 
 
 _ROWS = 40  # nodes that are drawn; of more, the longest
@@ -310,14 +199,6 @@ def chrome_trace(metadata: RunMetadata) -> str:
     events: list[dict[str, Any]] = []
     for pid, device in enumerate(devices):
         events.append({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": device}})
-        for thread in sorted({node.thread for node in metadata.nodes if node.device == device}):
-            args = {"name": f"thread {thread}"}
-            events.append({"name": "thread_name", "ph": "M", "pid": pid, "tid": thread, "args": args})
-    device_of = {node.name: node.device for node in metadata.nodes}
-    for load in metadata.loads:
-        event = {"name": load.name, "cat": "Load", "ph": "X", "tid": load.thread, "args": {"node": load.node}}
-        times = {"ts": load.start * 1e6, "dur": load.seconds * 1e6}
-        events.append({**event, **times, "pid": devices.index(device_of[load.node])})
     for node in metadata.nodes:
         events.append(
             {
@@ -325,7 +206,7 @@ def chrome_trace(metadata: RunMetadata) -> str:
                 "cat": "Op",
                 "ph": "X",
                 "pid": devices.index(node.device),
-                "tid": node.thread,
+                "tid": 0,
                 "ts": node.start * 1e6,
                 "dur": (node.end - node.start) * 1e6,
                 "args": {
@@ -345,7 +226,7 @@ def chrome_trace(metadata: RunMetadata) -> str:
     for number, (maker, taker) in enumerate(_edges(list(metadata.nodes), metadata)):
         flow = {"name": "value", "cat": "value", "id": number}
         for phase, node, time in (("s", maker, maker.end), ("f", taker, taker.start)):
-            where = {"pid": devices.index(node.device), "tid": node.thread, "ts": time * 1e6}
+            where = {"pid": devices.index(node.device), "tid": 0, "ts": time * 1e6}
             events.append({**flow, "ph": phase, **where, **({"bp": "e"} if phase == "f" else {})})
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=1)
 
@@ -365,18 +246,14 @@ def timeline_svg(metadata: RunMetadata) -> str:
     nodes = sorted(longest, key=lambda node: (node.start, node.end))
     if not nodes:
         return ""
-
-    def clock(time: float) -> float:  # without the pauses in which something was loaded
-        return time - sum(load.seconds for load in metadata.loads if load.start < time)
-
-    begin, end = clock(nodes[0].start), max(clock(node.end) for node in nodes)
+    begin, end = nodes[0].start, max(node.end for node in nodes)
     scale = (_WIDTH - _LEFT - 80) / max(end - begin, 1e-9)
     row = {node.name: 30 + _ROW * number for number, node in enumerate(nodes)}
     devices = sorted({node.device for node in metadata.nodes})
     colour = {device: _LIGHT[_DEVICES[i % len(_DEVICES)]] for i, device in enumerate(devices)}
 
     def at(time: float) -> float:
-        return _LEFT + (clock(time) - begin) * scale
+        return _LEFT + (time - begin) * scale
 
     parts = []
     for maker, taker in _edges(nodes, metadata):
@@ -424,6 +301,6 @@ def _edges(nodes: list[NodeStats], metadata: RunMetadata) -> Iterator[tuple[Node
     if metadata.after is None:
         return
     for name, node in ran.items():
-        for source in dict.fromkeys(metadata.after.nodes[name].inputs):
+        for source in dict.fromkeys(source for source, _ in metadata.after.nodes[name].inputs):
             if source in ran:
                 yield ran[source], node

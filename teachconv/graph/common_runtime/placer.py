@@ -1,6 +1,6 @@
 """Chooses a device for each node. TensorFlow: core/common_runtime/placer.cc and colocation_graph.cc.
 
-Explicit requests (``with graph.device("/cpu:1")``) are respected, and colocated nodes share a device: every
+Explicit requests (``with graph.device("/cpu:1")``) are respected. Every
 node that uses a reference to a variable runs where the variable is. A missing device is an error or, with
 ``allow_soft_placement``, a reported reason for choosing another one.
 """
@@ -17,8 +17,6 @@ from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef, Nodes
 from ..framework.op_def import get_op_def
 from ..framework.op_kernel import find_kernel, has_kernel
-
-__all__ = ["Placement", "place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ def place(
         The nodes with devices, and the placement by node name.
 
     Raises:
-        ValueError: if a device does not exist, or colocated nodes request different devices.
+        ValueError: if a device does not exist, or nodes that must share one request different devices.
     """
     placements: dict[str, Placement] = {}
     for members in _groups(nodes):
@@ -67,7 +65,7 @@ def place(
 
 
 def _groups(nodes: Nodes) -> list[list[NodeDef]]:
-    """Group the nodes that must share a device because of reference edges or ``colocate_with``."""
+    """Group the nodes that must share a device because of reference edges."""
     parent = {name: name for name in nodes}
 
     def root(name: str) -> str:
@@ -77,13 +75,10 @@ def _groups(nodes: Nodes) -> list[list[NodeDef]]:
         return name
 
     for node in nodes.values():
-        partners = [] if node.colocated_with not in nodes else [node.colocated_with]
         op_def = get_op_def(node.op)
         for arg, (name, _) in zip(op_def.flat(op_def.inputs, node.attrs), node.inputs, strict=True):
             if arg.is_ref:
-                partners.append(name)
-        for partner in partners:
-            parent[root(node.name)] = root(str(partner))
+                parent[root(node.name)] = root(name)
     groups: dict[str, list[NodeDef]] = {}
     for name, node in nodes.items():
         groups.setdefault(root(name), []).append(node)
@@ -100,7 +95,7 @@ def _merged(members: list[NodeDef]) -> tuple[DeviceSpec, NodeDef | None]:
         if not spec.agrees(own) and asker is not None:
             raise InvalidArgumentError(
                 f"{brief(node.name)} asks for {own} and {brief(asker.name)} for {spec}, but they must share "
-                "a device: one uses the variable of the other or is colocated with it"
+                "a device: one uses the variable of the other"
             )
         spec, asker = spec.merge(own), asker or node
     return spec, asker

@@ -8,9 +8,6 @@ the graph before and after the passes and writes a chrome://tracing file (graph_
 from __future__ import annotations
 
 import inspect
-import os
-import threading
-import time
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -29,10 +26,6 @@ if TYPE_CHECKING:
     from .graph_execution_state import Executable
     from .graph_partition import Transfer
     from .placer import Placement
-
-__all__ = ["LoadStats", "NodeStats", "RunMetadata"]
-
-_PACKAGE = str(Path(__file__).parents[3])
 
 
 @dataclass(frozen=True)
@@ -53,9 +46,8 @@ class NodeStats:
         shapes: the shapes of the outputs.
         dtypes: the dtypes of the outputs.
         nbytes: the bytes of the outputs.
-        start: seconds from the start of the run until the node started; loading ends before that.
+        start: seconds from the start of the run until the node started.
         end: seconds from the start of the run until the node ended.
-        thread: the number of the thread.
         stages: the stages of the kernel's call, as `teachconv.trace` shows them.
     """
 
@@ -74,27 +66,7 @@ class NodeStats:
     nbytes: int
     start: float
     end: float
-    thread: int
     stages: tuple[record.Stage, ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True)
-class LoadStats:
-    """What a node was the first to use in the process, such as the module of its backend.
-
-    Attributes:
-        name: what was loaded.
-        node: the name of the node.
-        seconds: how long it took; the node's time does not include it.
-        start: seconds from the start of the run until it started.
-        thread: the number of the thread.
-    """
-
-    name: str
-    node: str
-    seconds: float
-    start: float
-    thread: int
 
 
 class StepStatsCollector:
@@ -102,24 +74,17 @@ class StepStatsCollector:
 
     def __init__(self) -> None:
         self.nodes: list[NodeStats] = []
-        self.loads: list[LoadStats] = []
         marks.read()  # they name the innermost loops; reading them is no part of the run
-        self._begin = time.perf_counter()
-        self._threads: dict[int, int] = {}
+        self._begin = record.clock()
 
     def compute(self, item: Item, context: OpKernelContext, inputs: list[Any]) -> Any:
         """Compute a node and record its statistics."""
-        start = time.perf_counter() - self._begin
+        start = record.clock() - self._begin
         with record.recording() as stages:
             result = item.compute(context, *inputs)
-        end = time.perf_counter() - self._begin
-        thread = self._threads.setdefault(threading.get_ident(), len(self._threads))
+        end = record.clock() - self._begin
         node, kernel = item.node, item.kernel_def
         facts = facts_of(stages)
-        for stage in stages:
-            if stage.is_loading:
-                self.loads.append(LoadStats(stage.name, node.name, stage.seconds, start, thread))
-                start += stage.seconds
         outputs = (result,) if item.outputs == 1 else result
         self.nodes.append(
             NodeStats(
@@ -127,18 +92,17 @@ class StepStatsCollector:
                 node.op,
                 node.device,
                 str(kernel),
-                source_line(kernel.file, kernel.line),
+                f"{marks.place(kernel.file)}:{kernel.line}",
                 facts.get("backend", ""),
                 facts.get("algorithm", ""),
                 _backend_at(facts.get("backend"), item.kernel.backend_function),
                 tuple(innermost_loops(facts)),
-                source_line(node.file, node.line),
+                f"{marks.place(node.file)}:{node.line}",
                 tuple(tuple(output.shape or ()) for output in outputs),
                 tuple(output.dtype.name for output in outputs),
                 sum(output.nbytes for output in outputs),
                 start,
                 end,
-                thread,
                 tuple(stages),
             )
         )
@@ -150,15 +114,7 @@ def _backend_at(backend: str | None, function: str | None) -> str:
     if not backend or not function:
         return ""
     code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
-    return source_line(code.co_filename, code.co_firstlineno)
-
-
-def source_line(file: str, line: int) -> str:
-    """Return ``file:line``, with files of the package relative to its parent folder."""
-    path = os.path.abspath(file)
-    if path.startswith(_PACKAGE + os.sep):
-        path = os.path.relpath(path, _PACKAGE)
-    return f"{path}:{line}"
+    return f"{marks.place(code.co_filename)}:{code.co_firstlineno}"
 
 
 @dataclass(repr=False)
@@ -172,7 +128,6 @@ class RunMetadata(tables.Report):
         partitions: the names of the nodes of each device.
         transfers: the pairs of _Send and _Recv that bring values from one device to another.
         nodes: the statistics of the nodes that ran, in order of completion.
-        loads: what was used for the first time in the process, such as a backend's module.
         before: the graph as it was built.
         after: the graph that ran.
 
@@ -195,7 +150,6 @@ class RunMetadata(tables.Report):
     partitions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     transfers: tuple[Transfer, ...] = ()
     nodes: tuple[NodeStats, ...] = ()
-    loads: tuple[LoadStats, ...] = ()
     before: GraphPicture | None = None
     after: GraphPicture | None = None
 
@@ -204,22 +158,14 @@ class RunMetadata(tables.Report):
         self.pruned, self.rewrites = executable.pruned, executable.rewrites
         self.placements, self.transfers = executable.placements, executable.transfers
         self.partitions = {device: tuple(nodes) for device, nodes in executable.partitions.items()}
-        self.nodes, self.loads = tuple(recorder.nodes), tuple(recorder.loads)
+        self.nodes = tuple(recorder.nodes)
         self.before = picture_before(executable)
         self.after = picture_after(executable, self.nodes)
 
     @property
     def seconds(self) -> float:
-        """Seconds from the start of the run to the end of the last node, without those of loading."""
-        return max((node.end for node in self.nodes), default=0.0) - self.loading
-
-    @property
-    def loading(self) -> float:
-        """Seconds of loading; what several threads load at the same time counts once."""
-        by_thread: dict[int, float] = {}
-        for load in self.loads:
-            by_thread[load.thread] = by_thread.get(load.thread, 0.0) + load.seconds
-        return max(by_thread.values(), default=0.0)
+        """Seconds from the start of the run to the end of the last node."""
+        return max((node.end for node in self.nodes), default=0.0)
 
     # --- as text ---------------------------------------------------------------------------------
 
@@ -231,11 +177,6 @@ class RunMetadata(tables.Report):
         for name, placement in self.placements.items():
             if placement.soft:
                 lines.append(f"placed: {name} on {placement.device} ({placement.reason})")
-        for load in self.loads:
-            lines.append(
-                f"loaded: {load.name.removeprefix('load ')}, by {load.node}, in "
-                f"{tables.duration(load.seconds)}, in no node's time"
-            )
         if len(self.partitions) > 1:
             sizes = [
                 f"{device} {tables.count(len(names), 'node')}" for device, names in self.partitions.items()

@@ -23,8 +23,6 @@ from ..framework.ops import Graph, Operation, Tensor
 from .graph_execution_state import GraphExecutionState
 from .run_metadata import RunMetadata
 
-__all__ = ["InteractiveSession", "Session"]
-
 
 class Session:
     """Runs a graph; as a context manager, it also makes the graph the default.

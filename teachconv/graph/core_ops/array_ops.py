@@ -9,8 +9,6 @@ from . import array_shape_fns
 from . import common_shape_fns as shape_fns
 from .array_shape_fns import MASKS
 
-__all__: list[str] = []
-
 register_op(
     "Identity",
     inputs=["input: T"],

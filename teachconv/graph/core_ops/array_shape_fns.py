@@ -18,8 +18,6 @@ from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, text
 from .common_shape_fns import merged_shape, normalize_axes
 
-__all__ = ["MASKS", "index_of", "sliced_shape"]
-
 
 def scalar_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape without axes."""

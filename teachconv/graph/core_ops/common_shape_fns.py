@@ -23,8 +23,6 @@ from ...windows.pooling import refuse_wide_pads
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
 
-__all__ = ["padding_argument"]
-
 _LARGE = 1 << 30  # used for unknown rows: no filter is larger
 
 

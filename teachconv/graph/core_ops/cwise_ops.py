@@ -21,8 +21,6 @@ from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape
 from . import common_shape_fns as shape_fns
 
-__all__: list[str] = []
-
 # --- one input ----------------------------------------------------------------------------------------
 
 

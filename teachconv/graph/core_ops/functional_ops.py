@@ -5,13 +5,10 @@ TensorFlow: core/ops/sendrecv_ops.cc and functional_ops.cc.
 
 from __future__ import annotations
 
-from ...errors import ArgumentError
 from ..framework.op_def import register_op
 from ..framework.shape_inference import InferenceContext
-from ..framework.tensor_shape import StaticShape, text
+from ..framework.tensor_shape import StaticShape
 from .common_shape_fns import no_outputs
-
-__all__: list[str] = []
 
 
 def unknown_shape(c: InferenceContext) -> list[StaticShape]:
@@ -45,20 +42,6 @@ def call_shape(c: InferenceContext) -> list[StaticShape]:
     return shapes
 
 
-def if_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return what the static shapes of both branches have in common."""
-    if c.shapes[0]:
-        raise ArgumentError(f"pred of {c.op} must be a scalar; got shape {text(c.shapes[0])}")
-    branches = c.attrs["then_branch"].output_shapes, c.attrs["else_branch"].output_shapes
-    return [_common(one, other) for one, other in zip(*branches, strict=True)]
-
-
-def _common(one: StaticShape, other: StaticShape) -> StaticShape:
-    if one is None or other is None or len(one) != len(other):
-        return None
-    return tuple(a if a == b else None for a, b in zip(one, other, strict=True))
-
-
 _CALL = ("Tin: list(type)", "Tvariables: list(type)", "Tout: list(type)")
 
 for _name, _stateful in (("PartitionedCall", False), ("StatefulPartitionedCall", True)):
@@ -69,15 +52,5 @@ for _name, _stateful in (("PartitionedCall", False), ("StatefulPartitionedCall",
         attrs=[*_CALL, "f: func"],
         shape_fn=call_shape,
         summary="Calls a function" + (" that changes variables." if _stateful else "."),
-        is_stateful=_stateful,
-    )
-for _name, _stateful in (("StatelessIf", False), ("If", True)):
-    register_op(
-        _name,
-        inputs=["cond: Tcond", "input: Tin", "variables: Ref(Tvariables)"],
-        outputs=["output: Tout"],
-        attrs=["Tcond: type", *_CALL, "then_branch: func", "else_branch: func"],
-        shape_fn=if_shape,
-        summary="Calls one of two functions" + (", one of which changes variables." if _stateful else "."),
         is_stateful=_stateful,
     )

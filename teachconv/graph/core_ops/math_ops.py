@@ -8,8 +8,6 @@ from ..framework.op_def import register_op
 from . import array_shape_fns
 from . import common_shape_fns as shape_fns
 
-__all__: list[str] = []
-
 # --- products and reductions --------------------------------------------------------------------------
 
 register_op(

@@ -21,8 +21,6 @@ from .common_shape_fns import (
     pool_shape,
 )
 
-__all__: list[str] = []
-
 
 def depthwise_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``input_sizes``, and check that it fits ``out_backprop``."""

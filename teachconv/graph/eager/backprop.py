@@ -29,9 +29,7 @@ from ..gradients.gradients_util import (
     fill_unconnected,
 )
 from ..ops import array_ops
-from ..ops.constant_op import is_tensor
-
-__all__ = ["GradientTape"]
+from ..ops.array_ops import is_tensor
 
 _log = logging.getLogger("teachconv.graph")
 

@@ -11,7 +11,7 @@ import functools
 import inspect
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ... import tables
-from ...errors import ArgumentError, ArgumentTypeError, brief, plain
+from ...errors import ArgumentTypeError, brief, plain
 from .. import nest
 from ..common_runtime.run_metadata import RunMetadata
 from ..framework.config import ConfigProto
@@ -30,8 +30,6 @@ from ..framework.tensor import Reference, Tensor, TensorSpec
 from ..ops import gen_nn_ops
 from ..ops.variables import Variable
 from .concrete_function import ConcreteFunction, FuncGraph
-
-__all__ = ["Function", "function"]
 
 _log = logging.getLogger("teachconv.graph")
 
@@ -68,7 +66,6 @@ Leaf = tuple[str, Any]
 def function(
     python_function: Callable[..., Any] | None = None,
     *,
-    input_signature: Sequence[TensorSpec] | None = None,
     config: ConfigProto | None = None,
 ) -> Any:
     """Decorate a function so that it is traced to a graph, optimised and run as a graph, as tf.function.
@@ -78,8 +75,6 @@ def function(
 
     Args:
         python_function: the function; None returns a decorator.
-        input_signature: one `TensorSpec` for each of the first arguments, in order; there is then only one
-            trace, and the other arguments keep their defaults.
         config: switches the optimisers.
 
     Returns:
@@ -105,8 +100,8 @@ def function(
     ['the first call', 'times: 1 -> 2']
     """
     if python_function is None:
-        return functools.partial(function, input_signature=input_signature, config=config)
-    return Function(python_function, input_signature, config)
+        return functools.partial(function, config=config)
+    return Function(python_function, config)
 
 
 class Function:
@@ -119,13 +114,10 @@ class Function:
     def __init__(
         self,
         python_function: Callable[..., Any],
-        input_signature: Sequence[TensorSpec] | None = None,
         config: ConfigProto | None = None,
     ):
         if not callable(python_function):
             raise ArgumentTypeError(f"python_function must be callable; got {brief(python_function)}")
-        if not isinstance(input_signature, list | tuple | None):
-            raise ArgumentTypeError(f"input_signature must hold TensorSpecs; got {brief(input_signature)}")
         if not isinstance(config, ConfigProto | None):
             raise ArgumentTypeError(f"config must be a ConfigProto or None; got {brief(config)}")
         functools.update_wrapper(self, python_function, updated=())  # a callable object keeps its state
@@ -134,9 +126,6 @@ class Function:
             self._signature = inspect.signature(python_function)
         except ValueError as error:
             raise ArgumentTypeError(f"python_function must have a signature: {plain(error)}") from None
-        self._specs = None if input_signature is None else tuple(input_signature)
-        if self._specs and not all(isinstance(spec, TensorSpec) for spec in self._specs):
-            raise ArgumentTypeError(f"input_signature must hold TensorSpecs; got {brief(input_signature)}")
         self._config = config or ConfigProto()
         self._concrete: dict[tuple[Leaf, ...], ConcreteFunction] = {}
         self._bound: WeakKeyDictionary[Any, Function] = WeakKeyDictionary()
@@ -179,9 +168,7 @@ class Function:
             return self
         if instance not in self._bound:
             method = self._python_function.__get__(instance, owner)
-            self._bound.setdefault(
-                instance, Function(method, self._specs, self._config)
-            )  # at once for threads
+            self._bound.setdefault(instance, Function(method, self._config))  # at once for threads
         return self._bound[instance]
 
     def __repr__(self) -> str:
@@ -193,8 +180,6 @@ class Function:
     def _find(self, args: Any, kwargs: Any) -> tuple[ConcreteFunction, list[Any]]:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        if self._specs is not None:
-            self._apply_specs(bound)
         leaves: list[Leaf] = []
         arguments: list[Any] = []
         for path, container, value in nest.walk(dict(bound.arguments)):
@@ -203,7 +188,7 @@ class Function:
             if path:
                 leaves.append((text, leaf))
             if is_argument:
-                arguments.append(value.value if isinstance(value, _Declared) else value)
+                arguments.append(value)
         graph = current_graph()
         if graph is not None:
             leaves.append(("the graph around it", graph))  # which the function may take tensors from
@@ -213,30 +198,6 @@ class Function:
                 if key not in self._concrete:  # another thread may have traced it
                     self._concrete[key] = self._trace(key, bound)
         return self._concrete[key], arguments
-
-    def _apply_specs(self, bound: inspect.BoundArguments) -> None:
-        """Use the declared shapes in the signature, and check the arrays against them.
-
-        As in TensorFlow, the specs are those of the first arguments; the others keep their defaults.
-        """
-        specs = list(self._specs or ())
-        for name, value in bound.arguments.items():
-            parameter = self._signature.parameters[name]
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                if len(value) > len(specs):
-                    raise ArgumentTypeError(
-                        f"input_signature missing type constraint for {name}[{len(specs)}]"
-                    )
-                taken, specs = specs[: len(value)], specs[len(value) :]
-                items = enumerate(zip(value, taken, strict=True))
-                bound.arguments[name] = tuple(_declared(f"{name}[{i}]", *pair) for i, pair in items)
-            elif specs and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
-                bound.arguments[name] = _declared(name, value, specs.pop(0))
-            else:
-                _check_default(parameter, value)
-        if specs:
-            count = tables.count(len(specs), "extra type constraint")
-            raise ArgumentTypeError(f"input_signature contains {count}.")
 
     def _trace(self, key: tuple[Leaf, ...], bound: inspect.BoundArguments) -> ConcreteFunction:
         first = not self._concrete
@@ -297,42 +258,6 @@ class Function:
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Declared:
-    """A value with the shape that input_signature declares for it."""
-
-    spec: TensorSpec
-    value: Any
-
-
-def _declared(name: str, value: Any, spec: TensorSpec) -> Any:
-    """Return an argument with its declared shape, after a check."""
-    if isinstance(value, TensorSpec):
-        return spec
-    if not isinstance(value, Tensor):
-        value = to_array(value, spec.dtype, name)
-    if not spec.shape.is_compatible_with(value.shape):
-        raise ArgumentError(f"{name} must have shape {spec.shape} (input_signature); got {value.shape}")
-    return _Declared(spec, value)
-
-
-def _check_default(parameter: inspect.Parameter, value: Any) -> None:
-    """Raise ``TypeError`` unless an argument without a spec has its default."""
-    name, default = parameter.name, parameter.default
-    if parameter.kind is parameter.VAR_KEYWORD:
-        if value:
-            raise ArgumentTypeError(f"input_signature missing type constraint for {', '.join(value)}")
-    elif default is parameter.empty:
-        raise ArgumentTypeError(f"input_signature missing type constraint for {name}")
-    elif value is not default:
-        leaf, is_argument = _leaf(name, value)
-        if is_argument or leaf != _leaf(name, default)[0]:
-            raise ArgumentTypeError(
-                f"{name} has no TensorSpec in input_signature, so it must keep its default {brief(default)}; "
-                f"got {brief(value)}"
-            )
-
-
 def _path_text(path: tuple[Any, ...]) -> str:
     """Return the path of a leaf as the program writes it: ``layers[0]['w']``."""
     return "".join(str(key) if index == 0 else f"[{key!r}]" for index, key in enumerate(path))
@@ -359,8 +284,6 @@ def _spec(value: Any) -> TensorSpec | None:
     """Return shape and dtype of a value that becomes a placeholder, or None for a Python value."""
     if isinstance(value, TensorSpec):
         return value
-    if isinstance(value, _Declared):
-        return value.spec
     if isinstance(value, (Tensor, EagerTensor)):
         return TensorSpec(value.shape, value.dtype)
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):

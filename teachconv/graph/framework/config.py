@@ -1,4 +1,4 @@
-"""Devices, and the configuration of a session: optimisers, devices, threads and backend.
+"""Devices, and the configuration of a session: optimisers, devices and backend.
 
 TensorFlow: python/framework/device_spec.py and config.py; core/protobuf/config.proto and
 rewriter_config.proto. The name of a device, such as ``/cpu:0`` or
@@ -8,7 +8,6 @@ Job, replica and task are accepted but must be the first ones, because there is 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,9 +17,6 @@ from typing import Any, ClassVar
 from ... import backends
 from ...arguments import integer
 from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of
-from ...settings import get_num_threads
-
-__all__ = ["ConfigProto", "DeviceSpec", "RunOptions", "list_physical_devices"]
 
 _PART = re.compile(r"(?:device:)?(cpu|gpu|\*)(?::(\d+|\*))?$", re.IGNORECASE)
 _HOST = {"job:localhost", "replica:0", "task:0"}
@@ -160,8 +156,6 @@ class ConfigProto:
             exist to demonstrate placement and transfers. With ``{"GPU": n}`` nodes that request no device go
             to a GPU where they have a kernel, as TensorFlow does by itself; without it a GPU serves the nodes
             that request it.
-        inter_op_parallelism_threads: how many nodes may run at the same time; 0 uses the processors not
-            occupied by the threads of a convolution (`teachconv.set_num_threads`).
         backend: the kernel label for all ops that have a kernel with it; "" for the default.
 
     Raises:
@@ -177,7 +171,6 @@ class ConfigProto:
     remapping: bool = True
     allow_soft_placement: bool = False
     device_count: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({"CPU": 1}))
-    inter_op_parallelism_threads: int = 0
     backend: str = ""
 
     def __post_init__(self) -> None:
@@ -187,11 +180,6 @@ class ConfigProto:
         for kind, count in self.device_count.items():
             if kind not in ("CPU", "GPU") or integer(count, "device_count") < (kind == "CPU"):
                 raise ArgumentError(f"{legal}; got {brief(dict(self.device_count))}")
-        if not 0 <= integer(self.inter_op_parallelism_threads, "inter_op_parallelism_threads") <= 4096:
-            raise ArgumentError(
-                "inter_op_parallelism_threads must be from 0 (choose) to 4096; got "
-                f"{brief(self.inter_op_parallelism_threads)}"
-            )
         if not is_one_of(self.backend, ("",)):
             backends.get(self.backend)  # raises if it does not exist or cannot run
 
@@ -208,13 +196,6 @@ class ConfigProto:
         if "GPU" in self.device_count:
             return list_physical_devices("GPU")[: self.device_count["GPU"]] + cpus
         return cpus + (list_physical_devices("GPU") if with_gpus else [])
-
-    def threads(self) -> int:
-        """Return how many nodes may run at the same time."""
-        if self.inter_op_parallelism_threads:
-            return self.inter_op_parallelism_threads
-        free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(1, free // get_num_threads())
 
 
 def list_physical_devices(device_type: str | None = None) -> list[DeviceSpec]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..common_runtime.session import Session
     from .ops import Graph
 
-__all__ = ["executing_eagerly", "get_default_graph", "get_default_session", "init_scope"]
 
 Value = TypeVar("Value")
 

@@ -22,17 +22,6 @@ from .op_def import is_trainable
 from .tensor import Operators, tensor_dtype
 from .tensor_shape import MOST_AXES, TensorShape, as_shape
 
-__all__ = [
-    "EagerTensor",
-    "frozen",
-    "int_vector",
-    "numpy_text",
-    "own_dtype",
-    "static_shape",
-    "to_argument",
-    "to_array",
-]
-
 _HOST = "/job:localhost/replica:0/task:0"
 
 
@@ -106,10 +95,6 @@ class EagerTensor(Operators):
     def _numpy(self) -> np.ndarray:
         """Return the read-only array itself, for the files of the runtime; a copy of one on a GPU."""
         return self._array if isinstance(self._array, np.ndarray) else devices.to_host(self._array)
-
-    def _held(self) -> Any:
-        """Return the array where it is: NumPy's or, on a GPU, CuPy's."""
-        return self._array
 
     def numpy(self) -> Any:
         """Return the value: a new array, or a NumPy scalar for a tensor without axes."""

@@ -9,17 +9,6 @@ from typing import Any
 
 from ...errors import ArgumentError, ArgumentTypeError
 
-__all__ = [
-    "FailedPreconditionError",
-    "InvalidArgumentError",
-    "InvalidArgumentTypeError",
-    "NoSymbolicArrayError",
-    "OperatorNotAllowedInGraphError",
-    "SessionError",
-    "SoftPlacementWarning",
-    "UnknownNameError",
-]
-
 
 class InvalidArgumentError(ArgumentError):
     """A node cannot run with its inputs, or a graph cannot be run as requested.

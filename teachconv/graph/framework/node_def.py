@@ -17,8 +17,6 @@ from .errors import InvalidArgumentError
 if TYPE_CHECKING:
     from .ops import Operation
 
-__all__ = ["GraphDef", "NodeDef", "Nodes", "Subgraph", "Rewrite", "reachable", "sorted_nodes"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeDef:
@@ -34,7 +32,6 @@ class NodeDef:
         number: the position in the order in which the program created the nodes.
         file: the source file of the program that created it.
         line: the line in that file.
-        colocated_with: the name of the node that it shares a device with, or None.
     """
 
     name: str
@@ -46,7 +43,6 @@ class NodeDef:
     number: int
     file: str
     line: int
-    colocated_with: str | None = None
 
     @property
     def input(self) -> list[str]:
@@ -119,19 +115,17 @@ class Rewrite:
 
 
 def from_operation(op: Operation) -> NodeDef:
-    """Return the definition of an operation; without its own device it gets that of its colocated node."""
-    partner = op.colocated_with
+    """Return the definition of an operation."""
     return NodeDef(
         op.name,
         op.type,
         tuple((tensor.op.name, tensor.index) for tensor in op.inputs),
         tuple(before.name for before in op.control_inputs),
         op.attrs,
-        op.device or ("" if partner is None else partner.device),
+        op.device,
         op.number,
         op.file,
         op.line,
-        None if partner is None else partner.name,
     )
 
 

@@ -22,20 +22,8 @@ import numpy as np
 
 from ...arguments import integer
 from ...dtypes import FLOATS, INTEGERS, to_dtype
-from ...errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from ...errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
 from .tensor_shape import as_shape
-
-__all__ = [
-    "GRADIENTS",
-    "REGISTRY",
-    "ArgDef",
-    "AttrDef",
-    "OpDef",
-    "as_dtype",
-    "get_op_def",
-    "is_trainable",
-    "register_op",
-]
 
 TYPE_LISTS = {  # the names for several dtypes in the definition of an op
     "floattype": FLOATS,
@@ -126,8 +114,8 @@ class AttrDef:
         if self.type == "string":
             if not isinstance(value, str):
                 raise ArgumentTypeError(f"{where} must be a string; got {brief(value)}")
-            if self.allowed and value not in self.allowed:
-                raise ArgumentError(f"{where} must be one of {', '.join(self.allowed)}; got {brief(value)}")
+            if self.allowed:
+                check_word(value, where, self.allowed)
             return value
         if self.type == "bool":
             if not isinstance(value, (bool, np.bool_)):

@@ -18,8 +18,6 @@ from .shape_inference import InferenceContext, Values
 from .tensor import Operators, tensor_dtype
 from .tensor_shape import as_shape
 
-__all__ = ["apply_op"]
-
 
 def apply_op(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     """Add a node to the default graph.

@@ -1,9 +1,9 @@
 """Kernels, which compute an op on one kind of device, the kernel registry, and the locks of variables.
 
 TensorFlow: core/framework/op_kernel.h, where REGISTER_KERNEL_BUILDER fills the registry and an OpKernel has
-Compute(). A kernel is looked up by (op, device, label, dtypes). For the convolution ops the label is the name
+Compute(). A kernel is looked up by (op, device, label). For the convolution ops the label is the name
 of a teachconv backend; "" is the default backend. Resource variables and functions have a mutex each in
-TensorFlow; here, a `Lockable`.
+TensorFlow; here there is one for all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 import numpy as np
 
@@ -22,52 +21,28 @@ from ...devices import is_on_device
 from ...errors import brief
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .node_def import NodeDef
-from .op_def import get_op_def
 from .tensor_shape import StaticShape, is_compatible, text
 
-__all__ = [
-    "KERNELS",
-    "SILENT",
-    "TRACING",
-    "KernelDef",
-    "Lockable",
-    "OpKernel",
-    "OpKernelContext",
-    "VariableRef",
-    "find_kernel",
-    "register_kernel",
-]
 
-
-class Lockable:
-    """Something with a lock: ``with item.lock``.
-
-    Attributes:
-        lock: a lock that one thread may take several times; a new one in a forked child.
-    """
-
-    __slots__ = ("__weakref__", "lock")
+class _Lock:
+    """A lock that one thread may take several times, ``with item.lock``; a new one in a forked child."""
 
     def __init__(self) -> None:
         self.lock: Any = RLock()
-        _lockables.add(self)
 
 
-_lockables: WeakSet[Lockable] = WeakSet()
+# Each is one for all functions or variables: two threads that take two of them would wait for each other.
+TRACING = _Lock()  # held while a function is traced or its gradient is built
+UPDATING = _Lock()  # held from reading a variable's value to replacing it by one computed from it
 
 
 def _renew_locks() -> None:
     """Another thread may have held one at the moment of a fork, and is not there to release it."""
-    for item in list(_lockables):
-        item.lock = RLock()
+    TRACING.lock, UPDATING.lock = RLock(), RLock()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_locks)
-
-# Held while a function is traced or its gradient is built. It is one for all functions: two that call each
-# other, traced by two threads, would wait for each other's.
-TRACING = Lockable()
 
 
 # ops that compute nothing: logs of what a program computes leave them out
@@ -77,7 +52,7 @@ SILENT = (
 )
 
 
-class VariableRef(Lockable):
+class VariableRef:
     """A variable's storage, which kernels receive along reference edges instead of a value.
 
     Attributes:
@@ -85,13 +60,11 @@ class VariableRef(Lockable):
         shape: its static shape; every value must be compatible with it.
         dtype: its dtype.
         value: the value, a read-only array, or None before the first assignment.
-        lock: what a kernel holds from reading a value to replacing it by one computed from it.
     """
 
     __slots__ = ("dtype", "name", "nbytes", "shape", "value")
 
     def __init__(self, name: str, shape: StaticShape, dtype: np.dtype[Any]):
-        super().__init__()
         self.name, self.shape, self.dtype, self.nbytes = name, shape, dtype, 0
         self.value: np.ndarray | None = None
 
@@ -115,7 +88,7 @@ class VariableRef(Lockable):
             if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
                 value = np.array(value, order="C")  # a view, perhaps of memory that the caller owns
             value.flags.writeable = False
-        with self.lock:
+        with UPDATING.lock:
             self.value = value
 
 
@@ -151,11 +124,9 @@ class OpKernel:
     Attributes:
         node: the node's definition.
         label: the label under which the kernel was found.
-        is_expensive: whether running it on another thread may pay off.
         backend_function: the function of the backend contract that it calls, or None.
     """
 
-    is_expensive = False
     backend_function: str | None = None
 
     def __init__(self, node: NodeDef, label: str = ""):
@@ -182,7 +153,6 @@ class KernelDef:
         op: the op's name.
         device: the kind of device, "CPU".
         label: the label; "" is the default.
-        dtypes: the dtypes that its constraint allows; empty if it computes every dtype of the op.
         kernel: the kernel's class.
         file: the source file of the class.
         line: the line in that file.
@@ -191,19 +161,15 @@ class KernelDef:
     op: str
     device: str
     label: str
-    dtypes: tuple[str, ...]
     kernel: type[OpKernel]
     file: str
     line: int
 
     def __str__(self) -> str:
-        key = [self.op, self.device, self.label or "default"]
-        if self.dtypes:
-            key.append(" or ".join(self.dtypes))
-        return f"{self.kernel.__name__} ({', '.join(key)})"
+        return f"{self.kernel.__name__} ({self.op}, {self.device}, {self.label or 'default'})"
 
 
-KERNELS: dict[tuple[str, str, str, tuple[str, ...]], KernelDef] = {}
+KERNELS: dict[tuple[str, str, str], KernelDef] = {}  # by op, device and label
 
 _K = TypeVar("_K", bound=type[OpKernel])
 
@@ -212,7 +178,6 @@ def register_kernel(
     op: str,
     device: str = "CPU",
     *labels: str,
-    dtypes: Sequence[str] = (),
     place: tuple[str, int] | None = None,
 ) -> Callable[[_K], _K]:
     """Decorate a kernel class to register it.
@@ -221,39 +186,29 @@ def register_kernel(
         op: the op's name.
         device: the kind of device.
         *labels: the labels; by default "".
-        dtypes: the constraint: the dtypes of the op's first type attribute that the kernel computes; none
-            means all that the op has.
         place: file and line of what computes it; None for those of the decorator.
 
     Returns:
         The decorator.
 
     Raises:
-        ValueError: if a kernel is already registered for the same op, device, label and one of the dtypes.
+        ValueError: if a kernel is already registered for the same op, device and label.
     """
 
     def register(kernel: _K) -> _K:
         caller = sys._getframe(1)  # where the decorator stands
         file, line = place or (caller.f_code.co_filename, caller.f_lineno)
         for label in labels or ("",):
-            for other in _candidates(op, device, label):
-                if not dtypes or not other.dtypes or set(dtypes) & set(other.dtypes):
-                    raise InvalidArgumentError(f"a kernel is registered already: {other}")
-            definition = KernelDef(op, device, label, tuple(dtypes), kernel, file, line)
-            KERNELS[op, device, label, tuple(dtypes)] = definition
-            _BY_LABEL.setdefault((op, device, label), []).append(definition)
+            if (op, device, label) in KERNELS:
+                raise InvalidArgumentError(f"a kernel is registered already: {KERNELS[op, device, label]}")
+            KERNELS[op, device, label] = KernelDef(op, device, label, kernel, file, line)
             _LABELLED.add((op, label))
         return kernel
 
     return register
 
 
-_BY_LABEL: dict[tuple[str, str, str], list[KernelDef]] = {}
 _LABELLED: set[tuple[str, str]] = set()
-
-
-def _candidates(op: str, device: str, label: str) -> list[KernelDef]:
-    return _BY_LABEL.get((op, device, label), []) if isinstance(label, str) else []
 
 
 def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDef:
@@ -271,31 +226,19 @@ def find_kernel(node: NodeDef, device: str, default_label: str = "") -> KernelDe
         ValueError: if there is no kernel; the message lists the kernels of the op.
 
     >>> from teachconv.graph.kernels import KERNELS
-    >>> print(KERNELS["Conv2D", "CPU", "numpy", ()])
+    >>> print(KERNELS["Conv2D", "CPU", "numpy"])
     Conv2DOp (Conv2D, CPU, numpy)
     """
     own = node.attrs.get("_kernel")
     for label in (default_label, "") if own is None else (own,):
-        for definition in _candidates(node.op, device, label):
-            if _allows(definition, node):
-                return definition
-    dtype = constrained_dtype(node)
+        if isinstance(label, str) and (node.op, device, label) in KERNELS:
+            return KERNELS[node.op, device, label]
     have = [str(definition).partition(" ")[2] for (op, *_), definition in KERNELS.items() if op == node.op]
     raise InvalidArgumentError(
         f"no kernel for op {node.op} on {device}"
         + (f" with label {brief(own)}" if own is not None else "")
-        + (f" for {dtype}" if dtype else "")
         + f" (node {brief(node.name)}); available: {', '.join(have) or 'none'}"
     )
-
-
-def constrained_dtype(node: NodeDef) -> str:
-    """Return the dtype that a kernel's constraint is compared with: the op's first type attribute, or ""."""
-    for attr in get_op_def(node.op).attrs:
-        if attr.type == "type" and attr.name in node.attrs:
-            name: str = node.attrs[attr.name].name
-            return name
-    return ""
 
 
 def has_kernel(node: NodeDef, device: str, default_label: str = "") -> bool:
@@ -310,8 +253,4 @@ def has_kernel(node: NodeDef, device: str, default_label: str = "") -> bool:
         Whether there is one.
     """
     label = node.attrs.get("_kernel", default_label if (node.op, default_label) in _LABELLED else "")
-    return any(_allows(definition, node) for definition in _candidates(node.op, device, label))
-
-
-def _allows(definition: KernelDef, node: NodeDef) -> bool:
-    return not definition.dtypes or constrained_dtype(node) in definition.dtypes
+    return isinstance(label, str) and (node.op, device, label) in KERNELS

@@ -1,31 +1,54 @@
 """The graph: operations, and the scopes in which they are created. Nothing here computes.
 
-TensorFlow: python/framework/ops.py. A `Tensor` names an output of an operation; it has a value only during
-a run.
+TensorFlow: python/framework/ops.py; for TensorFlow 1's default graph of the whole process,
+python/compat/v2_compat.py. A `Tensor` names an output of an operation; it has a value only during a run.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from os.path import abspath, dirname, join, sep
 from typing import Any
 
 import numpy as np
 
+from ... import backends
 from ...errors import ArgumentError, ArgumentTypeError, brief
-from .config import DeviceSpec
-from .context import set_default_graph, within
-from .errors import UnknownNameError
-from .node_def import GraphDef, from_operation
-from .op_def import OpDef, get_op_def
-from .operation import Operation
+from .config import DeviceSpec, list_physical_devices
+from .context import (
+    current_graph,
+    in_a_block,
+    process_graph,
+    session_for,
+    set_default_graph,
+    set_process_graph,
+    within,
+)
+from .errors import InvalidArgumentError, SoftPlacementWarning, UnknownNameError
+from .node_def import GraphDef, NodeDef, from_operation
+from .op_def import OpDef, attr_of, get_op_def
 from .tensor import Tensor
 from .tensor_shape import StaticShape
 
-__all__ = ["Graph", "GraphKeys", "Operation", "Tensor"]
+__all__ = [
+    "Graph",
+    "GraphKeys",
+    "Operation",
+    "Tensor",
+    "control_dependencies",
+    "device",
+    "disable_v2_behavior",
+    "eager_device",
+    "enable_v2_behavior",
+    "name_scope",
+    "reset_default_graph",
+]
 
 
 class GraphKeys:
@@ -52,7 +75,6 @@ class _Scopes:
     name: str = ""
     device: DeviceSpec = field(default_factory=DeviceSpec)
     control: tuple[Operation, ...] = ()
-    colocate: Operation | None = None
     original_op: Operation | None = None
     gradient_names: Mapping[str, str] = field(default_factory=dict)
 
@@ -211,22 +233,6 @@ class Graph:
             yield
 
     @contextmanager
-    def colocate_with(self, op: Operation | Tensor) -> Iterator[None]:
-        """Place the operations created in the block on the device of ``op``, ignoring the device scope.
-
-        Args:
-            op: an operation or tensor of this graph.
-
-        Raises:
-            ValueError: if ``op`` is not of this graph.
-        """
-        target = op.op if isinstance(op, Tensor) else op
-        if not isinstance(target, Operation) or target.graph is not self:
-            raise ArgumentError(f"op must be an operation or tensor of this graph; got {brief(op)}")
-        with self._within(colocate=target, device=DeviceSpec()):
-            yield
-
-    @contextmanager
     def control_dependencies(self, inputs: Sequence[Any] | None) -> Iterator[None]:
         """Make all operations created in the block wait until ``inputs`` have finished.
 
@@ -365,7 +371,7 @@ class Graph:
         direct = {tensor.op for tensor in inputs}
         control = tuple(op for op in scopes.control if op not in direct)
         device, number = str(scopes.device), len(self._operations)
-        op = Operation(self, name, op_def, inputs, attrs, control, scopes.colocate, device, number)
+        op = Operation(self, name, op_def, inputs, attrs, control, device, number)
         op.original_op = scopes.original_op
         op.outputs = tuple(
             Tensor(op, index, dtype, shape, arg.is_ref)
@@ -376,3 +382,208 @@ class Graph:
         self._operations.append(op)
         self._by_name[name] = op
         return op
+
+
+_GRAPH = dirname(dirname(abspath(__file__)))
+# what only forwards a program's call: the graph, TensorFlow's names for it, and teachconv.conv2d
+_FORWARDING = (_GRAPH + sep, join(dirname(_GRAPH), "tf") + sep, join(dirname(_GRAPH), "nn_ops.py"))
+
+
+class Operation:
+    """One node: an op definition applied to tensors, with attributes, a name and a requested device.
+
+    `Graph.create_op` creates operations.
+
+    Attributes:
+        graph: the graph that contains it.
+        name: its unique name in the graph.
+        op_def: the op's definition.
+        inputs: the input tensors.
+        attrs: the attributes by name.
+        control_inputs: the operations that must finish before it starts.
+        device: the requested device, "" for none.
+        number: its position in the order of creation.
+        file: the source file of the program that created it.
+        line: the line in that file.
+        outputs: the output tensors.
+        original_op: the operation whose gradient function created it, or None.
+    """
+
+    __slots__ = (
+        "attrs",
+        "control_inputs",
+        "device",
+        "file",
+        "graph",
+        "inputs",
+        "line",
+        "name",
+        "number",
+        "op_def",
+        "original_op",
+        "outputs",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op_def: OpDef,
+        inputs: tuple[Tensor, ...],
+        attrs: dict[str, Any],
+        control_inputs: tuple[Operation, ...],
+        device: str,
+        number: int,
+    ):
+        self.graph, self.name, self.op_def, self.inputs = graph, name, op_def, inputs
+        self.attrs, self.control_inputs, self.device, self.number = attrs, control_inputs, device, number
+        self.file, self.line = _caller()
+        self.outputs: tuple[Tensor, ...] = ()
+        self.original_op: Operation | None = None
+
+    @property
+    def type(self) -> str:
+        """The name of the op."""
+        return self.op_def.name
+
+    def get_attr(self, name: str) -> Any:
+        """Return the value of an attribute.
+
+        Args:
+            name: the name of the attribute.
+
+        Returns:
+            The attribute's value.
+
+        Raises:
+            ValueError: if the op has no attribute of that name.
+        """
+        return attr_of(self, name)
+
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+        """Run the operation in a session: ``session.run(self, feed_dict)``.
+
+        Args:
+            feed_dict: values by tensor, as in ``Session.run``.
+            session: the session to run in; None uses the default one.
+
+        Raises:
+            ValueError: if there is no session, and as ``Session.run``.
+        """
+        session_for(session, "execute operation using `run()`").run(self, feed_dict)
+
+    @property
+    def node_def(self) -> NodeDef:
+        """The operation as plain data, a ``NodeDef``."""
+        return from_operation(self)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation {self.name!r} type={self.type}>"
+
+
+def _caller() -> tuple[str, int]:
+    """Return file and line of the nearest frame outside this package, where the program created the node."""
+    frame: Any = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_FORWARDING):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def name_scope(name: str | None) -> Any:
+    """Prefix names in the default graph: `Graph.name_scope`; without a graph it has no effect.
+
+    Args:
+        name: the scope, as in `Graph.name_scope`.
+
+    Returns:
+        The context manager.
+    """
+    graph = current_graph()
+    if not isinstance(name, str | None):
+        raise ArgumentTypeError(f"name must be a text or None; got {brief(name)}")
+    return nullcontext(f"{name}/") if graph is None else graph.name_scope(name)
+
+
+def device(device_name: str | None) -> Any:
+    """Request a device in the default graph: `Graph.device`; without a graph, for the ops of the block.
+
+    An op that runs eagerly runs on the requested GPU if it has a kernel there. If it has none, or the machine
+    has no such GPU, it runs on the CPU and a `SoftPlacementWarning` says so.
+
+    Args:
+        device_name: a device such as "/cpu:1", or None.
+
+    Returns:
+        The context manager.
+
+    Raises:
+        ValueError: if ``device_name`` is not that of a device.
+    """
+    graph = current_graph()
+    if graph is not None:
+        return graph.device(device_name)
+    spec = DeviceSpec() if device_name is None else DeviceSpec.from_string(device_name)
+    if spec.device_type != "GPU":
+        return within(_eager_device, None)
+    gpu = DeviceSpec("GPU", spec.device_index or 0)
+    if gpu in list_physical_devices("GPU"):
+        return within(_eager_device, gpu)
+    why = backends.why_not("cupy") or "the machine has fewer GPUs"
+    text = f"{device_name}: ops run on the CPU, because {gpu} does not exist: {why}"
+    warnings.warn(text, SoftPlacementWarning, 2)
+    return within(_eager_device, None)
+
+
+_eager_device: ContextVar[DeviceSpec | None] = ContextVar("teachconv_eager_device", default=None)
+
+
+def eager_device() -> DeviceSpec | None:
+    """Return the GPU that ops which run eagerly shall use, or None for the CPU."""
+    return _eager_device.get()
+
+
+def control_dependencies(control_inputs: Sequence[Any] | None) -> Any:
+    """Order operations in the default graph: `Graph.control_dependencies`; without a graph it has no effect.
+
+    Args:
+        control_inputs: operations, tensors or variables, or None.
+
+    Returns:
+        The context manager.
+    """
+    graph = current_graph()
+    return nullcontext() if graph is None else graph.control_dependencies(control_inputs)
+
+
+def disable_v2_behavior() -> None:
+    """Add ops to one default graph instead of running them, in the whole process, as TensorFlow 1 does.
+
+    >>> from teachconv import graph as tg
+    >>> tg.disable_v2_behavior()
+    >>> with tg.Session() as session:
+    ...     print(session.run(tg.constant(1.0) + 2.0))
+    3.0
+    >>> tg.enable_v2_behavior()
+    """
+    if process_graph() is None:
+        set_process_graph(Graph())
+
+
+def enable_v2_behavior() -> None:
+    """Run ops immediately again, after `disable_v2_behavior`."""
+    set_process_graph(None)
+
+
+def reset_default_graph() -> None:
+    """Replace the default graph of the process by an empty one.
+
+    Raises:
+        ValueError: inside ``with graph.as_default():``, where that would have no effect.
+    """
+    if in_a_block():
+        raise InvalidArgumentError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit "
+            "the nesting and create a new graph."
+        )
+    if process_graph() is not None:
+        set_process_graph(Graph())

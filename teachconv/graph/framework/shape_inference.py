@@ -24,18 +24,6 @@ from .op_def import OpDef, get_op_def
 from .op_kernel import OpKernel, OpKernelContext, find_kernel, register_kernel
 from .tensor_shape import StaticShape, as_shape, is_compatible, is_fully_defined, text
 
-__all__ = [
-    "FunctionKernel",
-    "InferenceContext",
-    "InferringKernel",
-    "Values",
-    "check_size",
-    "constant_value",
-    "constant_value_as_shape",
-    "known_value",
-    "register_function",
-]
-
 _MAX_NODES = 64  # larger computations are left to the run
 _MAX_DEPTH = 32
 _MAX_ELEMENTS = 1 << 16
@@ -119,11 +107,15 @@ class Values:
         return constant_value_as_shape(self.tensors[index])
 
 
-def constant_value(tensor: Any) -> np.ndarray | None:
+_Known = dict[tuple[int, int], "np.ndarray | None"]  # by operation and output
+
+
+def constant_value(tensor: Any, known: _Known | None = None) -> np.ndarray | None:
     """Return the value of a tensor of a graph that depends on constants and known shapes only.
 
     Args:
         tensor: the tensor.
+        known: what was found on the way to it already, or None.
 
     Returns:
         The value, computed by the kernels that would run; None if it is not known before the run, or takes
@@ -135,20 +127,28 @@ def constant_value(tensor: Any) -> np.ndarray | None:
     ...     constant_value(tg.shape(x)[1] * 2), constant_value(tg.shape(x)[0])
     (array(8, dtype=int32), None)
     """
-    found = _at_once(tensor)
-    if found is not None:
-        return found
-    order = _needed(tensor)
-    if order is None:
+    known = {} if known is None else known
+    key = id(tensor.op), tensor.index
+    if key not in known:
+        known[key] = None  # while it is computed, and where it cannot be
+        found = _at_once(tensor)
+        known[key] = _computed(tensor, known) if found is None else found
+    return known[key]
+
+
+def _computed(tensor: Any, known: _Known) -> np.ndarray | None:
+    """Return what the kernel of a node gives for inputs that are known, or None."""
+    op = tensor.op
+    if not op.inputs or op.op_def.is_stateful or op.control_inputs or len(known) > _MAX_NODES:
         return None
-    values: dict[tuple[int, int], np.ndarray] = {}
-    for op in order:
-        results = _run(op, [_at_once(each, values) for each in op.inputs])
-        if results is None:
+    inputs = []
+    for each in op.inputs:
+        value = None if each.is_ref else constant_value(each, known)
+        if value is None or value.size > _MAX_ELEMENTS:
             return None
-        for index, result in enumerate(results):
-            values[id(op), index] = result
-    return values[id(tensor.op), tensor.index]
+        inputs.append(value)
+    result = run_on_constants(from_operation(op), inputs)
+    return None if result is None else np.asarray(result if len(op.outputs) == 1 else result[tensor.index])
 
 
 def known_value(tensor: Any) -> np.ndarray | None:
@@ -156,8 +156,8 @@ def known_value(tensor: Any) -> np.ndarray | None:
     return np.asarray(tensor) if hasattr(tensor, "numpy") else constant_value(tensor)
 
 
-def _at_once(tensor: Any, values: dict[tuple[int, int], np.ndarray] | None = None) -> np.ndarray | None:
-    """Return a value that takes no kernel: a constant's, a known shape, or one that was computed already."""
+def _at_once(tensor: Any) -> np.ndarray | None:
+    """Return a value that takes no kernel: a constant's or a known shape, or None."""
     op = tensor.op
     if op.type == "Const":
         value: np.ndarray = op.attrs["value"]
@@ -172,38 +172,7 @@ def _at_once(tensor: Any, values: dict[tuple[int, int], np.ndarray] | None = Non
         part = _part(op, 0)
         if isinstance(part, int):
             return np.array(part, tensor.dtype)
-    return None if values is None else values.get((id(op), tensor.index))
-
-
-def _needed(tensor: Any) -> list[Any] | None:
-    """Return the operations that compute a tensor from constants, each after its inputs, or None."""
-    order: list[Any] = []
-    seen: set[int] = set()
-    stack = [(tensor.op, False)]
-    while stack:
-        op, inputs_done = stack.pop()
-        if inputs_done:
-            order.append(op)
-            continue
-        if id(op) in seen:
-            continue
-        seen.add(id(op))
-        if not op.inputs or op.op_def.is_stateful or op.control_inputs or len(seen) > _MAX_NODES:
-            return None
-        if any(each.is_ref for each in op.inputs):
-            return None
-        stack.append((op, True))
-        stack += [(each.op, False) for each in op.inputs if _at_once(each) is None]
-    return order
-
-
-def _run(op: Any, inputs: list[Any]) -> list[np.ndarray] | None:
-    if any(value is None or value.size > _MAX_ELEMENTS for value in inputs):
-        return None
-    result = run_on_constants(from_operation(op), inputs)
-    if result is None:
-        return None
-    return [np.asarray(each) for each in ([result] if len(op.outputs) == 1 else result)]
+    return None
 
 
 def run_on_constants(node: NodeDef, inputs: list[np.ndarray], label: str = "") -> Any:

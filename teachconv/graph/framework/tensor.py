@@ -24,8 +24,6 @@ from .tensor_shape import StaticShape, TensorShape
 if TYPE_CHECKING:
     from .ops import Graph, Operation
 
-__all__ = ["OVERRIDES", "Operators", "Reference", "Tensor", "TensorSpec", "tensor_dtype"]
-
 
 class Reference:
     """Refers to an object; two references are equal if they refer to the same one.
@@ -282,8 +280,8 @@ class Tensor(Operators):
         raise OperatorNotAllowedInGraphError(
             "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: "
             f"{brief(self.name)} has no value while the graph is built. TensorFlow's AutoGraph would rewrite "
-            "an `if` or `while` on it into tf.cond or tf.while_loop; nothing is rewritten here: call "
-            "teachconv.graph.cond(pred, true_fn, false_fn)"
+            "an `if` or `while` on it into tf.cond or tf.while_loop; nothing is rewritten here: compute both "
+            "results, and choose by tf.where(pred, x, y)"
         )
 
     def __iter__(self) -> Iterator[Any]:

@@ -16,8 +16,6 @@ from typing import Any, TypeAlias
 from ...arguments import integer
 from ...errors import ArgumentError, ArgumentTypeError, brief
 
-__all__ = ["StaticShape", "TensorShape", "as_shape", "is_compatible", "is_fully_defined", "merge", "text"]
-
 StaticShape: TypeAlias = "tuple[int | None, ...] | None"
 
 

@@ -11,8 +11,6 @@ from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradients_util import NotDifferentiable, RegisterGradient
 from .math_grad import reduce_gradients
 
-__all__: list[str] = []
-
 for _name in (
     *("StopGradient", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
     *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub", "DynamicStitch"),
@@ -135,7 +133,7 @@ def _concat_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     """The slice of each input."""
     *values, axis = op.inputs
     axis = gen_nn_ops.floor_mod(axis, array_ops.rank(values[0]), name="mod")
-    sizes = array_ops.shape_n(values)
+    sizes = gen_nn_ops.shape_n(values)
     offsets = gen_nn_ops.concat_offset(axis, sizes)
     return *(array_ops.slice(grad, begin, size) for begin, size in zip(offsets, sizes, strict=True)), None
 

@@ -14,23 +14,14 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..framework.context import current_graph, get_default_graph
 from ..framework.eager_tensor import EagerTensor
 from ..framework.op_def import GRADIENTS, is_trainable
 from ..framework.tensor_shape import TensorShape
 from ..ops import array_ops, control_flow_ops, gen_nn_ops
-from ..ops.constant_op import constant, is_tensor
-from ..ops.cwise_ops import add_n
-
-__all__ = [
-    "NotDifferentiable",
-    "RegisterGradient",
-    "UnconnectedGradients",
-    "backpropagate",
-    "get_gradient_function",
-    "gradients",
-]
+from ..ops.array_ops import constant, is_tensor
+from ..ops.math_ops import add_n
 
 
 class RegisterGradient:
@@ -136,7 +127,7 @@ def gradients(
         xs: a tensor or variable, or a list of those.
         grad_ys: what the gradients start from, one tensor of the shape of each y or None for ones.
         name: the name scope; each op of the walk adds its nodes in ``name/<op>_grad``.
-        colocate_gradients_with_ops: whether to place the nodes on the device of the op.
+        colocate_gradients_with_ops: accepted for compatibility.
         gate_gradients: whether the gradients of an op's inputs wait for each other; the values are the same.
         aggregation_method: accepted for compatibility; gradients of one tensor are added by AddN.
         stop_gradients: tensors that count as constants.
@@ -179,9 +170,6 @@ def gradients(
     def scope(op: Any) -> AbstractContextManager[Any]:
         return graph.name_scope(f"{op.name}_grad")
 
-    def colocated(op: Any) -> AbstractContextManager[Any]:
-        return graph.colocate_with(op) if colocate_gradients_with_ops else nullcontext()
-
     with graph.name_scope(name):
         starts = default_gradients(targets, grad_ys)
         found = backpropagate(
@@ -190,7 +178,6 @@ def gradients(
             sources,
             lambda tensor: None if id(tensor) in stops else tensor.op,
             scope=scope,
-            around=colocated,
             gate=control_flow_ops.tuple if gate_gradients else None,
         )
         return fill_unconnected(found, sources, unconnected_gradients)
@@ -211,8 +198,7 @@ def _tensor_of(item: Any, as_ref: bool) -> Any:
 
 def check_unconnected(choice: str) -> None:
     """Raise ``ValueError`` unless ``choice`` is "none" or "zero"."""
-    if choice not in ("none", "zero"):
-        raise ArgumentError(f'unconnected_gradients must be "none" or "zero"; got {brief(choice)}')
+    check_word(choice, "unconnected_gradients", ("none", "zero"))
 
 
 def default_gradients(targets: Sequence[Any], given: Any) -> list[Any]:
@@ -271,7 +257,6 @@ def backpropagate(
     sources: Sequence[Any],
     producer: Producer,
     scope: Scope = lambda op: nullcontext(),
-    around: Scope = lambda op: nullcontext(),
     gate: Callable[[Sequence[Any]], list[Any]] | None = None,
 ) -> list[Any]:
     """Return the gradients of ``sources``: the chain rule, from the targets backwards.
@@ -285,7 +270,6 @@ def backpropagate(
         sources: the tensors, or variables of a tape, to return the gradients of.
         producer: returns the operation that made a tensor, or None where the walk ends.
         scope: the name scope of the nodes of an operation's gradient.
-        around: a context for everything that is added for an operation.
         gate: a function that makes the gradients of an operation's inputs wait for each other, or None.
 
     Returns:
@@ -303,9 +287,8 @@ def backpropagate(
     ready = deque(op for op in _unique(map(made_by, targets)) if pending.get(id(op)) == 0)
     while ready:
         op = ready.popleft()
-        with around(op):
-            grads = [_sum_up(received, output) for output in op.outputs]
-            in_grads = _input_gradients(op, grads, scope, gate)
+        grads = [_sum_up(received, output) for output in op.outputs]
+        in_grads = _input_gradients(op, grads, scope, gate)
         for tensor, grad in zip(op.inputs, in_grads, strict=True):
             if grad is not None:
                 received.setdefault(id(tensor), []).append(grad)

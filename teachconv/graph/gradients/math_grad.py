@@ -16,11 +16,9 @@ import numpy as np
 from ..framework.op_def import is_trainable
 from ..framework.shape_inference import known_value
 from ..framework.tensor_shape import StaticShape, as_shape, is_fully_defined
-from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
-from ..ops.constant_op import constant
+from ..ops import array_ops, gen_nn_ops, math_ops
+from ..ops.array_ops import constant
 from .gradients_util import NotDifferentiable, RegisterGradient
-
-__all__: list[str] = []
 
 for _name in (
     *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"),
@@ -118,10 +116,10 @@ def _mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 def _pow_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     """y x^(y-1) and x^y log(x); the latter is 0 where x is not positive, to avoid NaN."""
     x, y = op.inputs
-    to_x = grad * y * cwise_ops.pow(x, y - 1)
+    to_x = grad * y * math_ops.pow(x, y - 1)
     positive = x > 0
-    safe = cwise_ops.where(positive, x, array_ops.ones_like(x))
-    log = cwise_ops.where(positive, cwise_ops.log(safe), array_ops.zeros_like(x))
+    safe = math_ops.where(positive, x, array_ops.ones_like(x))
+    log = math_ops.where(positive, math_ops.log(safe), array_ops.zeros_like(x))
     return reduce_gradients(x, y, to_x, grad * op.outputs[0] * log)
 
 
@@ -129,11 +127,11 @@ def _pow_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 @RegisterGradient("Minimum")
 def _maximum_or_minimum_grad(op: Any, grad: Any) -> tuple[Any, Any]:
     """The gradient goes to the input that was chosen, to x if both are equal."""
-    comparison = cwise_ops.greater_equal if op.type == "Maximum" else cwise_ops.less_equal
+    comparison = math_ops.greater_equal if op.type == "Maximum" else math_ops.less_equal
     x, y = op.inputs
     zeros = array_ops.zeros_like(grad)
     first = comparison(x, y)
-    to_x, to_y = cwise_ops.where(first, grad, zeros), cwise_ops.where(first, zeros, grad)
+    to_x, to_y = math_ops.where(first, grad, zeros), math_ops.where(first, zeros, grad)
     return reduce_gradients(x, y, to_x, to_y)
 
 
@@ -192,7 +190,7 @@ def _sqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 @RegisterGradient("RsqrtGrad")
 def _rsqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     y, dy = op.inputs
-    return -1.5 * grad * dy * cwise_ops.square(y), gen_nn_ops.rsqrt_grad(y, grad)
+    return -1.5 * grad * dy * math_ops.square(y), gen_nn_ops.rsqrt_grad(y, grad)
 
 
 @RegisterGradient("TanhGrad")
@@ -212,7 +210,7 @@ def _sigmoid_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 def _cast_grad(op: Any, grad: Any) -> Any:
     """Cast back; where either dtype is an integer type there is no gradient."""
     source, target = op.inputs[0].dtype, grad.dtype
-    return cwise_ops.cast(grad, source) if is_trainable(source) and is_trainable(target) else None
+    return math_ops.cast(grad, source) if is_trainable(source) and is_trainable(target) else None
 
 
 # --- several inputs -----------------------------------------------------------------------------------
@@ -227,8 +225,8 @@ def _add_n_grad(op: Any, grad: Any) -> tuple[Any, ...]:
 def _select_v2_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     condition, x, y = op.inputs
     zeros = array_ops.zeros([], grad.dtype)
-    to_x, _ = reduce_gradients(x, op.outputs[0], cwise_ops.where(condition, grad, zeros), None)
-    to_y, _ = reduce_gradients(y, op.outputs[0], cwise_ops.where(condition, zeros, grad), None)
+    to_x, _ = reduce_gradients(x, op.outputs[0], math_ops.where(condition, grad, zeros), None)
+    to_y, _ = reduce_gradients(y, op.outputs[0], math_ops.where(condition, zeros, grad), None)
     return None, to_x, to_y
 
 
@@ -267,9 +265,9 @@ def _mean_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     else:
         sizes = array_ops.shape(op.inputs[0])
         rank = array_ops.size(sizes)
-        axes = gen_nn_ops.floor_mod(cwise_ops.cast(op.inputs[1], "int32") + rank, rank, name="mod")
-        factor = cwise_ops.cast(math_ops.reduce_prod(array_ops.gather(sizes, axes)), to_sum.dtype)
-    return cwise_ops.truediv(to_sum, factor), None
+        axes = gen_nn_ops.floor_mod(math_ops.cast(op.inputs[1], "int32") + rank, rank, name="mod")
+        factor = math_ops.cast(math_ops.reduce_prod(array_ops.gather(sizes, axes)), to_sum.dtype)
+    return math_ops.truediv(to_sum, factor), None
 
 
 @RegisterGradient("Max")
@@ -283,9 +281,9 @@ def _min_or_max_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     else:
         kept = math_ops.reduced_shape(sizes, axes)
         y, grad = array_ops.reshape(y, kept), array_ops.reshape(grad, kept)
-    selected = cwise_ops.cast(cwise_ops.equal(y, x), grad.dtype)
+    selected = math_ops.cast(math_ops.equal(y, x), grad.dtype)
     number = array_ops.reshape(math_ops.reduce_sum(selected, axes), kept)
-    return cwise_ops.truediv(selected, number) * grad, None
+    return math_ops.truediv(selected, number) * grad, None
 
 
 @RegisterGradient("UnsortedSegmentSum")

@@ -12,10 +12,8 @@ from typing import Any
 
 from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, ROLES, Kind, gradient_of
 from ..framework.tensor_shape import as_shape
-from ..ops import array_ops, cwise_ops, gen_nn_ops, math_ops
+from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradients_util import RegisterGradient
-
-__all__: list[str] = []
 
 _WINDOWS = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 _MAX_POOL = ("ksize", "strides", "padding", "explicit_paddings", "data_format")
@@ -55,7 +53,7 @@ def _conv2d_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     attrs = _attrs(op, _WINDOWS)
     arrays = dict(zip(ROLES, op.inputs, strict=False))
     # of Conv2D in one node, as TensorFlow's graphs have it
-    shapes = dict(zip(ROLES, array_ops.shape_n(op.inputs), strict=False)) if op.type == "Conv2D" else {}
+    shapes = dict(zip(ROLES, gen_nn_ops.shape_n(op.inputs), strict=False)) if op.type == "Conv2D" else {}
 
     def of(role: str) -> Any:
         if role == kind.result:
@@ -160,7 +158,7 @@ def _softmax_grad(op: Any, grad: Any) -> Any:
 
 @RegisterGradient("LogSoftmax")
 def _log_softmax_grad(op: Any, grad: Any) -> Any:
-    softmax = cwise_ops.exp(op.outputs[0])
+    softmax = math_ops.exp(op.outputs[0])
     return grad - math_ops.reduce_sum(grad, -1, keepdims=True) * softmax
 
 

@@ -16,8 +16,6 @@ from ..core_ops.array_shape_fns import index_of, sliced_shape
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
 
-__all__: list[str] = []
-
 
 @register_function("StopGradient", "Identity")
 def _identity(x: Any) -> Any:

@@ -18,15 +18,12 @@ from ..core_ops.common_shape_fns import all_input_sizes, padding_argument
 from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 
-__all__: list[str] = []
-
 _LABELS = ("", *backends.TABLE)  # "" is the default backend: cython unless use_backend says otherwise
 
 
 class _WindowKernel(OpKernel):
     """The common part of the five kernels: reads the attributes once, and calls the backend."""
 
-    is_expensive = True
     public_op: Callable[..., np.ndarray]
     activation: str | None = None
 

@@ -15,8 +15,6 @@ from ...dtypes import is_integer
 from ..framework.op_def import REGISTRY
 from ..framework.shape_inference import register_function
 
-__all__: list[str] = []
-
 for _op_def in REGISTRY.values():  # AddOp, SubOp, ...
     if _op_def.function is not None:
         register_function(_op_def.name, place=(_op_def.file, _op_def.line))(_op_def.function)

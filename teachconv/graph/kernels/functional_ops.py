@@ -1,6 +1,6 @@
-"""PartitionedCall and If, which run functions; _Send and _Recv, by which a value changes its device.
+"""PartitionedCall, which runs a function; _Send and _Recv, by which a value changes its device.
 
-TensorFlow: core/kernels/partitioned_function_ops.cc, functional_ops.cc and sendrecv_ops.cc.
+TensorFlow: core/kernels/partitioned_function_ops.cc and sendrecv_ops.cc.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...devices import to_host
-from ..framework.errors import InvalidArgumentError
 from ..framework.op_kernel import OpKernelContext
 from ..framework.shape_inference import register_function
-
-__all__: list[str] = []
 
 
 def _call(function: Any, context: OpKernelContext, inputs: Sequence[Any]) -> Any:
@@ -28,19 +25,6 @@ def _call(function: Any, context: OpKernelContext, inputs: Sequence[Any]) -> Any
 def _partitioned_call(*inputs: Any, context: OpKernelContext, f: Any) -> Any:
     """Return the outputs of a function for its arguments; the references to variables come after them."""
     return _call(f, context, inputs)
-
-
-@register_function("StatelessIf", "If")
-def _if(chosen: Any, *operands: Any, context: OpKernelContext, then_branch: Any, else_branch: Any) -> Any:
-    """Return the outputs of the branch that the first input chooses."""
-    if np.ndim(chosen):
-        raise InvalidArgumentError(f"cond of If must be a scalar; got shape {chosen.shape}")
-    first = len(then_branch.captured_inputs)
-    all_values = first + len(else_branch.captured_inputs)
-    refs = all_values + len(then_branch.variables)
-    if chosen:
-        return _call(then_branch, context, [*operands[:first], *operands[all_values:refs]])
-    return _call(else_branch, context, [*operands[first:all_values], *operands[refs:]])
 
 
 def _send(value: Any, *, context: OpKernelContext, tensor_name: str) -> tuple[Any, ...]:

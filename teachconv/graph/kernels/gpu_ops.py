@@ -15,8 +15,6 @@ from ..framework.op_kernel import KERNELS, OpKernel, OpKernelContext, register_k
 from ..framework.shape_inference import register_function
 from . import array_ops, conv_ops, state_ops  # noqa: F401  (register what the GPU has, too)
 
-__all__ = ["to_gpu"]
-
 for _name in (
     "Conv2D",
     "_FusedConv2D",
@@ -24,9 +22,9 @@ for _name in (
     "Conv2DBackpropFilter",
     "DepthwiseConv2dNative",
 ):
-    register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", "", ()].kernel)
+    register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", ""].kernel)
 for _name in ("Identity", "Variable", "Assign", "NoOp"):
-    register_kernel(_name, "GPU")(KERNELS[_name, "CPU", "", ()].kernel)
+    register_kernel(_name, "GPU")(KERNELS[_name, "CPU", ""].kernel)
 
 
 def to_gpu(array: Any, device: str) -> Any:

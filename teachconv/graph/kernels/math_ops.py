@@ -25,8 +25,6 @@ from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import FunctionKernel, register_function
 
-__all__: list[str] = []
-
 
 @register_kernel("MatMul", "CPU", "", *backends.TABLE)
 class MatMulOp(OpKernel):
@@ -37,8 +35,6 @@ class MatMulOp(OpKernel):
     convolution, with no matrix transposed in memory. The backend cython gives the same bits
     for any number of threads; NumPy's ``@`` would not promise that.
     """
-
-    is_expensive = True
 
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)

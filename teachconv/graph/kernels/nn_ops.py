@@ -16,8 +16,6 @@ from ...dtypes import is_integer
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
 
-__all__: list[str] = []
-
 
 @register_function("BiasAdd", name="BiasOp")
 def _bias_add(value: Any, bias: Any, *, data_format: str) -> Any:

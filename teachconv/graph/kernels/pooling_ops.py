@@ -16,11 +16,8 @@ from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernelContext, register_kernel
 from ..framework.shape_inference import InferringKernel
 
-__all__: list[str] = []
-
 
 class _Pool(InferringKernel):
-    is_expensive = True
     reduce = "max"
 
     def __init__(self, node: NodeDef, label: str = ""):

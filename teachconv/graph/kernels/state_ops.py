@@ -7,16 +7,13 @@ variable's dtype, in the order of TensorFlow's CPU functors.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from ..framework.errors import InvalidArgumentError
-from ..framework.op_kernel import OpKernel, OpKernelContext, VariableRef, register_kernel
+from ..framework.op_kernel import UPDATING, OpKernel, OpKernelContext, VariableRef, register_kernel
 from ..framework.shape_inference import FunctionKernel, register_function
-
-__all__: list[str] = []
 
 
 @register_function("Placeholder")
@@ -76,9 +73,7 @@ class _Apply(FunctionKernel):
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Update the variable and its slots, while no other thread does; return the variable's reference."""
         refs = [value for value in inputs if isinstance(value, VariableRef)]
-        with ExitStack() as locks:
-            for ref in sorted(refs, key=id):  # one order for all kernels, or two could wait for each other
-                locks.enter_context(ref.lock)
+        with UPDATING.lock:
             values = [*(ref.read() for ref in refs), *inputs[len(refs) :]]
             self.infer(*values)
             for ref, value in zip(refs, self._function(*values), strict=True):

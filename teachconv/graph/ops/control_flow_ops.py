@@ -10,11 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..framework.context import get_default_graph
-from ..framework.default_graph import name_scope
-from ..framework.ops import Graph, Operation
+from ..framework.ops import Graph, Operation, name_scope
 from . import gen_nn_ops
-
-__all__ = ["add_control_dependencies", "group", "tuple"]
 
 
 def group(*inputs: Any, name: str | None = None) -> Any:

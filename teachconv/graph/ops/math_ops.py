@@ -1,6 +1,7 @@
-"""The public ops of arithmetic and reductions.
+"""The public ops of arithmetic, element by element, and reductions. TensorFlow: python/ops/math_ops.py.
 
-TensorFlow: python/ops/math_ops.py.
+Two inputs are broadcast: axes are matched from the last, and a size of 1 expands. Most element-wise
+ops are the generated functions themselves.
 """
 
 from __future__ import annotations
@@ -10,23 +11,68 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import FLOATS, INTEGERS
+from ...dtypes import FLOATS, INTEGERS, is_integer
 from ...errors import ArgumentError
-from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import items, own_dtype, static_shape, to_argument
-from ..framework.op_def import as_dtype
+from ..framework.op_def import as_dtype, is_trainable
+from ..framework.ops import name_scope
+from ..framework.tensor import tensor_dtype
 from ..options import unsupported
 from . import array_ops, gen_nn_ops
-from .constant_op import constant, convert_to_tensor, is_tensor
-from .cwise_ops import cast
+from .array_ops import constant, convert_to_tensor, is_tensor
+from .gen_nn_ops import (
+    abs,
+    equal,
+    exp,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    not_equal,
+    pow,
+    rsqrt,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    tanh,
+)
+from .gen_nn_ops import floor_mod as floormod
 from .gen_nn_ops import mul as multiply
+from .gen_nn_ops import neg as negative
 from .gen_nn_ops import sub as subtract
 
 __all__ = [
+    "abs",
     "add",
+    "add_n",
     "argmax",
+    "cast",
+    "equal",
+    "exp",
+    "floordiv",
+    "floormod",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
     "matmul",
+    "maximum",
+    "minimum",
     "multiply",
+    "negative",
+    "not_equal",
+    "pow",
     "range",
     "reduce_all",
     "reduce_any",
@@ -36,7 +82,15 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reduced_shape",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sqrt",
+    "square",
     "subtract",
+    "tanh",
+    "truediv",
+    "where",
 ]
 
 
@@ -304,3 +358,108 @@ def _reduced(wrapper: Callable[..., Any], input: Any, axis: Any, keepdims: Any, 
     elif not hasattr(axis, "dtype") and not isinstance(axis, int):
         axis = items(axis, "axis", "ints")
     return wrapper(input, axis, keep_dims=keepdims, name=name)
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y with broadcasting; integers are converted to float64 first, uint8 to float32.
+
+    Args:
+        x, y: numbers of one dtype: tensors, variables, arrays or Python numbers.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the broadcast shape.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+    """
+    dtype = tensor_dtype([x, y])
+    if dtype is not None and is_trainable(dtype):
+        return gen_nn_ops.real_div(x, y, name=name or "truediv")
+    with name_scope(name or "truediv") as scope:
+        x = x if is_tensor(x) else convert_to_tensor(x, dtype, "x")
+        y = y if is_tensor(y) else convert_to_tensor(y, x.dtype, "y")
+        if is_integer(x.dtype) and x.dtype == y.dtype:
+            wide = "float32" if x.dtype == "uint8" else "float64"
+            x, y = cast(x, wide), cast(y, wide)
+        return gen_nn_ops.real_div(x, y, name=scope)
+
+
+def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y rounded down, with broadcasting.
+
+    Args:
+        x, y, name: as in `truediv`.
+
+    Returns:
+        As `truediv`.
+
+    Raises:
+        ValueError, TypeError: as `truediv`.
+    """
+    return gen_nn_ops.floor_div(x, y, name=name or "floordiv")
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Return x where the condition is true and y elsewhere, with broadcasting, as tf.where.
+
+    Args:
+        condition: booleans.
+        x: numbers.
+        y: numbers of the same dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the broadcast shape.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+
+    >>> where([True, False], 1, [2, 3]).numpy().tolist()
+    [1, 3]
+    """
+    return gen_nn_ops.select_v2(condition, x, y, name=name)
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """Convert to another dtype; floats are cut off towards zero, bool becomes 0 or 1.
+
+    Args:
+        x: a tensor, variable, array or number.
+        dtype: the dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor of the same shape; ``x`` itself if it is a tensor of that dtype.
+
+    >>> cast([1.7, -1.7], "int32").numpy().tolist()
+    [1, -1]
+    """
+    wanted = as_dtype(dtype)
+    if is_tensor(x) and x.dtype == wanted:
+        return x
+    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iu":
+        x = x.astype("int64")  # of any size, such as int8, of which there are no tensors
+    return gen_nn_ops.cast(x, wanted, name=name)
+
+
+def add_n(inputs: Any, name: str | None = None) -> Any:
+    """Return the sum of tensors of one shape and dtype.
+
+    Args:
+        inputs: a list of at least one tensor, variable or array.
+        name: the name of the node.
+
+    Returns:
+        A tensor; the input itself if there is only one.
+
+    Raises:
+        ValueError, TypeError: if the list is empty, or shapes or dtypes differ.
+
+    >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()
+    [9, 12]
+    """
+    inputs = [convert_to_tensor(each) for each in inputs]
+    if len(inputs) == 1:
+        return inputs[0] if name is None else gen_nn_ops.identity(inputs[0], name=name)
+    return gen_nn_ops.add_n(inputs, name=name)

@@ -9,18 +9,26 @@ import numpy as np
 from ...arguments import real, truth
 from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError, brief
-from ..framework.default_graph import name_scope
 from ..framework.op_def import is_trainable
+from ..framework.ops import name_scope
 from ..framework.tensor import tensor_dtype
 from ..options import unsupported
-from .array_ops import shape, squeeze, stop_gradient
-from .constant_op import convert_to_tensor
-from .cwise_ops import cast, greater, greater_equal, maximum, minimum, square, where
-from .math_ops import multiply, reduce_mean, reduce_sum, subtract
+from .array_ops import convert_to_tensor, shape, squeeze, stop_gradient
+from .math_ops import (
+    cast,
+    greater,
+    greater_equal,
+    maximum,
+    minimum,
+    multiply,
+    reduce_mean,
+    reduce_sum,
+    square,
+    subtract,
+    where,
+)
 from .nn_ops import relu
 from .random_ops import random_uniform
-
-__all__ = ["clip_by_value", "dropout", "l2_loss", "leaky_relu", "moments", "relu6"]
 
 _NUMBERS = (int, float, np.integer, np.floating)
 

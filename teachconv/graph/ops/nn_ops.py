@@ -14,13 +14,13 @@ import numpy as np
 from ...arguments import check_data_format, integer, normalize_padding, normalize_steps
 from ...errors import ArgumentError, ArgumentTypeError, brief
 from ...geometry import conv2d_transpose_geometry
-from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import static_shape
+from ..framework.ops import name_scope
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined, text
 from . import gen_nn_ops
-from .constant_op import convert_to_tensor, is_tensor
-from .cwise_ops import cast
+from .array_ops import convert_to_tensor, is_tensor
+from .math_ops import cast
 
 __all__ = [
     "avg_pool",
@@ -104,11 +104,14 @@ def depthwise_conv2d(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = windows_of(strides, padding, data_format, dilations)
     if not is_tensor(input):
         input = convert_to_tensor(input, name="tensor_in")  # whatever filters is, as in TensorFlow
     return gen_nn_ops.depthwise_conv2d_native(
-        input, filters, **windows, name=name or "depthwise", _kernel=backend
+        input,
+        filters,
+        **windows_of(strides, padding, data_format, dilations),
+        name=name or "depthwise",
+        _kernel=backend,
     )
 
 
@@ -198,9 +201,13 @@ def conv2d_backprop_input(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.conv2d_backprop_input(
-        input_sizes, filters, out_backprop, **windows, name=name, _kernel=backend
+        input_sizes,
+        filters,
+        out_backprop,
+        **windows_of(strides, padding, data_format, dilations),
+        name=name,
+        _kernel=backend,
     )
 
 
@@ -230,9 +237,13 @@ def conv2d_backprop_filter(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = windows_of(strides, padding, data_format, dilations)
     return gen_nn_ops.conv2d_backprop_filter(
-        input, filter_sizes, out_backprop, **windows, name=name, _kernel=backend
+        input,
+        filter_sizes,
+        out_backprop,
+        **windows_of(strides, padding, data_format, dilations),
+        name=name,
+        _kernel=backend,
     )
 
 
@@ -314,8 +325,7 @@ def max_pool(
     >>> max_pool(np.float32([-1, -2, -3]).reshape(1, 1, 3, 1), 2, 2, "SAME").numpy().ravel().tolist()
     [-1.0, -3.0]
     """
-    windows = windows_of(strides, padding, data_format, None, ksize)
-    return gen_nn_ops.max_pool(input, **windows, name=name)
+    return gen_nn_ops.max_pool(input, **windows_of(strides, padding, data_format, None, ksize), name=name)
 
 
 def avg_pool(

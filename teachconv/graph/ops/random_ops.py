@@ -15,11 +15,11 @@ from ...arguments import integer
 from ...dtypes import is_integer
 from ...errors import ArgumentError
 from ..framework.context import current_graph
-from ..framework.default_graph import name_scope
 from ..framework.eager_tensor import int_vector, to_array
 from ..framework.op_def import as_dtype
+from ..framework.ops import name_scope
 from . import gen_nn_ops
-from .constant_op import constant, convert_to_tensor, is_tensor
+from .array_ops import constant, convert_to_tensor, is_tensor
 
 __all__ = ["normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 

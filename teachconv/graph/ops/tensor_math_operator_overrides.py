@@ -17,9 +17,7 @@ from ..core_ops.array_shape_fns import MASKS
 from ..framework.context import current_graph
 from ..framework.tensor import OVERRIDES
 from ..framework.tensor_shape import TensorShape
-from . import cwise_ops, gen_nn_ops, nn_ops
-
-__all__ = ["library_op", "slice_helper"]
+from . import gen_nn_ops, math_ops, nn_ops
 
 
 def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
@@ -152,21 +150,21 @@ OVERRIDES.update(
         "sub": gen_nn_ops.sub,
         "mul": gen_nn_ops.mul,
         "matmul": gen_nn_ops.mat_mul,
-        "truediv": cwise_ops.truediv,
-        "floordiv": cwise_ops.floordiv,
-        "mod": cwise_ops.floormod,
-        "pow": cwise_ops.pow,
-        "Greater": cwise_ops.greater,
-        "GreaterEqual": cwise_ops.greater_equal,
-        "Less": cwise_ops.less,
-        "LessEqual": cwise_ops.less_equal,
-        "and": cwise_ops.logical_and,
-        "or": cwise_ops.logical_or,
-        "LogicalNot": cwise_ops.logical_not,
-        "Equal": cwise_ops.equal,
-        "NotEqual": cwise_ops.not_equal,
-        "Neg": cwise_ops.negative,
-        "Abs": cwise_ops.abs,
+        "truediv": math_ops.truediv,
+        "floordiv": math_ops.floordiv,
+        "mod": math_ops.floormod,
+        "pow": math_ops.pow,
+        "Greater": math_ops.greater,
+        "GreaterEqual": math_ops.greater_equal,
+        "Less": math_ops.less,
+        "LessEqual": math_ops.less_equal,
+        "and": math_ops.logical_and,
+        "or": math_ops.logical_or,
+        "LogicalNot": math_ops.logical_not,
+        "Equal": math_ops.equal,
+        "NotEqual": math_ops.not_equal,
+        "Neg": math_ops.negative,
+        "Abs": math_ops.abs,
         "strided_slice": slice_helper,
         "teachconv": library_op,
     }

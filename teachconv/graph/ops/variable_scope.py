@@ -17,13 +17,10 @@ from weakref import WeakKeyDictionary
 
 from ...errors import ArgumentError
 from ..framework.context import get_default_graph, within
-from ..framework.default_graph import name_scope
-from ..framework.ops import Graph
+from ..framework.ops import Graph, name_scope
 from ..framework.tensor_shape import as_shape
 from .random_ops import random_uniform
 from .variables import Variable
-
-__all__ = ["AUTO_REUSE", "VariableScope", "get_variable", "get_variable_scope", "variable_scope"]
 
 AUTO_REUSE = "AUTO_REUSE"  # make a variable that is not there, share one that is
 

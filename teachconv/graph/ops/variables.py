@@ -24,8 +24,7 @@ from ..framework.ops import Graph, GraphKeys, Operation, Tensor
 from ..framework.tensor import Operators, Reference
 from ..framework.tensor_shape import TensorShape
 from . import gen_nn_ops
-from .array_ops import group
-from .constant_op import constant
+from .array_ops import constant, group
 
 __all__ = [
     "Variable",
@@ -110,9 +109,8 @@ class Variable(Operators):
                 initial = constant(to_array(initial_value, dtype, "initial_value"), name="initial_value")
             with graph.name_scope(None):
                 self._ref: Tensor = gen_nn_ops.variable(initial.shape, initial.dtype, name=scope)
-            with graph.colocate_with(self._ref.op):
-                self.initializer: Operation = gen_nn_ops.assign(self._ref, initial, name="Assign").op
-                self._read: Tensor = gen_nn_ops.identity(self._ref, name="read")
+            self.initializer: Operation = gen_nn_ops.assign(self._ref, initial, name="Assign").op
+            self._read: Tensor = gen_nn_ops.identity(self._ref, name="read")
         self.initial_value, self.dtype, self._shape = initial, initial.dtype, initial.shape
         self._name = self._ref.op.name
 
@@ -268,7 +266,7 @@ class Variable(Operators):
         graph = current_graph()
         if graph is not None:
             ref = self._graph_tensor(graph, True)
-            with graph.colocate_with(ref.op):
+            with graph.device(None):  # it goes with the variable, whatever surrounds it
                 assigned = op(ref, value, name=name)
             return _UnreadVariable(self, assigned.op) if graph.is_function else assigned
         if self._graph is not None:

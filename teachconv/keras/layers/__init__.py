@@ -1,11 +1,10 @@
 """The layers. Keras: keras.layers."""
 
 from .convolutional import Conv2D, Conv2DTranspose, DepthwiseConv2D
-from .core import Activation, Dense, Dropout, Input, InputLayer, ReLU, Softmax
+from .core import Activation, Dense, Dropout, Flatten, Input, InputLayer, ReLU, Reshape, Softmax, UpSampling2D
 from .layer import Layer
 from .normalization import BatchNormalization
 from .pooling import AveragePooling2D, MaxPooling2D
-from .reshaping import Flatten, Reshape, UpSampling2D
 
 # Keras' other names for some of them
 AvgPool2D, MaxPool2D = AveragePooling2D, MaxPooling2D

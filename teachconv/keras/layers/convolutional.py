@@ -18,9 +18,7 @@ from ...translation.translating import resolve
 from .. import activations
 from ..checks import positive
 from .layer import Shape, size
-from .windows import Geometry, Windowed
-
-__all__ = ["Conv2D", "Conv2DTranspose", "DepthwiseConv2D"]
+from .pooling import Geometry, Windowed
 
 
 class _Convolution(Windowed):

@@ -33,13 +33,10 @@ from ...graph import (
 )
 from ...graph.framework.context import within
 from ...graph.framework.op_def import as_dtype
-from ...graph.ops.constant_op import is_tensor
+from ...graph.ops.array_ops import is_tensor
 from .. import initializers
-from ..checks import as_numpy, check_name, check_sizes, means_nothing
+from ..checks import as_numpy, check_name, check_sizes, means_nothing, shape_text, unique_name
 from ..config import floatx
-from ..naming import unique_name
-
-__all__ = ["KerasTensor", "Layer", "Shape", "set_all", "shape_text", "size"]
 
 Shape = tuple[int | None, ...]
 
@@ -547,15 +544,6 @@ def set_all(variables: Sequence[Variable], values: Sequence[Any], owner: str) ->
             )
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(array.astype(variable.dtype))
-
-
-def shape_text(shape: Sequence[int | None]) -> str:
-    """Write a shape as Keras does.
-
-    >>> shape_text((None, 8, 8, 1)), shape_text((10,))
-    ('(None, 8, 8, 1)', '(10,)')
-    """
-    return str(tuple(None if size is None else int(size) for size in shape))
 
 
 def _parameters(layer: type) -> list[str]:

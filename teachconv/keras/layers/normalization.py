@@ -9,8 +9,6 @@ from ...errors import ArgumentError
 from ...graph import multiply, reduce_mean, reshape, rsqrt, square
 from .layer import Layer, Shape
 
-__all__ = ["BatchNormalization"]
-
 
 class BatchNormalization(Layer):
     """Brings each channel to mean beta and standard deviation gamma, which are learned.

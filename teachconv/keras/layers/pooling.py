@@ -1,14 +1,97 @@
-"""The layers that pool: the largest value, or the mean, of each window. Keras: keras/src/layers/pooling."""
+"""`Windowed`: what the layers share that slide a window over rows and columns; and those that pool.
+
+Keras: keras/src/layers/pooling.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...geometry import conv2d_geometry
+from ...arguments import channels_first, channels_last, normalize_steps
+from ...errors import ArgumentError, check_word
+from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry, conv2d_geometry
 from ...graph import nn
-from .windows import Geometry, Windowed
+from .layer import Layer, Shape
 
-__all__ = ["AveragePooling2D", "MaxPooling2D"]
+Geometry = Conv2DGeometry | Conv2DTransposeGeometry
+
+
+class Windowed(Layer):
+    """A layer with strides, padding and a data format, whose output shape follows from its geometry.
+
+    Attributes:
+        window: (rows, cols) of the window.
+        strides: (rows, cols).
+        padding: "valid" or "same".
+        data_format: "channels_last" or "channels_first".
+        layout: the same in TensorFlow's words, "NHWC" or "NCHW".
+    """
+
+    def __init__(
+        self, window: Any, name_of_window: str, strides: Any, padding: Any, data_format: Any, **more: Any
+    ):
+        self.window = normalize_steps(window, name_of_window)
+        self.strides = normalize_steps(strides, "strides")
+        self.padding: Any = check_padding(padding)  # a text
+        self.data_format = check_data_format(data_format)
+        self.layout = "NHWC" if self.data_format == "channels_last" else "NCHW"
+        super().__init__(**more)
+
+    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
+        """Return the geometry for an input [batch, rows, cols, channels], NHWC whatever the data format."""
+        raise NotImplementedError
+
+    def geometries(self, input_shape: Shape) -> list[Geometry]:
+        """Return the geometry for one image, as `Layer.geometries`; none if rows or columns are unknown."""
+        _, *sizes = self._nhwc(input_shape)
+        return [] if None in sizes else [self.geometry((1, *sizes))]  # type: ignore[arg-type]
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Return the shape of the output; unknown rows or columns stay unknown."""
+        batch, rows, cols, _ = self._nhwc(input_shape)
+        known = self._known(input_shape)
+        _, out_rows, out_cols, _ = self.geometry(known).output_shape
+        shape = batch, rows and out_rows, cols and out_cols, self.out_channels(known[3])
+        return shape if self.layout == "NHWC" else channels_first(shape)
+
+    def out_channels(self, channels: int) -> int:
+        """Return the number of channels of the output."""
+        return channels
+
+    def channels(self, input_shape: Shape) -> int:
+        """Return the number of channels of the input; raise if it is unknown."""
+        channels = self._nhwc(input_shape)[3]
+        if channels is None:
+            raise ArgumentError("the number of channels must be known")
+        return channels
+
+    def _known(self, shape: Shape) -> tuple[int, int, int, int]:
+        """Return [1, rows, cols, channels], with a size that is large enough for one that is unknown."""
+        _, rows, cols, _ = self._nhwc(shape)
+        large_enough = [max(n or 0, 1 << 12) for n in self.window]
+        return 1, rows or large_enough[0], cols or large_enough[1], self.channels(shape)
+
+    def _nhwc(self, shape: Shape) -> Shape:
+        if len(shape) != 4:
+            axes = "batch, rows, cols, channels" if self.layout == "NHWC" else "batch, channels, rows, cols"
+            raise ArgumentError(f"it needs 4 axes ({axes}), not {len(shape)}")
+        return channels_last(shape, self.layout)
+
+
+def check_padding(padding: Any) -> str:
+    """Return Keras' word for a padding in lower case; raise unless it is "valid" or "same"."""
+    padding = padding.lower() if isinstance(padding, str) else padding
+    check_word(padding, "padding", ("valid", "same"))
+    return str(padding)
+
+
+def check_data_format(data_format: Any) -> str:
+    """Return Keras' word for a layout; None means channels_last."""
+    if data_format is None:
+        return "channels_last"
+    data_format = data_format.lower() if isinstance(data_format, str) else data_format
+    check_word(data_format, "data_format", ("channels_last", "channels_first"))
+    return str(data_format)
 
 
 class _Pooling(Windowed):

@@ -37,16 +37,11 @@ from ... import VERSION, config, dtypes, errors, newaxis
 from ...dtypes import *
 from ...framework import UnconnectedGradients, function, is_tensor
 from ...missing import module_getattr
-from . import array_ops, framework, math, math_ops, nn, random, train, variables
-from . import variable_scope as _variable_scope
-from .array_ops import *
+from . import framework, math, math_ops, nn, random, train
 from .default_graph import enable_eager_execution, reset_default_graph
 from .framework import *
 from .math_ops import *
 from .random import random_normal, random_uniform, set_random_seed, truncated_normal
-from .session import InteractiveSession, Session
-from .variable_scope import *
-from .variables import *
 
 disable_eager_execution = disable_v2_behavior
 
@@ -57,12 +52,10 @@ __all__ = [
     "ConfigProto",
     "Graph",
     "GraphKeys",
-    "InteractiveSession",
     "Operation",
     "RegisterGradient",
     "RunMetadata",
     "RunOptions",
-    "Session",
     "Tensor",
     "TensorShape",
     "TensorSpec",
@@ -92,10 +85,7 @@ __all__ = [
     "truncated_normal",
 ]
 __all__ += dtypes.__all__
-__all__ += array_ops.__all__
 __all__ += framework.__all__
 __all__ += math_ops.__all__
-__all__ += _variable_scope.__all__
-__all__ += variables.__all__
 
 refuse_other_names(__name__, module_getattr)

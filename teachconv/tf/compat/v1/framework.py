@@ -1,28 +1,100 @@
-"""What builds and runs a graph in TensorFlow 1: scopes, devices, constants, gradients, the default graph.
+"""What builds and runs a graph in TensorFlow 1, apart from arithmetic: tensors, scopes, variables, sessions.
 
-TensorFlow: python/framework/ops.py and python/ops/gradients_impl.py.
+TensorFlow: python/framework/ops.py, python/ops/array_ops.py, variables.py and variable_scope.py, and
+python/client/session.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ....graph import get_default_graph, gradients
+from .... import graph as tg
+from ....graph import (
+    get_default_graph,
+    global_variables,
+    global_variables_initializer,
+    gradients,
+    trainable_variables,
+    variables_initializer,
+)
+from ....graph.ops import variable_scope as graph_variable_scope
+from ....graph.ops.variable_scope import AUTO_REUSE
 from ....graph.options import either, unsupported
 from ... import framework
-from ...framework import control_dependencies, no_op
+from ...dtypes import float32
+from ...framework import (
+    concat,
+    control_dependencies,
+    fill,
+    group,
+    identity,
+    no_op,
+    one_hot,
+    ones,
+    rank,
+    reshape,
+    slice,
+    stack,
+    stop_gradient,
+    tile,
+    unstack,
+    where,
+    zeros,
+)
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
-    "cond",
+    "AUTO_REUSE",
+    "InteractiveSession",
+    "Session",
+    "Variable",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "concat",
     "constant",
     "control_dependencies",
     "convert_to_tensor",
     "device",
+    "expand_dims",
+    "fill",
+    "gather",
     "get_default_graph",
+    "get_variable",
+    "get_variable_scope",
+    "global_variables",
+    "global_variables_initializer",
     "gradients",
+    "group",
+    "identity",
+    "initialize_all_variables",
     "name_scope",
     "no_op",
+    "one_hot",
+    "ones",
+    "ones_initializer",
+    "ones_like",
+    "pad",
+    "placeholder",
+    "rank",
+    "reshape",
+    "shape",
+    "size",
+    "slice",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "tile",
+    "trainable_variables",
+    "transpose",
+    "unstack",
+    "variable_scope",
+    "variables_initializer",
+    "where",
+    "zeros",
+    "zeros_initializer",
+    "zeros_like",
 ]
 
 
@@ -49,23 +121,6 @@ def convert_to_tensor(
 
 
 @in_graph
-@unsupported("strict")
-def cond(
-    pred: Any,
-    true_fn: Any = None,
-    false_fn: Any = None,
-    strict: bool = False,
-    name: str | None = None,
-    fn1: Any = None,
-    fn2: Any = None,
-) -> Any:
-    """Return what one of two functions returns, which one a tensor decides."""
-    return framework.cond(
-        pred, either("true_fn", true_fn, "fn1", fn1), either("false_fn", false_fn, "fn2", fn2), name
-    )
-
-
-@in_graph
 def device(device_name_or_function: Any) -> Any:
     """Request a device for the operations created in the block."""
     return framework.device(device_name_or_function)
@@ -75,6 +130,334 @@ def device(device_name_or_function: Any) -> Any:
 def name_scope(name: Any, default_name: str | None = None, values: Any = None) -> Any:
     """Prefix the names of the nodes created in the block; ``default_name`` stands in for a name of None."""
     return framework.name_scope(default_name or "" if name is None else name)
+
+
+@in_graph
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Insert an axis of size 1."""
+    return framework.expand_dims(input, either("axis", axis, "dim", dim), name)
+
+
+@in_graph
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: Any = 0,
+) -> Any:
+    """Return the slices at the indices along an axis."""
+    return framework.gather(params, indices, validate_indices, axis, batch_dims, name)
+
+
+@in_graph
+def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
+    """Return ones of the shape of a tensor."""
+    return framework.ones_like(tensor, dtype, name)
+
+
+@in_graph
+def pad(
+    tensor: Any, paddings: Any, mode: Any = "CONSTANT", name: str | None = None, constant_values: Any = 0
+) -> Any:
+    """Add zeros around a tensor."""
+    return framework.pad(tensor, paddings, mode, constant_values, name)
+
+
+@in_graph
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
+    """Return a tensor whose value is fed to each run."""
+    return tg.placeholder(dtype, shape, name)
+
+
+@in_graph
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+    """Return the shape as a tensor: what an unknown batch is in this run."""
+    return framework.shape(input, out_type, name)
+
+
+@in_graph
+def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+    """Return the number of elements as a tensor."""
+    return framework.size(input, out_type, name)
+
+
+@in_graph
+def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
+    """Remove axes of size 1."""
+    return framework.squeeze(input, either("axis", axis, "squeeze_dims", squeeze_dims), name)
+
+
+@in_graph
+def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Any:
+    """Return the input with permuted axes; None reverses them."""
+    return framework.transpose(a, perm, conjugate, name)
+
+
+@in_graph
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
+    """Return zeros of the shape of a tensor."""
+    return framework.zeros_like(tensor, dtype, name)
+
+
+@in_graph
+def initialize_all_variables() -> Any:
+    """Return an operation that initialises all variables: the old name of global_variables_initializer."""
+    return tg.global_variables_initializer()
+
+
+class Variable(tg.Variable):
+    """A variable of the default graph: `teachconv.graph.Variable`."""
+
+    @in_graph
+    @unsupported(
+        "collections",
+        "validate_shape",
+        "caching_device",
+        "variable_def",
+        "expected_shape",
+        "import_scope",
+        "constraint",
+        "synchronization",
+        "aggregation",
+        "shape",
+    )
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: Any = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: Any = None,
+        constraint: Any = None,
+        use_resource: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+    ) -> None:
+        super().__init__(initial_value, trainable is not False, name or "Variable", dtype)
+
+    assign = in_graph(tg.Variable.assign)
+    assign_add = in_graph(tg.Variable.assign_add)
+    assign_sub = in_graph(tg.Variable.assign_sub)
+    read_value = in_graph(tg.Variable.read_value)
+
+
+@unsupported("validate_shape")
+def assign(
+    ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None
+) -> Any:
+    """Replace the value of a variable when the result is run.
+
+    Args:
+        ref: the variable.
+        value: a tensor or array of its shape and dtype.
+        validate_shape: None; teachconv has no other.
+        use_locking: has no effect.
+        name: the name of the node.
+
+    Returns:
+        A tensor: the new value.
+
+    Raises:
+        ValueError, TypeError: if shape or dtype of ``value`` does not fit.
+    """
+    return ref.assign(value, name=name)
+
+
+def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+    """Add to the value of a variable when the result is run.
+
+    Args:
+        ref: the variable.
+        value: what to add, a tensor or array of its shape and dtype.
+        use_locking: has no effect.
+        name: the name of the node.
+
+    Returns:
+        A tensor: the new value.
+
+    Raises:
+        ValueError, TypeError: if shape or dtype of ``value`` does not fit.
+    """
+    return ref.assign_add(value, name=name)
+
+
+def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+    """Subtract from the value of a variable when the result is run.
+
+    Args:
+        ref, use_locking, name: as in `assign_add`.
+        value: what to subtract, a tensor or array of the variable's shape and dtype.
+
+    Returns:
+        A tensor: the new value.
+
+    Raises:
+        ValueError, TypeError: if shape or dtype of ``value`` does not fit.
+    """
+    return ref.assign_sub(value, name=name)
+
+
+get_variable_scope = in_graph(graph_variable_scope.get_variable_scope)
+
+
+@in_graph
+@unsupported(
+    "regularizer",
+    "collections",
+    "caching_device",
+    "partitioner",
+    "validate_shape",
+    "custom_getter",
+    "constraint",
+    "synchronization",
+    "aggregation",
+)
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: Any = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    """Return the variable of a name in the current variable scope, made or shared as the scope says.
+
+    Args:
+        name: the name after the scope's.
+        shape: the shape; not needed if ``initializer`` is a value.
+        dtype: the dtype; None stands for float32.
+        initializer: a function of shape and dtype, a value, or None for what the scope has, or else uniform
+            numbers in ±√(6 / (inputs + outputs)).
+        trainable: whether optimizers change it; None stands for True.
+        use_resource: has no effect.
+        regularizer, collections, caching_device, partitioner, custom_getter: None; teachconv has no others.
+        constraint, synchronization, aggregation: likewise.
+        validate_shape: True; teachconv has no other.
+
+    Returns:
+        The variable.
+
+    Raises:
+        ValueError: if the variable is there and must not be, or the other way round, or has another shape.
+    """
+    return graph_variable_scope.get_variable(
+        name, shape, float32 if dtype is None else dtype, initializer, trainable is not False
+    )
+
+
+@in_graph
+@unsupported(
+    "regularizer",
+    "caching_device",
+    "partitioner",
+    "custom_getter",
+    "dtype",
+    "constraint",
+    "auxiliary_name_scope",
+)
+def variable_scope(
+    name_or_scope: Any,
+    default_name: Any = None,
+    values: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: Any = None,
+    constraint: Any = None,
+    auxiliary_name_scope: bool = True,
+) -> Any:
+    """Put a scope before the names of the variables that `get_variable` makes or finds in the block.
+
+    Args:
+        name_or_scope: a name, or a scope to enter again; None for ``default_name``.
+        default_name: the name where ``name_or_scope`` is None.
+        values, use_resource: have no effect.
+        initializer: what makes initial values where `get_variable` is given nothing.
+        reuse: True to share variables, `AUTO_REUSE` to share those that are there, None for what the outer
+            scope says.
+        regularizer, caching_device, partitioner, custom_getter, dtype, constraint: None; teachconv has no
+            others.
+        auxiliary_name_scope: True; teachconv has no other.
+
+    Returns:
+        A context manager that yields the scope.
+
+    Raises:
+        ValueError: if an argument is given that teachconv does not have.
+    """
+    name = default_name if name_or_scope is None else name_or_scope
+    return graph_variable_scope.variable_scope(name, reuse, initializer)
+
+
+def zeros_initializer(dtype: Any = float32) -> Callable[..., Any]:
+    """Return a function that makes zeros of a shape.
+
+    Args:
+        dtype: the dtype where the function is given none.
+
+    Returns:
+        A function of a shape and, optionally, a dtype.
+    """
+    return _constant_initializer(zeros, dtype)
+
+
+def ones_initializer(dtype: Any = float32) -> Callable[..., Any]:
+    """Return a function that makes ones of a shape.
+
+    Args:
+        dtype: the dtype where the function is given none.
+
+    Returns:
+        A function of a shape and, optionally, a dtype.
+    """
+    return _constant_initializer(ones, dtype)
+
+
+def _constant_initializer(make: Callable[..., Any], default: Any) -> Callable[..., Any]:
+    def initializer(shape: Any, dtype: Any = None) -> Any:
+        return make(shape, default if dtype is None else dtype)
+
+    return initializer
+
+
+class _OfVersion1:
+    """What both sessions take."""
+
+    @unsupported("target")
+    def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
+        super().__init__(get_default_graph() if graph is None else graph, config)  # type: ignore[call-arg]
+
+
+class Session(_OfVersion1, tg.Session):
+    """Runs a graph, the default one if none is given: `teachconv.graph.Session`."""
+
+
+class InteractiveSession(_OfVersion1, tg.InteractiveSession):
+    """A session that is the default from its creation until ``close``.
+
+    It is a `teachconv.graph.InteractiveSession`.
+    """
 
 
 imported_in_graph(globals())

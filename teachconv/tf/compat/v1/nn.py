@@ -70,8 +70,15 @@ def conv2d(
     filters: Any = None,
 ) -> Any:
     """Convolve images with filters (a cross-correlation)."""
-    filters = either("filters", filters, "filter", filter)
-    return nn_ops.conv2d(input, filters, strides or 1, padding, data_format, dilations, name)
+    return nn_ops.conv2d(
+        input,
+        either("filters", filters, "filter", filter),
+        strides or 1,
+        padding,
+        data_format,
+        dilations,
+        name,
+    )
 
 
 def conv2d_transpose(
@@ -87,8 +94,7 @@ def conv2d_transpose(
     dilations: Any = None,
 ) -> Any:
     """Return the transposed convolution: the gradient of conv2d with respect to its input."""
-    value = either("input", input, "value", value)
-    filters = either("filters", filters, "filter", filter)
+    value, filters = either("input", input, "value", value), either("filters", filters, "filter", filter)
     return _conv2d_transpose(value, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
@@ -106,9 +112,15 @@ def conv2d_backprop_input(
     filters: Any = None,
 ) -> Any:
     """Return the gradient of conv2d with respect to its input."""
-    filters = either("filters", filters, "filter", filter)
     return nn_ops.conv2d_backprop_input(
-        input_sizes, filters, out_backprop, strides, padding, data_format, dilations, name
+        input_sizes,
+        either("filters", filters, "filter", filter),
+        out_backprop,
+        strides,
+        padding,
+        data_format,
+        dilations,
+        name,
     )
 
 
@@ -160,8 +172,8 @@ def depthwise_conv2d(
     dilations: Any = None,
 ) -> Any:
     """Convolve each channel with filters of its own."""
-    rate = either("dilations", dilations, "rate", rate)
-    return nn.depthwise_conv2d(input, filter, strides, padding, data_format, rate, name)
+    dilations = either("dilations", dilations, "rate", rate)
+    return nn.depthwise_conv2d(input, filter, strides, padding, data_format, dilations, name)
 
 
 @in_graph
@@ -245,8 +257,9 @@ def moments(
     x: Any, axes: Any, shift: Any = None, name: str | None = None, keep_dims: Any = None, keepdims: Any = None
 ) -> Any:
     """Return the mean and the variance over axes."""
-    keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-    return nn.moments(x, axes, shift, truth(keepdims, "keepdims"), name)
+    return nn.moments(
+        x, axes, shift, truth(either("keepdims", keepdims, "keep_dims", keep_dims), "keepdims"), name
+    )
 
 
 imported_in_graph(globals())
