@@ -22,7 +22,6 @@ from teachconv.dialects.onnx import _AUTO_PAD
 from teachconv.explorer import document
 from teachconv.explorer.packing import dumps
 from teachconv.explorer.page import MODULES, script
-from teachconv.explorer.rules import PAGE_FUNCTIONS
 from teachconv.explorer.variants import Variants
 from teachconv.verification.cases import find_cases
 
@@ -337,8 +336,7 @@ def compare(documents, dialect, numbers):
 
 def test_the_page_knows_the_functions_and_arguments_that_python_leaves_to_it(law):
     page = json.loads(law.execute_script("return words()"))
-    assert FUNCTIONS == PAGE_FUNCTIONS
-    assert [*page] == [*PAGE_FUNCTIONS]
+    assert [*page] == sorted(FUNCTIONS)
     for name, entry in page.items():
         arrays = [operand["name"] for operand in entry["operands"]]
         parameters = signature(FUNCTIONS[name]).parameters.items()
