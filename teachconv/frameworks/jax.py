@@ -35,7 +35,7 @@ _THUNKS = {
 }
 
 
-_BESIDE = {
+_BESIDE: dict[str, tuple[str, Callable[..., Any]]] = {
     "compiled to": ("optimiser", graph_optimizer.remap),
     "ran": ("executor", executor.Executor.run),
 }
@@ -92,8 +92,8 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         steps += _traced(eqn, number, exported.mlir_module())
     steps += _compiled(answer.facts, answer.log["call"])
     shapes = " * ".join(str(list(array.shape)) for array in arrays)
-    ran = [step.note.partition(";")[0] for step in steps if step.what == "ran"]
-    return chain(f"jax's {name} {shapes}", steps, ["Conv2D"], f"JAX {jax.__version__}", ran, _BESIDE)
+    computed = [step.note.partition(";")[0] for step in steps if step.what == "ran"]
+    return chain(f"jax's {name} {shapes}", steps, ["Conv2D"], f"JAX {jax.__version__}", computed, _BESIDE)
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ _KERNELS = {
 }
 
 
-_BESIDE = {
+_BESIDE: dict[str, tuple[str, Callable[..., Any]]] = {
     "node": ("optimiser", graph_optimizer.remap),
     "ran": ("executor", executor.Executor.run),
 }
@@ -83,9 +83,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     first = step_at("public function", type(session).run)
     first = replace(first, name="InferenceSession.run", known="Python")
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
-    ran = [step.name for step in steps if step.what == "node"]
+    names = [step.name for step in steps if step.what == "node"]
     version = f"onnxruntime {onnxruntime.__version__}"
-    return chain(f"onnxruntime's run of {shapes}", (first, *steps), ["Conv2D"], version, ran, _BESIDE)
+    return chain(f"onnxruntime's run of {shapes}", (first, *steps), ["Conv2D"], version, names, _BESIDE)
 
 
 def _steps(facts: dict[str, Any]) -> Iterator[SourceStep]:

@@ -65,7 +65,7 @@ _SWITCHES = {
 }
 
 
-_BESIDE = {
+_BESIDE: dict[str, tuple[str, Callable[..., Any]]] = {
     "op definition": ("op registry", get_op_def),
     "dispatcher": ("kernel registry", find_kernel),
     "choice": ("choice of a backend", find_backend),
