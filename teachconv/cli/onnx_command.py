@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from ..arguments import ints_in
-from ..errors import ArgumentError, printable
+from ..errors import ArgumentError, brief, printable
 from ..progress import during, say
 from ..translation.onnx_models import input_names, onnx_model
-from .call_arguments import read_npy
+from .call_arguments import numbers, read_npy
 from .output import show
 
 __all__ = ["add_arguments", "run"]
@@ -37,9 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     for text in arguments.input:
         name, _, shape = text.rpartition("=")
         try:
-            sizes = read_npy(shape) if shape.endswith(".npy") else ints_in(shape)
-        except ArgumentError as error:
-            raise ArgumentError(f"--input {text}: {error}") from None
+            sizes = read_npy(shape) if shape.endswith(".npy") else numbers(shape)
+        except argparse.ArgumentTypeError:
+            raise ArgumentError(f"--input must be a shape such as x=1,3,64,64; got {brief(text)}") from None
         inputs[name or input_names(arguments.file)[0]] = (sizes,) if isinstance(sizes, int) else sizes
     with during("nodes"):
         model = onnx_model(arguments.file, inputs, check=arguments.check, progress=_tell)

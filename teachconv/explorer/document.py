@@ -99,7 +99,7 @@ class Tables:
         if key not in self._known:
             self._known[key] = len(store)
             store.append(make())
-            self.nbytes += nbytes(store[-1])
+            self.nbytes += nbytes(store[-1]) + 1  # and its comma
         return self._known[key]
 
 
