@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api bench-check \
+  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api page-rules bench-check \
   kernels-play statements
 .DELETE_ON_ERROR:
 
@@ -123,6 +123,10 @@ release: release-check
 # Record the public names and signatures again, after a change that is meant: git diff shows it.
 public-api: $(EXTENSION)
 	$(BIN)/python tests/recorders/record_public_api.py
+
+# Write the rules of dialects and translations anew for the interactive pages, after a change of one of them.
+page-rules: $(EXTENSION)
+	$(BIN)/python tests/recorders/record_page_rules.py
 
 # How much code there is, by folder, or how much more since a commit: make statements SINCE=main
 SINCE ?=

@@ -305,6 +305,34 @@ def normalize_steps(value: Any, name: str, data_format: str = "NHWC") -> Shape:
     return tuple(steps)
 
 
+def ints_in(text: str) -> Any:
+    """Return ints that are written with commas between them: one as an int, several as a tuple.
+
+    Raises:
+        ArgumentError: if they are none.
+
+    >>> ints_in("2"), ints_in("1, 2, 2, 1")
+    (2, (1, 2, 2, 1))
+    """
+    try:
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ArgumentError(f"expected ints separated by commas; got {brief(text)}") from None
+    return found[0] if len(found) == 1 else found
+
+
+def padding_in(text: str) -> Any:
+    """Return a padding that is written as a word or as ints, of which four are top, bottom, left and right.
+
+    >>> padding_in("same"), padding_in("1"), padding_in("0,1,0,1")
+    ('SAME', 1, ((0, 1), (0, 1)))
+    """
+    if text.strip().replace("_", "").isalpha():
+        return text.strip().upper()
+    found = ints_in(text)
+    return (found[:2], found[2:]) if isinstance(found, tuple) and len(found) == 4 else found
+
+
 def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Shape:
     """Return output_padding as ints, one for each axis; `geometry` checks their range.
 

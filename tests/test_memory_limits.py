@@ -195,7 +195,7 @@ def test_the_memory_of_the_reference_is_counted(filters, dtype, counted):
 
 
 def test_the_memory_of_the_loops_and_of_tables_is_counted(counted):
-    x, w = np.ones((1, 12, 12, 4), "float32"), np.ones((5, 5, 4, 4), "float32")
+    x, w = np.ones((1, 8, 8, 4), "float32"), np.ones((3, 3, 4, 4), "float32")
     geometry = tc.conv2d_geometry(x.shape, w.shape, 1, "SAME")
     dy = np.random.default_rng(3).standard_normal(geometry.output_shape).astype("float32")
     peak = peak_of(lambda: reference.conv2d_backprop_input(dy, w, geometry, algorithm="loops"))

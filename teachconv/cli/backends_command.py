@@ -8,12 +8,11 @@ from .. import backends
 from ..tables import Table, left
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add no option."""
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from ..tuning import autotune
 from .call_arguments import add_backends, add_call, read_call
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=2.0,
         help="time limit; what would exceed it is estimated from a part of the call (default: %(default)s)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy fi
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, BinaryIO
@@ -13,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import PADDING_WORDS, normalize_shape, shape_only
+from ..arguments import PADDING_WORDS, ints_in, normalize_shape, padding_in, shape_only
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
 from ..dtypes import to_dtype
@@ -44,45 +45,79 @@ def add_call(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     add_call_options(parser)
 
 
+ARRAYS = ("input", "filters", "out_backprop", "input_sizes", "filter_sizes")
+_ARRAY = "a shape such as 1,8,8,1, or an .npy file"
+
+
+def _typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a function for argparse, which shows the words of no other error than its own."""
+
+    def typed(text: str) -> Any:
+        try:
+            return read(text)
+        except ArgumentError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return typed
+
+
+numbers, padding = _typed(ints_in), _typed(padding_in)
+_STEPS: dict[str, Any] = {"type": numbers, "default": 1, "help": "an int, rows,cols, or 4 ints"}
+_PADDING_HELP = f"{', '.join(PADDING_WORDS)}, an int, rows,cols or top,bottom,left,right"
+_CALL: dict[str, dict[str, Any]] = {
+    "input": {"help": _ARRAY},
+    "filters": {"help": _ARRAY},
+    "out_backprop": {"help": _ARRAY + " (gradients; default: the shape that fits)"},
+    "input_sizes": {"type": numbers, "help": "4 ints (input gradients)"},
+    "filter_sizes": {"type": numbers, "help": "4 ints (filter gradients)"},
+    "output_shape": {"type": numbers, "help": "4 ints (conv2d_transpose)"},
+    "output_padding": {"type": numbers, "help": "an int or rows,cols (conv2d_transpose)"},
+    "strides": _STEPS,
+    "dilations": _STEPS,
+    "padding": {"type": padding, "help": _PADDING_HELP},
+    "data_format": {"default": "NHWC", "help": "NHWC or NCHW"},
+    "dtype": {"help": "dtype of arrays given as shapes (default: float32)"},
+    "data": {"choices": DATA, "help": "what arrays given as shapes hold (default: integers)"},
+}
+_RUN: dict[str, dict[str, Any]] = {  # not in every command
+    "backend": {"help": f"one of {', '.join(TABLE)}"},
+    "algorithm": {"help": "one of the backend's algorithms"},
+    "precision": {"help": "strict or fast"},
+}
+
+
 def add_call_options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of an op to a parser."""
-    array = "a shape such as 1,8,8,1, or an .npy file"
-    parser.add_argument("--input", help=array)
-    parser.add_argument("--filters", help=array)
-    parser.add_argument("--out-backprop", help=array + " (gradients; default: the shape that fits)")
-    parser.add_argument("--input-sizes", type=numbers, help="4 ints (input gradients)")
-    parser.add_argument("--filter-sizes", type=numbers, help="4 ints (filter gradients)")
-    parser.add_argument("--output-shape", type=numbers, help="4 ints (conv2d_transpose)")
-    parser.add_argument("--output-padding", type=numbers, help="an int or rows,cols (conv2d_transpose)")
-    parser.add_argument("--strides", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
-    parser.add_argument("--dilations", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
-    parser.add_argument(
-        "--padding",
-        type=padding,
-        help=f"{', '.join(PADDING_WORDS)}, an int, rows,cols or top,bottom,left,right",
-    )
-    parser.add_argument("--data-format", default="NHWC", help="NHWC or NCHW")
-    parser.add_argument("--dtype", help="dtype of arrays given as shapes (default: float32)")
-    parser.add_argument("--data", choices=DATA, help="what arrays given as shapes hold (default: integers)")
+    _add(parser, _CALL)
 
 
-ARRAYS = ("input", "filters", "out_backprop", "input_sizes", "filter_sizes")
-_RUN = ("backend", "algorithm", "precision")  # not in every command
-_CALL_DEFAULTS = {
-    **dict.fromkeys((*ARRAYS, "output_shape", "output_padding", "padding", "dtype", "data", *_RUN)),
-    "strides": 1,
-    "dilations": 1,
-    "data_format": "NHWC",
-}
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of what runs the call; `read_call` reads it too."""
+    _add(parser, _RUN)
+
+
+def _add(parser: argparse.ArgumentParser, options: dict[str, dict[str, Any]]) -> None:
+    for name, words in options.items():
+        parser.add_argument(_option(name), **words)
 
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def refuse_call(arguments: argparse.Namespace, message: str, used: tuple[str, ...] = ()) -> None:
-    """Raise for an option of a call where there is none; ``used`` are what the command takes alone."""
-    for name, default in _CALL_DEFAULTS.items():
+def refuse_call(
+    arguments: argparse.Namespace, message: str, used: Sequence[str] = (), more: Sequence[str] = ()
+) -> None:
+    """Raise for an option of a call where there is none.
+
+    Args:
+        arguments: what was given.
+        message: what to do, after the option's name.
+        used: the options of a call that the command takes without one.
+        more: its own options that go with a call, None by default.
+    """
+    for name, words in (_CALL | _RUN | {name: {} for name in more}).items():
+        default = words.get("default")
         if name not in used and getattr(arguments, name, default) != default:
             raise ArgumentError(f"{_option(name)} goes with a call: {message}")
 
@@ -90,13 +125,6 @@ def refuse_call(arguments: argparse.Namespace, message: str, used: tuple[str, ..
 def add_backends(parser: argparse.ArgumentParser) -> None:
     """Add the choice of backends."""
     parser.add_argument("--backends", type=lambda text: text.split(","), help="names, comma-separated")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of what runs the call; `read_call` reads it too."""
-    parser.add_argument("--backend", help=f"one of {', '.join(TABLE)}")
-    parser.add_argument("--algorithm", help="one of the backend's algorithms")
-    parser.add_argument("--precision", help="strict or fast")
 
 
 def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -115,13 +143,8 @@ def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict
         kwargs |= {"output_shape": arguments.output_shape, "output_padding": arguments.output_padding}
     elif arguments.output_shape is not None or arguments.output_padding is not None:
         raise ValueError("--output-shape and --output-padding go with conv2d_transpose")
-    values: dict[str, Callable[[], Any]] = {
-        "input": lambda: _array(arguments, "input"),
-        "filters": lambda: _array(arguments, "filters"),
-        "input_sizes": lambda: _sizes(arguments, "input_sizes"),
-        "filter_sizes": lambda: _sizes(arguments, "filter_sizes"),
-    }
-    first, second = (values[name]() for name in [*signature(op).parameters][:2])
+    names = [*signature(op).parameters][:2]
+    first, second = ((_sizes if name in _SIZES_OF else _array)(arguments, name) for name in names)
     if op not in nn_ops.FORWARD_OF:
         return op, (first, second), kwargs
     shapes = [getattr(value, "shape", value) for value in (first, second)]
@@ -156,13 +179,9 @@ def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
         raise ArgumentError(f"{arguments.op} needs {option}: a shape or an .npy file")
     if text.lower().endswith(".npy"):
         return read_npy(text)
-    try:
-        shape = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        shape = (-1,)
-    if min(shape) < 0:
+    if not re.fullmatch(r"\s*\d{1,18}\s*(,\s*\d{1,18}\s*)*", text):
         raise ArgumentError(f"{option} must be a shape such as 1,4,4,1 or an .npy file; got {brief(text)}")
-    return _seeded(arguments, shape, name)
+    return _seeded(arguments, tuple(map(int, text.split(","))), name)
 
 
 def _seeded(arguments: argparse.Namespace, shape: Sequence[int], name: str) -> np.ndarray:
@@ -207,23 +226,3 @@ def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: d
     blank = [shape_only(shape, "float32") for shape in shapes]
     call, _ = nn_ops.call_of(nn_ops.FORWARD_OF[op], tuple(blank), kwargs)
     return _seeded(arguments, call.result_shape, "out_backprop")
-
-
-def numbers(text: str) -> Any:
-    """ "2" as an int, "1,2,2,1" as a tuple of ints."""
-    try:
-        found = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected ints separated by commas; got {brief(text)}") from None
-    return found[0] if len(found) == 1 else found
-
-
-def padding(text: str) -> Any:
-    """ "same" as "SAME", an int, "1,2" as two ints, "0,1,0,1" as two pairs."""
-    if text.replace("_", "").isalpha():
-        return text.upper()
-    found = numbers(text)
-    if isinstance(found, tuple) and len(found) == 4:
-        top, bottom, left, right = found
-        return (top, bottom), (left, right)
-    return found

@@ -11,7 +11,7 @@ from ..comparing.models import Comparison, compare
 from .call_arguments import read_npy
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--input", metavar="FILE", help="an .npy file, the input of a; a recording has its own"
     )
     parser.add_argument("--json", action="store_true", help="print it as JSON, for other programs")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

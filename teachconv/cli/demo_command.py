@@ -25,7 +25,7 @@ from ..tables import count
 from ..verification.diffing import diff
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 CELL = (0, 28, 41, 0)  # on the rim of the cat's left eye
 _PAGE = 400_000  # bytes of the explorer in the page
@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", default="teachconv-demo.html", help="the page to write (default: %(default)s)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

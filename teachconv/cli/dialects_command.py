@@ -7,13 +7,12 @@ import argparse
 from ..translation import dialect_map
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the only option."""
     parser.add_argument("--markdown", action="store_true", help="as Markdown, for the documentation")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from ..verification.diffing import DiffReport, check_cases, diff
 from .call_arguments import add_backends, add_call, read_call, read_npy, refuse_call
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,17 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print what was loaded, or of all cases every row, also those that pass",
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a diff; exit status 1 where it fails, and where nothing was compared."""
     if arguments.op is None:
-        if arguments.rtol is not None or arguments.atol is not None:
-            raise ValueError("--rtol and --atol go with one call: name an op")
-        if arguments.against is not None or arguments.error is not None:
-            raise ValueError("--against and --error go with one call: name an op")
-        refuse_call(arguments, "name an op", used=("dtype", "data"))
+        refuse_call(arguments, "name an op", ("dtype", "data"), ("against", "error", "rtol", "atol"))
         return _all_cases(arguments)
     op, args, kwargs = read_call(arguments)
     against = {arguments.against: read_npy(arguments.against)} if arguments.against else None

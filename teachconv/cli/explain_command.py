@@ -8,7 +8,7 @@ from ..inspection.explaining import explain
 from .call_arguments import add_call, numbers, read_call
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_call(parser)
     parser.add_argument("--at", type=numbers, help="n,row,col,channel of an output cell")
     parser.add_argument("--at-input", type=numbers, help="n,row,col,channel of an input cell")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,15 +11,15 @@ import numpy as np
 from .. import nn_ops
 from ..data import photo
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, brief, plain
+from ..errors import ArgumentError, plain
 from ..explorer.explorer import Explorer, explore
 from ..explorer.playgrounds import Playground, playground
 from ..kinds import OPS
 from ..tables import size
-from .call_arguments import add_call, padding, read_call, refuse_call
+from .call_arguments import add_call, numbers, padding, read_call, refuse_call
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 _IMAGES = {  # the name's ending, and Pillow's format; of its others some start a program, as Ghostscript
     ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP",
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "op runs on the shipped photograph."
     )
     add_call(parser, optional=True)
-    parser.add_argument("--at", type=_cell, help="n,row,col,channel of the cell to begin with")
+    parser.add_argument("--at", type=numbers, help="n,row,col,channel of the cell to begin with")
     parser.add_argument(
         "--beside-padding", metavar="PADDING", type=padding, help="compare with this padding, as --padding"
     )
@@ -53,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", default="teachconv-explore.html", help="the page to write (default: %(default)s)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -128,13 +127,3 @@ def _image(path: Path) -> np.ndarray:
         raise ArgumentError(
             f"{plain(path)} must be an image file; it cannot be read: {plain(error)}"
         ) from error
-
-
-def _cell(text: str) -> tuple[int, ...]:
-    try:
-        numbers = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        numbers = ()
-    if len(numbers) != 4:
-        raise argparse.ArgumentTypeError(f"expected n,row,col,channel; got {brief(text)}")
-    return numbers

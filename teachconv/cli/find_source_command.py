@@ -9,7 +9,7 @@ from ..inspection.sources import find_source
 from .call_arguments import ARRAYS, OPS, add_call_options, add_options, read_call, refuse_call
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_call_options(parser)
     add_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from ..testing import fuzz, kernel
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--isolate", action="store_true", help="in a process of its own, which may crash")
     for word in ("rtol", "atol"):
         parser.add_argument(f"--{word}", type=float, help="an error to allow beside the bound")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

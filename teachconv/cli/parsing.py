@@ -85,6 +85,7 @@ def add_commands(parser: Parser, commands: dict[str, str], fill: Callable[[str, 
 
 
 def fill_from_module(name: str, parser: Parser) -> None:
-    """Import the module of a command, and let it add its arguments and the function that runs it."""
-    parser.set_defaults(command=name)
-    import_module(f".{name.replace('-', '_')}_command", __package__).add_arguments(parser)
+    """Import the module of a command, and let it add its arguments; its ``run`` is called with them."""
+    module = import_module(f".{name.replace('-', '_')}_command", __package__)
+    parser.set_defaults(command=name, run=getattr(module, "run", None))  # or its own commands have it
+    module.add_arguments(parser)

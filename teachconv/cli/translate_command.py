@@ -13,7 +13,7 @@ from ..translation.targets import TARGETS, framework, function_named
 from ..translation.translating import translate
 from .output import show
 
-__all__ = ["add_arguments"]
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--resolve", action="store_true", help="print the derivation first")
     parser.add_argument("--check", action="store_true", help="run both sides and compare")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

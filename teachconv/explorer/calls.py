@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from .rules import PAGE_FUNCTIONS, words_of
+from .rules import words_of
 
 __all__ = ["page_call", "page_function"]
 
@@ -33,9 +33,9 @@ def page_call(
     Returns:
         ``{"shapes", "words"}``, ready for JSON; None if the page does not know the function or an argument.
     """
-    if page_function(op) not in PAGE_FUNCTIONS:
-        return None
     known = words_of(page_function(op))
+    if known is None:
+        return None
     found = signature(op).bind(*args, **nn_ops.without_options(arguments))
     shapes = [list(np.shape(array)) for array in list(found.arguments.values())[:2]]
     words = {}

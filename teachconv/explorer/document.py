@@ -11,7 +11,7 @@ import inspect
 import linecache
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from typing import Any
 
@@ -25,13 +25,13 @@ from ..geometry import AxisGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
-from ..kinds import ROLES, DepthwiseCells, Kind
-from .axis_tables import Part, axis_table, part_of, teaching
+from ..kinds import ROLES, DepthwiseCells
 from .calls import page_call, page_function
-from .packing import AXIS_BYTES, image_numbers, nbytes
+from .packing import image_numbers, nbytes
 from .page import image_address
+from .shown_part import Part, part_of, teaching
 
-__all__ = ["SIDES", "Document", "Tables", "code", "sides", "variant"]
+__all__ = ["SIDES", "Document", "Tables", "code", "facts", "sides", "variant"]
 
 Op = Callable[..., Any]
 
@@ -56,12 +56,17 @@ class Tables:
         self._known: dict[Any, int] = {}
         self.nbytes = 0
 
-    def axis(self, axis: AxisGeometry, kind: Kind, ins: range, outs: range) -> int:
-        """Return the number of an axis in `axes`; add it if it is new."""
+    def axis(self, axis: AxisGeometry, ins: range, outs: range) -> int:
+        """Return the number of an axis in `axes`; add it if it is new.
+
+        Args:
+            axis: the geometry of the axis.
+            ins: the input indices whose values are on the page.
+            outs: the output indices whose values are on the page.
+        """
         key = (axis, axis.formulas, ins, outs)  # axes are equal even if their formulas differ
-        for line in axis.formulas:
-            self._number(line, self.lines, lambda line=line: line)  # type: ignore[misc]
-        return self._number(key, self.axes, lambda: axis_table(axis, kind, ins, outs))
+        lines = [self._number(line, self.lines, partial(str, line)) for line in axis.formulas]
+        return self._number(key, self.axes, lambda: axis_numbers(axis, ins, outs) | {"formulas": lines})
 
     def array(self, side: str, array: np.ndarray, part: Part, result_of: Any = None) -> int:
         """Return the number of an array in `arrays`; add it if it is new.
@@ -94,7 +99,7 @@ class Tables:
         if key not in self._known:
             self._known[key] = len(store)
             store.append(make())
-            self.nbytes += nbytes(store[-1]) if store is not self.axes else AXIS_BYTES
+            self.nbytes += nbytes(store[-1]) + 1  # and its comma
         return self._known[key]
 
 
@@ -164,7 +169,7 @@ class Document:
             "arrays": self.tables.arrays,
             "lines": self.tables.lines,
             "base": variant(call, self.part, self.tables, numbers)
-            | {"call": page_call(self.op, self.args, self.kwargs)},
+            | {"facts": facts(call), "call": page_call(self.op, self.args, self.kwargs)},
         }
 
     @cached_property
@@ -226,13 +231,27 @@ def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note
     """Return one geometry, with the numbers of its axes and arrays; the page sums a result without number."""
     g = call.geometry
     return {
-        "rows": tables.axis(g.rows, call.kind, part.in_rows, part.out_rows),
-        "cols": tables.axis(g.cols, call.kind, part.in_cols, part.out_cols),
+        "rows": tables.axis(g.rows, part.in_rows, part.out_rows),
+        "cols": tables.axis(g.cols, part.in_cols, part.out_cols),
         "arrays": arrays,
         "terms": call.terms,
         "note": note,
-        "facts": " ".join(g._facts()),
         "shapes": {"in": list(g.input_shape), "filter": list(g.filters_shape), "out": list(g.output_shape)},
+    }
+
+
+def facts(call: Call) -> str:
+    """Return the sizes and the padding of a call as text."""
+    return " ".join(call.geometry._facts())
+
+
+def axis_numbers(axis: AxisGeometry, ins: range, outs: range) -> dict[str, Any]:
+    """Return the integers of an axis, and the ranges of the indices that are on the page."""
+    numbers = ("in_size", "out_size", "filter_size", "stride", "dilation")
+    return {name: getattr(axis, name) for name in numbers} | {
+        "pad": [axis.pad_before, axis.pad_after],
+        "ins": [ins.start, ins.stop],
+        "outs": [outs.start, outs.stop],
     }
 
 

@@ -22,10 +22,10 @@ from ..progress import during
 from ..tables import count
 from ..truth.exact import judge_direct
 from ..verification.diffing import diff
-from .axis_tables import part_call
 from .document import SIDES, Document, code
-from .packing import dumps, packed
+from .packing import dumps
 from .page import frame, image_address, page
+from .shown_part import part_call
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
@@ -166,7 +166,7 @@ class Explorer:
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
         document = self._document
-        return page(document.call.op.name, dumps(packed(self.data())), self._still, document.function)
+        return page(document.call.op.name, dumps(self.data()), self._still, document.function)
 
     def _repr_html_(self) -> str:
         return frame(self.html(), self._still, repr(self), image_address(self._image))
@@ -207,7 +207,7 @@ class Explorer:
             with during(f"comparing it with {self._other[0]}"):
                 made["beside"] = self._beside()
         variants = Variants(document)
-        bare = packed(made | {"variants": variants.table(0)})
+        bare = made | {"variants": variants.table(0)}
         rest = len(page("", dumps(bare), self._still, document.function).encode())
         usual = _PAGE if rest < _PAGE else rest + _VARIANTS
         size = usual if self.budget is None else self.budget

@@ -1,9 +1,8 @@
-"""A document as the text in a page: JSON, without what the page makes itself with ``law.js``."""
+"""A document as the text in a page: JSON, and its images as PNG."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,40 +10,10 @@ import numpy as np
 from ..inspection.pictures import png
 from .page import image_address
 
-__all__ = ["AXIS_BYTES", "dumps", "image_numbers", "nbytes", "packed", "packed_variant"]
+__all__ = ["dumps", "image_numbers", "nbytes"]
 
-AXIS_BYTES = 160  # of an axis in a page
 _MOST = 100_000  # bytes of the numbers of an image in a page
 _LONGEST = 16_000  # pixels in a line or a column that every browser draws
-_TABLES = ("gather", "scatter", "in", "out", "inserted", "windows")  # of an axis; the page makes them
-_TEXTS = ("facts", "code")  # of a variant; the page makes them if it knows the function
-
-
-def packed(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without the tables of its axes and the texts of its variants.
-
-    An axis keeps its integers, the ranges of its indices on the page, and the numbers of its formulas in
-    ``lines``.
-    """
-    numbers = {line: number for number, line in enumerate(data["call"]["lines"])}
-    axes = []
-    for axis in data["call"]["axes"]:
-        kept = {name: value for name, value in axis.items() if name not in _TABLES}
-        ranges = {"ins": _range_of(axis["scatter"]), "outs": _range_of(axis["gather"])}
-        axes.append(kept | ranges | {"formulas": [numbers[line] for line in axis["formulas"]]})
-    table = {key: packed_variant(made) for key, made in data["variants"]["table"].items()}
-    variants = data["variants"] | {"table": table}
-    return data | {"call": data["call"] | {"axes": axes}, "variants": variants}
-
-
-def packed_variant(made: dict[str, Any]) -> dict[str, Any]:
-    """Return a variant without the texts that the page makes."""
-    return {k: v for k, v in made.items() if k not in _TEXTS} if "call" in made else made
-
-
-def _range_of(table: Mapping[int, Any]) -> list[int]:
-    """Return the first index of a table, and the one after its last."""
-    return [min(table), max(table) + 1] if table else [0, 0]
 
 
 def image_numbers(image: np.ndarray) -> dict[str, Any] | None:

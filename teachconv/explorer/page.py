@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from .. import palette
-from .rules import PAGE_FUNCTIONS, rules
+from .rules import rules
 
 __all__ = ["frame", "frame_of", "image_address", "page", "playground_page", "script", "style"]
 
@@ -87,15 +87,15 @@ PLAYGROUND_MODULES = ("call_document", "playground_numbers", "playground_state",
 
 
 @lru_cache(maxsize=16)
-def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] = tuple(PAGE_FUNCTIONS)) -> str:
+def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] | None = None) -> str:
     """Return the front-end as the text of one JavaScript module, which exports nothing.
 
     The modules of ``script/`` are joined without a bundler: their imports are left out, since every name is
-    unique among them, which a test checks, and so are comments and indents. "rules" is written from Python.
+    unique among them, which a test checks, and so are comments and indents. "rules" is written by `rules`.
 
     Args:
         modules: their names, in an order in which each imports only from those before it.
-        functions: the functions that the page resolves and translates; Python writes their `rules`.
+        functions: the functions that the page resolves and translates; None for all.
 
     Returns:
         The text.

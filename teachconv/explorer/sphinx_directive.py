@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import nn_ops
-from ..arguments import PADDING_WORDS
+from ..arguments import ints_in, padding_in
 from ..data.seeded import make_array
 from ..errors import ArgumentError, check_word
 from .explorer import Explorer, explore
@@ -33,20 +33,6 @@ _DPI = 200  # of the image, for print
 _OPS = {op.name: function for op, function in nn_ops.FUNCTIONS.items() if not op.is_gradient}
 
 
-def _numbers(text: str) -> Any:
-    """Return an option as an int, or as a tuple of ints."""
-    numbers = tuple(int(part) for part in text.split(","))
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _padding(text: str) -> Any:
-    """Return the padding as a word, or as numbers: one, two, or top, bottom, left, right."""
-    if text.strip().upper() in PADDING_WORDS:
-        return text.strip().upper()
-    found = _numbers(text)
-    return (found[:2], found[2:]) if isinstance(found, tuple) and len(found) == 4 else found
-
-
 def _directive() -> Any:
     """Return the directive's class; Sphinx has loaded docutils, which nothing else here needs."""
     from docutils import nodes
@@ -57,8 +43,8 @@ def _directive() -> Any:
 
         required_arguments = 1
         option_spec = {
-            **dict.fromkeys(("input", "filters", "strides", "dilations", "output_shape", "at"), _numbers),
-            "padding": _padding,
+            **dict.fromkeys(("input", "filters", "strides", "dilations", "output_shape", "at"), ints_in),
+            "padding": padding_in,
         }
 
         def run(self) -> list[Any]:

@@ -19,10 +19,10 @@ from .. import nn_ops
 from ..arguments import PADDING_WORDS, Shape, as_array, channels_first, channels_last, shape_only
 from ..calls import Call
 from ..errors import ArgumentError
-from .axis_tables import Part, part_of, same_place
 from .calls import page_call
-from .document import SIDES, Document, code, variant
-from .packing import nbytes, packed_variant
+from .document import SIDES, Document, code, facts, variant
+from .packing import nbytes
+from .shown_part import Part, part_of, same_place
 
 __all__ = ["Choices", "Variants"]
 
@@ -121,7 +121,7 @@ class Variants:
                 continue
             before = tables.size()
             made = self.make(key)
-            cost = nbytes({_key(key): packed_variant(made)}) + tables.nbytes - before[-1]
+            cost = nbytes({_key(key): made}) + tables.nbytes - before[-1]
             if cost > budget:  # a later variant may fit, because it shares arrays with earlier ones
                 tables.shrink(before)
                 misses, left = misses + 1, left + 1
@@ -144,16 +144,19 @@ class Variants:
         return sum(choice != c.base for choice, c in zip(key, self.controls, strict=True))
 
     def make(self, key: tuple[int, ...]) -> dict[str, Any]:
-        """Return one variant: a geometry and its arrays, or the error that the op raises; the page sums."""
+        """Return one variant: a geometry and its arrays, or the error that the op raises; the page sums.
+
+        Of a function that the page knows, it makes the texts of the variant too.
+        """
         try:
             call, numbers, part, note, arguments = self._resolve(key)
         except (ValueError, TypeError) as error:
             return {"error": str(error)}
         made = variant(call, part, self.document.tables, numbers, note)
-        made["code"] = code(self.op, (), arguments)
-        if self.document.function:
-            made["call"] = page_call(self.op, (), arguments)
-        return made
+        written = page_call(self.op, (), arguments) if self.document.function else None
+        if written is not None:
+            return made | {"call": written}
+        return made | {"code": code(self.op, (), arguments), "facts": facts(call)}
 
     def _resolve(self, key: tuple[int, ...]) -> tuple[Call, dict[str, int], Part, str, dict[str, Any]]:
         """Return a variant's call, the numbers of its arrays, its part, what was resized, its arguments."""

@@ -11,9 +11,9 @@ A framework is added in three parts:
    arrays by name, the environment with the verbose switches. From the answer it makes the steps. Each says in
    ``known`` how it is known, in a few words ("call stack", "oneDNN's log"), and in ``beside`` where our graph
    runtime does the same, if it does. What cannot be known is a step too ("not known"), with the reason.
-3. The probe, ``<framework>_probe.py``, is run by ``python -m`` and ends in ``child.answer(work)``. It imports
-   the framework, with the switches set, and returns facts. ``child.begin(section)`` divides its log; what
-   oneDNN prints there is read by `onednn.read`.
+3. The probe, ``<framework>_probe.py``, has ``work(job, arrays)``, which `child` calls in another process. It
+   imports the framework, with the switches set, and returns facts. ``child.begin(section)`` divides its log;
+   what oneDNN prints there is read by `onednn.read`.
 
 Keras is followed to the framework that it computes with. Where a kernel's C++ stands is in no installed
 package; ``tensorflow_files.json`` was recorded for one version of TensorFlow. For others the steps say so.

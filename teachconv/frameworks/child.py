@@ -1,7 +1,7 @@
 """Runs a probe in a process of its own, whose answer and log come back; nothing here is changed by it.
 
 The switches that make a native library say what it runs are read when the library is loaded, which in the
-user's process has long happened. A probe is a module that is run as a program and ends in `answer`.
+user's process has long happened. A probe is a module with a function ``work``, which `answer` calls there.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def run(
         with during("runs the call in a process of its own"), (folder / _LOG).open("wb") as log:
             try:
                 code = subprocess.run(
-                    [sys.executable, "-P", "-m", probe, str(folder)],
+                    [sys.executable, "-P", "-m", __name__, probe, str(folder)],
                     env={**os.environ, "PYTHONPATH": path, **environment},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -120,9 +121,14 @@ def begin(section: str) -> None:
     os.write(1, f"\n{_SECTION}{section}\n".encode())
 
 
-def answer(work: Callable[[dict[str, Any], dict[str, np.ndarray]], dict[str, Any]]) -> None:
-    """Do the work of a probe: call a function with the job and the arrays, and write what it returns."""
-    folder = Path(sys.argv[1])
+def answer(probe: str, folder: Path) -> None:
+    """Do the work of a probe: call its function with the job and the arrays, and write what it returns."""
     asked = json.loads((folder / _ASKED).read_text(encoding="utf-8"))
     arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in asked["arrays"]}
-    (folder / _FACTS).write_text(json.dumps(work(asked["job"], arrays)), encoding="utf-8")
+    (folder / _FACTS).write_text(
+        json.dumps(import_module(probe).work(asked["job"], arrays)), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    answer(sys.argv[1], Path(sys.argv[2]))

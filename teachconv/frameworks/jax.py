@@ -19,7 +19,7 @@ from ..inspection.sources import SourceChain, SourceStep, step_at
 from ..tables import duration
 from . import child, onednn
 from .libraries import known_from
-from .ours import lines
+from .ours import chain, refusals
 
 __all__ = ["follow"]
 
@@ -32,6 +32,12 @@ _THUNKS = {
     "convolution": ("Eigen's convolution", f"{_RUNTIME}convolution_thunk.cc"),
     "kLoop": ("loops, compiled by LLVM for this processor", f"{_RUNTIME}kernel_thunk.cc"),
     "kOutput": ("loops, compiled by LLVM for this processor", f"{_RUNTIME}kernel_thunk.cc"),
+}
+
+
+_BESIDE: dict[str, tuple[str, Callable[..., Any]]] = {
+    "compiled to": ("optimiser", graph_optimizer.remap),
+    "ran": ("executor", executor.Executor.run),
 }
 
 
@@ -63,11 +69,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         positional, named = jax.tree_util.tree_unflatten(tree, given)
         return op(*positional, **named)
 
-    try:
+    with refusals("JAX"):
         jaxpr = jax.make_jaxpr(call)(*arrays)
         exported = jax.export.export(jax.jit(call))(*arrays)
-    except Exception as error:
-        raise ArgumentError(f"JAX refuses the call: {str(error).strip().splitlines()[0][:300]}") from error
     equations = list(_equations(jaxpr.jaxpr))
     convolutions = [eqn for eqn in equations if eqn.primitive.name == "conv_general_dilated"]
     if not convolutions:
@@ -87,16 +91,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     for number, eqn in enumerate(convolutions):
         steps += _traced(eqn, number, exported.mlir_module())
     steps += _compiled(answer.facts, answer.log["call"])
-    ours = {
-        "compiled to": step_at("optimiser", graph_optimizer.remap),
-        "ran": step_at("executor", executor.Executor.run),
-    }
-    steps = [replace(step, beside=ours.get(step.what)) for step in steps]
     shapes = " * ".join(str(list(array.shape)) for array in arrays)
-    ran = ", ".join(dict.fromkeys(step.note.partition(";")[0] for step in steps if step.what == "ran"))
-    return SourceChain(
-        f"jax's {name} {shapes}", tuple(steps), lines(["Conv2D"]), f"JAX {jax.__version__}", ran
-    )
+    computed = [step.note.partition(";")[0] for step in steps if step.what == "ran"]
+    return chain(f"jax's {name} {shapes}", steps, ["Conv2D"], f"JAX {jax.__version__}", computed, _BESIDE)
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

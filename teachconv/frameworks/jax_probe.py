@@ -42,7 +42,3 @@ def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
                         if op is not None and not event.name.startswith("end:"):
                             seconds[str(op)] = event.duration_ns / 1e9
     return {"hlo": compiled.as_text(), "seconds": seconds}
-
-
-if __name__ == "__main__":
-    child.answer(work)

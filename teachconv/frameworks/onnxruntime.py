@@ -14,7 +14,7 @@ from ..inspection.sources import SourceChain, SourceStep, step_at
 from ..tables import duration
 from . import child
 from .libraries import known_from
-from .ours import lines
+from .ours import chain, refusals
 
 __all__ = ["follow"]
 
@@ -27,6 +27,12 @@ _KERNELS = {
     ("com.microsoft.nchwc", "Conv"): ("contrib_ops/cpu/nchwc_ops.cc", "core/mlas/lib/snchwc.cpp"),
     ("com.microsoft.nchwc", "ReorderInput"): ("contrib_ops/cpu/nchwc_ops.cc", "core/mlas/lib/reorder.cpp"),
     ("com.microsoft.nchwc", "ReorderOutput"): ("contrib_ops/cpu/nchwc_ops.cc", "core/mlas/lib/reorder.cpp"),
+}
+
+
+_BESIDE: dict[str, tuple[str, Callable[..., Any]]] = {
+    "node": ("optimiser", graph_optimizer.remap),
+    "ran": ("executor", executor.Executor.run),
 }
 
 
@@ -67,27 +73,19 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     arrays = {f"input{index:03}": array for index, array in enumerate(feeds.values())}
     if session._model_bytes:
         arrays["model"] = np.frombuffer(session._model_bytes, np.uint8)
-    try:
+    with refusals("onnxruntime"):
         session.run(job["outputs"], feeds)
-    except Exception as error:
-        raise ArgumentError(
-            f"onnxruntime refuses the call: {str(error).strip().splitlines()[0][:300]}"
-        ) from error
     answer = child.run(f"{__package__}.onnxruntime_probe", job, arrays, {})
-    ours = {
-        "node": step_at("optimiser", graph_optimizer.remap),
-        "ran": step_at("executor", executor.Executor.run),
-    }
-    steps = [replace(step, beside=ours.get(step.what)) for step in _steps(answer.facts)]
+    steps = list(_steps(answer.facts))
     if not steps:
         ran = ", ".join(dict.fromkeys(node["op"] for node in answer.facts["ran"].values()))
         raise ArgumentError(f"the model ran no convolution; its ops: {ran[:300]}")
     first = step_at("public function", type(session).run)
     first = replace(first, name="InferenceSession.run", known="Python")
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in feeds.items())
-    ran = ", ".join(dict.fromkeys(step.name for step in steps if step.what == "node"))
+    names = [step.name for step in steps if step.what == "node"]
     version = f"onnxruntime {onnxruntime.__version__}"
-    return SourceChain(f"onnxruntime's run of {shapes}", (first, *steps), lines(["Conv2D"]), version, ran)
+    return chain(f"onnxruntime's run of {shapes}", (first, *steps), ["Conv2D"], version, names, _BESIDE)
 
 
 def _steps(facts: dict[str, Any]) -> Iterator[SourceStep]:

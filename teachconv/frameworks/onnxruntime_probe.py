@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from . import child
-
 __all__ = ["work"]
 
 
@@ -59,7 +57,3 @@ def _nodes(path: str) -> dict[str, dict[str, str]] | None:
         }
         for node in onnx.load(path).graph.node
     }
-
-
-if __name__ == "__main__":
-    child.answer(work)

@@ -34,7 +34,7 @@ from ..graph.gradients.gradients_util import backpropagate
 from ..inspection.sources import SourceChain, SourceStep, step_at, step_at_code
 from ..tables import duration
 from . import child, onednn
-from .ours import lines
+from .ours import chain
 
 __all__ = ["follow", "ours"]
 
@@ -121,15 +121,9 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     for index, each in enumerate(ran):
         steps += _Steps(tf.__version__, each, index, answer).all()
     steps = [step for i, step in enumerate(steps) if step.known != _STACK or step not in steps[:i]]
-    used = [step.name for step in steps if step.what in ("primitive", "loops", "compiled by XLA")]
+    used = (step.name for step in steps if step.what in ("primitive", "loops", "compiled by XLA"))
     query = f"{name} {' * '.join(str(list(array.shape)) for array in ran[0].inputs if array.ndim > 1)}"
-    return SourceChain(
-        query,
-        tuple(steps),
-        lines(each.type for each in ran),
-        f"TensorFlow {tf.__version__}",
-        ", ".join(dict.fromkeys(used)),
-    )
+    return chain(query, steps, (each.type for each in ran), f"TensorFlow {tf.__version__}", used)
 
 
 def _name(op: Any) -> str:

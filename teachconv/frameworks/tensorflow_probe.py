@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .child import answer, begin
+from .child import begin
 
 _FORWARD = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
 
@@ -112,7 +112,3 @@ def _times(tf: Any, call: Callable[[], Any]) -> dict[str, float]:
         for line in plane.lines
         for event in line.events
     }
-
-
-if __name__ == "__main__":
-    answer(work)

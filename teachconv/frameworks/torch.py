@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ from ..dispatch import find_backend
 from ..errors import ArgumentError
 from ..graph.framework.op_def import get_op_def
 from ..graph.framework.op_kernel import find_kernel
-from ..inspection.sources import SourceChain, SourceStep, step_at
+from ..inspection.sources import SourceChain, SourceStep
 from ..tables import duration
 from . import child, onednn
 from .libraries import folder, known_from
-from .ours import lines
+from .ours import chain, refusals
 
 __all__ = ["follow"]
 
@@ -66,6 +65,13 @@ _SWITCHES = {
 }
 
 
+_BESIDE: dict[str, tuple[str, Callable[..., Any]]] = {
+    "op definition": ("op registry", get_op_def),
+    "dispatcher": ("kernel registry", find_kernel),
+    "choice": ("choice of a backend", find_backend),
+}
+
+
 def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Run a call of PyTorch and say what ran.
 
@@ -84,8 +90,9 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 
     recorder = _recorded(torch, op, args, kwargs)
     arrays: dict[str, np.ndarray] = {}
-    calls = {repr(_signature(torch, call)): call for call in recorder.calls}
-    counts = [sum(repr(_signature(torch, call)) == key for call in recorder.calls) for key in calls]
+    alike = [repr((call.name, _encoded(torch, call.args, None))) for call in recorder.calls]  # but for values
+    calls = dict(zip(alike, recorder.calls, strict=True))
+    counts = [alike.count(key) for key in calls]
     job = {
         "threads": torch.get_num_threads(),
         "onednn": bool(torch.backends.mkldnn.enabled),
@@ -93,7 +100,7 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
             {
                 "name": call.name,
                 "overload": call.overload,
-                "args": [_encoded(torch, item, arrays) for item in call.args],
+                "args": _encoded(torch, call.args, arrays),
             }
             for call in calls.values()
         ],
@@ -113,17 +120,14 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
             name = f"{number + 1} of {len(calls)}"
             steps.append(SourceStep("convolution", name, note=_shapes(torch, call), known="dispatch mode"))
         steps += [*call.python, *_steps(torch, call, count, facts, log, first)]
-    ours = {
-        "op definition": step_at("op registry", get_op_def),
-        "dispatcher": step_at("kernel registry", find_kernel),
-        "choice": step_at("choice of a backend", find_backend),
-    }
-    steps = [replace(step, beside=ours.get(step.what)) for step in steps]
     shape = "" if len(calls) > 1 else f" {_shapes(torch, next(iter(calls.values())))}"
-    computed = ", ".join(dict.fromkeys(step.name for step in steps if step.what == "primitive"))
-    version = f"PyTorch {torch.__version__}"
-    return SourceChain(
-        f"torch's {_name(op)}{shape}", tuple(steps), lines(map(_ours, calls.values())), version, computed
+    return chain(
+        f"torch's {_name(op)}{shape}",
+        steps,
+        map(_ours, calls.values()),
+        f"PyTorch {torch.__version__}",
+        (step.name for step in steps if step.what == "primitive"),
+        _BESIDE,
     )
 
 
@@ -162,13 +166,8 @@ def _recorded(torch: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs:
             f"op must be a function, a module or a method of PyTorch; got a {type(op).__name__}"
         )
     recorder = Recorder()
-    try:
-        with recorder:
-            op(*map(tensor, args), **{name: tensor(value) for name, value in kwargs.items()})
-    except Exception as error:
-        raise ArgumentError(
-            f"PyTorch refuses the call: {str(error).strip().splitlines()[0][:300]}"
-        ) from error
+    with refusals("PyTorch"), recorder:
+        op(*map(tensor, args), **{name: tensor(value) for name, value in kwargs.items()})
     if not recorder.calls:
         ran = ", ".join(list(recorder.names)[:6]) or "none"
         raise ArgumentError(f"{_name(op)} ran no convolution; the ops that ran: {ran}")
@@ -184,18 +183,20 @@ def _python() -> list[SourceStep]:
     ]
 
 
-def _encoded(torch: Any, item: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return an argument in types of JSON; a tensor's memory goes into ``arrays`` as bytes."""
+def _encoded(torch: Any, item: Any, arrays: dict[str, np.ndarray] | None) -> Any:
+    """Return an argument in types of JSON; a tensor's memory goes into ``arrays``, if given, as bytes."""
     if isinstance(item, (list, tuple)):
         return [_encoded(torch, inner, arrays) for inner in item]
     if not isinstance(item, torch.Tensor):
         return item
     if item.layout is not torch.strided or item.is_quantized:
         raise ArgumentError(f"only dense tensors can be followed; got one of layout {item.layout}")
-    span = 1 + sum((size - 1) * stride for size, stride in zip(item.shape, item.stride(), strict=True))
-    memory = item.detach().as_strided((span if item.numel() else 0,), (1,)).cpu()
-    name = f"tensor{len(arrays)}"
-    arrays[name] = memory.view(torch.uint8).numpy()
+    name = ""
+    if arrays is not None:
+        span = 1 + sum((size - 1) * stride for size, stride in zip(item.shape, item.stride(), strict=True))
+        memory = item.detach().as_strided((span if item.numel() else 0,), (1,)).cpu()
+        name = f"tensor{len(arrays)}"
+        arrays[name] = memory.view(torch.uint8).numpy()
     return {
         "tensor": name,
         "dtype": str(item.dtype).removeprefix("torch."),
@@ -203,19 +204,6 @@ def _encoded(torch: Any, item: Any, arrays: dict[str, np.ndarray]) -> Any:
         "shape": list(item.shape),
         "strides": list(item.stride()),
     }
-
-
-def _signature(torch: Any, call: _Call) -> list[Any]:
-    """Return what decides how a call is run: all but the values of its tensors."""
-    return [call.name, *_encoded_without_values(torch, call.args)]
-
-
-def _encoded_without_values(torch: Any, item: Any) -> Any:
-    if isinstance(item, (list, tuple)):
-        return [_encoded_without_values(torch, inner) for inner in item]
-    if not isinstance(item, torch.Tensor):
-        return item
-    return str(item.dtype), str(item.device), tuple(item.shape), item.stride()
 
 
 def _steps(

@@ -179,14 +179,15 @@ def test_random_shapes(backend, algorithm, data, layout):
         (tc.conv2d_backprop_input, (x.shape, w, dy)),
         (tc.conv2d_backprop_filter, (x, w.shape, dy)),
     ):
-        if check(op, args, common, backend, algorithm) is None:
+        if refused(op, args, common, backend, algorithm):
             continue
-        want = op(*args, **common, backend="reference")
         got = op(*args, **common, backend=backend, algorithm=algorithm.name)
-        assert got.dtype == want.dtype
+        assert got.dtype == dtype
         assert got.flags.c_contiguous
-        if algorithm.error == "direct":
-            assert np.array_equal(got, want)
+        if algorithm.error == "direct":  # stricter than the bound by which `check` judges
+            assert np.array_equal(got, op(*args, **common, backend="reference"))
+        else:
+            check(op, args, common, backend, algorithm)
 
 
 @pytest.mark.parametrize(("backend", "algorithm", "dtype"), list(backend_algorithms(["int64"])))

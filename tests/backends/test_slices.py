@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import fsum
+from operator import mul
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
+from teachconv.backends import reference
 from teachconv.backends.slices import bits_for, cut, exact_sums
 from teachconv.data.seeded import make_array
 
@@ -204,8 +206,6 @@ def test_of_a_small_result_every_cell_is_compared(dtype, monkeypatch):
 
 def test_long_sums_are_compared_in_fewer_cells(monkeypatch):
     """At most half a million terms are summed again, and at least one cell."""
-    from teachconv.backends import reference
-
     seen = []
     monkeypatch.setattr(
         reference,
@@ -217,3 +217,16 @@ def test_long_sums_are_compared_in_fewer_cells(monkeypatch):
         tc.conv2d(x, w, backend="reference", algorithm="slices")
         assert len(seen) == cells
         seen.clear()
+
+
+def test_the_products_that_cells_are_checked_by_are_exact(rng):
+    """Integers instead of fractions: over all exponents, with zeros and subnormal numbers."""
+    for count in range(40):
+        one, other = (
+            rng.standard_normal(count) * 2.0 ** rng.integers(least, most, count)
+            for least, most in ((-1070, 990), (-500, 30))
+        )
+        if count:
+            one[0], other[-1] = 0.0, 5e-324
+        want = sum(map(mul, map(Fraction, one.tolist()), map(Fraction, other.tolist())))
+        assert sum(reference._products(one, other)) == want

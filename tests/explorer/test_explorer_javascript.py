@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 from browser import needs_browser
+from javascript import written
+from recorders import record_page_rules
 
 from teachconv.errors import ArgumentError
-from teachconv.explorer.javascript import written
 from teachconv.explorer.page import script
 
 WORDS = {"a": ("x", 1), "b": ("y", 2)}
@@ -146,6 +147,11 @@ def test_functions_return_in_a_browser_what_they_return_in_python(driver, tmp_pa
     for (function, given), answer in zip(CALLS, got, strict=True):
         given = tuples(given)
         assert answer == repr(function(*given)), (function.__name__, given)
+
+
+def test_the_rules_of_the_pages_are_those_of_python():
+    """After a change of the functions that they come from: make page-rules."""
+    assert record_page_rules.RECORDED.read_text() == record_page_rules.recorded(record_page_rules.made())
 
 
 def with_while(n):

@@ -27,8 +27,6 @@ def work(job, arrays):
     child.begin("second")
     print(os.environ["SWITCH"], os.getcwd())
     return {"sums": {name: float(array.sum()) for name, array in arrays.items()}, "job": job}
-
-child.answer(work)
 """
 
 
@@ -37,7 +35,8 @@ def ask(tmp_path, monkeypatch):
     """Run the probe above, with a folder for temporary files that must be empty again at the end."""
     (tmp_path / "own_probe.py").write_text(PROBE)
     (tmp_path / "garbage_probe.py").write_text(
-        "import sys, pathlib\nprint('x' * 300)\npathlib.Path(sys.argv[1], 'facts.json').write_text('{nonsense')"
+        "import os, sys, pathlib\nprint('x' * 300, flush=True)\n"
+        "pathlib.Path(sys.argv[2], 'facts.json').write_text('{nonsense')\nos._exit(0)"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "temporary").mkdir()

@@ -6,13 +6,12 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from explorer_tables import axis_table
 
 import teachconv as tc
 from teachconv import taps
-from teachconv.explorer.axis_tables import axis_table
 from teachconv.geometry import AxisGeometry
 from teachconv.inspection.receptive import _scattered
-from teachconv.kinds import INPUT_GRADIENT
 
 FAR = 1_000_000_000
 X, W = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
@@ -74,7 +73,7 @@ def test_every_plot_of_a_call(name):
 
 def test_what_a_page_draws_of_an_axis_with_a_large_dilation():
     axis = AxisGeometry(4, 3, 4, 1, FAR, FAR, FAR)
-    table = axis_table(axis, INPUT_GRADIENT, range(4), range(4))
+    table = axis_table(axis, range(4), range(4), transposed=True)
     assert [index for index, _ in table["in"]] == [*range(-FAR, 4 - FAR), *range(4), *range(FAR, FAR + 4)]
     assert {what for index, what in table["in"] if index not in range(4)} == {"padding"}
     places = {place for window in table["windows"].values() for place, _ in window}

@@ -1,4 +1,4 @@
-// The tables of one axis, and the part of a large call that a page shows: the copy of axis_tables.py.
+// The tables of one axis, and the part of a large call that a page shows: the part as shown_part.py has it.
 
 import { Axis, gatherAll, scatterAll } from "./law.js";
 import { floorDiv, range } from "./python.js";
@@ -12,7 +12,7 @@ const lengthOf = ([start, stop]) => stop - start;
 const STRETCH = 200; // indices of one axis that are drawn without a gap
 
 /**
- * The part of a call that is shown, as ranges [start, stop] of indices: axis_tables.part_of.
+ * The part of a call that is shown, as ranges [start, stop] of indices: shown_part.part_of.
  * @param {number[]} at a cell of the result
  */
 export function partOf(g, transposed, at) {
@@ -98,7 +98,7 @@ export function sourceAmid(axis, transposed, index) {
   return met.length ? middle(met) : Math.min(index, (transposed ? axis.out_size : axis.in_size) - 1);
 }
 
-/** The index of the result to begin with: axis_tables.teaching. */
+/** The index of the result to begin with: shown_part.teaching. */
 export function teaching(axis, transposed) {
   const [size, look] = transposed ? [axis.in_size, scatterAll] : [axis.out_size, gatherAll];
   if (Math.max(axis.in_size, axis.out_size) > PLANE_SIDES[0]) return floorDiv(size, 2);
@@ -110,7 +110,7 @@ export function teaching(axis, transposed) {
 export const axisOf = ({ in_size, filter_size, out_size, stride, dilation, pad, formulas }) =>
   new Axis(in_size, filter_size, out_size, stride, dilation, pad[0], pad[1], formulas);
 
-/** The tables of one axis for the page: axis_tables.axis_table. */
+/** The tables of one axis for the page; tests/explorer_tables.py has them in Python. */
 export function axisTable(axis, transposed, ins, outs) {
   const [inList, outList] = [range(ins[0], ins[1]), range(outs[0], outs[1])];
   const gather = Object.fromEntries(outList.map((o) => [o, gatherAll(axis, o)]));

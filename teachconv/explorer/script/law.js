@@ -1,7 +1,7 @@
 // The laws of padding: the one copy of teachconv/geometry.py, for pages that run without Python.
 //
 // A test in a browser compares it with geometry.py, call by call. Both are read side by side: the functions
-// have the same names and the same order. The rules that Python writes into the page call them (rules.py).
+// have the same names and the same order. The rules in rules.json call them.
 
 import { count, floorDiv, floorMod, listText, range, repr, tuple, tupleText } from "./python.js";
 

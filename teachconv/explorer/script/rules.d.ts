@@ -1,4 +1,4 @@
-// What rules.py writes of Python's functions, as the modules beside it see it.
+// What rules.json has of Python's functions, as the modules beside it see it.
 
 interface Call {
   op: { name: string, transposed: boolean },

@@ -1,8 +1,8 @@
-"""Writes Python functions as JavaScript, so that a page runs the library's own rules, not a copy of them.
+"""Writes Python functions as JavaScript, so that a page runs the library's own rules (recorders/record_page_rules.py).
 
 `written` starts from a few functions and adds all functions, classes and constants that they use. It knows
 the part of Python in which rules on numbers, words and shapes are written, and raises at anything else. The
-caller names what the page has in JavaScript of its own; ``script/python.js`` has Python's built-in functions.
+caller names what the page has in JavaScript of its own; ``explorer/script/python.js`` has Python's built-in functions.
 """
 
 from __future__ import annotations
