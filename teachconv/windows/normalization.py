@@ -165,7 +165,7 @@ class BatchNormCall:
 
     Attributes:
         function: the framework's name for it, such as "torch.batch_norm".
-        output_shape: the shape of the result, and of the input.
+        input_shape: the shape of the input, and of the result.
         axis: the axis of the channels.
         channels: [4, channels]: moving mean, moving variance, gamma and beta.
         eps: what is added to the variance.
@@ -175,12 +175,17 @@ class BatchNormCall:
     """
 
     function: str
-    output_shape: Shape
+    input_shape: Shape
     axis: int
     channels: np.ndarray
     eps: float
     keeps: Fraction | None = None
     corrected: bool = False
+
+    @property
+    def output_shape(self) -> Shape:
+        """The shape of the result."""
+        return self.input_shape
 
     @property
     def layout(self) -> str:
