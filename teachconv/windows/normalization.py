@@ -25,7 +25,7 @@ from ..arguments import Shape, check_alike, integer, real
 from ..dtypes import float_format
 from ..errors import ArgumentError, brief
 from .calls import CellExplanation, floating, host_array, run_window, window_function
-from .walking import exactly
+from .walking import affine, exactly, rational
 
 __all__ = [
     "BatchNormCall",
@@ -112,9 +112,9 @@ def fold_batch_norm(
     floating(w, "filters")
     if not np.isfinite(w).all():
         raise ArgumentError(f"filters must be finite; got {brief(w)}")
-    exact = {name: _exact(array) for name, array in arrays.items()}
+    exact = {name: rational(array) for name, array in arrays.items()}
     factors = _factors(exact["gamma"], exact["variance"], added)
-    folded = exactly(lambda weights: weights * factors, np.moveaxis(w, axis, -1))
+    folded = affine(np.moveaxis(w, axis, -1), factors, 0 * factors)
     offsets = exactly(lambda bias: (bias - exact["mean"]) * factors + exact["beta"], arrays["bias"])
     return FoldedBatchNorm(np.ascontiguousarray(np.moveaxis(folded, -1, axis)), offsets)
 
@@ -138,11 +138,6 @@ def finite(value: Any, name: str) -> float:
     if not isfinite(number := real(value, name)):
         raise ArgumentError(f"{name} must be finite; got {number:g}")
     return number
-
-
-def _exact(numbers: np.ndarray) -> np.ndarray:
-    """Return floats as rational numbers."""
-    return np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers.astype(float)), object)
 
 
 def _factors(gamma: np.ndarray, variance: np.ndarray, eps: float) -> np.ndarray:
@@ -195,8 +190,8 @@ class BatchNormCall:
     def statistics(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the exact mean and variance of each channel that the call normalises x with."""
         if self.keeps is None:
-            return _exact(self.channels[0]), _exact(self.channels[1])
-        rows = _exact(np.moveaxis(x, self.axis, -1)).reshape(-1, self.channels.shape[1])
+            return rational(self.channels[0]), rational(self.channels[1])
+        rows = rational(np.moveaxis(x, self.axis, -1)).reshape(-1, self.channels.shape[1])
         mean = rows.sum(axis=0) / Fraction(len(rows))
         return mean, (rows * rows).sum(axis=0) / Fraction(len(rows)) - mean * mean
 
@@ -207,11 +202,10 @@ class BatchNormCall:
         if self.keeps is not None and (count < 1 + self.corrected or not np.isfinite(x).all()):
             many = f"{1 + self.corrected} or more finite numbers in each channel"
             raise ArgumentError(f"the input must have {many} while training; got {brief(x)}")
-        (mean, variance), (*old, gamma, beta) = self.statistics(x), _exact(self.channels)
+        (mean, variance), (*old, gamma, beta) = self.statistics(x), rational(self.channels)
         factors = _factors(gamma, variance, self.eps)
         offsets = beta - mean * factors
-        y = exactly(lambda numbers: numbers * factors + offsets, np.moveaxis(x, self.axis, -1))
-        y = np.moveaxis(y, -1, self.axis)
+        y = np.moveaxis(affine(np.moveaxis(x, self.axis, -1), factors, offsets), -1, self.axis)
         if (keeps := self.keeps) is None:
             return y
         new = (mean, variance * Fraction(count, count - self.corrected))

@@ -8,6 +8,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
+from teachconv.dtypes import to_dtype
 from teachconv.truth.bounds import direct, judge
 from teachconv.windows import walking
 from teachconv.windows.pooling import PoolCall, forward
@@ -249,3 +250,9 @@ def test_means_by_float64_are_those_of_rational_numbers(seed, dtype, monkeypatch
                 patch.setattr(walking, "_no_error", lambda *args: False)
                 slow = TORCH.avg_pool2d(x, k, 2, padding)
             assert fast.tobytes() == slow.tobytes()
+
+
+def test_a_mean_in_bfloat16_is_rounded_once():
+    """By way of float32 it would be 1 + 2**-8, a midpoint, and then 1."""
+    x = np.array([4, 2.0**-6, 2.0**-28, 0]).astype(to_dtype("bfloat16")).reshape(1, 4, 1)
+    assert float(tc.avg_pool(x, 4, 4, "VALID").item()) == 1 + 2.0**-7
