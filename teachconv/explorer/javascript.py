@@ -474,8 +474,11 @@ class _Function(ast.NodeVisitor):
             if function is None:
                 self.generic_visit(node)
             given, parameters = dict(words), [*inspect.signature(function).parameters.values()]
+            rest = iter(parameters[len(arguments) :])
+            if any(isinstance(argument, ast.Starred) for argument in node.args):  # all that have a place
+                rest = (each for each in parameters if each.kind is each.KEYWORD_ONLY)
             while given:
-                parameter = parameters[len(arguments)]
+                parameter = next(rest)
                 arguments.append(given.pop(parameter.name, None) or self.writer.value(parameter.default))
         text = ",".join(arguments)
         if function is None and isinstance(called, ast.Attribute) and called.attr in _METHODS:

@@ -193,6 +193,8 @@ def _pool_ways(call: PoolCall, to: str) -> Iterator[WindowTarget]:
         )
         wide = _for_all(target.layout, pads)
         yield WindowTarget(target, wide, _pad(wide, fill))
+        if call.reduce == "max":
+            continue
         rest = [(b - d, a - c) for (b, a), (d, c) in zip(pads, counted, strict=True)]
         lines = (*_pad(_for_all(target.layout, counted)), more, *_pad(_for_all(target.layout, rest)))
         yield WindowTarget(target, wide, lines, ("y = y[:-1] / y[-1:]",))

@@ -501,6 +501,7 @@ def test_a_pools_padding_flags_and_sentences(at):
     assert "4 / 4 = 1; padding does not count" in page.run("return document.body.textContent")
     set_field(page, "op", "max_pool")
     assert address(page).startswith("#max_pool")
+    assert "largest so far" in page.run("return document.body.textContent")
     assert "the largest: 1" in page.run("return document.body.textContent")
     page = at("#max_pool&n=6&k=3&s=2&p=3")
     assert "padding of a pool must be from 0 to 2" in problem(page)

@@ -119,13 +119,13 @@ class Playground {
     this.form.replaceChildren(...[
       choice("op", "operation", OPERATIONS, state.op),
       pool ? null : choice("as", "in the words of", FRAMEWORKS, state.as),
-      ...Object.keys(FIELDS).slice(0, 4).map((name) => number(name, FIELDS[name].label, sizeText(state[name]))),
+      ...Object.keys(FIELDS).slice(0, 4).map((name) => number(name, pool && name === "k" ? "window" : FIELDS[name].label, sizeText(state[name]))),
       ...pads,
       transposed ? this.sizes(choice, number) : null,
       transposed ? number("op_pad", "output_padding", state.op_pad ? sizeText(state.op_pad) : "", "none") : null,
       pool ? flag("ceil", "ceil_mode") : null,
       state.op === "avg_pool" ? flag("counted", "count padding") : null,
-      ...Object.keys(FIELDS).slice(4, pool ? 5 : undefined).map((name) => number(name, FIELDS[name].label, sizeText(state[name]))),
+      ...Object.keys(FIELDS).slice(4, pool ? 5 : undefined).map((name) => number(name, pool ? "channels" : FIELDS[name].label, sizeText(state[name]))),
     ].filter(Boolean));
     if (focused) this.form.querySelector(`[name="${focused}"]`)?.focus();
   }

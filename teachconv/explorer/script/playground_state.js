@@ -200,7 +200,7 @@ export function callOf(state) {
 
 /**
  * The convolution of ones with the windows of a pool, and the pool as `callDocument` has it.
- * @returns {{call: {name: string, shapes: number[][], words: Record<string, any>}, pool: object}}
+ * @returns {{call: {name: string, shapes: number[][], words: Record<string, any>}, pool: {reduce: string, ceil: boolean, counted: boolean, code: string}}}
  */
 export function poolOf(state) {
   const [pads, k, same] = [typeof state.p === "string" ? [] : padsOfState(state.p), state.k, state.p === "same" || state.p === "same_lower"];

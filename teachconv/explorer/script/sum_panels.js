@@ -57,9 +57,9 @@ function poolLine(view, cell, taps) {
   if (!pool || taps.total === undefined) return null;
   const value = full(taps.total);
   const inside = taps.list.filter((tap) => !tap.outside);
-  if (pool.reduce === "max") return h("p", { class: "total" }, `the largest: ${value}`);
+  if (pool.reduce === "max") return h("p", { class: "total", "data-tap": Infinity }, `the largest: ${value}`);
   const what = pool.counted ? "padding counts" : "padding does not count";
-  return h("p", { class: "total" }, `${full(sumOf(view.doc, inside))} / ${view.divisor(cell)} = ${value}; ${what} in the divisor`);
+  return h("p", { class: "total", "data-tap": Infinity }, `${full(sumOf(view.doc, inside))} / ${view.divisor(cell)} = ${value}; ${what} in the divisor`);
 }
 
 /** The sum as it is written: one grid of products for each channel (or image), and their sums. */
@@ -118,6 +118,13 @@ function tapTable(view, taps, app) {
   const { doc } = view;
   const factor = doc.kind === "conv2d_backprop_filter" ? doc.names.out : "filter";
   const source = doc.names[doc.source];
+  if (doc.pool) {
+    return listed("Every cell of the window", [source, `${source} value`, doc.pool.reduce === "max" ? "largest so far" : "running sum"], taps.list, app, (tap) => [
+      index(view.name(doc.source, tap.source)),
+      tap.outside ? "padding" : known(tap.value),
+      tap.running === undefined ? "" : full(tap.running),
+    ]);
+  }
   const columns = [source, factor, `${source} value`, `${factor} value`, "product", "running sum"];
   return listed("Every tap, with the running sum", columns, taps.list, app, (tap) => [
     index(view.name(doc.source, tap.source)),

@@ -162,7 +162,8 @@ export class View {
       tap.order = order;
       if (!tap.outside && (tap.value === undefined || tap.weight === undefined)) missing += 1;
       else if (!tap.outside) sum.add(tap.value, tap.weight);
-      tap.running = missing ? undefined : sum.value;
+      const largest = this.doc.pool?.reduce === "max" ? list.slice(0, order + 1) : null;
+      tap.running = missing ? undefined : largest ? this.pooled(cell, largest) : sum.value;
     }
     const bias = this.doc.bias ? parse(this.doc.bias[cell[3]], this.doc) : null;
     if (bias !== null) sum.add(bias, this.doc.format ? 1 : 1n);
@@ -172,9 +173,10 @@ export class View {
   }
 
   /** What a pool makes of the cells of a window. */
-  pooled(cell, list, sum) {
+  pooled(cell, list, sum = 0) {
     if (this.doc.pool.reduce === "average") return Math.fround(sum / this.divisor(cell));
-    return Math.max(...list.filter((tap) => !tap.outside).map((tap) => tap.value));
+    const values = list.filter((tap) => !tap.outside).map((tap) => tap.value);
+    return values.length ? Math.max(...values) : undefined;
   }
 
   /** What the sum of a window is divided by. */
