@@ -93,7 +93,7 @@ window.more = (calls, targets) => JSON.stringify(calls.map(({ name, shapes, word
 window.pools = (cases) => JSON.stringify(cases.map(([n, k, s, d, before, after, ceil]) => {
   try {
     const axis = forwardAxis("rows", n, k, s, d, "EXPLICIT", [before, after], false, ceil);
-    const divisors = [false, true].map((padded) => range(0, axis.out_size).map((o) => counted(axis, o, padded)));
+    const divisors = [false, true].map((padded) => range(0, axis.out_size).map((o) => countedCells(axis, o, padded)));
     return [axis.out_size, axis.pad_before, axis.pad_after, axis.formulas, ...divisors];
   } catch (error) {
     if (error instanceof Refusal) return error.message;

@@ -188,7 +188,7 @@ export function scatterAll(axis, inputIndex) {
 }
 
 /** How many cells of a window a mean is divided by: walking.counts, of one axis and one window. */
-export function counted(axis, outIndex, padded) {
+export function countedCells(axis, outIndex, padded) {
   const [low, high] = padded ? [-axis.pad_before, axis.in_size + axis.pad_after] : [0, axis.in_size];
   return gatherAll(axis, outIndex).filter(([, index]) => index >= low && index < high).length;
 }

@@ -1,7 +1,7 @@
 // One call as data: which values it has, which taps each cell, and what each cell is called.
 
 import { axisOf } from "./axis_tables.js";
-import { counted } from "./law.js";
+import { countedCells } from "./law.js";
 import { ExactSum, parse } from "./numbers.js";
 
 export const index = (cell) => (cell ? cell.join(", ") : "a zero between two cells");
@@ -181,7 +181,7 @@ export class View {
 
   /** What the sum of a window is divided by. */
   divisor([, row, col]) {
-    const [rows, cols] = [[this.rows, row], [this.cols, col]].map(([axis, i]) => counted(axisOf(axis), i, this.doc.pool.counted));
+    const [rows, cols] = [[this.rows, row], [this.cols, col]].map(([axis, i]) => countedCells(axisOf(axis), i, this.doc.pool.counted));
     return Math.max(1, rows * cols);
   }
 
