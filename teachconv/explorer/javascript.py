@@ -473,13 +473,13 @@ class _Function(ast.NodeVisitor):
         if words:
             if function is None:
                 self.generic_visit(node)
-            given, parameters = dict(words), [*inspect.signature(function).parameters.values()]
-            rest = iter(parameters[len(arguments) :])
+            given, parameters = dict(words), inspect.signature(function).parameters
+            names = iter([*parameters][len(arguments) :])
             if any(isinstance(argument, ast.Starred) for argument in node.args):  # all that have a place
-                rest = (each for each in parameters if each.kind is each.KEYWORD_ONLY)
+                names = iter(inspect.getfullargspec(function).kwonlyargs)
             while given:
-                parameter = next(rest)
-                arguments.append(given.pop(parameter.name, None) or self.writer.value(parameter.default))
+                name = next(names)
+                arguments.append(given.pop(name, None) or self.writer.value(parameters[name].default))
         text = ",".join(arguments)
         if function is None and isinstance(called, ast.Attribute) and called.attr in _METHODS:
             text = self._array(node.args[0]) if called.attr == "join" else text

@@ -208,6 +208,7 @@ PLANTED = {
     "gamma_left_out": {"weight": None},
     "beta_left_out": {"bias": None},
     "gamma_and_beta": {"weight": "bias", "bias": "weight"},
+    "mean_and_variance": {"running_mean": "running_var", "running_var": "running_mean"},
     "square_root": {"running_var": "squared"},
     "training": {"training": True},
 }
@@ -219,8 +220,10 @@ def test_planted_and_found(code, shape):
     x, given = make_array(shape, "float32", "normal", "planted"), layer(shape[1], seed="planted")
     right = dict(zip(("weight", "bias", "running_mean", "running_var"), given, strict=False))
     right["running_var"] = right["running_var"] + np.float32(0.25)
+    right["running_mean"] = np.abs(right["running_mean"]) + np.float32(0.5)  # it may stand for a variance
     words = {"squared": right["running_var"] ** 2, "bias": right["bias"], "weight": right["weight"]}
     words |= {0: 0 * right["bias"], 1: 0 * right["bias"] + 1}
+    words |= {name: right[name] for name in ("running_mean", "running_var")}
     changed = {
         name: words.get(value, value) if isinstance(value, str | int) and name != "training" else value
         for name, value in PLANTED[code].items()

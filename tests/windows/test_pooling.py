@@ -225,8 +225,9 @@ def test_where_a_pool_is_wrong_is_said():
     assert (row.bad.sum(), row.first_bad) == (2 * 4 * 3, (0, 2, 0, 0))
 
 
-def test_a_maximum_that_begins_with_zero():
-    jax, x = tc.dialects.jax, -np.abs(make_array((1, 6, 6, 2), "float32", "normal", "x")) + np.float32(0.4)
+@pytest.mark.parametrize("shape", [(1, 6, 6, 2), (2, 8, 5, 3), (1, 12, 14, 2)])
+def test_a_maximum_that_begins_with_zero(shape):
+    jax, x = tc.dialects.jax, -np.abs(make_array(shape, "float32", "normal", "x")) + np.float32(0.4)
     call = (np.maximum, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     row = row_of_a_pool(jax.reduce_window, x, -np.inf, *call, got=jax.reduce_window(x, 0.0, *call))
     assert row.diagnosis.code == "start"
