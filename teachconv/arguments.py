@@ -483,6 +483,34 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
     return array if flags.aligned else array.copy()
 
 
+def is_shape(value: Any) -> bool:
+    """Return whether an argument is the shape of an array, and not an array or nested lists.
+
+    >>> is_shape((1, 8, 8, 3)), is_shape([[1.0], [2.0]])
+    (True, False)
+    """
+    return isinstance(value, (list, tuple)) and not any(isinstance(size, (list, tuple)) for size in value)
+
+
+def shape_of(value: Any, name: str, ranks: tuple[int, ...] | None, axes: str) -> Shape | None:
+    """Return the shape of an array, or the shape that was given instead; of a bias None for none."""
+    if value is None and ranks == (1,):
+        return None
+    sizes = value if is_shape(value) else getattr(value, "shape", None)
+    if sizes is None:
+        sizes = as_array(value, name, ranks, axes).shape
+    shape = tuple(integer(size, f"{name} shape") for size in sizes)
+    if ranks is not None and len(shape) not in ranks:
+        legal = " or ".join(map(str, ranks))
+        raise ArgumentError(
+            f"{name} must have {legal} axes{', ' + axes if axes else ''}; got shape {brief(list(shape))}"
+        )
+    if min(shape, default=0) < 0:
+        raise ArgumentError(f"{name} shape must have no negative size; got {list(shape)}")
+    check_elements(shape, f"{name} shape")
+    return shape
+
+
 class ShapeOnly(np.ndarray):
     """An array that stands for one whose shape and dtype alone are known; it has one element, repeated."""
 

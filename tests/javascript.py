@@ -473,10 +473,13 @@ class _Function(ast.NodeVisitor):
         if words:
             if function is None:
                 self.generic_visit(node)
-            given, parameters = dict(words), [*inspect.signature(function).parameters.values()]
+            given, parameters = dict(words), inspect.signature(function).parameters
+            names = iter([*parameters][len(arguments) :])
+            if any(isinstance(argument, ast.Starred) for argument in node.args):  # all that have a place
+                names = iter(inspect.getfullargspec(function).kwonlyargs)
             while given:
-                parameter = parameters[len(arguments)]
-                arguments.append(given.pop(parameter.name, None) or self.writer.value(parameter.default))
+                name = next(names)
+                arguments.append(given.pop(name, None) or self.writer.value(parameters[name].default))
         text = ",".join(arguments)
         if function is None and isinstance(called, ast.Attribute) and called.attr in _METHODS:
             text = self._array(node.args[0]) if called.attr == "join" else text

@@ -6,11 +6,10 @@ import argparse
 import ast
 from typing import Any
 
-from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError
 from ..tables import count
-from ..translation.targets import TARGETS, framework, function_named
-from ..translation.translating import translate
+from ..translation.targets import TARGETS, framework, function_named, known_functions
+from ..translation.translating import operands, translate
 from .output import show
 
 __all__ = ["add_arguments", "run"]
@@ -18,7 +17,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the function, its arguments as words, and the target."""
-    names = [entry.name for entry in FUNCTIONS.values()]
+    names = [*known_functions()]
     parser.epilog = "example: translate torch.conv2d 1,3,16,16 8,3,3,3 stride=2 padding=1 --to tensorflow"
     parser.add_argument("function", help="the call's function: " + ", ".join(names))
     parser.add_argument(
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     function = function_named(arguments.function)
     words = dict(word.split("=", 1) for word in arguments.operands if "=" in word)
     shapes = [_literal(word) for word in arguments.operands if "=" not in word]
-    names = [operand.name for operand in FUNCTIONS[function].operands]
+    names = [operand.name for operand in operands(function)]
     if len(shapes) > len(names):
         raise ArgumentError(
             f"{arguments.function} takes {count(len(names), 'shape')}, {', '.join(names)}; got {len(shapes)}"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import nn_ops
-from ..arguments import Shape, as_array, check_elements, integer
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ..arguments import shape_of
+from ..errors import ArgumentTypeError, brief, is_one_of
 from .calls import FUNCTIONS, ConvCall
 
-__all__ = ["bind_shapes", "is_shape"]
+__all__ = ["bind_shapes"]
 
 
 def bind_shapes(
@@ -44,33 +44,5 @@ def bind_shapes(
     arguments.pop("name", None)
     for operand in entry.operands:
         ranks = (1,) if operand.role == "bias" else operand.ranks
-        arguments[operand.name] = _shape(arguments[operand.name], operand.name, ranks, operand.axes)
+        arguments[operand.name] = shape_of(arguments[operand.name], operand.name, ranks, operand.axes)
     return entry.resolver(**arguments), arguments
-
-
-def is_shape(value: Any) -> bool:
-    """Return whether an argument is the shape of an array, and not an array or nested lists.
-
-    >>> is_shape((1, 8, 8, 3)), is_shape([[1.0], [2.0]])
-    (True, False)
-    """
-    return isinstance(value, (list, tuple)) and not any(isinstance(size, (list, tuple)) for size in value)
-
-
-def _shape(value: Any, name: str, ranks: tuple[int, ...], axes: str) -> Shape | None:
-    """Return the shape of an array, or the shape that was given instead."""
-    if value is None and ranks == (1,):
-        return None
-    sizes = value if is_shape(value) else getattr(value, "shape", None)
-    if sizes is None:
-        sizes = as_array(value, name, ranks, axes).shape
-    shape = tuple(integer(size, f"{name} shape") for size in sizes)
-    if len(shape) not in ranks:
-        legal = " or ".join(map(str, ranks))
-        raise ArgumentError(
-            f"{name} must have {legal} axes{', ' + axes if axes else ''}; got shape {brief(list(shape))}"
-        )
-    if min(shape, default=0) < 0:
-        raise ArgumentError(f"{name} shape must have no negative size; got {list(shape)}")
-    check_elements(shape, f"{name} shape")
-    return shape

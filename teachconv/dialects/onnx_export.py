@@ -16,13 +16,13 @@ import numpy as np
 
 from .. import nn_ops
 from ..argument_types import File
-from ..arguments import as_array, axis_order, check_alike
+from ..arguments import as_array, axis_order, check_alike, is_shape
 from ..devices import to_host
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..files import path_of, replacing
 from ..geometry import AxisGeometry
-from .binding import bind_shapes, is_shape
+from .binding import bind_shapes
 from .calls import FUNCTIONS, ConvCall, DialectFunction
 from .onnx_graph import OnnxGraph, OnnxTensor, check_dtype, import_onnx
 

@@ -19,7 +19,7 @@ from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
 from ..arguments import Pair, Shape, check_steps, integer, normalize_shape, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
+from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
 from ..kinds import AXES, OPS
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
@@ -495,9 +495,13 @@ def _pool(reduce: str, rank: int) -> Callable[..., PoolCall]:
         steps = ints(kernel_size if stride is None else stride, "stride", rank, single=True)
         pads = ints(padding, "padding", rank, least=0, single=True)
         spread = ints(dilation, "dilation", rank, single=True)
-        for axis, k, d, p in zip(AXES[-rank:], sizes, spread, pads, strict=True):
-            if p > (most := split_padding((k - 1) * d + 1 if rank == 2 else k)[0]):
-                raise ArgumentError(f"padding {axis} must be at most {most}, half of the window; got {p}")
+        for axis, k, p in zip(AXES[-rank:], sizes, pads, strict=True):
+            if p > k // 2:  # without the dilation
+                raise ArgumentError(f"padding {axis} must be at most {k // 2}, half of the window; got {p}")
+        if reduce == "average" and rank == 3 and any(n < k for n, k in zip(input[-3:], sizes, strict=True)):
+            raise ArgumentError(
+                f"input must be as large as the window without its padding; got {list(input)}"
+            )
         places = tuple(prod(input[i + 1 :]) * (letter in "DHW") for i, letter in enumerate(layout))
         divisor: str | int = "padded" if truth(count_include_pad, "count_include_pad") else "inside"
         if divisor_override is not None:

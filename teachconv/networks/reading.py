@@ -18,6 +18,7 @@ import numpy as np
 from .. import nn_ops
 from ..dialects import keras, onnx, torch
 from ..kinds import layout_of
+from ..windows.calls import bound_call
 from . import definitions
 
 __all__ = ["LAYOUT", "NORM", "Layer", "arrays_in", "by_law", "read"]
@@ -315,23 +316,18 @@ def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """Numbers around the input, as (before, after) of each axis."""
-    x, said, rest = arrays[0], entry["kwargs"], [*entry["args"][1:], None, None]
-    value, flat = rest[1], rest[0] if rest[0] is not None else said.get("pads", said.get("pad"))
-    if entry["framework"] == "torch":
-        value, pairs = said.get("value"), [*zip(flat[::2], flat[1::2], strict=True)][::-1]
-        pads = [(0, 0)] * (x.ndim - len(pairs)) + pairs
-    elif entry["framework"] == "onnx":
-        pads = [*zip(np.ravel(flat)[: x.ndim].tolist(), np.ravel(flat)[x.ndim :].tolist(), strict=True)]
-    else:
+    (x, *rest), said = entry["args"], dict(entry["kwargs"])
+    op: Any = torch.pad
+    if entry["framework"] == "onnx":  # the number is an array; before opset 11 it was an attribute
+        rest[1:2] = [None if value is None else np.ravel(value)[0].item() for value in rest[1:2]]
+        op, said = onnx.pad, {{"value": "constant_value"}.get(name, name): v for name, v in said.items()}
+    elif entry["framework"] != "torch":
         inner, first = [*map(tuple, said["padding"])], said.get("data_format") == "channels_first"
-        pads = [(0, 0), (0, 0), *inner] if first else [(0, 0), *inner, (0, 0)]
-    if said.get("mode", "constant") != "constant" or np.min(pads) < 0:
+        op, rest, said = keras.pad, [[(0, 0)] * (1 + first) + inner + [(0, 0)] * (not first)], {}
+    call = bound_call(op, (x, *rest), said)[0]
+    if call.mode != "constant" or np.min(call.sides) < 0:
         return {}
-    return {
-        "op_type": "pad",
-        "pads": tuple(pads),
-        "filled": 0.0 if value is None else float(np.ravel(value)[0]),
-    }
+    return {"op_type": "pad", "pads": call.sides, "filled": float(call.value)}
 
 
 _CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")

@@ -12,9 +12,11 @@ from typing import Any
 
 from .. import nn_ops
 from ..dialects import jax, keras, onnx, torch
-from ..dialects.calls import FUNCTIONS
+from ..dialects.calls import ConvCall
 from ..tables import Cell, Table, left
-from .targets import TARGETS
+from ..windows import normalization, padding, pooling
+from ..windows.pooling import PoolCall
+from .targets import TARGETS, known_functions
 from .translating import resolve, translate
 
 __all__ = ["OPTIONS", "Probe", "both_tables", "markdown", "option_rows", "plain", "target_rows"]
@@ -39,14 +41,16 @@ class Probe:
     @property
     def dialect(self) -> str:
         """The framework whose function it is."""
-        return FUNCTIONS[self.function].name.partition(".")[0]
+        return _NAMES[self.function].partition(".")[0]
 
     @property
     def text(self) -> str:
         """The call as it would be written."""
         words = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
-        return f"{FUNCTIONS[self.function].name.partition('.')[2]}({words})"
+        return f"{_NAMES[self.function].partition('.')[2]}({words})"
 
+
+_NAMES = {function: name for name, function in known_functions().items()}
 
 # 8 x 8 input, 3 x 3 filter, 2 channels in and 4 out, unless the option needs others
 _NHWC, _NCHW = (1, 8, 8, 2), (1, 2, 8, 8)
@@ -55,6 +59,8 @@ _HWOI, _IOHW = (3, 3, 4, 2), (2, 4, 3, 3)
 _TF, _TORCH, _ONNX, _KERAS = (_NHWC, _HWIO), (_NCHW, _OIHW), (_NCHW, _OIHW), (_NHWC, _HWIO)
 _TF_T, _TORCH_T = (_NHWC, _HWOI), (_NCHW, _IOHW)
 _JAX, _JAX_T = (_NCHW, _OIHW), (_NHWC, _HWIO)
+_LAST, _FIRST = (_NHWC,), (_NCHW,)  # of a pool, padding and batch normalisation
+_LOWEST, _WINDOW = float("-inf"), {"window_dimensions": (1, 1, 3, 3), "window_strides": (1, 1, 2, 2)}
 
 
 def _probes(
@@ -200,6 +206,75 @@ OPTIONS: tuple[Probe, ...] = tuple(
                 {"window_strides": (1, 1), "padding": "SAME", "batch_group_count": 2},
             ),
         ),
+        _probes(
+            "max pool, stride 2",
+            (pooling.max_pool, _LAST, {"ksize": 3, "strides": 2, "padding": "SAME"}),
+            (torch.max_pool2d, _FIRST, {"kernel_size": 3, "stride": 2, "padding": 1}),
+            (onnx.max_pool, _FIRST, {"kernel_shape": [3, 3], "strides": [2, 2], "auto_pad": "SAME_UPPER"}),
+            (
+                jax.reduce_window,
+                _FIRST,
+                {"init_value": _LOWEST, "computation": "max", **_WINDOW, "padding": "SAME"},
+            ),
+            (keras.max_pool, _LAST, {"pool_size": 3, "strides": 2, "padding": "same"}),
+        ),
+        _probes(
+            "max pool, a last window that does not fit",
+            (torch.max_pool2d, _FIRST, {"kernel_size": 3, "stride": 2, "ceil_mode": True}),
+            (onnx.max_pool, _FIRST, {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
+        ),
+        _probes(
+            "max pool, dilated",
+            (torch.max_pool2d, _FIRST, {"kernel_size": 2, "stride": 1, "dilation": 2}),
+            (onnx.max_pool, _FIRST, {"kernel_shape": [2, 2], "dilations": [2, 2]}),
+        ),
+        _probes(
+            "average pool, and what its sums are divided by",
+            (pooling.avg_pool, _LAST, {"ksize": 3, "strides": 2, "padding": "SAME"}),
+            (torch.avg_pool2d, _FIRST, {"kernel_size": 3, "stride": 2, "padding": 1}),
+            (
+                torch.avg_pool2d,
+                _FIRST,
+                {"kernel_size": 3, "stride": 2, "padding": 1, "count_include_pad": False},
+            ),
+            (torch.avg_pool2d, _FIRST, {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True}),
+            (torch.avg_pool2d, _FIRST, {"kernel_size": 2, "divisor_override": 3}),
+            (onnx.average_pool, _FIRST, {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+            (
+                jax.reduce_window,
+                _FIRST,
+                {"init_value": 0.0, "computation": "add", **_WINDOW, "padding": "SAME"},
+            ),
+            (keras.average_pool, _LAST, {"pool_size": 3, "strides": 2, "padding": "same"}),
+        ),
+        _probes(
+            "padding as a layer",
+            (padding.pad, _LAST, {"paddings": [[0, 0], [1, 0], [2, 3], [0, 0]], "mode": "REFLECT"}),
+            (padding.pad, _LAST, {"paddings": [[0, 0], [1, 0], [2, 3], [0, 0]], "mode": "SYMMETRIC"}),
+            (torch.pad, _FIRST, {"pad": (2, 3, 1, 0), "mode": "reflect"}),
+            (torch.pad, _FIRST, {"pad": (2, 3, 1, 0), "mode": "replicate"}),
+            (torch.pad, _FIRST, {"pad": (2, 3, 1, 0), "mode": "circular"}),
+            (onnx.pad, _FIRST, {"pads": [0, 0, 1, 2, 0, 0, 0, 3], "mode": "edge"}),
+            (jax.pad, _LAST, {"pad_width": ((0, 0), (1, 0), (2, 3), (0, 0)), "mode": "wrap"}),
+            (keras.pad, _LAST, {"pad_width": ((0, 0), (1, 0), (2, 3), (0, 0)), "mode": "reflect"}),
+            (torch.pad, _FIRST, {"pad": (-1, 1), "mode": "constant"}),
+        ),
+        _probes(
+            "batch normalisation",
+            (
+                normalization.batch_normalization,
+                _LAST,
+                {"mean": [0.0, 1.0], "variance": [1.0, 4.0], "offset": None, "scale": None}
+                | {"variance_epsilon": 1e-3},
+            ),
+            (torch.batch_norm, _FIRST, {"running_mean": [0.0, 1.0], "running_var": [1.0, 4.0]}),
+            (
+                onnx.batch_normalization,
+                _FIRST,
+                {"scale": [1.0, 1.0], "B": [0.0, 0.0], "input_mean": [0.0, 1.0], "input_var": [1.0, 4.0]},
+            ),
+            (keras.batch_normalization, _LAST, {"mean": [0.0, 1.0], "variance": [1.0, 4.0], "axis": -1}),
+        ),
     )
     for probe in group
 )
@@ -218,6 +293,11 @@ def option_rows() -> list[tuple[str, str, str, str]]:
         except (ValueError, TypeError) as error:
             rows.append((probe.option, probe.dialect, probe.text, f"refused: {error}"))
             continue
+        size = "x".join(map(str, call.output_shape))
+        if not isinstance(call, ConvCall):
+            sides = f"{call.geometry.padding} around; " if isinstance(call, PoolCall) else ""
+            rows.append((probe.option, probe.dialect, probe.text, f"{sides}{call.rule} -> {size}"))
+            continue
         (top, bottom), (left, right) = call.geometry.padding
         g = call.geometry
         if call.op.transposed:
@@ -228,7 +308,6 @@ def option_rows() -> list[tuple[str, str, str, str]]:
             kept = f"top {top} bottom {bottom} left {left} right {right}"
         groups = f", {g.groups} groups" if g.groups > 1 else ""
         stuffed = ", zeros inserted first" if call.has_gaps else ""
-        size = "x".join(map(str, call.output_shape))
         rows.append((probe.option, probe.dialect, probe.text, f"{kept}{groups}{stuffed} -> {size}"))
     return rows
 
@@ -256,6 +335,8 @@ def _way(way: Any) -> str:
     if not way.possible:
         return "impossible"
     target = way._target
+    if not isinstance(way.source, ConvCall):
+        return ", ".join(words for part, words in _LINES.items() if part in way.code) or "directly"
     steps = []
     if any(map(any, target.pad_input)):
         steps.append("pad first")
@@ -272,6 +353,15 @@ def _way(way: Any) -> str:
     if any(map(any, target.pad_output)):
         steps.append("crop after")
     return ", ".join(steps) or "directly"
+
+
+# what a line of a pool's code does
+_LINES = {
+    "np.ones_like": "divided by the means of ones",
+    "x = np.pad(": "pad first",
+    "y = y * ": "scale after",
+    "y = y / ": "divide after",
+}
 
 
 # ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 from ..dialects.calls import ConvCall, DialectFunction
 from .target_calls import Family, filter_letters
 
-__all__ = ["family_of", "made_for"]
+__all__ = ["LONGEST", "family_of", "made_for"]
 
 Arguments = dict[str, Any]
 
@@ -57,7 +57,7 @@ def made_for(
     return f"{first},{second}"
 
 
-_LONGEST = 256  # the largest stride whose sizes are tried one by one
+LONGEST = 256  # the largest stride whose sizes are tried one by one
 # what is varied together: the letters of the input, and those of the filter
 _GROUPS = {"HW": ("HW", ""), "filter": ("", "HW"), "N": ("N", ""), "I": ("C", "I"), "O": ("", "OM")}
 
@@ -67,9 +67,9 @@ def _others(
 ) -> Iterator[ConvCall | None]:
     """Yield the call at other sizes of one group of axes; None where the function refuses it.
 
-    A stride above `_LONGEST` gives None alone: there would be too many sizes to try.
+    A stride above `LONGEST` gives None alone: there would be too many sizes to try.
     """
-    if group in ("HW", "filter") and max(conv.geometry.strides) > _LONGEST:
+    if group in ("HW", "filter") and max(conv.geometry.strides) > LONGEST:
         yield None
         return
     for more in _steps(conv, group):

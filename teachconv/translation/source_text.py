@@ -18,9 +18,9 @@ from ..arguments import Pads
 from ..dialects.calls import ConvCall
 from .target_calls import NO_PADS, TargetCall, filter_letters, is_input_gradient, is_transposed, mixed
 
-__all__ = ["filter_permutation", "here", "write"]
+__all__ = ["IMPORTS", "SECTIONS", "filter_permutation", "folded", "here", "to_tensors", "transposed", "write"]
 
-_IMPORTS = {
+IMPORTS = {
     "tensorflow": ["import tensorflow as tf"],
     "torch": ["import torch", "import torch.nn.functional as F"],
     "jax": ["import jax"],
@@ -44,10 +44,12 @@ def write(conv: ConvCall, target: TargetCall, made_for: str = "") -> str:
     Returns:
         Python source text, with its imports.
     """
-    section = [*_before(conv, target), *_SECTIONS[target.target](conv, target), *_after(target)]
-    if conv.bias and not _bias_in_call(target):
+    if conv.bias and target.target in ("torch", "onnx") and target.pad_output == NO_PADS:
+        target = replace(target, arrays=(*target.arrays, "b"))
+    section = [*_before(conv, target), *SECTIONS[target.target](conv, target), *_after(target)]
+    if conv.bias and "b" not in target.arrays:
         section.append(_bias_line(target))
-    imports = ["import numpy as np", *_IMPORTS[target.target]]
+    imports = ["import numpy as np", *IMPORTS[target.target]]
     rule = ["", "", *_rule_lines(target.pad_rule)] if target.pad_rule else []
     return "\n".join([*imports, *rule, "", "", *_function(conv, target, section, made_for), ""])
 
@@ -107,11 +109,11 @@ def _function(conv: ConvCall, target: TargetCall, section: list[str], made_for: 
         *section,
         *_output_lines(conv, target),
     ]
-    lines = [part for line in lines for part in _folded(line)]
+    lines = [part for line in lines for part in folded(line)]
     return [f"def convolve({arguments}):", *("    " + line for line in lines)]
 
 
-def _folded(line: str) -> list[str]:
+def folded(line: str) -> list[str]:
     """Return a line, folded if it is a comment that is too long."""
     if len(line) + 4 <= _WIDTH or not line.startswith("#"):
         return [line]
@@ -151,7 +153,7 @@ def _size_lines(conv: ConvCall, made_for: str) -> list[str]:
     return [f"if {' + '.join(sizes)} != {numbers}:", *error]
 
 
-def _transpose(name: str, have: str, want: str) -> list[str]:
+def transposed(name: str, have: str, want: str) -> list[str]:
     """Return the line that changes an array's layout, or none if it has the layout already."""
     if have == want:
         return []
@@ -168,14 +170,14 @@ def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     stuffing = (1, 1) if target.stuffs else conv.stuffing
     parts = 1 if target.splits_batch else conv.batch_groups
     if parts > 1 or stuffing != (1, 1):
-        lines += _transpose("x", layout, "NHWC")
+        lines += transposed("x", layout, "NHWC")
         layout = "NHWC"
     if parts > 1:
         lines.append(f"x = x.reshape({parts}, -1, *x.shape[1:]).transpose(1, 2, 3, 0, 4)")
         lines.append("x = x.reshape(*x.shape[:3], -1)  # parts of the batch become channels")
     if stuffing != (1, 1):
         lines += _stuffing_lines(stuffing, "lhs_dilation") + ["x = stuffed"]
-    return lines + _transpose("x", layout, target.layout)
+    return lines + transposed("x", layout, target.layout)
 
 
 def _stuffing_lines(steps: tuple[int, ...], why: str) -> list[str]:
@@ -199,7 +201,7 @@ def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
         lines.append("w = w.reshape(*w.shape[:2], 1, -1)  # the multiplier is the filters of a group")
         letters = "HWOI" if conv.kind.scatters else "HWIO"
     if conv.regroup != target.regroup:
-        lines += _transpose("w", letters, "HWOI")
+        lines += transposed("w", letters, "HWOI")
         letters = "HWOI"
         if conv.regroup:  # from [rows, cols, groups * out, in / groups] to teachconv's order
             lines.append(f"w = w.reshape(*w.shape[:2], {groups}, -1, w.shape[3]).transpose(0, 1, 3, 2, 4)")
@@ -207,7 +209,7 @@ def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
         else:
             lines.append(f"w = w.reshape(*w.shape[:3], {groups}, -1).transpose(0, 1, 3, 2, 4)")
             lines.append("w = w.reshape(*w.shape[:2], -1, w.shape[4])  # groups along the output's")
-    lines += _transpose("w", letters, target.filter_layout)
+    lines += transposed("w", letters, target.filter_layout)
     if conv.flip != target.flip:
         index = ", ".join("::-1" if letter in "HW" else ":" for letter in target.filter_layout)
         lines.append(f"w = w[{index}]  # flip rows and columns")
@@ -218,8 +220,8 @@ def _output_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that convert the result back and return it."""
     layout = conv.layout(conv.kind.result)
     if "N" in layout:
-        return [*_transpose("y", target.out_layout, layout), "return y"]
-    return [*_transpose("y", target.out_layout, "N" + layout), "return y[0]"]
+        return [*transposed("y", target.out_layout, layout), "return y"]
+    return [*transposed("y", target.out_layout, "N" + layout), "return y[0]"]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -242,9 +244,7 @@ def _rule_lines(word: str) -> list[str]:
 
 def _before(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that pad or crop the input; PyTorch's tensors come first."""
-    lines = []
-    if target.target == "torch":
-        lines += ["x = torch.from_numpy(x.copy())", "w = torch.from_numpy(w.copy())"]
+    lines = to_tensors(target)
     if not target.pad_rule:
         return [*lines, *_pad_lines("x", target.target, target.layout, target.pad_input)]
     for letter, sides, step, spread in zip(
@@ -257,6 +257,11 @@ def _before(conv: ConvCall, target: TargetCall) -> list[str]:
         return [*lines, "x = F.pad(x, (left, right, top, bottom))"]
     widths = {"H": "(top, bottom)", "W": "(left, right)"}
     return [*lines, f"x = np.pad(x, ({', '.join(widths.get(c, '(0, 0)') for c in target.layout)}))"]
+
+
+def to_tensors(target: TargetCall) -> list[str]:
+    """Return the lines that make PyTorch's tensors of the arrays; the other frameworks take arrays."""
+    return [f"{name} = torch.from_numpy({name}.copy())" for name in target.arrays if target.target == "torch"]
 
 
 def _after(target: TargetCall) -> list[str]:
@@ -311,11 +316,6 @@ def _torch_pad(name: str, pads: Pads) -> list[str]:
     return [f"{name} = F.pad({name}, {(left, right, top, bottom)})  # left, right, top, bottom"]
 
 
-def _bias_in_call(target: TargetCall) -> bool:
-    """Return whether the framework's call takes the bias, so that no line has to add it."""
-    return target.target in ("torch", "onnx") and target.pad_output == NO_PADS
-
-
 def _bias_line(target: TargetCall) -> str:
     """Return the line that adds the bias."""
     shape = tuple(-1 if letter == "C" else 1 for letter in target.out_layout)
@@ -334,11 +334,11 @@ def _call(target: TargetCall, before: str, arrays: str, after: str) -> list[str]
     return [line] if len(line) + 4 <= _WIDTH else [before, *(f"    {word}," for word in words), after]
 
 
-def _tensor_lines(target: TargetCall, result: str, bias: str = "") -> list[str]:
+def _tensor_lines(target: TargetCall, result: str) -> list[str]:
     """Return the lines that call a function once, or once for each group; ``result`` wraps the call."""
     before, after = result.split("{}")
     if target.split == 1:
-        return _call(target, f"y = {before}{target.name}(", "x, w" + bias, f"){after}")
+        return _call(target, f"y = {before}{target.name}(", ", ".join(target.arrays), f"){after}")
     parts = f"np.split(x, {target.split}, {target.layout.index('C')})"
     filters = f"np.split(w, {target.split}, {target.filter_layout.index('I')})"
     call = _call(target, f"    {before}{target.name}(", "part, filters", f"){after}")
@@ -359,7 +359,7 @@ def _tensorflow(conv: ConvCall, target: TargetCall) -> list[str]:
 
 def _torch(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call PyTorch."""
-    return _tensor_lines(target, "{}", ", torch.from_numpy(b)" if conv.bias and _bias_in_call(target) else "")
+    return _tensor_lines(target, "{}")
 
 
 def _jax(conv: ConvCall, target: TargetCall) -> list[str]:
@@ -374,14 +374,13 @@ def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
 
 def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call onnxruntime."""
-    with_bias = conv.bias and _bias_in_call(target)
-    feeds = '{"X": x, "W": w, "B": b}' if with_bias else '{"X": x, "W": w}'
+    feeds = ", ".join([f'"{name.upper()}": {name}' for name in target.arrays])
     return [
-        f"feeds = {feeds}",
+        f"feeds = {{{feeds}}}",
         *_call(target, "node = helper.make_node(", f'"{target.name}", list(feeds), ["Y"]', ")"),
-        "kind = helper.np_dtype_to_tensor_dtype(x.dtype)",
-        "inputs = [helper.make_tensor_value_info(name, kind, a.shape) for name, a in feeds.items()]",
-        'outputs = [helper.make_tensor_value_info("Y", kind, None)]',
+        "kinds = {name: helper.np_dtype_to_tensor_dtype(a.dtype) for name, a in feeds.items()}",
+        "inputs = [helper.make_tensor_value_info(name, kinds[name], a.shape) for name, a in feeds.items()]",
+        'outputs = [helper.make_tensor_value_info("Y", kinds["X"], None)]',
         'graph = helper.make_graph([node], "convolve", inputs, outputs)',
         'model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)',
         "session = onnxruntime.InferenceSession(",
@@ -438,7 +437,7 @@ def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
     ]
 
 
-_SECTIONS: dict[str, Callable[[ConvCall, TargetCall], list[str]]] = {
+SECTIONS: dict[str, Callable[[Any, TargetCall], list[str]]] = {
     "tensorflow": _tensorflow,
     "torch": _torch,
     "jax": _jax,

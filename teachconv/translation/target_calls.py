@@ -70,6 +70,7 @@ class TargetCall:
         split: the number of groups to compute in separate calls.
         notes: sentences on what the framework cannot express directly.
         why_not: why there is no such call, or "".
+        arrays: what the code calls the arrays of the call, in its order.
     """
 
     target: str
@@ -90,6 +91,7 @@ class TargetCall:
     split: int = 1
     notes: tuple[str, ...] = ()
     why_not: str = ""
+    arrays: tuple[str, ...] = ("x", "w")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from .forward import FORWARD
 from .target_calls import Family, TargetCall, is_transposed
 from .transposed import TRANSPOSED
 
-__all__ = ["TARGETS", "framework", "function_named", "target_call"]
+__all__ = ["TARGETS", "framework", "function_named", "known_functions", "target_call"]
 
 TARGETS: tuple[Framework, ...] = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy")
 
@@ -61,10 +61,7 @@ def function_named(name: str) -> Callable[..., Any]:
     Raises:
         ArgumentError: if there is no such function, or several frameworks have one and TensorFlow has not.
     """
-    known = {entry.name: function for function, entry in FUNCTIONS.items()}
-    for function in WINDOWS:
-        package, _, place = function.__module__.rpartition(".")
-        known[f"{'tensorflow' if package.endswith('windows') else place}.{function.__name__}"] = function
+    known = known_functions()
     module, _, last = name.rpartition(".")
     word = f"{framework(module) if module else 'tensorflow'}.{last}"
     if word in known:
@@ -74,6 +71,15 @@ def function_named(name: str) -> Callable[..., Any]:
         return known[found[0]]
     near = f" (one of {', '.join(found)}?)" if found else _near(name, known)
     raise ArgumentError(f"function must be one of {nn_ops.listed(FUNCTIONS)}; got {brief(name)}{near}")
+
+
+def known_functions() -> dict[str, Callable[..., Any]]:
+    """Return the functions that can be resolved and translated, by names such as "torch.conv2d"."""
+    known = {entry.name: function for function, entry in FUNCTIONS.items()}
+    for function in WINDOWS:
+        package, _, place = function.__module__.rpartition(".")
+        known[f"{'tensorflow' if package.endswith('windows') else place}.{function.__name__}"] = function
+    return known
 
 
 def _near(name: str, known: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ another framework as source text that runs.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
@@ -21,17 +21,19 @@ from ..argument_types import Framework
 from ..arguments import truth
 from ..data.seeded import make_array
 from ..dialects.binding import bind_shapes
-from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction
+from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, Operand
 from ..errors import ArgumentError, BackendUnavailable, brief, is_one_of, suggestion
 from ..inspection.pictures import padding_picture
 from ..tables import pre
 from ..verification.diffing import DiffReport, diff, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.calls import bound_call
+from ..windows.normalization import BatchNormCall
 from .sizes import family_of, made_for
 from .source_text import filter_permutation, here, write
 from .target_calls import TargetCall, is_transposed
 from .targets import TARGETS, framework, function_named, target_call
+from .window_targets import window_here, window_target, write_window
 
 __all__ = ["Translation", "resolve", "translate"]
 
@@ -100,14 +102,16 @@ class Translation:
         why: why it has none, or "".
         code: Python source text that defines ``convolve(x, w)``, or ``convolve(x, w, b)`` with a bias, over
             NumPy arrays in the *source's* layouts. For a gradient with respect to the input, x is the
-            gradient of the output. "" if there is no such call.
-        filter_permutation: the argument of ``transpose`` that converts the source's filter to the target's.
+            gradient of the output. Without filters it defines ``pool(x)``, ``pad(x)`` or
+            ``normalise(x, mean, variance, gamma, beta)``. "" if there is no such call.
+        filter_permutation: the argument of ``transpose`` that converts the source's filter to the target's,
+            or None.
         flip: whether the filter's rows and columns are flipped too.
         notes: sentences on what the target cannot express directly.
         source_text: the source call as text.
     """
 
-    source: ConvCall
+    source: Any
     to: str
     possible: bool
     why: str
@@ -120,6 +124,7 @@ class Translation:
     _arguments: dict[str, Any] = field(repr=False)
     _target: TargetCall = field(repr=False)
     _made_for: str = field(default="", repr=False)
+    _here: Callable[[], Callable[..., Any]] | None = field(default=None, repr=False)
 
     def check(self, x: Any = None, w: Any = None, b: Any = None) -> DiffReport:
         """Compare source and target on arrays: in teachconv, and in the framework if it is installed.
@@ -140,18 +145,16 @@ class Translation:
         """
         if not self.possible:
             raise ArgumentError(f"there is no translation to check: {self.why}")
-        entry = FUNCTIONS[self._function]
-        arrays, given = self._arrays(entry, x, w, b), dict(self._arguments)
+        arrays, given = self._arrays(x, w, b), dict(self._arguments)
         given |= arrays
-        roles = {operand.role: arrays[operand.name] for operand in entry.operands if operand.name in arrays}
-        inputs = [roles.get("out_backprop", roles.get("input")), roles["filters"]]
-        if self.source.bias:
-            inputs.append(roles["bias"])
+        roles = {each.role: arrays[each.name] for each in operands(self._function) if each.name in arrays}
+        inputs = [roles[role] for role in ("out_backprop", "input", "filters", "bias") if role in roles]
+        if isinstance(self.source, BatchNormCall):
+            inputs.extend(self.source.channels.astype(inputs[0].dtype))
         against, failed = {}, []
         runs: list[tuple[str, Callable[[], Callable[..., Any]]]] = []
-        if self._target.function is not None:
-            own = f"teachconv's {self.to}"
-            runs.append((own, lambda: here(self.source, self._target, self._made_for)))
+        if self._here is not None:
+            runs.append((f"teachconv's {self.to}", self._here))
         version = _version(self.to) if installed(self.to) else ""
         if version:
             runs.append((version, self.function))
@@ -171,17 +174,17 @@ class Translation:
         return replace(report, title=title, rows=(*report.rows, *failed))
 
     def function(self) -> Callable[..., Any]:
-        """Return the function ``convolve`` that ``code`` defines; this needs the target framework."""
+        """Return the function that ``code`` defines; this needs the target framework."""
         names: dict[str, Any] = {}
         exec(compile(self.code, f"<{self.source.function} in {self.to}>", "exec"), names)
-        return names["convolve"]
+        return [*names.values()][-1]
 
-    def _arrays(self, entry: DialectFunction, *given: Any) -> dict[str, np.ndarray]:
+    def _arrays(self, *given: Any) -> dict[str, np.ndarray]:
         """Return the arrays of the source call by name, seeded ones in place of None."""
         by_role = dict(zip(("input", "filters", "bias"), given, strict=True))
         by_role["out_backprop"] = by_role["input"]
         arrays = {}
-        for operand in entry.operands:
+        for operand in operands(self._function):
             shape, value = self._arguments[operand.name], by_role[operand.role]
             if shape is None:
                 continue
@@ -204,6 +207,12 @@ class Translation:
         how = "possible" if self.possible else "impossible"
         return f"<Translation: {self.source.function} to {self.to}, {how}>"
 
+    def _picture(self) -> str:
+        """Return the picture of the padding of a convolution; a pool and its like have none."""
+        if not isinstance(self.source, ConvCall):
+            return ""
+        return padding_picture(self.source.geometry, transposed=is_transposed(self.source))
+
     def _repr_html_(self) -> str:
         right = pre(escape(self.code)) if self.possible else f"<p>impossible: {escape(self.why)}</p>"
         source, derivation = (
@@ -214,7 +223,7 @@ class Translation:
         return (
             "<div style='display:flex;flex-wrap:wrap;gap:2em'>"
             f"<div {side}><b>{escape(self.source.function)}</b>{source}"
-            f"{padding_picture(self.source.geometry, transposed=is_transposed(self.source))}"
+            f"{self._picture()}"
             f"<details><summary>derivation</summary>{derivation}</details>"
             "</div>"
             f"<div {side}><b>{escape(self.to)}</b>{right}<ul>{notes}</ul></div></div>"
@@ -229,8 +238,8 @@ def translate(
     The code holds for every size if its padding does. Otherwise it refuses other sizes than its own.
 
     Args:
-        function: a convolution of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a
-            name: "torch.conv2d", "F.conv2d", "tf.nn.conv2d". No pools.
+        function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
+            "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too.
         *args: the function's arguments; a shape can stand in for an array.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
             are known too.
@@ -274,25 +283,48 @@ def translate(
     if not is_one_of(to, TARGETS):
         near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
-    called = _function(function)
-    source, given = bind_shapes(called, args, arguments)
-    target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
-    possible = not target.why_not
+    called, checked, permutation, flip = _function(function), "", None, False
+    own: Callable[[], Callable[..., Any]] | None
+    if is_one_of(called, WINDOWS):
+        source, shape = bound_call(called, args, arguments, shapes=True)
+        given = nn_ops.with_defaults(called, nn_ops.bind(called, args, arguments).arguments)
+        given[WINDOWS[called][1]] = shape
+        way = window_target(called, source, given, to)
+        if any_size and way.one_size:
+            raise ArgumentError(
+                f"any_size must be False here: no call of {to} has these windows at every size"
+            )
+        target, own = way.call, lambda: window_here(source, way)
+        code = "" if target.why_not else write_window(source, way)
+    else:
+        source, given = bind_shapes(called, args, arguments)
+        target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
+        own = (lambda: here(source, target, checked)) if target.function is not None else None
+        if not target.why_not:
+            permutation, flip = filter_permutation(source, target), source.flip != target.flip
     return Translation(
         source,
         to,
-        possible,
+        not target.why_not,
         target.why_not,
         code,
-        filter_permutation(source, target) if possible else None,
-        possible and source.flip != target.flip,
+        permutation,
+        flip,
         target.notes,
         _source_text(called, given),
         called,
         given,
         target,
         checked,
+        own,
     )
+
+
+def operands(function: Callable[..., Any]) -> tuple[Operand, ...]:
+    """Return the arrays of a function that `translate` takes; a pool, padding and normalisation have one."""
+    if is_one_of(function, WINDOWS):
+        return (Operand(WINDOWS[function][1], "input"),)
+    return FUNCTIONS[function].operands
 
 
 def written_call(
@@ -318,12 +350,11 @@ def written_call(
 
 def _source_text(function: Callable[..., Any], arguments: dict[str, Any]) -> str:
     """Return the call as it would be written, without arguments that have their default."""
-    entry = FUNCTIONS[function]
-    arrays = [operand.name for operand in entry.operands]
+    arrays = [operand.name for operand in operands(function)]
     defaults = {name: p.default for name, p in inspect.signature(function).parameters.items()}
     words = [name for name in arrays if arguments[name] is not None]
     words += [
-        f"{name}={value!r}"
+        f"{name}={name if isinstance(value, np.ndarray) else repr(value)}"
         for name, value in arguments.items()
         if name not in arrays and repr(defaults[name]) != repr(value)
     ]
@@ -355,13 +386,3 @@ def _version(target: str) -> str:
         return f"{name} {metadata.version(name)}"
     except metadata.PackageNotFoundError:  # a package such as tensorflow-cpu has another name
         return f"{name} {getattr(import_module(name), '__version__', '')}".rstrip()
-
-
-def functions() -> Iterable[tuple[str, Callable[..., Any]]]:
-    """Yield the functions that can be resolved.
-
-    Yields:
-        A short name such as "torch.conv2d", and the function.
-    """
-    for function, entry in FUNCTIONS.items():
-        yield entry.name, function

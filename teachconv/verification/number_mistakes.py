@@ -365,6 +365,14 @@ def input_axes(code: str, case: Failure) -> Iterator[Mistake]:
     call, rank = case.call, case.call.geometry.rank
     axes = [axis + 1 for axis in range(rank)]
     turns = [(0, *order, rank + 1) for order in permutations(axes)][1:]
+    first_channels = (0, rank + 1, *axes)
+    is_dense = all(axis.filter_size == axis.in_size and axis.out_size == 1 for axis in call.geometry.axes)
+
+    def dense(order: tuple[int, ...], backwards: bool) -> str:
+        rows, image = ("NCHW", "NHWC") if backwards else ("NHWC", "NCHW")
+        words = f": the rows of the dense kernel are in {rows}'s order, the image is in {image}'s"
+        return words if is_dense and rank == 2 and order == first_channels else ""
+
     changes: dict[str, list[tuple[str, View]]] = {
         "flipped_image": [
             (f"is reversed in {words}", partial(np.flip, axis=tuple(axis + 1 for axis in each)))
@@ -374,8 +382,8 @@ def input_axes(code: str, case: Failure) -> Iterator[Mistake]:
             ("has its rows and columns exchanged", partial(np.transpose, axes=order)) for order in turns
         ],
         "reshaped_image": [
-            ("is reshaped where it has to be transposed", reread(order, backwards))
-            for order, backwards in product([*turns, (0, rank + 1, *axes)], (False, True))
+            (f"is reshaped where it has to be transposed{dense(order, backwards)}", reread(order, backwards))
+            for order, backwards in product([*turns, first_channels], (False, True))
         ],
     }
     for words, change in changes[code]:

@@ -5,11 +5,11 @@ Each mistake is a call with one fact changed. The first whose result is what was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,12 @@ import numpy as np
 from ..devices import to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError
-from ..geometry import AxisGeometry, forward_axis
+from ..geometry import AxisGeometry
 from ..truth import bounds
 from ..windows.calls import FUNCTIONS, bound_call
 from ..windows.normalization import BatchNormCall
 from ..windows.padding import RULES, PadCall
-from ..windows.pooling import PoolCall
+from ..windows.pooling import PoolCall, pool_call
 from ..windows.walking import counts
 from .diagnosing import Diagnosis, Tolerance
 from .diffing import REPORTS, DiffReport, DiffRow
@@ -35,23 +35,15 @@ Mistake = tuple[str, str, Callable[[np.ndarray], Any]]
 
 def _pool_mistakes(call: PoolCall) -> list[Mistake]:
     """Return the mistakes of a pool: code, sentence ("equal" is put before it), and what gives the result."""
-    size = prod(axis.filter_size for axis in call.axes)
-
-    def axes(ceil: bool) -> tuple[AxisGeometry, ...]:
-        facts = (
-            (a.in_size, a.filter_size, a.stride, a.dilation, "EXPLICIT", (a.pad_before, a.pad_after))
-            for a in call.axes
-        )
-        return tuple(forward_axis("rows", *each, may_be_empty=True, ceil=ceil) for each in facts)
-
+    size = call.terms
     found: list[Mistake] = [
         (
             "ceil_mode",
             f"if a last window that does not fit is {word} (ceil_mode)",
-            replace(call, axes=axes(ceil)),
+            replace(call, axes=axes),
         )
         for ceil, word in ((False, "dropped"), (True, "kept"))
-        if axes(ceil) != call.axes
+        if (axes := _windows(call, ceil=ceil)) not in (None, call.axes)
     ]
     if call.reduce == "max":
         full, zeros = counts(call.axes) == size, "if the padding of the maximum is zeros, not minus infinity"
@@ -102,47 +94,44 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
     return found
 
 
+def _windows(call: PoolCall, ceil: bool = False, **facts: Any) -> Any:
+    """Return a pool's axes with other sizes, strides, dilations, padding or mode; None if no window fits."""
+    names = {"sizes": "filter_size", "strides": "stride", "dilations": "dilation"}
+    usual: dict[str, Any] = {
+        name: tuple(getattr(a, fact) for a in call.spatial) for name, fact in names.items()
+    }
+    usual |= {"mode": "EXPLICIT", "pads": tuple((a.pad_before, a.pad_after) for a in call.spatial)} | facts
+    padding = usual.pop("mode"), usual.pop("pads")
+    with suppress(ArgumentError):
+        head = call.function, call.reduce, call.input_shape, call.layout
+        return pool_call(*head, padding=padding, ceil=ceil, **usual).axes
+    return None
+
+
 def _other_windows(call: PoolCall) -> Iterator[tuple[str, str, tuple[AxisGeometry, ...]]]:
     """Yield windows of other sizes, strides or padding: what was left out, or exchanged."""
-    pooled = [number for number, letter in enumerate(call.layout) if letter in "DHW"]
-    own = [call.axes[number] for number in pooled]
-    sizes = [axis.filter_size for axis in own]
-
-    def changed(**facts: Sequence[Any]) -> tuple[AxisGeometry, ...] | None:
-        axes = list(call.axes)
-        for place, (number, a) in enumerate(zip(pooled, own, strict=True)):
-            usual: dict[str, Any] = {
-                "k": a.filter_size,
-                "s": a.stride,
-                "d": a.dilation,
-                "pads": (a.pad_before, a.pad_after),
-            }
-            k, s, d, pads = (usual | {name: values[place] for name, values in facts.items()}).values()
-            mode, pads = (pads, (0, 0)) if isinstance(pads, str) else ("EXPLICIT", pads)
-            try:
-                axes[number] = forward_axis("rows", a.in_size, k, s, d, mode, pads)
-            except ValueError:  # no window fits
-                return None
-        return tuple(axes)
-
-    rank = len(own)
+    sizes, ones = tuple(axis.filter_size for axis in call.spatial), (1,) * len(call.spatial)
     tries: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        ("stride", "if the stride is 1", {"s": [1] * rank}),
-        ("stride", "if the stride is the size of the window", {"s": sizes}),
-        ("dilation", "if the dilation is 1", {"d": [1] * rank}),
-        ("padding", "if there is no padding", {"pads": [(0, 0)] * rank}),
+        ("stride", "if the stride is 1", {"strides": ones}),
+        ("stride", "if the stride is the size of the window", {"strides": sizes}),
+        ("dilation", "if the dilation is 1", {"dilations": ones}),
+        ("padding", "if there is no padding", {"pads": tuple((0, 0) for _ in sizes)}),
         (
             "padding",
             "if half of the window is padded on each side",
-            {"pads": [((k - 1) // 2,) * 2 for k in sizes]},
+            {"pads": tuple(((k - 1) // 2,) * 2 for k in sizes)},
         ),
-        ("padding", "if the padding is SAME", {"pads": ["SAME"] * rank}),
-        ("swapped_window", "if the sizes of the window are exchanged", {"k": sizes[::-1]}),
-        ("swapped_strides", "if the strides are exchanged", {"s": [axis.stride for axis in own[::-1]]}),
+        ("padding", "if the padding is SAME", {"mode": "SAME"}),
+        ("swapped_window", "if the sizes of the window are exchanged", {"sizes": sizes[::-1]}),
+        (
+            "swapped_strides",
+            "if the strides are exchanged",
+            {"strides": tuple(axis.stride for axis in call.spatial[::-1])},
+        ),
     )
     for code, words, facts in tries:
-        axes = changed(**facts)
-        if axes is not None and axes != call.axes:
+        axes = _windows(call, **facts)
+        if axes not in (None, call.axes):
             yield code, words, axes
 
 
@@ -243,8 +232,7 @@ def limits(call: Any, x: np.ndarray) -> list[np.ndarray]:
         return [bounds.direct(part, terms, x.dtype) for part in parts]
     if not isinstance(call, PoolCall) or call.reduce == "max" or is_integer(x.dtype):
         return [np.zeros(())] * 2
-    terms = prod(axis.filter_size for axis in call.axes) + 2
-    return [bounds.direct(call(sizes).astype(np.float64), terms, x.dtype)]
+    return [bounds.direct(call(sizes).astype(np.float64), call.terms + 2, x.dtype)]
 
 
 def _parts(result: Any) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import nn_ops, tables
-from ..arguments import Shape, as_array
+from ..arguments import Shape, as_array, shape_of
 from ..devices import is_on_device, override_of, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
@@ -69,14 +69,13 @@ def bound_call(
 ) -> tuple[Any, Any]:
     """Return the call that a function of the table comes to with these arguments, and its array.
 
-    With ``shapes`` a shape may stand for the array, and is returned in its place.
+    With ``shapes`` a shape may stand for the array, and the shape is returned in its place.
     """
     resolver, name, ranks, axes = FUNCTIONS[function]
     bound = nn_ops.bind(function, args, kwargs)
     bound.apply_defaults()
-    x = bound.arguments[name]
-    if not (shapes and isinstance(x, (list, tuple)) and all(isinstance(size, int) for size in x)):
-        x = host_array(to_host(x), name, ranks, axes)
+    x: Any = bound.arguments[name]
+    x = shape_of(x, name, ranks, axes) if shapes else host_array(to_host(x), name, ranks, axes)
     return resolver(**bound.arguments | {name: tuple(getattr(x, "shape", x))}), x
 
 

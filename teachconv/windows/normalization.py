@@ -25,7 +25,7 @@ from ..arguments import Shape, check_alike, integer, real
 from ..dtypes import float_format
 from ..errors import ArgumentError, brief
 from .calls import CellExplanation, floating, host_array, run_window, window_function
-from .walking import exactly
+from .walking import affine, exactly, rational
 
 __all__ = [
     "BatchNormCall",
@@ -112,9 +112,9 @@ def fold_batch_norm(
     floating(w, "filters")
     if not np.isfinite(w).all():
         raise ArgumentError(f"filters must be finite; got {brief(w)}")
-    exact = {name: _exact(array) for name, array in arrays.items()}
+    exact = {name: rational(array) for name, array in arrays.items()}
     factors = _factors(exact["gamma"], exact["variance"], added)
-    folded = exactly(lambda weights: weights * factors, np.moveaxis(w, axis, -1))
+    folded = affine(np.moveaxis(w, axis, -1), factors, 0 * factors)
     offsets = exactly(lambda bias: (bias - exact["mean"]) * factors + exact["beta"], arrays["bias"])
     return FoldedBatchNorm(np.ascontiguousarray(np.moveaxis(folded, -1, axis)), offsets)
 
@@ -140,11 +140,6 @@ def finite(value: Any, name: str) -> float:
     return number
 
 
-def _exact(numbers: np.ndarray) -> np.ndarray:
-    """Return floats as rational numbers."""
-    return np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers.astype(float)), object)
-
-
 def _factors(gamma: np.ndarray, variance: np.ndarray, eps: float) -> np.ndarray:
     """Return gamma / sqrt(variance + eps) of rational numbers, the square root to 256 bits."""
     squares = variance + Fraction(eps)
@@ -165,7 +160,7 @@ class BatchNormCall:
 
     Attributes:
         function: the framework's name for it, such as "torch.batch_norm".
-        output_shape: the shape of the result, and of the input.
+        input_shape: the shape of the input, and of the result.
         axis: the axis of the channels.
         channels: [4, channels]: moving mean, moving variance, gamma and beta.
         eps: what is added to the variance.
@@ -175,12 +170,17 @@ class BatchNormCall:
     """
 
     function: str
-    output_shape: Shape
+    input_shape: Shape
     axis: int
     channels: np.ndarray
     eps: float
     keeps: Fraction | None = None
     corrected: bool = False
+
+    @property
+    def output_shape(self) -> Shape:
+        """The shape of the result."""
+        return self.input_shape
 
     @property
     def layout(self) -> str:
@@ -190,8 +190,8 @@ class BatchNormCall:
     def statistics(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the exact mean and variance of each channel that the call normalises x with."""
         if self.keeps is None:
-            return _exact(self.channels[0]), _exact(self.channels[1])
-        rows = _exact(np.moveaxis(x, self.axis, -1)).reshape(-1, self.channels.shape[1])
+            return rational(self.channels[0]), rational(self.channels[1])
+        rows = rational(np.moveaxis(x, self.axis, -1)).reshape(-1, self.channels.shape[1])
         mean = rows.sum(axis=0) / Fraction(len(rows))
         return mean, (rows * rows).sum(axis=0) / Fraction(len(rows)) - mean * mean
 
@@ -202,11 +202,10 @@ class BatchNormCall:
         if self.keeps is not None and (count < 1 + self.corrected or not np.isfinite(x).all()):
             many = f"{1 + self.corrected} or more finite numbers in each channel"
             raise ArgumentError(f"the input must have {many} while training; got {brief(x)}")
-        (mean, variance), (*old, gamma, beta) = self.statistics(x), _exact(self.channels)
+        (mean, variance), (*old, gamma, beta) = self.statistics(x), rational(self.channels)
         factors = _factors(gamma, variance, self.eps)
         offsets = beta - mean * factors
-        y = exactly(lambda numbers: numbers * factors + offsets, np.moveaxis(x, self.axis, -1))
-        y = np.moveaxis(y, -1, self.axis)
+        y = np.moveaxis(affine(np.moveaxis(x, self.axis, -1), factors, offsets), -1, self.axis)
         if (keeps := self.keeps) is None:
             return y
         new = (mean, variance * Fraction(count, count - self.corrected))

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..backends.reference import round_sum
-from ..dtypes import is_integer
+from ..dtypes import float_format, is_integer
 from ..geometry import AxisGeometry
 from ..memory import check_memory
 from ..taps import overlap
 
-__all__ = ["counts", "each_tap", "exactly", "fold", "whole"]
+__all__ = ["affine", "counts", "each_tap", "exactly", "fold", "rational", "whole"]
 
 Axes = Sequence[AxisGeometry]
 Part = tuple[slice, ...]
@@ -91,7 +91,11 @@ def counts(axes: Axes, padded: bool = False) -> np.ndarray:
 
 
 def exactly(
-    walk: Callable[[np.ndarray], np.ndarray], x: np.ndarray, terms: int = 0, divisors: Any = None
+    walk: Callable[[np.ndarray], np.ndarray],
+    x: np.ndarray,
+    terms: int = 0,
+    divisors: Any = None,
+    near: Callable[[np.ndarray], tuple[Any, Any, Any]] | None = None,
 ) -> np.ndarray:
     """Return the result of sums and quotients of an array's numbers, each exact and rounded once.
 
@@ -101,6 +105,8 @@ def exactly(
         terms: how many numbers ``walk`` adds to one at most, if it does nothing else; or 0. If no sum of so
             many has an error in float64, that computes them.
         divisors: what its sums are divided by, if it does nothing but add; or None.
+        near: computes the result in floating point, a bound of its error, and a function that gives the exact
+            number of one cell; or None.
 
     >>> exactly(lambda x: x.sum(keepdims=True) / 3, np.float32([1e30, 1, -1e30])).tolist()
     [0.3333333432674408]
@@ -111,15 +117,49 @@ def exactly(
     finite = np.isfinite(x)
     numbers = np.where(finite, x, 0).astype(np.float64)
     if terms and _no_error(numbers, terms, x.dtype):
-        result = _divided(walk(numbers), over, x.dtype)
+        sums = walk(numbers)
+        found = sums / over
+        all_over = np.broadcast_to(over, sums.shape)
+        error = 2.0**-52 * np.abs(found)
+        result = _decided(
+            found, error, lambda cell: Fraction(float(sums[cell])) / int(all_over[cell]), x.dtype
+        )
+    elif near:
+        result = _decided(*near(numbers), x.dtype)
     else:
-        exact = np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers), object)
-        result = _rounded(walk(exact) / over, x.dtype)
+        result = _rounded(walk(rational(numbers)) / over, x.dtype)
     if finite.all():
         return result
     with np.errstate(invalid="ignore"):
         special = (walk(np.where(finite, 0, x).astype(np.float64)) / over).astype(np.float64)
     return np.where(np.isfinite(special), result, special.astype(x.dtype))
+
+
+def affine(x: np.ndarray, factors: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return x · factors + offsets, exact and rounded once; both are rational, one for each of the last axis.
+
+    >>> affine(np.float32([[1, 2]]), np.array([Fraction(1, 3)] * 2), np.array([Fraction(0)] * 2)).tolist()
+    [[0.3333333432674408, 0.6666666865348816]]
+    """
+    wide = np.float64 if x.dtype.itemsize < 8 else np.longdouble
+    sizes = [abs(number) for number in (*factors, *offsets) if number]
+    safe = min(sizes, default=1) > 2.0**-900 and max(sizes, default=1) < 2.0**900
+
+    def near(numbers: np.ndarray) -> tuple[Any, Any, Any]:
+        f, o = (
+            np.array([wide(float(n)) + wide(float(n - Fraction(float(n)))) for n in each])
+            for each in (factors, offsets)
+        )
+        scaled = numbers * f
+        # f, the product, the sum and what is added to it here are rounded, each by at most half of eps
+        error = 2.5 * np.finfo(wide).eps * (np.abs(scaled) + np.abs(o)) + np.finfo(wide).tiny
+        return (
+            scaled + o,
+            error,
+            lambda cell: Fraction(float(numbers[cell])) * factors[cell[-1]] + offsets[cell[-1]],
+        )
+
+    return exactly(lambda numbers: numbers * factors + offsets, x, near=near if safe else None)
 
 
 def _no_error(x: np.ndarray, terms: int, dtype: np.dtype[Any]) -> bool:
@@ -129,15 +169,21 @@ def _no_error(x: np.ndarray, terms: int, dtype: np.dtype[Any]) -> bool:
     return dtype.itemsize < 8 and bool(terms * sizes.max(initial=0.0) < 2.0**53 * unit)
 
 
-def _divided(sums: np.ndarray, divisors: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """Return exact sums divided and rounded once; where float64 cannot tell how, rational numbers do."""
-    near = sums / divisors
-    with np.errstate(over="ignore"):
-        low, high = ((near + side * 2.0**-52 * np.abs(near)).astype(dtype) for side in (-1, 1))
-    for cell in map(tuple, np.argwhere(low != high)):
-        exact = Fraction(sums[cell]) / int(np.broadcast_to(divisors, sums.shape)[cell])
-        low[cell] = round_sum([exact], dtype)
-    return low + dtype.type(0)  # no zero is negative
+def _decided(
+    near: np.ndarray, error: np.ndarray, exact: Callable[..., Any], dtype: np.dtype[Any]
+) -> np.ndarray:
+    """Return numbers rounded once that are known up to an error; where that matters, what ``exact`` gives."""
+    form = float_format(dtype)
+    with np.errstate(all="ignore"):
+        low, high = (form.round(near + side * error)[0] for side in (-1, 1))
+    for cell in map(tuple, np.argwhere((low != high) | ~np.isfinite(near))):
+        low[cell] = round_sum([exact(cell)], dtype)
+    return low.astype(dtype) + dtype.type(0)  # no zero is negative
+
+
+def rational(numbers: np.ndarray) -> np.ndarray:
+    """Return floats as rational numbers."""
+    return np.asarray(np.frompyfunc(Fraction, 1, 1)(numbers.astype(float)), object)
 
 
 def _rounded(exact: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

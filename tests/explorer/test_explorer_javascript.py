@@ -98,6 +98,18 @@ def objects(first):
     return box.first, box.larger, box.notes, Box(1).notes, any(n == "m" for n in box.notes), sum([first, 1])
 
 
+def placed(a, b, c, *, first=1, last=2):
+    return a, b, c, first, last
+
+
+def starred(pair, number):
+    return (
+        placed(*pair, number, first=3),
+        placed(number, *pair, last=5),
+        placed(*pair, *[number], first=4, last=6),
+    )
+
+
 def counted(most: int):
     for number in range(most):
         yield number if number % 2 else None
@@ -126,6 +138,7 @@ CALLS = [
     (unpacked, (((1, 2, 3), 4),)),
     *[(texts, pair) for pair in (("ab", (1,)), ("cab", [None, "it's"]), ("", True))],
     (collections, (3,)),
+    (starred, ((7, 8), 9)),
     *[(objects, (value,)) for value in (2, 7)],
     *[(refused, (value,)) for value in (1, 2)],
 ]

@@ -23,7 +23,9 @@ from teachconv.explorer import document
 from teachconv.explorer.packing import dumps
 from teachconv.explorer.page import MODULES, script
 from teachconv.explorer.variants import Variants
+from teachconv.geometry import forward_axis
 from teachconv.verification.cases import find_cases
+from teachconv.windows.walking import counts
 
 pytestmark = needs_browser
 
@@ -84,6 +86,16 @@ window.more = (calls, targets) => JSON.stringify(calls.map(({ name, shapes, word
     const { steps, geometry: g } = resolve(name, shapes, given);
     const translated = targets.map((to) => translate(name, shapes, given, to)).map(({ code, why }) => code || why);
     return [steps, g.rows.formulas, g.cols.formulas, [g.batch, g.in_channels, g.out_channels], translated];
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+}));
+window.pools = (cases) => JSON.stringify(cases.map(([n, k, s, d, before, after, ceil]) => {
+  try {
+    const axis = forwardAxis("rows", n, k, s, d, "EXPLICIT", [before, after], false, ceil);
+    const divisors = [false, true].map((padded) => range(0, axis.out_size).map((o) => countedCells(axis, o, padded)));
+    return [axis.out_size, axis.pad_before, axis.pad_after, axis.formulas, ...divisors];
   } catch (error) {
     if (error instanceof Refusal) return error.message;
     throw error;
@@ -488,3 +500,27 @@ def test_a_page_makes_anew_what_is_left_out_of_it(law, op):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_two_thousand_documents_are_pythons(documents, dialect, block):
     compare(documents, dialect, range(100 * block, 100 * block + 100))
+
+
+def test_the_axes_of_pools(law):
+    """ceil_mode, and what a mean is divided by: the page's copy of forward_axis and of walking.counts."""
+    rng = random.Random(39)
+    cases = []
+    for _ in range(2000):
+        n, k, s, d = rng.randint(1, 12), rng.randint(1, 5), rng.randint(1, 5), rng.choice([1, 1, 2, 3])
+        cases.append([n, k, s, d, rng.randrange(k), rng.randrange(k), rng.random() < 0.7])
+    seen = set()
+    for case, got in zip(
+        cases, json.loads(law.execute_script("return pools(arguments[0])", cases)), strict=True
+    ):
+        *facts, before, after, ceil = case
+        try:
+            axis = forward_axis("rows", *facts, "EXPLICIT", (before, after), ceil=ceil)
+        except tc.ArgumentError as error:
+            assert got == str(error)  # noqa: PT017
+            seen.add("refused")
+            continue
+        divisors = [counts([axis], padded).tolist() for padded in (False, True)]
+        assert got == [axis.out_size, axis.pad_before, axis.pad_after, list(axis.formulas), *divisors], case
+        seen.add("dropped" if any("ceil_mode" in line for line in axis.formulas) else "kept")
+    assert seen == {"refused", "dropped", "kept"}

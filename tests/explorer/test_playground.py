@@ -1,6 +1,7 @@
 """The playground in a real browser, network off: what the reader sets, against what Python computes."""
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -450,3 +451,57 @@ def test_the_command_writes_it(tmp_path, capsys):
     assert Path(tmp_path / "page.html").read_text(encoding="utf-8") == tc.playground().html()
     assert main(["explore", "conv2d", "--playground"]) == 2
     assert "takes no call" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("op", ["max_pool", "avg_pool"])
+def test_a_pool_shows_what_python_computes(at, op):
+    """The heading is a call that Python runs, and the picture has its numbers."""
+    page = at(f"#{op}&n=7&k=3&s=2&p=same")
+    rng = random.Random(op)
+    for _ in range(14):
+        flags = [f"{flag}=1" for flag in ("ceil", "counted") if rng.random() < 0.6]
+        sizes = [
+            f"n={rng.choice(['7', '6x8', '5'])}",
+            f"k={rng.choice(['2', '3', '3x2'])}",
+            f"s={rng.choice('123')}",
+        ]
+        sizes += [
+            f"p={rng.choice(['same', 'valid', 'same_lower', '1', '0,1,1,0'])}",
+            f"d={rng.choice('112')}",
+            "c=2",
+        ]
+        page.run("location.hash = arguments[0]", "#" + "&".join([op, *sizes, *flags]))
+        page.run("return new Promise((done) => setTimeout(done, 30))")
+        if problem(page):
+            assert "needs in_" in problem(page)
+            continue
+        text = heading(page)
+        call = re.sub(r"(input|X) \[.*?\]", "image", text)
+        seen = page.look()
+        x, y = plane(seen, 0), plane(seen, 2)
+        image = np.stack([x, x])[None]
+        image = image.transpose(0, 2, 3, 1) if "tc.avg" in call or "tc.max" in call else image
+        want = eval(call, {"tc": tc, "image": image})
+        want = want[0, :, :, 0] if "tc.avg" in call or "tc.max" in call else want[0, 0]
+        shown = np.float32([float(f"{value:.7g}") for value in want.ravel()])  # labels have seven digits
+        assert (y.ravel() == shown).all(), (address(page), text)
+
+
+def test_a_pools_padding_flags_and_sentences(at):
+    page = at("#avg_pool&n=6&k=3&s=2&p=1&counted=1&ceil=1&x=ones&at=0,0")
+    assert "count_include_pad=1" in heading(page)
+    assert "ceil_mode=1" in heading(page)
+    text = page.run("return document.body.textContent")
+    assert "4 / 9 = 0.4444" in text
+    assert "padding counts in the divisor" in text
+    assert "The sum of 4 cells; 5 taps fall into the padding" in text
+    assert "tc.translate(tc.dialects.onnx.average_pool, [1, 1, 6, 6], kernel_shape=[3, 3]" in text
+    assert not page.run("return document.querySelector('.call [name=o], .call [name=as]')")
+    set_field(page, "counted", "0")
+    assert "4 / 4 = 1; padding does not count" in page.run("return document.body.textContent")
+    set_field(page, "op", "max_pool")
+    assert address(page).startswith("#max_pool")
+    assert "largest so far" in page.run("return document.body.textContent")
+    assert "the largest: 1" in page.run("return document.body.textContent")
+    page = at("#max_pool&n=6&k=3&s=2&p=3")
+    assert "padding of a pool must be from 0 to 2" in problem(page)

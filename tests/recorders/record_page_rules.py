@@ -59,7 +59,7 @@ NATIVES = {
     integer: "integer",
     islice: "islice",
     normalize_shape: "tupleOf",
-    source_text._folded: "folded",
+    source_text.folded: "folded",
     tables.count: "count",
     truth: "truth",
     **dict.fromkeys((check_steps, suggestion), "nothing"),

@@ -418,3 +418,23 @@ def test_a_failed_row_of_a_large_call_is_quick(slow_clock):
     row = row_of(tc.conv2d, x, w, padding="SAME", got=noise)
     assert row.diagnosis is None
     assert (row.tried, 0.5 < row.looked < 0.53) == (50, True)
+
+
+@pytest.mark.parametrize("size", [2, 4, 7])
+@pytest.mark.parametrize(("rows", "image"), [("NCHW", "NHWC"), ("NHWC", "NCHW")])
+def test_the_rows_of_a_dense_kernel_in_the_other_layouts_order(rows, image, size):
+    """A dense layer after Flatten is a convolution whose filter is the image."""
+    x = make_array((2, size, size + 1, 3), "float32", "normal", "dense image")
+    w = make_array((size, size + 1, 3, 5), "float32", "normal", "dense kernel")
+    flat = x if image == "NHWC" else x.transpose(0, 3, 1, 2)
+    kernel = w if rows == "NHWC" else w.transpose(2, 0, 1, 3)
+    got = flat.reshape(2, -1) @ kernel.reshape(-1, 5)
+    (row,) = tc.diff(tc.conv2d, x, w, backends=[], against=got.reshape(2, 1, 1, 5)).rows
+    assert row.diagnosis.code == "reshaped_image"
+    words = f"the rows of the dense kernel are in {rows}'s order, the image is in {image}'s"
+    assert row.diagnosis.sentence.endswith(words)
+    assert "dense" not in str(
+        tc.diff(
+            tc.conv2d, x, w[:1], against=tc.conv2d(x.reshape(2, 3, size, -1).transpose(0, 2, 3, 1), w[:1])
+        )
+    )

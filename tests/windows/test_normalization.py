@@ -1,5 +1,6 @@
 """Batch normalisation folded into a convolution: by hand, exactly, and within its bound."""
 
+import time
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
@@ -9,7 +10,9 @@ import pytest
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
+from teachconv.dtypes import to_dtype
 from teachconv.truth.bounds import direct
+from teachconv.windows.walking import affine, exactly
 
 
 def layer(channels, dtype="float32", seed="bn"):
@@ -205,6 +208,7 @@ PLANTED = {
     "gamma_left_out": {"weight": None},
     "beta_left_out": {"bias": None},
     "gamma_and_beta": {"weight": "bias", "bias": "weight"},
+    "mean_and_variance": {"running_mean": "running_var", "running_var": "running_mean"},
     "square_root": {"running_var": "squared"},
     "training": {"training": True},
 }
@@ -216,8 +220,10 @@ def test_planted_and_found(code, shape):
     x, given = make_array(shape, "float32", "normal", "planted"), layer(shape[1], seed="planted")
     right = dict(zip(("weight", "bias", "running_mean", "running_var"), given, strict=False))
     right["running_var"] = right["running_var"] + np.float32(0.25)
+    right["running_mean"] = np.abs(right["running_mean"]) + np.float32(0.5)  # it may stand for a variance
     words = {"squared": right["running_var"] ** 2, "bias": right["bias"], "weight": right["weight"]}
     words |= {0: 0 * right["bias"], 1: 0 * right["bias"] + 1}
+    words |= {name: right[name] for name in ("running_mean", "running_var")}
     changed = {
         name: words.get(value, value) if isinstance(value, str | int) and name != "training" else value
         for name, value in PLANTED[code].items()
@@ -285,3 +291,42 @@ def test_resolve_and_explain_a_normalisation():
 def test_a_normalisation_refused(call, message):
     with pytest.raises((tc.ArgumentError, tc.ArgumentTypeError), match=message):
         call(np.ones((3, 2), "float32"), np.ones(2, "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_what_floats_decide_is_what_rational_numbers_give(dtype):
+    """Numbers of every size, and results that nearly cancel or lie halfway between two numbers."""
+    rng = np.random.default_rng(5)
+    x = (rng.standard_normal((60, 6)) * 2.0 ** rng.integers(-12, 12, (60, 6))).astype(to_dtype(dtype))
+    factors = np.array(
+        [
+            Fraction(1, 3),
+            Fraction(3, 2),
+            Fraction(-7, 5),
+            Fraction(1, 2**20),
+            Fraction(0),
+            10**6 / Fraction(3),
+        ]
+    )
+    offsets = np.array(
+        [
+            -Fraction(float(x[0, 0])) / 3,
+            Fraction(0),
+            Fraction(2**30),
+            Fraction(1),
+            Fraction(5, 7),
+            Fraction(-1, 3),
+        ]
+    )
+    for f, o in ((factors, offsets), (factors * 2**950, offsets), (factors, offsets / 2**950)):
+        want = exactly(lambda numbers: numbers * f + o, x)  # noqa: B023
+        got = affine(x, f, o)
+        assert got.dtype == x.dtype
+        assert got.tobytes() == want.tobytes()
+
+
+def test_it_is_quick():
+    x, c = np.ones((64, 1000), "float32") / 3, np.ones(1000, "float32") / 7
+    started = time.process_time()
+    tc.batch_normalization(x, c, c, c, c, 1e-3)
+    assert time.process_time() - started < 1  # 64,000 numbers take 7 seconds one by one

@@ -5,6 +5,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
+from teachconv.networks import reading
 from teachconv.windows.padding import source
 
 torch, onnx, jax, keras = (getattr(tc.dialects, name) for name in ("torch", "onnx", "jax", "keras"))
@@ -249,3 +250,47 @@ def test_planted_and_found(code, words, mode, mistake, shape):
     if found is None:  # a result of another shape has no first bad cell, but may have a name
         pytest.fail(str(report))
     assert (found.code, words in found.sentence) == (code, True), str(report)
+
+
+@pytest.mark.parametrize(
+    ("framework", "args", "kwargs"),
+    [
+        ("torch", [[3, 4, 1, 2]], {"value": 5.0}),
+        ("torch", [[3, 4, 1, 2], "constant", 5.0], {}),
+        ("torch", [], {"pad": (3, 4, 1, 2), "value": 5}),
+        ("onnx", [np.int64([0, 0, 1, 3, 0, 0, 2, 4]), np.float32([5])], {"mode": "constant"}),
+        ("onnx", [np.int64([1, 3, 2, 4]), np.float32(5), np.int64([2, 3])], {}),
+        ("onnx", [np.int64([3, 1, 4, 2]), np.float32(5), np.int64([-1, -2])], {}),
+        ("onnx", [], {"pads": [0, 0, 1, 3, 0, 0, 2, 4], "value": 5.0, "mode": "constant"}),
+        ("keras", [], {"padding": ((1, 2), (3, 4)), "data_format": "channels_first"}),
+    ],
+)
+def test_a_recorded_layer_of_padding_has_the_sides_of_its_call(framework, args, kwargs):
+    x = np.ones((1, 2, 6, 7), "float32")
+    word = "ZeroPadding2D" if framework == "keras" else "pad"
+    entry = {
+        "framework": framework,
+        "word": word,
+        "name": "p",
+        "args": [x, *args],
+        "kwargs": kwargs,
+        "output": None,
+    }
+    layer = reading.read(entry, lambda array: array is x)
+    assert layer.pads == ((0, 0), (0, 0), (1, 2), (3, 4))
+    assert layer.filled == (0 if framework == "keras" else 5)
+    assert layer.op_type == "pad"
+
+
+def test_a_recorded_layer_that_mirrors_or_crops_is_not_read_as_zeros():
+    x = np.ones((1, 2, 6, 7), "float32")
+    for args in ([(1, 1, 1, 1), "reflect"], [(-1, 1)]):
+        entry = {
+            "framework": "torch",
+            "word": "pad",
+            "name": "p",
+            "args": [x, *args],
+            "kwargs": {},
+            "output": None,
+        }
+        assert reading.read(entry, lambda array: array is x).pads == ()

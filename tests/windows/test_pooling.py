@@ -8,6 +8,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
+from teachconv.dtypes import to_dtype
 from teachconv.truth.bounds import direct, judge
 from teachconv.windows import walking
 from teachconv.windows.pooling import PoolCall, forward
@@ -224,8 +225,9 @@ def test_where_a_pool_is_wrong_is_said():
     assert (row.bad.sum(), row.first_bad) == (2 * 4 * 3, (0, 2, 0, 0))
 
 
-def test_a_maximum_that_begins_with_zero():
-    jax, x = tc.dialects.jax, -np.abs(make_array((1, 6, 6, 2), "float32", "normal", "x")) + np.float32(0.4)
+@pytest.mark.parametrize("shape", [(1, 6, 6, 2), (2, 8, 5, 3), (1, 12, 14, 2)])
+def test_a_maximum_that_begins_with_zero(shape):
+    jax, x = tc.dialects.jax, -np.abs(make_array(shape, "float32", "normal", "x")) + np.float32(0.4)
     call = (np.maximum, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     row = row_of_a_pool(jax.reduce_window, x, -np.inf, *call, got=jax.reduce_window(x, 0.0, *call))
     assert row.diagnosis.code == "start"
@@ -249,3 +251,9 @@ def test_means_by_float64_are_those_of_rational_numbers(seed, dtype, monkeypatch
                 patch.setattr(walking, "_no_error", lambda *args: False)
                 slow = TORCH.avg_pool2d(x, k, 2, padding)
             assert fast.tobytes() == slow.tobytes()
+
+
+def test_a_mean_in_bfloat16_is_rounded_once():
+    """By way of float32 it would be 1 + 2**-8, a midpoint, and then 1."""
+    x = np.array([4, 2.0**-6, 2.0**-28, 0]).astype(to_dtype("bfloat16")).reshape(1, 4, 1)
+    assert float(tc.avg_pool(x, 4, 4, "VALID").item()) == 1 + 2.0**-7

@@ -136,6 +136,14 @@ def test_receptive_field():
             lambda x: torch.max_pool2d(x, 3, padding=2),
             "padding rows must be at most 1, half of the window; got 2",
         ),
+        (
+            lambda x: torch.max_pool2d(x, 3, padding=2, dilation=2),
+            "padding rows must be at most 1, half of the window; got 2",
+        ),
+        (
+            lambda x: torch.avg_pool3d(x[:, :, None], 3, padding=1),
+            r"input must be as large as the window without its padding; got \[1, 2, 1, 6, 6\]",
+        ),
         (lambda x: torch.max_pool2d(x, 2, padding="SAME"), "padding must be an int or .*got 'SAME'"),
         (lambda x: torch.avg_pool2d(x, 2, divisor_override=0), "divisor_override must not be 0"),
         (lambda x: torch.max_pool2d(x, 2, stride=0), "stride must be at least 1"),

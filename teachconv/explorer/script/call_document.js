@@ -2,7 +2,7 @@
 
 import { axisTable, held, partOf, shownText, teaching } from "./axis_tables.js";
 import { callText, resolve } from "./calls.js";
-import { facts, legalOutputShapes, shapesOf, termsOf } from "./law.js";
+import { facts, legalOutputShapes, poolGeometry, shapesOf, termsOf } from "./law.js";
 import { floorDiv, range } from "./python.js";
 
 // float32 as dtypes.py describes it
@@ -15,10 +15,12 @@ const FLOAT32 = { precision: 24, smallest_exponent: -149, largest: (2 - 2 ** -23
  * @param {object} words the other arguments
  * @param {{source: (cell: number[]) => any, filter: (cell: number[]) => any}} values the number at a canonical cell
  * @param {number[] | null} at the first cell
+ * @param {{reduce: string, ceil: boolean, counted: boolean, code: string} | null} pool the pool that the windows are of
  */
-export function callDocument(name, shapes, words, values, at = null) {
+export function callDocument(name, shapes, words, values, at = null, pool = null) {
   const call = resolve(name, shapes, words);
-  const { geometry: g, op: { transposed } } = call;
+  const { op: { transposed } } = call;
+  const g = poolGeometry(call.geometry, pool?.ceil);
   const sizes = shapesOf(g);
   const [source, result] = transposed ? ["out", "in"] : ["in", "out"];
   const empty = [...sizes.in, ...sizes.out, ...sizes.filter].includes(0);
@@ -36,7 +38,8 @@ export function callDocument(name, shapes, words, values, at = null) {
   const axes = [axisTable(g.rows, transposed, part.inRows, part.outRows), axisTable(g.cols, transposed, part.inCols, part.outCols)];
   if (JSON.stringify(axes[0]) === JSON.stringify(axes[1])) axes.pop(); // stored once
   return {
-    op: call.op.name,
+    op: pool ? `${pool.reduce} pool` : call.op.name,
+    ...(pool ? { pool } : {}),
     kind: call.kind.name,
     dtype: "float32",
     bits: 32,
@@ -44,8 +47,8 @@ export function callDocument(name, shapes, words, values, at = null) {
     source,
     operand: "filter",
     result,
-    names: transposed ? { in: "output", filter: "filters", out: "input" } : { in: "input", filter: "filters", out: "output" },
-    code: callText(name, shapes, words),
+    names: transposed ? { in: "output", filter: "filters", out: "input" } : { in: "input", filter: pool ? "window" : "filters", out: "output" },
+    code: pool?.code ?? callText(name, shapes, words),
     backend: null,
     algorithm: null,
     bias: null,

@@ -42,7 +42,7 @@ export function splitPadding(total, lower = false) {
 }
 
 /** One axis of a forward convolution: how many outputs, and how many zeros before and after. */
-export function forwardAxis(axis, n, k, s, d, mode, pads, mayBeEmpty = false) {
+export function forwardAxis(axis, n, k, s, d, mode, pads, mayBeEmpty = false, ceil = false) {
   const ek = (k - 1) * d + 1;
   const steps = [effectiveFilterStep(k, d, ek)];
   let [before, after] = pads;
@@ -57,7 +57,9 @@ export function forwardAxis(axis, n, k, s, d, mode, pads, mayBeEmpty = false) {
       splitFormula(total, mode),
     );
   } else {
-    o = floorDiv(n + before + after - ek, s) + 1;
+    o = floorDiv(n + before + after - ek + (ceil ? s - 1 : 0), s) + 1;
+    const dropped = Number(ceil && o > 1 && (o - 1) * s - before >= n);
+    o -= dropped;
     if (o < 1 && n && !mayBeEmpty) {
       const padded = mode === "EXPLICIT" ? `, padding ${before} and ${after}` : "";
       throw new Refusal(
@@ -65,10 +67,13 @@ export function forwardAxis(axis, n, k, s, d, mode, pads, mayBeEmpty = false) {
       );
     }
     o = Math.max(0, o); // an empty input gives an empty output; any other gives at least one cell
+    const [opening, closing] = ceil ? "⌈⌉" : "⌊⌋";
     steps.push(
       `padding           pad_before = ${before}, pad_after = ${after} (${modeName(mode)})`,
-      `output            o  = ⌊(n + pad_before + pad_after - ek) / s⌋ + 1 = ⌊(${n} + ${before} + ${after} - ${ek}) / ${s}⌋ + 1 = ${o}`,
+      `output            o  = ${opening}(n + pad_before + pad_after - ek) / s${closing} + 1` +
+        ` = ${opening}(${n} + ${before} + ${after} - ${ek}) / ${s}${closing} + 1 = ${o + dropped}`,
     );
+    if (dropped) steps.push(`ceil_mode         o  = ${o}: the last window would begin in the padding at the end`);
   }
   steps.push(`index law         in_index = out_index·${s} - ${signed(before)} + tap·${d}`);
   return new Axis(n, k, o, s, d, before, after, steps);
@@ -180,6 +185,12 @@ export function scatterAll(axis, inputIndex) {
     found.push([tap, index, index >= 0 && index < axis.out_size ? 0 : 1]);
   }
   return found;
+}
+
+/** How many cells of a window a mean is divided by: walking.counts, of one axis and one window. */
+export function countedCells(axis, outIndex, padded) {
+  const [low, high] = padded ? [-axis.pad_before, axis.in_size + axis.pad_after] : [0, axis.in_size];
+  return gatherAll(axis, outIndex).filter(([, index]) => index >= low && index < high).length;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -304,6 +315,14 @@ function groupsOf(inChannels, depth, outChannels) {
     );
   }
   return groups;
+}
+
+/** The geometry of a pool with the windows of a convolution; with `ceil` a last window that does not fit counts too. */
+export function poolGeometry(g, ceil) {
+  if (!ceil) return g;
+  const axes = [["rows", g.rows], ["cols", g.cols]].map(([name, { in_size: n, filter_size: k, stride, dilation, pad_before, pad_after }]) =>
+    forwardAxis(name, n, k, stride, dilation, "EXPLICIT", [pad_before, pad_after], false, true));
+  return new Geometry(g.batch, axes, g.in_channels, g.out_channels, g.groups);
 }
 
 /** The groups of a transposed convolution. */

@@ -5,11 +5,11 @@ import { h, plural } from "./elements.js";
 import { copyButton } from "./parts.js";
 import { callDocument } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
-import { Refusal, multiplyAdds, shapesOf, weights } from "./law.js";
+import { Refusal, multiplyAdds, poolGeometry, shapesOf, weights } from "./law.js";
 import { FRAMEWORKS } from "./rules.js";
 import { shownIn, showAgain } from "./shown.js";
 import { download } from "./take_away.js";
-import { FIELDS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, paddingWords, setField, toAddress } from "./playground_state.js";
+import { FIELDS, OPERATIONS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, isPool, paddingWords, poolOf, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
 const ADDRESS = location.protocol !== "about:"; // a frame in a notebook has no address of its own
@@ -44,7 +44,7 @@ class Playground {
   arrays() {
     const shapes = canonicalShapes(this.state);
     this.x = { shape: shapes.source, numbers: numbersFor("x", this.state.x, shapes.source) };
-    this.w = { shape: shapes.filter, numbers: numbersFor("w", this.state.w, shapes.filter) };
+    this.w = { shape: shapes.filter, numbers: numbersFor("w", isPool(this.state) ? "ones" : this.state.w, shapes.filter) };
   }
 
   /** Change the state by the reader's words; a step back in the browser undoes it. */
@@ -114,15 +114,18 @@ class Playground {
       choice("p", "padding", { ...words, [spelled ? "1" : state.p.join(",")]: "numbers" }, spelled ? state.p : state.p.join(",")),
       spelled ? null : number("p", "top, bottom, left, right", state.p.join(", ")),
     ];
-    const transposed = state.op === "transpose";
+    const [transposed, pool] = [state.op === "transpose", isPool(state)];
+    const flag = (name, label) => choice(name, label, { 0: "no", 1: "yes" }, String(Number(state[name])));
     this.form.replaceChildren(...[
-      choice("op", "operation", { conv2d: "convolution", transpose: "transposed" }, state.op),
-      choice("as", "in the words of", FRAMEWORKS, state.as),
-      ...Object.keys(FIELDS).slice(0, 4).map((name) => number(name, FIELDS[name].label, sizeText(state[name]))),
+      choice("op", "operation", OPERATIONS, state.op),
+      pool ? null : choice("as", "in the words of", FRAMEWORKS, state.as),
+      ...Object.keys(FIELDS).slice(0, 4).map((name) => number(name, pool && name === "k" ? "window" : FIELDS[name].label, sizeText(state[name]))),
       ...pads,
       transposed ? this.sizes(choice, number) : null,
       transposed ? number("op_pad", "output_padding", state.op_pad ? sizeText(state.op_pad) : "", "none") : null,
-      ...Object.keys(FIELDS).slice(4).map((name) => number(name, FIELDS[name].label, sizeText(state[name]))),
+      pool ? flag("ceil", "ceil_mode") : null,
+      state.op === "avg_pool" ? flag("counted", "count padding") : null,
+      ...Object.keys(FIELDS).slice(4, pool ? 5 : undefined).map((name) => number(name, pool ? "channels" : FIELDS[name].label, sizeText(state[name]))),
     ].filter(Boolean));
     if (focused) this.form.querySelector(`[name="${focused}"]`)?.focus();
   }
@@ -176,7 +179,8 @@ class Playground {
     }
     this.ready = true;
     showAgain(this.app, { channels, on, tap, modes });
-    this.drawFacts(resolve(this.call.name, this.call.shapes, this.call.words));
+    const drawn = resolve(this.call.name, this.call.shapes, this.call.words);
+    this.drawFacts(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn);
   }
 
   data(call) {
@@ -188,14 +192,15 @@ class Playground {
     const value = (array) => (cell) => array.numbers[positionOf(cell, array.shape)];
     const values = { source: value(this.x), filter: value(this.w) };
     const made = (as) => {
-      this.call = callOf({ ...state, as });
-      const drawn = callDocument(this.call.name, this.call.shapes, this.call.words, values, state.at && [0, ...state.at, 0]);
+      const { call, pool } = isPool(state) ? poolOf(state) : { call: callOf({ ...state, as }), pool: null };
+      this.call = call;
+      const drawn = callDocument(call.name, call.shapes, call.words, values, state.at && [0, ...state.at, 0], pool);
       return drawn.shown ? { ...drawn, overview: { image: imageOf(this.x.numbers, this.x.shape), numbers: null, moves: true } } : drawn;
     };
     try {
       return made(state.as);
     } catch (error) {
-      if (!(error instanceof Refusal) || state.as === "tensorflow") throw error;
+      if (!(error instanceof Refusal) || state.as === "tensorflow" || isPool(state)) throw error;
       let other;
       try {
         other = made("tensorflow");
@@ -222,8 +227,10 @@ class Playground {
         ? fact("cropped from the full result", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, `of ${rows.full_size} × ${cols.full_size}`)
         : fact("padding", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, "top, bottom; left, right"),
       transposed ? fact("cells that one input cell feeds", field) : fact("receptive field", field, `in steps of ${rows.stride} × ${cols.stride}`),
-      fact(weights(g) === 1 ? "weight" : "weights", weights(g).toLocaleString("en"), `${filter.join(" × ")}`),
-      fact("multiply-adds", multiplyAdds(g).toLocaleString("en")),
+      ...(isPool(this.state) ? [] : [
+        fact(weights(g) === 1 ? "weight" : "weights", weights(g).toLocaleString("en"), `${filter.join(" × ")}`),
+        fact("multiply-adds", multiplyAdds(g).toLocaleString("en")),
+      ]),
     );
   }
 
@@ -231,12 +238,13 @@ class Playground {
 
   sections() {
     return [
-      { name: "calls", title: "The same convolution in every framework", open: true, content: () => this.callsPanel() },
+      { name: "calls", title: "The same call in every framework", open: true, content: () => this.callsPanel() },
       { name: "numbers", title: "Your numbers: type, paste, drop a file", open: false, content: () => this.numbersPanel() },
     ];
   }
 
   callsPanel() {
+    if (isPool(this.state)) return this.poolPanel();
     const { name, shapes, words } = this.call;
     return h("div", { class: "calls" }, Object.keys(FRAMEWORKS).map((to) => {
       const { code, why, notes } = translate(name, shapes, words, to);
@@ -248,8 +256,16 @@ class Playground {
     }));
   }
 
+  /** Python writes a pool for every framework, or says why there is no such call. */
+  poolPanel() {
+    const text = poolOf(this.state).pool.code.replace(/(input|X) (\[[^\]]*\])/, "$2");
+    const [name, words] = [text.slice(0, text.indexOf("(")), text.slice(text.indexOf("(") + 1, -1)];
+    const code = `for to in ${JSON.stringify(Object.keys(FRAMEWORKS))}:\n    print(tc.translate(${name}, ${words}, to=to))`;
+    return h("div", { class: "calls" }, h("article", {}, h("h3", {}, "Python", copyButton(() => code, "copy the translation")), h("pre", { tabindex: "0" }, code)));
+  }
+
   numbersPanel() {
-    return h("div", { class: "arrays" }, ["x", "w"].map((side) => this.arrayPanel(side)));
+    return h("div", { class: "arrays" }, (isPool(this.state) ? ["x"] : ["x", "w"]).map((side) => this.arrayPanel(side)));
   }
 
   arrayPanel(side) {
@@ -324,6 +340,7 @@ class Playground {
   /** One number that the reader typed into a cell. */
   edit(side, cell, number) {
     const name = side === "filter" ? "w" : "x";
+    if (name === "w" && isPool(this.state)) return this.say("the window of a pool has no weights");
     const array = this[name];
     array.numbers[positionOf(cell, array.shape)] = number;
     this.state[name] = [...array.numbers];

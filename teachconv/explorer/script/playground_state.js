@@ -1,8 +1,9 @@
 // The state of the playground: one convolution, as the address of the page holds it and as each framework says it.
 
+import { resolve } from "./calls.js";
 import { Refusal, normalizePadding, transposedGeometry } from "./law.js";
 import { PRESETS } from "./playground_numbers.js";
-import { floorDiv, tuple } from "./python.js";
+import { floorDiv, listText, repr, tuple } from "./python.js";
 import { FRAMEWORKS, FUNCTIONS } from "./rules.js";
 import { modesOf, placeOn } from "./shown.js";
 
@@ -16,6 +17,10 @@ export const FIELDS = {
   o: { label: "channels out", least: 1, most: 16, numbers: [1] },
   g: { label: "groups", least: 1, most: 16, numbers: [1] },
 };
+/** The operations, by the name in the address. */
+export const OPERATIONS = { conv2d: "convolution", transpose: "transposed", max_pool: "max pool", avg_pool: "average pool" };
+export const isPool = (state) => state.op.endsWith("_pool");
+const FLAGS = ["ceil", "counted"]; // of a pool: ceil_mode, and whether padding counts in the divisor
 const FARTHEST_PAD = 20;
 export const WORDS = ["same", "valid", "same_lower"];
 
@@ -25,7 +30,7 @@ export const WORDS = ["same", "valid", "same_lower"];
  */
 export function defaultState() {
   const numbers = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, [...field.numbers]]));
-  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, modes: [] };
+  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", ceil: false, counted: false, op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, modes: [] };
 }
 
 /** The numbers of a text such as "7", "7,5", "7x5" or "7 × 5"; refused if one is not in the range. */
@@ -69,8 +74,10 @@ export function setField(state, name, text) {
     state.on = placeOn(text);
   } else if (name === "show" && modesOf(text)) {
     state.modes = modesOf(text);
-  } else if (name === "op" && ["conv2d", "transpose"].includes(text)) {
+  } else if (name === "op" && Object.hasOwn(OPERATIONS, text)) {
     state.op = text;
+  } else if (FLAGS.includes(name) && ["0", "1"].includes(text)) {
+    state[name] = text === "1";
   } else if (name === "as" && Object.hasOwn(FRAMEWORKS, text)) {
     state.as = text;
   } else if (name === "x" || name === "w") {
@@ -109,6 +116,7 @@ export function toAddress(state) {
     if (["n", "k", "s"].includes(name) || text !== pairText(usual[name])) parts.push(`${name}=${text}`);
   }
   parts.push(`p=${typeof state.p === "string" ? state.p : state.p.join(",")}`);
+  for (const name of FLAGS) if (isPool(state) && state[name]) parts.push(`${name}=1`);
   for (const name of ["op_pad", "size"]) if (state[name]) parts.push(`${name}=${pairText(state[name])}`);
   if (state.as !== usual.as) parts.push(`as=${state.as}`);
   for (const name of ["x", "w"]) {
@@ -125,7 +133,7 @@ export function toAddress(state) {
 
 /** The shapes of source and filter as the law has them: NHWC, and HWIO or transposed [rows, cols, out, in]. */
 export function canonicalShapes(state) {
-  const [[c], [o], [g]] = [state.c, state.o, state.g];
+  const [[c], [o], [g]] = isPool(state) ? [state.c, state.c, state.c] : [state.c, state.o, state.g];
   const depth = Math.max(1, floorDiv(state.op === "transpose" ? o : c, g));
   return { source: [1, ...state.n, c], filter: [...state.k, depth, state.op === "transpose" ? c : o] };
 }
@@ -149,6 +157,7 @@ const SPELLINGS = {
 
 /** The padding words that a framework's function takes. */
 export function paddingWords(state) {
+  if (isPool(state)) return WORDS;
   if (state.op === "transpose" && state.as === "torch") return [];
   if (state.op === "transpose" && state.as === "jax") return ["same", "valid"];
   return WORDS.filter((word) => Object.hasOwn(SPELLINGS[state.as], word));
@@ -187,6 +196,42 @@ export function callOf(state) {
   ];
   const given = Object.entries(words).filter(([word, value]) => value !== FUNCTIONS[name].words[word]);
   return { name, shapes, words: Object.fromEntries(given) };
+}
+
+/**
+ * The convolution of ones with the windows of a pool, and the pool as `callDocument` has it.
+ * @returns {{call: {name: string, shapes: number[][], words: Record<string, any>}, pool: {reduce: string, ceil: boolean, counted: boolean, code: string}}}
+ */
+export function poolOf(state) {
+  const [pads, k, same] = [typeof state.p === "string" ? [] : padsOfState(state.p), state.k, state.p === "same" || state.p === "same_lower"];
+  for (const [axis, pair] of pads.entries()) {
+    for (const pad of pair) {
+      if (pad < 0 || pad >= k[axis]) throw new Refusal(`padding of a pool must be from 0 to ${k[axis] - 1}, below the size of the window; got ${pad}`);
+    }
+  }
+  const reduce = state.op === "max_pool" ? "max" : "average";
+  const pool = { reduce, ceil: state.ceil && !same, counted: reduce === "average" && state.counted };
+  const call = callOf({ ...state, op: "conv2d", as: "tensorflow", o: state.c, g: state.c });
+  const { rows, cols } = resolve(call.name, call.shapes, call.words).geometry;
+  // onnxruntime's SAME takes the pads of a window without its dilation
+  const sides = same && dilated(state) ? [rows, cols].map((axis) => [axis.pad_before, axis.pad_after]) : pads;
+  return { call, pool: { ...pool, code: poolText(state, pool, sides) } };
+}
+
+/** A pool as Python text: in TensorFlow's words, or in ONNX's, which has ceil_mode, dilation and both divisors. */
+function poolText(state, { ceil, counted }, pads) {
+  const [rows, cols] = state.n;
+  const [c] = state.c;
+  if (!ceil && !counted && !dilated(state) && !pads.length) {
+    return `tc.${state.op}(input ${listText([1, rows, cols, c])}, ksize=${repr(plain(state.k))}, strides=${repr(plain(state.s))}, padding=${repr(state.p.toUpperCase())})`;
+  }
+  const words = [`X ${listText([1, c, rows, cols])}`, `kernel_shape=${listText(state.k)}`, `strides=${listText(state.s)}`];
+  if (pads.length) words.push(`pads=${listText([pads[0][0], pads[1][0], pads[0][1], pads[1][1]])}`);
+  else words.push(`auto_pad=${repr(SPELLINGS.onnx[state.p])}`);
+  if (dilated(state)) words.push(`dilations=${listText(state.d)}`);
+  if (ceil) words.push("ceil_mode=1");
+  if (counted) words.push("count_include_pad=1");
+  return `tc.dialects.onnx.${state.op === "max_pool" ? "max_pool" : "average_pool"}(${words.join(", ")})`;
 }
 
 /** Every framework divides both numbers of channels by the groups; from shapes alone the fault would not be seen. */

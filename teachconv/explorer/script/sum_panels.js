@@ -35,7 +35,8 @@ export function sumPanel(view, cell, app) {
   const outside = taps.list.length - inside.length;
   const value = view.value(cell);
   let words = view.isCropped(cell) ? "This cell is cut away. It would be the sum of " : "The sum of ";
-  words += plural(inside.length, "product");
+  words += plural(inside.length, doc.pool ? "cell" : "product");
+  if (doc.pool?.reduce === "max") words = words.replace("sum", "largest");
   if (outside) words += `; ${plural(outside, "tap")} ${falls(outside)}`;
   if (taps.missing) words += `; ${plural(taps.missing, "product")} of it ${taps.missing === 1 ? "is" : "are"} not on this page`;
   words += `. The value is ${view.computedBy}.`;
@@ -44,10 +45,21 @@ export function sumPanel(view, cell, app) {
   }
   const headline = h("h2", { class: "headline" }, `${named(view, doc.result, cell)} `, h("span", { class: "is" }, "="), " ", h("output", {}, value === undefined ? "?" : full(value)));
   return {
-    equation: [headline, ...equation(view, taps, app)],
+    equation: [headline, ...equation(view, taps, app), poolLine(view, cell, taps)],
     terms: [h("p", { class: "said" }, words), taps.list.length ? tapTable(view, taps, app) : null],
     list: taps.list,
   };
+}
+
+/** How a pool comes to its value. */
+function poolLine(view, cell, taps) {
+  const { pool } = view.doc;
+  if (!pool || taps.total === undefined) return null;
+  const value = full(taps.total);
+  const inside = taps.list.filter((tap) => !tap.outside);
+  if (pool.reduce === "max") return h("p", { class: "total", "data-tap": Infinity }, `the largest: ${value}`);
+  const what = pool.counted ? "padding counts" : "padding does not count";
+  return h("p", { class: "total", "data-tap": Infinity }, `${full(sumOf(view.doc, inside))} / ${view.divisor(cell)} = ${value}; ${what} in the divisor`);
 }
 
 /** The sum as it is written: one grid of products for each channel (or image), and their sums. */
@@ -94,6 +106,7 @@ function productCell(tap, app) {
   const point = { onpointerenter: () => app.light(tap), onpointerleave: () => app.light(null), "data-tap": tap.order ?? null };
   if (tap.outside) return h("span", { class: "product padding", ...point, title: "in the padding" }, h("small", {}, "padding"));
   if (tap.product === undefined) return h("span", { class: "product", ...point }, h("small", {}, "not here"));
+  if (app.doc.pool) return h("span", { class: "product", ...point, title: full(tap.value) }, h("b", {}, brief(tap.value)));
   const title = `${full(tap.value)} × ${full(tap.weight)} = ${full(tap.product)}${tap.cropped ? ", cut away" : ""}`;
   return h("span", { class: tap.cropped ? "product cropped" : "product", ...point, title },
     h("small", {}, factors(tap)), h("b", {}, brief(tap.product)));
@@ -105,6 +118,13 @@ function tapTable(view, taps, app) {
   const { doc } = view;
   const factor = doc.kind === "conv2d_backprop_filter" ? doc.names.out : "filter";
   const source = doc.names[doc.source];
+  if (doc.pool) {
+    return listed("Every cell of the window", [source, `${source} value`, doc.pool.reduce === "max" ? "largest so far" : "running sum"], taps.list, app, (tap) => [
+      index(view.name(doc.source, tap.source)),
+      tap.outside ? "padding" : known(tap.value),
+      tap.running === undefined ? "" : full(tap.running),
+    ]);
+  }
   const columns = [source, factor, `${source} value`, `${factor} value`, "product", "running sum"];
   return listed("Every tap, with the running sum", columns, taps.list, app, (tap) => [
     index(view.name(doc.source, tap.source)),
@@ -196,13 +216,13 @@ export function usePanel(view, cell, app) {
   const headline = h("h2", { class: "headline" }, `${named(view, doc.operand, cell)} = `, h("output", {}, known(view.number(doc.operand, cell))));
   const weight = doc.operand === "filter";
   const each = `one for each cell of channel ${cell[3]} of the ${doc.kind === "conv2d_backprop_input" ? source : result}`;
-  let words = `This ${weight ? "weight" : `cell of the ${operand}`} is in ${plural(list.length, "product")}, ${each}`;
+  let words = `This ${doc.pool ? "place of the window" : weight ? "weight" : `cell of the ${operand}`} is in ${plural(list.length, "product")}, ${each}`;
   if (padded) words += `; ${plural(padded, "product")} ${falls(padded)}`;
   if (cropped) words += `; ${plural(cropped, "product")} ${cropped === 1 ? "is" : "are"} added to cells that are cut away`;
   words += doc.shown ? ". Only the part that is shown is counted." : ".";
   const columns = [result, source, `${source} value`, "product"];
   return {
-    equation: [headline, usedGrids(view, list, app), weight ? gradientLine(view, list) : null],
+    equation: [headline, usedGrids(view, list, app), weight && !doc.pool ? gradientLine(view, list) : null],
     terms: [h("p", { class: "said" }, words), list.length ? listed("Where it is used", columns, list, app, (tap) => [
       `${index(view.name(doc.result, tap.result))}${tap.cropped ? ", cut away" : ""}`,
       index(view.name(doc.source, tap.source)),

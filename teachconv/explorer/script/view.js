@@ -1,5 +1,7 @@
 // One call as data: which values it has, which taps each cell, and what each cell is called.
 
+import { axisOf } from "./axis_tables.js";
+import { countedCells } from "./law.js";
 import { ExactSum, parse } from "./numbers.js";
 
 export const index = (cell) => (cell ? cell.join(", ") : "a zero between two cells");
@@ -160,12 +162,27 @@ export class View {
       tap.order = order;
       if (!tap.outside && (tap.value === undefined || tap.weight === undefined)) missing += 1;
       else if (!tap.outside) sum.add(tap.value, tap.weight);
-      tap.running = missing ? undefined : sum.value;
+      const largest = this.doc.pool?.reduce === "max" ? list.slice(0, order + 1) : null;
+      tap.running = missing ? undefined : largest ? this.pooled(cell, largest) : sum.value;
     }
     const bias = this.doc.bias ? parse(this.doc.bias[cell[3]], this.doc) : null;
     if (bias !== null) sum.add(bias, this.doc.format ? 1 : 1n);
     if (this.kind === "conv2d_backprop_filter" && !this.doc.empty) missing += this.variant.terms - list.length;
+    if (this.doc.pool && !missing) return { list, missing, bias, total: this.pooled(cell, list, sum.value) };
     return { list, missing, bias, total: missing ? undefined : sum.value };
+  }
+
+  /** What a pool makes of the cells of a window. */
+  pooled(cell, list, sum = 0) {
+    if (this.doc.pool.reduce === "average") return Math.fround(sum / this.divisor(cell));
+    const values = list.filter((tap) => !tap.outside).map((tap) => tap.value);
+    return values.length ? Math.max(...values) : undefined;
+  }
+
+  /** What the sum of a window is divided by. */
+  divisor([, row, col]) {
+    const [rows, cols] = [[this.rows, row], [this.cols, col]].map(([axis, i]) => countedCells(axisOf(axis), i, this.doc.pool.counted));
+    return Math.max(1, rows * cols);
   }
 
   tap(outside, source, operand) {

@@ -1,0 +1,414 @@
+"""How each framework expresses a pool, padding or batch normalisation, and why it does not where it does not.
+
+No framework's rule is here: each way to say a call is resolved by the dialect's own function, and is taken if
+what that comes to is the call. If none is, the reason is what the dialect refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from ..arguments import Pads
+from ..dialects import jax, keras, onnx, torch
+from ..kinds import layout_of
+from ..windows import normalization, padding, pooling
+from ..windows.calls import FUNCTIONS, bound_call
+from ..windows.normalization import BatchNormCall
+from ..windows.padding import PadCall
+from ..windows.pooling import PoolCall
+from ..windows.walking import counts, whole
+from .sizes import LONGEST
+from .source_text import IMPORTS, SECTIONS, folded, to_tensors, transposed
+from .target_calls import Code, TargetCall
+
+__all__ = ["WindowTarget", "window_here", "window_target", "write_window"]
+
+_CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
+
+
+@dataclass(frozen=True)
+class WindowTarget:
+    """One way to say a call: the framework's call, which keeps its layout, and NumPy's lines around it.
+
+    Attributes:
+        call: the framework's call.
+        pads: what the lines before it add to the axes of x, in the layout of the call.
+        before: those lines.
+        after: the lines after it, on y.
+        one_size: whether the code is for images of one size only.
+    """
+
+    call: TargetCall
+    pads: Pads = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    one_size: bool = False
+
+
+def window_target(
+    function: Callable[..., Any], call: Any, arguments: dict[str, Any], to: str
+) -> WindowTarget:
+    """Return how a framework says a call; the ``why_not`` of its call is set if it cannot.
+
+    Args:
+        function: a function of `teachconv.windows.calls.FUNCTIONS`.
+        call: what it resolves to.
+        arguments: its arguments by name, a shape in place of the array.
+        to: the framework.
+    """
+    trains, is_norm = getattr(call, "keeps", None) is not None, isinstance(call, BatchNormCall)
+    problems = {
+        "SciPy is a target of convolutions only": to == "scipy",
+        "where the maxima are is a result of its own: leave the indices out": getattr(call, "places", ()),
+        "XLA stops the process for a window of one cell": to == "jax" and getattr(call, "terms", 2) == 1,
+        "JAX has no batch normalisation; layers of Flax have": to == "jax" and is_norm,
+        "a training step returns moving averages too, by rules that differ: leave training out": trains,
+    }
+    for why in (why for why, found in problems.items() if found):
+        return WindowTarget(TargetCall(to, why_not=why))
+    stride = max((axis.stride for axis in getattr(call, "spatial", ())), default=0)
+    sizes = [
+        [n + more * (letter in "DHW") for n, letter in zip(call.input_shape, call.layout, strict=True)]
+        for more in range(1, (stride if stride < LONGEST else 0) + 1)
+    ]
+    larger = (
+        bound_call(function, (), arguments | {FUNCTIONS[function][1]: shape}, shapes=True)[0]
+        for shape in sizes
+    )
+    family, found = [*map(regular, (call, *larger))], None
+    for way in _WAYS[type(call)](family[0], to):
+        first, *others = (_fitting(way, member) for member in family)
+        if isinstance(first, str):
+            why = first
+        elif stride < LONGEST and all(other == first for other in others):
+            return first
+        else:
+            found = found or replace(first, one_size=True)
+    return found or WindowTarget(TargetCall(to, why_not=why))
+
+
+def regular(call: Any) -> Any:
+    """Return a call; a pool without a batch or channels, or with more such axes, as one of one channel."""
+    if not isinstance(call, PoolCall) or {*call.layout} - {*"DHW"} == {*"NC"}:
+        return call
+    outer = prod(
+        axis.in_size for axis, letter in zip(call.axes, call.layout, strict=True) if letter not in "DHW"
+    )
+    axes = (whole(outer), whole(1), *call.spatial)
+    return replace(
+        call, axes=axes, layout="NC" + "".join(letter for letter in call.layout if letter in "DHW")
+    )
+
+
+def _fitting(way: WindowTarget, call: Any) -> WindowTarget | str:
+    """Return a way if it comes to the call, with what is done to its result; else why not."""
+    target = way.call
+    order = [call.layout.index(letter) for letter in target.layout]
+    given: dict[str, Any] = {
+        "x": [call.input_shape[axis] + sum(sides) for axis, sides in zip(order, way.pads, strict=True)]
+    }
+    if isinstance(call, BatchNormCall):
+        given |= zip(_CHANNELS, call.channels, strict=True)
+    arrays = tuple(given[name] if name in given else int(name) for name in target.arrays)
+    try:
+        made = bound_call(target.function, arrays, target.arguments, shapes=True)[0]  # type: ignore[arg-type]
+    except (ValueError, TypeError) as error:
+        return f"{target.name}: {error}"
+    if isinstance(call, PoolCall):
+        return _as_pool(
+            way, replace(call, axes=tuple(call.axes[axis] for axis in order), layout=target.layout), made
+        )
+    if isinstance(call, PadCall) and made.sources != tuple(call.sources[axis] for axis in order):
+        return f"{target.name} reads other cells for these sides"
+    return way
+
+
+def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget | str:
+    """Return a pool's way with what is done to its result, if its windows are those of the call."""
+    name, is_empty = way.call.name, 0 in counts(call.spatial, call.divisor == "padded")
+    firsts = [(a.out_size, a.pad_before + first) for a, (first, _) in zip(made.axes, way.pads, strict=True)]
+    if firsts != [(a.out_size, a.pad_before) for a in call.axes] or min(map(min, way.pads)) < 0:
+        return f"{name} has other windows"
+    if call.reduce == "max":
+        if (call.start is None) == (made.start is None):
+            note: tuple[str, ...] = ()
+        elif is_empty:
+            return f"{name} gives another number for a window without a cell"
+        else:
+            kind, skips = (name, call.function) if call.start is None else (call.function, name)
+            note = (f"a window with NaN gives NaN in {kind}, and the largest number in {skips}",)
+        after = (f"y = np.maximum(y, {call.start:g})",) if call.start not in (None, -inf, made.start) else ()
+        return replace(way, after=after, call=replace(way.call, notes=way.call.notes + note))
+    if way.after:  # it divides by the means of ones
+        return (
+            "a window is empty" if is_empty or call.reduce == "sum" or isinstance(call.divisor, int) else way
+        )
+    ours, theirs = (np.squeeze(each.divisors if each.reduce == "average" else 1) for each in (call, made))
+    if (ours * theirs.flat[0] != theirs * ours.flat[0]).any():
+        return f"{name} divides by other numbers"
+    share = Fraction(int(theirs.flat[0]), int(ours.flat[0]))
+    words = f" * {share.numerator}" * (share.numerator != 1) + f" / {share.denominator}" * (
+        share.denominator != 1
+    )
+    return replace(way, after=(f"y = y{words}",) if words else ())
+
+
+# ---------------------------------------------------------------------------------------------
+# The ways
+# ---------------------------------------------------------------------------------------------
+
+# the padding words of each framework's pool, and "" for numbers, in the order in which they are tried
+_PADDING = {
+    "tensorflow": ("SAME", ""),
+    "torch": ("",),
+    "jax": ("", "SAME", "SAME_LOWER"),
+    "onnx": ("", "SAME_UPPER", "SAME_LOWER"),
+    "keras": ("same", ""),
+}
+
+
+def _pool_ways(call: PoolCall, to: str) -> Iterator[WindowTarget]:
+    """Yield the ways to say a pool: the framework's own words, then padding first."""
+    axes, flags = call.spatial, (False, True)[: 1 + (to in ("torch", "onnx"))]
+    own, nothing = tuple((axis.pad_before, axis.pad_after) for axis in axes), ((0, 0),) * len(axes)
+    for word, ceil, other in product(_PADDING[to], flags, flags):
+        target = _pool_call(call, to, word, own, ceil, other)
+        yield WindowTarget(target, _for_all(target.layout, nothing))
+    fill, what = ("-np.inf", "minus infinity") if call.reduce == "max" else ("0", "zeros")
+    target = _pool_call(call, to, "", nothing, False, False)
+    target = replace(target, notes=(f"{target.name} has no such padding: {what} around the input first",))
+    reached = [a.in_index(a.out_size - 1, a.filter_size - 1) + 1 - a.in_size for a in axes]
+    more = "x = np.concatenate([x, np.ones_like(x[:1])])  # an image of ones, whose means divide the others"
+    counted = own if call.divisor == "padded" else nothing
+    for after in ([side for _, side in own], reached, [a.pad_after + a.stride - 1 for a in axes]):
+        pads = tuple(
+            (a.pad_before, max(last, side)) for a, (_, last), side in zip(axes, counted, after, strict=True)
+        )
+        wide = _for_all(target.layout, pads)
+        yield WindowTarget(target, wide, _pad(wide, fill))
+        if call.reduce == "max":
+            continue
+        rest = [(b - d, a - c) for (b, a), (d, c) in zip(pads, counted, strict=True)]
+        lines = (*_pad(_for_all(target.layout, counted)), more, *_pad(_for_all(target.layout, rest)))
+        yield WindowTarget(target, wide, lines, ("y = y[:-1] / y[-1:]",))
+
+
+def _for_all(layout: str, values: Any, rest: Any = (0, 0)) -> tuple[Any, ...]:
+    """Return what is given for the spatial axes for all axes."""
+    given = iter(values)
+    return tuple(next(given) if letter in "DHW" else rest for letter in layout)
+
+
+def _pad(widths: Pads, fill: str = "0") -> tuple[str, ...]:
+    """Return the line that pads x, or none."""
+    return (f"x = np.pad(x, {widths}, constant_values={fill})",) if any(map(any, widths)) else ()
+
+
+def _pool_call(call: PoolCall, to: str, word: str, pads: Pads, ceil: bool, other: bool) -> TargetCall:
+    """Return a framework's pool with a padding word or pads, ceil_mode, and not its own count_include_pad."""
+    k, s, d = (
+        tuple(getattr(a, fact) for a in call.spatial) for fact in ("filter_size", "stride", "dilation")
+    )
+    rank, is_max, padded, spread = len(k), call.reduce == "max", any(map(any, pads)), max(d) > 1 or None
+    last = to in ("tensorflow", "keras") or (to == "jax" and call.layout[-1] == "C")
+    layout = layout_of("input", rank) if last else "NC" + "DHW"[-rank:]
+    name = "max_pool" if is_max else "average_pool" if to in ("onnx", "keras") else "avg_pool"
+    explicit = [[0, 0], *map(list, pads), [0, 0]] if padded and is_max and rank == 2 else "VALID"
+    divisor = call.divisor if call.reduce == "average" else 1
+    # with SAME and strides beyond the window onnxruntime takes negative pads
+    own = "auto_pad" if word and all(a.stride <= a.filter_size for a in call.spatial) else "pads"
+    says: dict[str, tuple[Any, ...]] = {
+        "tensorflow": (
+            pooling,
+            f"tf.nn.{name}",
+            {"ksize": k, "strides": s, "padding": word or explicit, "dilations": spread and d},
+        ),
+        "torch": (
+            torch,
+            f"F.{name}{rank}d",
+            {
+                "kernel_size": k,
+                "stride": s,
+                "padding": tuple(before for before, _ in pads) if padded else None,
+                "dilation": spread and d,
+                "ceil_mode": ceil or None,
+                "count_include_pad": False if other else None,
+                "divisor_override": divisor if isinstance(divisor, int) and not is_max and rank > 1 else None,
+            },
+        ),
+        "jax": (
+            jax,
+            "jax.lax.reduce_window",
+            {
+                "init_value": 0.0 if not is_max else -inf if call.start is None else call.start,
+                "computation": "max" if is_max else "add",
+                "window_dimensions": _for_all(layout, k, 1),
+                "window_strides": _for_all(layout, s, 1),
+                "padding": word or _for_all(layout, pads),
+                "window_dilation": spread and _for_all(layout, d, 1),
+            },
+        ),
+        "onnx": (
+            onnx,
+            name,
+            {
+                "kernel_shape": [*k],
+                "strides": [*s],
+                own: word if own == "auto_pad" else np.transpose(pads).ravel().tolist(),
+                "dilations": spread and [*d],
+                "ceil_mode": int(ceil) or None,
+                "count_include_pad": int(other) or None,
+            },
+        ),
+        "keras": (
+            keras,
+            f"keras.ops.{name}",
+            {
+                "pool_size": k,
+                "strides": s,
+                "padding": word or "valid",
+                "dilation_rate": spread and d,
+                "data_format": "channels_last",
+            },
+        ),
+    }
+    module, full, words = says[to]
+    words = {name: value for name, value in words.items() if value is not None}
+    function = getattr(module, full.rpartition(".")[2])
+    full = {"max_pool": "MaxPool", "average_pool": "AveragePool"}.get(full, full)
+    return TargetCall(to, function, full, words, layout, layout, arrays=("x",))
+
+
+def _pad_ways(call: PadCall, to: str) -> Iterator[WindowTarget]:
+    """Yield the way to say padding."""
+    order, sides, is_constant = [*range(len(call.sides))], call.sides, call.mode == "constant"
+    word = {"edge": "replicate", "wrap": "circular"}.get(call.mode, call.mode) if to == "torch" else call.mode
+    if to == "torch" and not is_constant:  # it pads all axes after batch and channels
+        order.sort(key=lambda axis: any(sides[axis]))
+    pairs, layout = [list(sides[axis]) for axis in order], "".join(call.layout[axis] for axis in order)
+    padded = [axis for axis, pair in enumerate(pairs) if any(pair)]
+    start = min([*padded, len(pairs) - 1, *([] if is_constant else [2])])
+    says: dict[str, tuple[Any, ...]] = {
+        "tensorflow": (padding.pad, "tf.pad", "paddings", "constant_values", pairs),
+        "torch": (torch.pad, "F.pad", "pad", "value", tuple(n for pair in pairs[start:][::-1] for n in pair)),
+        "jax": (jax.pad, "jax.numpy.pad", "pad_width", "constant_values", pairs),
+        "onnx": (onnx.pad, "Pad", "pads", "constant_value", np.transpose(pairs).ravel().tolist()),
+        "keras": (keras.pad, "keras.ops.pad", "pad_width", "constant_values", pairs),
+    }
+    function, name, argument, number, found = says[to]
+    words: dict[str, Any] = {argument: found, "mode": word.upper() if to == "tensorflow" else word}
+    words |= {number: call.value} if is_constant and call.value != 0 else {}
+    target = TargetCall(to, function, name, words, layout, layout, arrays=("x",))
+    yield WindowTarget(target, ((0, 0),) * len(layout))
+
+
+def _norm_ways(call: BatchNormCall, to: str) -> Iterator[WindowTarget]:
+    """Yield the way to say batch normalisation, which is one formula in all of them."""
+    others = call.layout.replace("C", "")
+    first = f"{others[:1]}C{others[1:]}"
+    says: dict[str, tuple[Any, ...]] = {
+        "tensorflow": (
+            normalization.batch_normalization,
+            "tf.nn.batch_normalization",
+            "variance_epsilon",
+            "x mean variance beta gamma",
+            f"{others}C",
+        ),
+        "torch": (torch.batch_norm, "F.batch_norm", "eps", "x mean variance gamma beta", first),
+        "onnx": (
+            onnx.batch_normalization,
+            "BatchNormalization",
+            "epsilon",
+            "x gamma beta mean variance",
+            first,
+        ),
+        "keras": (
+            keras.batch_normalization,
+            "keras.ops.batch_normalization",
+            "epsilon",
+            f"x mean variance {call.axis} beta gamma",
+            call.layout,
+        ),
+    }
+    function, name, eps, arrays, layout = says[to]
+    target = TargetCall(to, function, name, {eps: call.eps}, layout, layout, arrays=(*arrays.split(),))
+    yield WindowTarget(target, ((0, 0),) * len(layout))
+
+
+_WAYS: dict[type, Callable[[Any, str], Iterator[WindowTarget]]] = {
+    PoolCall: _pool_ways,
+    PadCall: _pad_ways,
+    BatchNormCall: _norm_ways,
+}
+
+# ---------------------------------------------------------------------------------------------
+# As text
+# ---------------------------------------------------------------------------------------------
+
+_NAMES = {PoolCall: "pool(x)", PadCall: "pad(x)", BatchNormCall: f"normalise(x, {', '.join(_CHANNELS)})"}
+
+
+def write_window(call: Any, way: WindowTarget) -> str:
+    """Return the source text of ``pool(x)``, ``pad(x)`` or ``normalise(x, mean, variance, gamma, beta)``."""
+    target = way.call
+    words = {
+        name: Code(f"jax.lax.{value}" if name == "computation" else repr(value).replace("inf", "np.inf"))
+        for name, value in target.arguments.items()
+    }
+    inputs = {"pads": "np.int64", "constant_value": "x.dtype"} if target.name == "Pad" else {}  # of the node
+    lines = [
+        f"{name} = np.array({words.pop(name)}, {kind})" for name, kind in inputs.items() if name in words
+    ]
+    arrays = (*target.arrays, *(name for name in inputs if name in target.arguments))
+    said = replace(target, arguments=words, arrays=arrays)
+    lines += [
+        *to_tensors(said),
+        *SECTIONS[said.target](call, said),
+        *["y = y.numpy()"] * (said.target == "torch"),
+    ]
+    return "\n".join(["import numpy as np", *IMPORTS[said.target], "", "", *_function(call, way, lines), ""])
+
+
+def window_here(call: Any, way: WindowTarget) -> Callable[..., np.ndarray]:
+    """Return the function that `write_window` writes, with teachconv's in place of the framework's."""
+    names: dict[str, Any] = {"np": np, "call": way.call.function, "arguments": way.call.arguments}
+    exec("\n".join(_function(call, way, [f"y = call({', '.join(way.call.arrays)}, **arguments)"])), names)
+    return [*names.values()][-1]
+
+
+def _function(call: Any, way: WindowTarget, section: list[str]) -> list[str]:
+    """Return the lines of the function around those that call the framework."""
+    have, want, is_pad = call.layout, way.call.layout, isinstance(call, PadCall)
+    about = (
+        "# x: in any layout; the sides are in the order of its axes"
+        if is_pad
+        else f"# x: {have}, as {call.function} has it"
+    )
+    lines = [about, *(f"# {note}" for note in way.call.notes)]
+    if way.one_size:
+        sizes = {i: n for i, n in enumerate(call.input_shape) if have[i] in "DHW"}
+        shape = ", ".join(str(sizes.get(i, letter)) for i, letter in enumerate(have))
+        lines.append(f"if {' or '.join(f'x.shape[{i}] != {n}' for i, n in sizes.items())}:")
+        lines.append(f'    raise ValueError(f"made for x [{shape}]; got {{x.shape}}")')
+    outer = "".join(letter for letter in have if letter not in "DHW")
+    back: list[str] = []
+    if regular(call).layout != have:
+        spatial = "".join(letter for letter in have if letter in "DHW")
+        lines += [*transposed("x", have, outer + spatial), f"outer = x.shape[:{len(outer)}]"]
+        lines.append(
+            f"x = x.reshape(-1, 1, *x.shape[{len(outer)}:])  # all axes but those of the window are the batch"
+        )
+        back, have = (
+            ["y = y.reshape(*outer, *y.shape[2:])", *transposed("y", outer + spatial, have)],
+            f"NC{spatial}",
+        )
+    lines += [*transposed("x", have, want), *way.before, *section, *way.after, *transposed("y", want, have)]
+    lines = [part for line in [*lines, *back, "return y"] for part in folded(line)]
+    return [f"def {_NAMES[type(call)]}:", *(f"    {line}" for line in lines)]
