@@ -61,7 +61,7 @@ class Row:
         """Some of the sorted weights, the number of all of them before."""
         layer, weights = self.layer, self.layer.weights
         if layer.scale is not None:
-            weights = call_of(layer, layer.padded).second
+            weights = call_of(layer, layer.around(layer.inputs[0])).second
         if weights is None or not weights.size:
             return None
         ordered = np.sort(weights.ravel().astype(np.float64))

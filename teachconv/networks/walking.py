@@ -6,7 +6,6 @@ Two arrays are the same if their bytes are: so nothing has to be known of how a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -39,12 +38,18 @@ class Network:
         sources: of each layer and each of its inputs, the layers whose output that is, or `INPUT`. Layers
             that move numbers and zeros around an input are passed over; there may be several, or none.
         axis: of the channels of the model's input.
+        model: the model.
+        x: its input; None for a recording.
+        output: of its last call; None if there is none.
     """
 
     framework: str
     layers: tuple[Layer, ...]
     sources: tuple[tuple[frozenset[int], ...], ...]
     axis: int
+    model: Any
+    x: np.ndarray | None
+    output: np.ndarray | None
 
     @property
     def rows(self) -> list[int]:
@@ -56,6 +61,13 @@ class Network:
             if layer.op_type != LAYOUT
             and not (layer.op is None and layer.pads and id(layer.inputs[0]) in padded)
         ]
+
+    def rerun(self, call: int, result: np.ndarray) -> np.ndarray | None:
+        """Return what the model returns if a call has another result; None if that cannot be had."""
+        if framework_of(self.model) == "recording":
+            return None
+        recorded = _record(self.model, self.x, {call: result})
+        return recorded[-1]["output"]  # None where the rest does not run on it
 
 
 def walk(model: Any, x: Any) -> Network:
@@ -70,20 +82,24 @@ def walk(model: Any, x: Any) -> Network:
         ValueError, TypeError: if it is no such model, or one in training mode; or as the framework.
         BackendUnavailable: if a package that reads the model is missing.
     """
-    recorded = [entry for entry in _record(model, x) if arrays_in(entry["args"]) or entry.get("error")]
-    if not recorded:
-        raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
-    # the first layer's input, too: a framework may have cast it
-    inputs = [*([] if x is None else [np.asarray(x)]), *arrays_in(recorded[0]["args"])[:1]]
-    seen = _Seen({_digest(each): [INPUT] for each in inputs})
-    called = Counter[str]()
-    for entry in recorded:
-        layer, name = read(entry, lambda array: _digest(array) in seen.where), entry["name"]
+    recorded, called = _record(model, x), Counter[str]()
+    seen = _Seen({} if x is None else {_digest(np.asarray(x)): [INPUT]})
+    for number, entry in enumerate(recorded):
+        arrays, name = arrays_in(entry["args"]), entry["name"]
+        if not arrays and not entry.get("error"):
+            continue
+        if not seen.layers:  # a framework may have cast the input
+            seen.where |= {_digest(each): [INPUT] for each in arrays[:1]}
         called[name] += 1
-        seen.add(layer if called[name] == 1 else replace(layer, name=f"{name} (call {called[name]})"), entry)
+        name += f" (call {called[name]})" * (called[name] > 1)
+        layer = read(entry, lambda array: _digest(array) in seen.where)
+        seen.add(replace(layer, name=name, call=number), entry["output"])
+    if not seen.layers:
+        raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
     layers = tuple(seen.layers)
     own = next((layer.axis for layer in layers if layer.op_type in _OWN_AXIS), layers[0].axis)
-    return Network(layers[0].framework, layers, tuple(seen.sources), own)
+    sources = tuple(seen.sources)
+    return Network(layers[0].framework, layers, sources, own, model, x, recorded[-1]["output"])
 
 
 def _digest(array: np.ndarray) -> bytes:
@@ -101,7 +117,7 @@ class _Seen:
         self._axes: dict[int, int] = {}  # of the channels of each layer's output
         self._through: dict[int, frozenset[int]] = {}  # the sources of layers that change no number
 
-    def add(self, layer: Layer, entry: Mapping[str, Any]) -> None:
+    def add(self, layer: Layer, output: np.ndarray | None) -> None:
         """Add the next layer, with the axis of its channels and with what it takes up."""
         before = self._before(layer.inputs[0]) if layer.inputs else []
         if layer.op_type not in _OWN_AXIS and before and before[-1] in self._axes:
@@ -127,8 +143,8 @@ class _Seen:
         self._axes[number] = _axis_behind(layer)
         self.layers.append(layer)
         self.sources.append(found)
-        if entry["output"] is not None:
-            self.where.setdefault(_digest(entry["output"]), []).append(number)
+        if output is not None:
+            self.where.setdefault(_digest(output), []).append(number)
 
     def _before(self, array: np.ndarray) -> list[int]:
         """Return the layers whose output an array is, first to last."""
@@ -144,7 +160,7 @@ class _Seen:
                     self.layers[at[0]] = replace(sigmoid, op_type=LAYOUT)  # a part of what follows
                     self._through[at[0]] = self.sources[at[0]][0]
                     return replace(
-                        layer, op_type="silu", inputs=(x,), op=smooth, arguments={"function": "silu"}
+                        layer, op_type="silu", inputs=(x,), op=smooth, arguments={"function": "silu (swish)"}
                     )
         return layer
 
@@ -160,10 +176,10 @@ class _Seen:
         if image[0].size != matrix.shape[2] or image[0].size == image.shape[axis]:
             return layer
         filters = np.moveaxis(matrix.reshape(*image.shape[1:], -1), 0 if axis == 1 else -2, -2)
-        ones, rank = (1,) * (image.ndim - 2), image.ndim - 2
-        outs = (filters.shape[-1], *ones) if axis == 1 else (*ones, filters.shape[-1])
-        output = layer.output.reshape(len(image), *outs)  # type: ignore[union-attr]
-        return replace(layer, inputs=(image,), output=output, **by_law(filters, rank, axis, {}))
+        sizes = [1] * image.ndim
+        sizes[0], sizes[axis] = len(image), filters.shape[-1]
+        output = None if layer.output is None else layer.output.reshape(sizes)
+        return replace(layer, inputs=(image,), output=output, **by_law(filters, axis))
 
 
 def _goes_into(pad: Layer, layer: Layer) -> bool:
@@ -204,10 +220,10 @@ def framework_of(model: Any) -> str:
     return next((home for home in ("teachconv", "keras", "torch", "onnx") if home in homes), "")
 
 
-def _record(model: Any, x: Any) -> recorder.Recording:
+def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> recorder.Recording:
     """Return the recording of a model; raise for what is none, or is in training mode."""
     framework = framework_of(model)
-    if not framework or not (framework == "recording" or framework == "onnx" or callable(model)):
+    if framework not in ("recording", "onnx") and not (framework and callable(model)):
         raise ArgumentTypeError(
             "a model must be a torch.nn.Module, a Keras model, a teachconv.keras model, an .onnx file, or a "
             f"recording (.npz); got {brief(model)}"
@@ -228,15 +244,15 @@ def _record(model: Any, x: Any) -> recorder.Recording:
             raise ArgumentError(
                 f"a model must be in evaluation mode, call .eval(): {brief(training[0])} is in training mode"
             )
-        return recorder.record_torch(model, x)
+        return recorder.record_torch(model, x, instead)
     if framework != "onnx":
-        return recorder.record_keras(model, x)
+        return recorder.record_keras(model, x, instead)
     try:
-        return recorder.record_onnx(model, x)
+        return recorder.record_onnx(model, x, instead)
     except ImportError as error:
         if error.name != "onnxruntime":
             raise BackendUnavailable(f"an ONNX model needs the package onnx: {plain(error)}") from error
-        return recorder.record_onnx(model, x, run_model)
+        return recorder.record_onnx(model, x, instead, run_model)
     except Exception as error:  # onnx and onnxruntime do not say which types they raise
         raise ArgumentError(f"the ONNX model {brief(model)} cannot be run: {plain(error)}") from error
 
