@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..networks.reading import NORM, Layer
+from ..networks.reading import LAYOUT, NORM, Layer
 from ..networks.walking import Network
 from .judging import call_of, folded
 
@@ -35,7 +35,9 @@ def line_up(a: Network, b: Network) -> list[Pair]:
 
     Batch normalisation that one of them lacks is folded into the convolution before it.
     """
-    left, right = ([Row(each.layers[n], each.sources[n], n) for n in each.rows] for each in (a, b))
+    left, right = (
+        [Row(layer, n) for n, layer in enumerate(each.layers) if layer.op_type != LAYOUT] for each in (a, b)
+    )
     return _with_norms_folded(_paired(left, _in_order(left, right)))
 
 
@@ -44,12 +46,11 @@ class Row:
 
     Attributes:
         layer: the layer.
-        sources: as `Network.sources` has them.
         numbers: its number in the network, that of batch normalisation that is folded in before it.
     """
 
-    def __init__(self, layer: Layer, sources: tuple[frozenset[int], ...], *numbers: int) -> None:
-        self.layer, self.sources, self.numbers = layer, sources, numbers
+    def __init__(self, layer: Layer, *numbers: int) -> None:
+        self.layer, self.sources, self.numbers = layer, layer.sources, numbers
 
     @cached_property
     def family(self) -> str:
@@ -152,7 +153,7 @@ def _with_norms_folded(pairs: list[Pair]) -> list[Pair]:
                 continue
             if not norm.sources[0] & {*one.numbers}:
                 continue
-            made = Row(folded(one.layer, norm.layer), one.sources, *one.numbers, *norm.numbers)
+            made = Row(folded(one.layer, norm.layer), *one.numbers, *norm.numbers)
             if made.distance(other) <= one.distance(other) + 1e-6:
                 found[at] = (other, made) if side else (made, other)
                 found.remove(alone)

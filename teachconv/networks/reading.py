@@ -50,6 +50,8 @@ class Layer:
         filled: the number that they hold.
         scale: of batch normalisation that is folded in, what `definitions.folded_factors` returns.
         call: the number of the call in the recording, of several the last.
+        sources: of each input, the layers whose output that is, or `walking.INPUT`. Layers that move numbers
+            and zeros around an input are passed over; there may be several, or none.
     """
 
     name: str
@@ -68,6 +70,12 @@ class Layer:
     filled: float = 0.0
     scale: tuple[np.ndarray, ...] | None = None
     call: int = 0
+    sources: tuple[frozenset[int], ...] = ()
+
+    @property
+    def computes(self) -> bool:
+        """Whether it changes numbers, and does not just move them or put some around them."""
+        return self.op_type != LAYOUT and not (self.pads and self.op is None)
 
     @property
     def weights(self) -> np.ndarray | None:

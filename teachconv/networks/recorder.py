@@ -39,13 +39,8 @@ def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recordin
     from torch.nn.modules import module as hooks
     from torch.overrides import TorchFunctionMode
 
-    def put(result: Any, array: np.ndarray) -> Any:
-        """Write an array over a result, which an in-place function has returned as another's memory too."""
-        value = torch.from_numpy(np.array(array)).to(result)
-        return result.copy_(value) if value.shape == result.shape else value
-
     names = {module: name for name, module in model.named_modules()}
-    calls, inside = _Calls("torch", instead, put), [""]
+    calls, inside = _Calls("torch", instead), [""]
 
     class Recorder(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -56,11 +51,8 @@ def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recordin
     def enter(module: Any, *_: Any) -> None:
         inside.append("" if [*module.children()] else names.get(module, ""))
 
-    def leave(*_: Any) -> None:
-        inside.pop()
-
     entered = hooks.register_module_forward_pre_hook(enter)
-    left = hooks.register_module_forward_hook(leave, always_call=True)
+    left = hooks.register_module_forward_hook(lambda *_: inside.__delitem__(-1), always_call=True)
     try:
         with calls.recorded(), torch.no_grad():
             given = torch.from_numpy(np.array(x)).to(next(iter(model.parameters()), torch.empty(0)).device)
@@ -77,10 +69,11 @@ _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": 
 
 def record_keras(model: Any, x: Any, instead: Instead | None = None) -> Recording:
     """Return what a Keras model computes for an array: its layers, and the operators between them."""
-    own = (
-        cls for cls in reversed(type(model).__mro__) if cls.__module__.startswith(("keras.", "teachconv."))
+    base: Any = next(
+        cls
+        for cls in reversed(type(model).__mro__)
+        if cls.__module__.startswith(("keras.", "teachconv.")) and "__call__" in vars(cls)
     )
-    base: Any = next(cls for cls in own if "__call__" in vars(cls))
     original = base.__call__
     calls = _Calls(base.__module__.partition(".")[0], instead)
     inside: list[Any] = []  # layers call operations of Keras, which are part of them
@@ -206,15 +199,11 @@ class _Calls:
     Args:
         framework: of the model.
         instead: what takes the place of the calls' results, by their numbers.
-        put: makes what the framework goes on with, of a result and of the array that takes its place.
     """
 
-    def __init__(
-        self, framework: str, instead: Instead | None = None, put: Callable[[Any, Any], Any] = lambda _, a: a
-    ) -> None:
-        self.framework, self.instead, self.put = framework, instead or {}, put
+    def __init__(self, framework: str, instead: Instead | None = None) -> None:
+        self.framework, self.instead = framework, instead or {}
         self.made: Recording = []
-        self._file: Any = None
         self._kept: dict[Any, _Stored] = {}
 
     @contextmanager
@@ -249,11 +238,10 @@ class _Calls:
             self.add(entry, None, _words(error))
             raise
         first = result[0] if isinstance(result, tuple) and result else result  # of an LSTM, say
-        if not hasattr(first, "dtype") or self.keep(first) is None:
-            return result
-        if len(self.made) in self.instead and first is result:
-            first = result = self.put(result, self.instead[len(self.made)])
-        self.add(entry, first)
+        if hasattr(first, "dtype"):
+            if len(self.made) in self.instead and first is result:
+                first = result = _put(result, self.instead[len(self.made)])
+            self.add(entry, first)
         return result
 
     def entry(self, name: str, word: str, args: Any, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -294,6 +282,12 @@ class _Calls:
             self._kept[key] = _Stored(self._file.tell(), found.shape, found.dtype)
             self._file.write(raw)
         return self._kept[key]
+
+
+def _put(result: Any, array: np.ndarray) -> Any:
+    """Return an array for a result; over a tensor of PyTorch, as others may be views of its memory."""
+    value = result.new_tensor(array) if hasattr(result, "new_tensor") else array
+    return result.copy_(value) if value is not array and value.shape == result.shape else value
 
 
 class _Stored(NamedTuple):

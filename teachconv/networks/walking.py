@@ -35,39 +35,28 @@ class Network:
     Attributes:
         framework: that of its layers.
         layers: all calls, those that change no number too.
-        sources: of each layer and each of its inputs, the layers whose output that is, or `INPUT`. Layers
-            that move numbers and zeros around an input are passed over; there may be several, or none.
         axis: of the channels of the model's input.
         model: the model.
         x: its input; None for a recording.
-        output: of its last call; None if there is none.
+        calls: the recording.
     """
 
     framework: str
     layers: tuple[Layer, ...]
-    sources: tuple[tuple[frozenset[int], ...], ...]
     axis: int
     model: Any
     x: np.ndarray | None
-    output: np.ndarray | None
+    calls: recorder.Recording
 
-    @property
-    def rows(self) -> list[int]:
-        """The layers that compute something."""
-        padded = {id(layer.inputs[0]) for layer in self.layers if layer.pads and layer.op is not None}
-        return [
-            number
-            for number, layer in enumerate(self.layers)
-            if layer.op_type != LAYOUT
-            and not (layer.op is None and layer.pads and id(layer.inputs[0]) in padded)
-        ]
-
-    def rerun(self, call: int, result: np.ndarray) -> np.ndarray | None:
-        """Return what the model returns if a call has another result; None if that cannot be had."""
-        if framework_of(self.model) == "recording":
+    def output(self, call: int = -1, result: np.ndarray | None = None) -> np.ndarray | None:
+        """Return the model's output, if a call has another result; None if that cannot be had."""
+        if result is None:
+            return self.calls[-1]["output"]
+        there = self.calls[call]["output"]
+        if framework_of(self.model) == "recording" or there is None:
             return None
-        recorded = _record(self.model, self.x, {call: result})
-        return recorded[-1]["output"]  # None where the rest does not run on it
+        result = result.reshape(there.shape) if result.size == there.size else result
+        return _record(self.model, self.x, {call: result.astype(there.dtype)})[-1]["output"]
 
 
 def walk(model: Any, x: Any) -> Network:
@@ -96,10 +85,8 @@ def walk(model: Any, x: Any) -> Network:
         seen.add(replace(layer, name=name, call=number), entry["output"])
     if not seen.layers:
         raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
-    layers = tuple(seen.layers)
-    own = next((layer.axis for layer in layers if layer.op_type in _OWN_AXIS), layers[0].axis)
-    sources = tuple(seen.sources)
-    return Network(layers[0].framework, layers, sources, own, model, x, recorded[-1]["output"])
+    own = next((layer.axis for layer in seen.layers if layer.op_type in _OWN_AXIS), seen.layers[0].axis)
+    return Network(seen.layers[0].framework, tuple(seen.layers), own, model, x, recorded)
 
 
 def _digest(array: np.ndarray) -> bytes:
@@ -113,89 +100,80 @@ class _Seen:
     def __init__(self, where: dict[bytes, list[int]]) -> None:
         self.where = where
         self.layers: list[Layer] = []
-        self.sources: list[tuple[frozenset[int], ...]] = []
-        self._axes: dict[int, int] = {}  # of the channels of each layer's output
-        self._through: dict[int, frozenset[int]] = {}  # the sources of layers that change no number
 
     def add(self, layer: Layer, output: np.ndarray | None) -> None:
-        """Add the next layer, with the axis of its channels and with what it takes up."""
-        before = self._before(layer.inputs[0]) if layer.inputs else []
-        if layer.op_type not in _OWN_AXIS and before and before[-1] in self._axes:
-            layer = replace(layer, axis=self._axes[before[-1]])
+        """Add the next layer, with what it takes up of those before it."""
+        layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
+        self.layers.append(replace(layer, sources=tuple(map(self._sources, layer.inputs))))
+        if output is not None:
+            self.where.setdefault(_digest(output), []).append(len(self.layers) - 1)
+
+    def _makers(self, array: np.ndarray) -> list[int]:
+        """Return the layers whose output an array is, first to last, the input left out."""
+        return [number for number in self.where.get(_digest(array), []) if number != INPUT]
+
+    def _sources(self, array: np.ndarray) -> frozenset[int]:
+        """Return the layers that an array may come from; those that change no number are passed over."""
+        found = {number: self.layers[number] for number in self._makers(array)}
+        ends = ({number} if layer.computes else layer.sources[0] for number, layer in found.items())
+        return frozenset[int]({INPUT} & {*self.where.get(_digest(array), [])}).union(*ends)
+
+    def _behind(self, layer: Layer, makers: list[int]) -> Layer:
+        """Return a layer with the axis of its channels, and as one with padding or flattening before it."""
+        if makers and layer.op_type not in _OWN_AXIS:
+            layer = replace(layer, axis=_axis_behind(self.layers[makers[-1]]))
         if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
         if layer.op_type == "multiply":
             layer = self._with_gate(layer)
-        if layer.word in _DENSE and layer.op is not None and before:
-            layer = self._over_image(layer, before[0])
-        source = self.layers[before[-1]] if before and before[-1] != INPUT else None
-        if source is not None and _goes_into(source, layer):
-            name = f"{source.name} + {layer.name}"
-            layer = replace(layer, name=name, inputs=source.inputs, pads=source.pads, filled=source.filled)
-        found = tuple(
-            frozenset[int]().union(*(self._through.get(one, frozenset([one])) for one in self._before(x)))
-            for x in layer.inputs
-        )
-        number = len(self.layers)
-        if (layer.op_type == LAYOUT or layer.op_type == "pad" and layer.pads) and found:
-            self._through[number] = found[0]
-        self._axes[number] = _axis_behind(layer)
-        self.layers.append(layer)
-        self.sources.append(found)
-        if output is not None:
-            self.where.setdefault(_digest(output), []).append(number)
-
-    def _before(self, array: np.ndarray) -> list[int]:
-        """Return the layers whose output an array is, first to last."""
-        return self.where.get(_digest(array), [])
+        if makers and layer.word in _DENSE and layer.op is not None:
+            layer = _over_image(layer, self.layers[makers[0]])
+        pad = self.layers[makers[-1]] if makers else layer
+        # zeros, or for a maximum what never wins too
+        if pad.pads and (layer.op_type == "max pool" or pad.filled == 0 and layer.op_type in _PADDED):
+            self.layers[makers[-1]] = replace(pad, op_type=LAYOUT)
+            name = f"{pad.name} + {layer.name}"
+            layer = replace(layer, name=name, inputs=pad.inputs, pads=pad.pads, filled=pad.filled)
+        return layer
 
     def _with_gate(self, layer: Layer) -> Layer:
         """Return x · sigmoid(x), which some exporters write so, as the silu that it is."""
         for x, gate in permutations(layer.inputs, 2):
-            at = self._before(gate)[-1:]
-            if at and at[0] != INPUT and self.layers[at[0]].op_type == "sigmoid":
-                sigmoid = self.layers[at[0]]
-                if np.array_equal(sigmoid.inputs[0], x):
-                    self.layers[at[0]] = replace(sigmoid, op_type=LAYOUT)  # a part of what follows
-                    self._through[at[0]] = self.sources[at[0]][0]
-                    return replace(
-                        layer, op_type="silu", inputs=(x,), op=smooth, arguments={"function": "silu (swish)"}
-                    )
+            for number in self._makers(gate)[-1:]:
+                sigmoid = self.layers[number]
+                if sigmoid.op_type == "sigmoid" and np.array_equal(sigmoid.inputs[0], x):
+                    self.layers[number] = replace(sigmoid, op_type=LAYOUT)  # a part of what follows
+                    given = {"function": "silu (swish)"}
+                    return replace(layer, op_type="silu", inputs=(x,), op=smooth, arguments=given)
         return layer
-
-    def _over_image(self, layer: Layer, first: int) -> Layer:
-        """Return a matrix times flattened images as a convolution whose window is the image.
-
-        In its filters the order shows in which rows, columns and channels were flattened.
-        """
-        image = self.layers[first].output if first != INPUT else None
-        if image is None or image.ndim < 3 or layer.inputs[0].shape[1:3] != (1, 1):
-            return layer
-        axis, matrix = self._axes[first], layer.arguments["filters"]
-        if image[0].size != matrix.shape[2] or image[0].size == image.shape[axis]:
-            return layer
-        filters = np.moveaxis(matrix.reshape(*image.shape[1:], -1), 0 if axis == 1 else -2, -2)
-        sizes = [1] * image.ndim
-        sizes[0], sizes[axis] = len(image), filters.shape[-1]
-        output = None if layer.output is None else layer.output.reshape(sizes)
-        return replace(layer, inputs=(image,), output=output, **by_law(filters, axis))
-
-
-def _goes_into(pad: Layer, layer: Layer) -> bool:
-    """Whether padding is one with the layer behind it: zeros, or for a maximum what never wins too."""
-    if not pad.pads or pad.op is not None or layer.op_type not in ("convolution", "max pool", "average pool"):
-        return False
-    return pad.filled == 0 or layer.op_type == "max pool"
 
 
 _DENSE = ("Dense", "linear", "Gemm", "MatMul")
+_PADDED = ("convolution", "average pool")
+
+
+def _over_image(layer: Layer, before: Layer) -> Layer:
+    """Return a matrix times flattened images as a convolution whose window is the image.
+
+    In its filters the order shows in which rows, columns and channels were flattened.
+    """
+    image, axis, matrix = before.output, _axis_behind(before), layer.arguments["filters"]
+    if image is None or image.ndim < 3 or layer.inputs[0].shape[1:3] != (1, 1):
+        return layer
+    if image[0].size != matrix.shape[2] or image[0].size == image.shape[axis]:
+        return layer
+    filters = np.moveaxis(matrix.reshape(*image.shape[1:], -1), 0 if axis == 1 else -2, -2)
+    sizes = [1] * image.ndim
+    sizes[0], sizes[axis] = len(image), filters.shape[-1]
+    output = None if layer.output is None else layer.output.reshape(sizes)
+    return replace(layer, inputs=(image,), output=output, **by_law(filters, axis))
 
 
 def _axis_behind(layer: Layer) -> int:
     """Return the axis of the channels of a layer's output, which a transpose moves to the other end."""
-    x, y = layer.inputs[0] if layer.inputs else None, layer.output
-    if layer.op_type != LAYOUT or x is None or y is None or x.ndim < 3 or x.ndim != y.ndim:
+    x, y = layer.inputs[0], layer.output
+    if layer.op_type != LAYOUT or y is None or x.ndim < 3 or x.ndim != y.ndim:
         return layer.axis
     moved = np.moveaxis(x, layer.axis, -1 if layer.axis == 1 else 1)
     return -layer.axis if not np.array_equal(x, y) and np.array_equal(moved, y) else layer.axis
