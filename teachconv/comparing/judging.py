@@ -135,5 +135,7 @@ def _judged(name: str, got: np.ndarray, made: definitions.Defined, dtype: Any) -
         return failed_row(name, "", f"its shape is {list(got.shape)}, not {list(made.value.shape)}")
     bound = bounds.direct(np.asarray(made.sizes), made.terms, dtype) if made.terms else 0.0
     verdict = bounds.judge(got, made.value.astype(dtype), bound)
-    numbers = (float(part.max(initial=0.0)) for part in (verdict.error, verdict.ulps, verdict.fraction))
-    return DiffRow(name, "", verdict.passed, *numbers)
+    error, ulps, fraction = (
+        float(part.max(initial=0.0)) for part in (verdict.error, verdict.ulps, verdict.fraction)
+    )
+    return DiffRow(name, "", verdict.passed, error, ulps, fraction)

@@ -169,7 +169,11 @@ class Comparison(tables.Report):
 
 def _caused(row: LayerRow) -> str:
     """Say how much of the difference at the end a layer causes, if that is known."""
-    return "" if row.share is None else f" (of the difference at the end it causes {row.share:.0%})"
+    if row.share is None:
+        return ""
+    if row.share < 0.005:
+        return " (put right alone, it brings the outputs no nearer)"
+    return f" (of the difference at the end it causes {row.share:.0%})"
 
 
 def compare(a: Any, b: Any, x: Any = None) -> Comparison:
@@ -220,7 +224,7 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
         failed = [at for at, row in enumerate(rows) if row.passed is False and None not in pairs[at]]
         for at in failed[:_RERUNS]:
             say(f"running on without the mistake of {rows[at].b}")
-            rows[at] = replace(rows[at], share=_share(rows[at], *pairs[at], first, second))
+            rows[at] = replace(rows[at], share=_share(rows[at], pairs[at], first, second))
     moved = sum(layer.op_type == LAYOUT for layer in (*first.layers, *second.layers))
     return Comparison((first.framework, second.framework), tuple(rows), moved)
 
@@ -267,7 +271,9 @@ def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
                 words = f"an input of {b.layer} comes from {there}, that of {a.layer} from {here}"
                 row = replace(row, same=False, code="wiring", reason=words)
             elif row.same and not (ours and theirs):
-                words = f"in the {'first' if theirs else 'second'} model an input comes from what was not seen"
+                words = (
+                    f"in the {'first' if theirs else 'second'} model an input comes from what was not seen"
+                )
                 row = replace(row, same=None, reason=words)
         yield row
 
@@ -330,9 +336,10 @@ def _as_a(a: Layer, b: Layer) -> list[np.ndarray]:
     return [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
 
 
-def _share(row: LayerRow, a: Row, b: Row, first: Network, second: Network) -> float | None:
+def _share(row: LayerRow, pair: Pair, first: Network, second: Network) -> float | None:
     """Return which part of the difference at the end is gone if a layer's result is put right."""
-    one, other, ends = a.layer, b.layer, [first.output(), second.output()]
+    one, other = (each.layer for each in pair if each is not None)
+    ends = [first.output(), second.output()]
     try:
         if row.wrong:
             side = int(row.a_passed is not False)

@@ -75,21 +75,27 @@ def _same(one: Any, other: Any) -> bool:
 
 def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
     """What a layer's call comes to, in the same words for all frameworks; channels and sizes aside."""
+    facts: dict[str, Any]
     if layer.op is None or layer.op.__module__ == definitions.__name__:
-        words = {name: value for name, value in layer.arguments.items() if isinstance(value, (int, float, str))}
+        words = {
+            name: value for name, value in layer.arguments.items() if isinstance(value, (int, float, str))
+        }
         return {name: value for name, value in words.items() if (layer.op_type, name) != (NORM, "axis")}
     try:
         if is_one_of(layer.op, WINDOWS):
             call = bound_call(layer.op, (layer.around(x),), dict(layer.arguments))[0]
-            axes, facts = call.spatial, {"window": tuple(axis.filter_size for axis in call.spatial)}
-            if any(axis.pad_before or axis.pad_after for axis in axes):  # else it makes no difference
-                facts["divisor"] = call.divisor
+            axes, window = call.spatial, tuple(axis.filter_size for axis in call.spatial)
+            padded = any(axis.pad_before or axis.pad_after for axis in axes)  # else it makes no difference
+            facts = {"window": window} | ({"divisor": call.divisor} if padded else {})
         else:
             call = call_of(layer, layer.around(x))
             axes, facts = call.geometry.axes, {"groups": call.geometry.groups}
     except (TypeError, ValueError):
         return {}
-    facts |= {"stride": tuple(a.stride for a in axes), "dilation": tuple(a.dilation for a in axes)}
+    facts |= {
+        "stride": tuple(a.stride for a in axes),
+        "dilation": tuple(a.dilation for a in axes),
+    }
     if layer.op_type.startswith("transposed"):
         return facts | {"output_alignment": tuple(axis.pad_before for axis in axes)}
     outer = (layer.pads[2:] if layer.axis == 1 else layer.pads[1:-1]) or ((0, 0),) * len(axes)

@@ -100,7 +100,7 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     framework, word = entry["framework"], entry["word"]
     every = arrays_in(entry["args"])
     arrays = [*filter(known, every)] or every[:1]  # of what was not seen, the first is no weight
-    said = dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)) | entry["kwargs"]
+    said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **entry["kwargs"]}
     last = "channels_first" if framework in ("torch", "onnx") else "channels_last"
     facts: Facts = {
         "op_type": word.lower(),
@@ -113,7 +113,7 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     # a form that is not read here is a layer without an op
     with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):
         if reader is not None and arrays:
-            facts |= reader(entry | {"said": said, "axis": facts["axis"]}, arrays)
+            facts |= reader({**entry, "said": said, "axis": facts["axis"]}, arrays)
     facts["inputs"] = tuple(facts["inputs"])
     return Layer(entry["name"], framework, word, error=entry.get("error", ""), **facts)
 
@@ -131,7 +131,7 @@ def arrays_in(value: Any) -> list[np.ndarray]:
 
 
 def _dialect(op_type: str, function: Callable[..., Any], entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A call with the arguments of a function of `teachconv.dialects`, which has a part of a layer's settings."""
+    """A call with the arguments of a function of `teachconv.dialects`; a layer may have more settings."""
     known = inspect.signature(function).parameters
     named = {name: value for name, value in entry["kwargs"].items() if name in known}
     bound = nn_ops.bind(function, tuple(entry["args"]), named).arguments
@@ -200,8 +200,8 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if ("mean" in word and wanted != images) or {*np.ravel(said.get("output_size", 1))} != {1}:
         return {}
     order = [1 if number in images else size for number, size in enumerate(x.shape)]
-    given = {"data_format": "channels_first" if axis == 1 else "channels_last"}
-    given |= {"pool_size": tuple(x.shape[number] for number in images)}
+    given: Facts = {"pool_size": tuple(x.shape[number] for number in images)}
+    given |= {"data_format": "channels_first" if axis == 1 else "channels_last"}
     kind, output = "max" if "max" in word else "average", entry["output"]
     facts = {"op_type": f"{kind} pool", "op": getattr(keras, f"{kind}_pool"), "arguments": given}
     return facts | {"axis": axis, "output": output if output is None else output.reshape(order)}
@@ -216,9 +216,7 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A relu with its limits or its slope, in all frameworks' words."""
     word, said = entry["word"].lower(), entry["said"]
     slope = said.get("negative_slope", said.get("alpha", 0.01 if "leaky" in word else 0))
-    least, most = (
-        said.get(f"{end}_value", said.get(f"{end}_val", said.get(end))) for end in ("min", "max")
-    )
+    least, most = (said.get(f"{end}_value", said.get(f"{end}_val", said.get(end))) for end in ("min", "max"))
     if said.get("threshold"):
         return {"op_type": "relu"}
     if slope and most is None:

@@ -23,7 +23,7 @@ from hashlib import blake2b
 from math import prod
 from mmap import ACCESS_READ, mmap
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -204,7 +204,7 @@ class _Calls:
     def __init__(self, framework: str, instead: Instead | None = None) -> None:
         self.framework, self.instead = framework, instead or {}
         self.made: Recording = []
-        self._kept: dict[Any, _Stored] = {}
+        self._kept: dict[Any, tuple[Any, ...]] = {}  # by what an array holds, where it is in the file
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
@@ -218,7 +218,11 @@ class _Calls:
             self._file.flush()
             # a mapping of its own for each array would hold as many open files
             data = mmap(self._file.fileno(), 0, access=ACCESS_READ) if self._kept else b""
-        self.made[:] = _found(self.made, data)
+        arrays = {
+            name: np.frombuffer(data, dtype, prod(shape), start).reshape(shape)
+            for name, start, shape, dtype in self._kept.values()
+        }
+        self.made[:] = _filled(self.made, arrays)
 
     def run(
         self,
@@ -279,9 +283,9 @@ class _Calls:
         raw = np.ascontiguousarray(found).view(np.uint8).data
         key = blake2b(raw).digest(), found.shape, found.dtype
         if key not in self._kept:
-            self._kept[key] = _Stored(self._file.tell(), found.shape, found.dtype)
+            self._kept[key] = f"array_{len(self._kept)}", self._file.tell(), *key[1:]
             self._file.write(raw)
-        return self._kept[key]
+        return {"array": self._kept[key][0]}
 
 
 def _put(result: Any, array: np.ndarray) -> Any:
@@ -290,21 +294,12 @@ def _put(result: Any, array: np.ndarray) -> Any:
     return result.copy_(value) if value is not array and value.shape == result.shape else value
 
 
-class _Stored(NamedTuple):
-    """Where an array is in the file."""
-
-    start: int
-    shape: tuple[int, ...]
-    dtype: Any
-
-
-def _found(value: Any, data: Any) -> Any:
-    """Return nested lists and dictionaries with the arrays that are in the file."""
-    if isinstance(value, _Stored):
-        return np.frombuffer(data, value.dtype, prod(value.shape), value.start).reshape(value.shape)
+def _filled(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return nested lists and dictionaries with arrays in place of ``{"array": name}``."""
     if isinstance(value, dict):
-        return {name: _found(item, data) for name, item in value.items()}
-    return [_found(item, data) for item in value] if isinstance(value, list) else value
+        named = value.get("array")
+        return arrays[named] if named else {name: _filled(item, arrays) for name, item in value.items()}
+    return [_filled(item, arrays) for item in value] if isinstance(value, list) else value
 
 
 _SMALL = 1 << 16  # bytes; smaller arrays stay in memory
@@ -331,5 +326,5 @@ def load(path: Any) -> Recording:
     """Return the recording in a file that `save` wrote."""
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
-    text = str(arrays.pop("layers"))
-    return json.loads(text, object_hook=lambda found: arrays[found["array"]] if "array" in found else found)
+    found: Recording = _filled(json.loads(str(arrays.pop("layers"))), arrays)
+    return found

@@ -131,7 +131,11 @@ class _Seen:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer
         # zeros, or for a maximum what never wins too
-        if pad.pads and (layer.op_type == "max pool" or pad.filled == 0 and layer.op_type in _PADDED):
+        if (
+            pad.pads
+            and pad.op is None
+            and (layer.op_type == "max pool" or pad.filled == 0 and layer.op_type in _PADDED)
+        ):
             self.layers[makers[-1]] = replace(pad, op_type=LAYOUT)
             name = f"{pad.name} + {layer.name}"
             layer = replace(layer, name=name, inputs=pad.inputs, pads=pad.pads, filled=pad.filled)
@@ -194,8 +198,11 @@ def framework_of(model: Any) -> str:
         return {".onnx": "onnx", ".npz": "recording"}.get(Path(model).suffix.lower(), "")
     if isinstance(model, list):
         return "recording"
-    homes = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
-    return next((home for home in ("teachconv", "keras", "torch", "onnx") if home in homes), "")
+    homes = {
+        cls.__module__.replace("teachconv.keras", "own").partition(".")[0] for cls in type(model).__mro__
+    }
+    names = {"own": "teachconv", "keras": "keras", "torch": "torch", "onnx": "onnx"}
+    return next((name for home, name in names.items() if home in homes), "")
 
 
 def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> recorder.Recording:

@@ -33,7 +33,11 @@ from .source_text import filter_permutation, here, write
 from .target_calls import TargetCall, is_transposed
 from .targets import TARGETS, framework, function_named, target_call
 
-__all__ = ["Translation", "resolve", "translate"]
+__all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
+# what returns the call of a layer, given it and the arguments behind it; None for what it does not know
+LAYERS: list[Callable[..., Call | None]] = []
 
 
 # ---------------------------------------------------------------------------------------------
@@ -230,8 +234,11 @@ def translate(
 
     Args:
         function: a convolution of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a
-            name: "torch.conv2d", "F.conv2d", "tf.nn.conv2d". No pools.
-        *args: the function's arguments; a shape can stand in for an array.
+            name: "torch.conv2d", "F.conv2d", "tf.nn.conv2d". No pools. Or a layer with one convolution, a
+            ``torch.nn.Module`` or a layer of Keras; of Keras' transposed ones the bias is left out. Or a node
+            of `onnx_model`.
+        *args: the function's arguments; a shape can stand in for an array. Behind a layer the shape of its
+            input, behind a node nothing.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
             are known too.
         any_size: whether the code has to hold for images of any size; it then computes the padding from the
@@ -274,6 +281,8 @@ def translate(
     if not is_one_of(to, TARGETS):
         near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
+    for handed in filter(None, (read(function, *args) for read in LAYERS)):
+        function, args, arguments = *handed[:2], handed[2] | arguments
     called = _function(function)
     source, given = bind_shapes(called, args, arguments)
     target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
