@@ -221,7 +221,11 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
         stopped = [network.layers[-1].error for network in (first, second)]
         pairs = line_up(first, second)
         rows = [*_rows(pairs, stopped)]
-        failed = [at for at, row in enumerate(rows) if row.passed is False and None not in pairs[at]]
+        failed = [
+            at
+            for at, row in enumerate(rows)
+            if row.passed is False and None not in pairs[at] and row.code != "wiring"
+        ]
         for at in failed[:_RERUNS]:
             say(f"running on without the mistake of {rows[at].b}")
             rows[at] = replace(rows[at], share=_share(rows[at], pairs[at], first, second))
@@ -237,8 +241,10 @@ def _input(x: Any, name: str) -> Any:
     if x is None:
         return None
     found = to_host(as_array(x.detach() if hasattr(x, "detach") else x, name, None))
-    if found.ndim < 2:
-        raise ArgumentError(f"{name} must have the batch first; got shape {list(found.shape)}")
+    special = " with NaN or infinity" * (not np.isfinite(found).all())
+    if found.ndim < 2 or special:
+        shape = f"{list(found.shape)}{special}"
+        raise ArgumentError(f"{name} must have the batch first and finite numbers; got shape {shape}")
     return np.asarray(found)
 
 
@@ -327,7 +333,8 @@ def _row(a: Layer, b: Layer) -> LayerRow:
         if not code and inputs[0].shape != a.inputs[0].shape:
             return replace(found, same=None)
         code, words = code or "raised", f"{said}; {words}"
-    found = found if wrong else replace(found, code=code, reason=words)
+    nan = f"; {_NAN} here" * (_NAN in said)
+    found = found if wrong else replace(found, code=code, reason=words + nan)
     return replace(found, call=mended_call(a, b, inputs))
 
 
@@ -351,7 +358,7 @@ def _share(row: LayerRow, pair: Pair, first: Network, second: Network) -> float 
     except (TypeError, ValueError, IndexError, AssertionError):
         return None
     before, after = (_apart(first, second, *pair) for pair in ((first.output(), second.output()), ends))
-    return None if not before or after is None else 1 - after / before
+    return 1 - after / before if before and after is not None and np.isfinite(after / before) else None
 
 
 def _apart(first: Network, second: Network, *ends: np.ndarray | None) -> float | None:

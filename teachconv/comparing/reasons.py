@@ -141,7 +141,7 @@ def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str
             np.shape(pair[1]),
         ):
             apart = np.abs(np.subtract(pair[0], pair[1], dtype=float))
-            if apart.max() > 1e-4 * np.abs(pair[0]).max():
+            if not apart.max() <= 1e-4 * np.abs(pair[0]).max():
                 yield f"another {name}: {b} differs from {a} by up to {apart.max():.3g}"
 
 

@@ -330,12 +330,13 @@ _SMOOTH |= dict.fromkeys(("hard_swish", "hard_silu"), "hardswish")
 _USUAL = {"elu": {"alpha": 1.0}, "softplus": {"beta": 1.0}, "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5}}
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
-    *("dropout", "dropout2d", "feature_dropout", "detach", "to", "clone", "spatialdropout2d"),
-    "stochastic_depth",
+    *("detach", "to", "clone"),
 )
+_DROPS = ("dropout", "dropout2d", "feature_dropout", "spatialdropout2d", "stochastic_depth")
 _Reader = Callable[[Entry, list[np.ndarray]], Facts]
 _BY_WORD: dict[tuple[str, ...], _Reader] = {
     _MOVES: lambda entry, arrays: {"op_type": LAYOUT},
+    _DROPS: lambda entry, arrays: {"op_type": LAYOUT} if np.array_equal(arrays[0], entry["output"]) else {},
     ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
     tuple(_SMOOTH): _smooth,
     ("add", "sum", "mul", "multiply"): _binary,
