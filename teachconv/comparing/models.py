@@ -273,7 +273,10 @@ def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
             ways[1].sort(key=lambda each: next((i for i, ours in enumerate(ways[0]) if ours & each), -1))
         for ours, theirs in zip(*ways, strict=False):
             if row.same is not False and ours and theirs and not (ours & theirs or (ours | theirs) & lonely):
-                there, here = (_name(max(each), pairs, side) for side, each in ((1, theirs), (0, ours)))
+                there, here = (
+                    "the model's input" if max(each) < 0 else str(pairs[max(each)][side].layer)
+                    for side, each in ((1, theirs), (0, ours))
+                )
                 words = f"an input of {b.layer} comes from {there}, that of {a.layer} from {here}"
                 row = replace(row, same=False, code="wiring", reason=words)
             elif row.same and not (ours and theirs):
@@ -285,11 +288,6 @@ def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
 
 
 _ANY_ORDER = ("add", "multiply")
-
-
-def _name(at: int, pairs: list[Pair], side: int) -> str:
-    row = None if at < 0 else pairs[at][side]
-    return "the model's input" if row is None else str(row.layer)
 
 
 def _own(layer: Layer) -> DiffRow:
@@ -346,28 +344,20 @@ def _as_a(a: Layer, b: Layer) -> list[np.ndarray]:
 def _share(row: LayerRow, pair: Pair, first: Network, second: Network) -> float | None:
     """Return which part of the difference at the end is gone if a layer's result is put right."""
     one, other = (each.layer for each in pair if each is not None)
-    ends = [first.output(), second.output()]
+    ends: list[Any] = [first.output(), second.output()]
+    before, side = tuple(ends), int(row.a_passed is not False)
     try:
         if row.wrong:
-            side = int(row.a_passed is not False)
-            layer, network = (one, first) if side == 0 else (other, second)
+            layer, network = ((one, first), (other, second))[side]
             ends[side] = network.output(layer.call, exact(layer, layer.inputs))
         else:
             made = exact(one, _as_a(one, other))
             ends[1] = second.output(other.call, relayout(made, one.axis, other.axis, other.inputs[0].ndim))
-    except (TypeError, ValueError, IndexError, AssertionError):
+        axes = second.layers[-1].axis, first.layers[-1].axis, ends[0].ndim
+        apart = [np.linalg.norm(x - relayout(y, *axes).reshape(x.shape)) for x, y in (before, ends)]
+    except (AttributeError, TypeError, ValueError, IndexError):  # no output, or one of another size
         return None
-    before, after = (_apart(first, second, *pair) for pair in ((first.output(), second.output()), ends))
-    return 1 - after / before if before and after is not None and np.isfinite(after / before) else None
-
-
-def _apart(first: Network, second: Network, *ends: np.ndarray | None) -> float | None:
-    """Return how far two outputs are from each other, in one layout; None if that cannot be said."""
-    one, other = ends
-    if one is None or other is None:
-        return None
-    other = relayout(other, second.layers[-1].axis, first.layers[-1].axis, one.ndim)
-    return float(np.linalg.norm(np.subtract(one, other, dtype=float))) if one.shape == other.shape else None
+    return float(1 - apart[1] / apart[0]) if 0 < apart[0] < np.inf and apart[1] < np.inf else None
 
 
 def _alone(a: Row | None, b: Row | None, unsure: bool, stopped: str) -> LayerRow:

@@ -68,9 +68,8 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
 
 
 def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, float):
-        return bool(np.float32(one) == np.float32(other))  # a file may hold it in fewer digits
-    return bool(one == other)
+    # a file may hold a number in fewer digits
+    return bool(np.float32(one) == np.float32(other) if isinstance(one, float) else one == other)
 
 
 def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:

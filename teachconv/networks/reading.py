@@ -237,9 +237,8 @@ def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if word == "softmax" and axis not in (-1, arrays[0].ndim - 1):
         return {}
     word += "_tanh" if said.get("approximate", "none") in (True, "tanh") else ""
-    function = _SMOOTH[word]
-    arguments = {"function": function}
-    return {"op_type": function.partition(" ")[0], "op": definitions.smooth, "arguments": arguments}
+    given = {"function": _SMOOTH[word]}
+    return {"op_type": _SMOOTH[word].partition(" ")[0], "op": definitions.smooth, "arguments": given}
 
 
 def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -278,9 +277,8 @@ def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 
 def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said = entry["said"]
-    axis = said.get("dim", said.get("axis", 0 if entry["framework"] == "torch" else -1))
-    facts = {"op": definitions.concatenate, "arguments": {"axis": axis}}
+    said = {"dim": 0 if entry["framework"] == "torch" else -1} | entry["said"]
+    facts = {"op": definitions.concatenate, "arguments": {"axis": said.get("axis", said["dim"])}}
     return {"op_type": "concatenate", "inputs": arrays, **facts}
 
 

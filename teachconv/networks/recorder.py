@@ -45,8 +45,8 @@ def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recordin
     class Recorder(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             word = getattr(function, "__name__", str(function)).strip("_")
-            named = inside[-1] or word, _TORCH.get(word, word)
-            return calls.run(*named, function, args, kwargs or {}, kwargs or {})
+            named, kwargs = (inside[-1] or word, _TORCH.get(word, word)), kwargs or {}
+            return calls.run(*named, function, args, kwargs, kwargs)
 
     def enter(module: Any, *_: Any) -> None:
         inside.append("" if [*module.children()] else names.get(module, ""))
@@ -94,8 +94,7 @@ def record_keras(model: Any, x: Any, instead: Instead | None = None) -> Recordin
 
         inside.append(layer)
         try:
-            alone = any(parent.__name__ == "Activation" for parent in type(layer).__mro__)
-            if name != "linear" and not alone:
+            if name != "linear" and not any(cls.__name__ == "Activation" for cls in type(layer).__mro__):
                 layer.activation = activate  # the layer and its activation are two calls
             word = name if word == "Activation" else word
             result = calls.run(layer.name, word, original, (layer, *args), kwargs, settings, args)
@@ -182,8 +181,9 @@ def _onnxruntime(model: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, Any]:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
-    providers = ["CPUExecutionProvider"]
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))
 

@@ -225,13 +225,13 @@ def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> reco
         raise ArgumentError("x must be an array: only a recording has an input of its own")
     if framework == "torch":
         training = [name for name, part in model.named_modules() if part.training and _differs(part)]
-        if training:
+        for name in training[:1]:
             raise ArgumentError(
-                f"a model must be in evaluation mode, call .eval(): {brief(training[0])} is in training mode"
+                f"a model must be in evaluation mode, call .eval(): {brief(name)} is in training mode"
             )
-        return recorder.record_torch(model, x, instead)
     if framework != "onnx":
-        return recorder.record_keras(model, x, instead)
+        run = recorder.record_torch if framework == "torch" else recorder.record_keras
+        return run(model, x, instead)
     try:
         return recorder.record_onnx(model, x, instead)
     except ImportError as error:

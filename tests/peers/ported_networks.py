@@ -30,7 +30,7 @@ def seeded(weights, seed=0):
 
 def carry(layer, module):
     """Give a module of PyTorch the weights of a layer of Keras."""
-    arrays = [np.asarray(w) for w in map(keras.ops.convert_to_numpy, layer.weights)]
+    arrays = layer.get_weights()
     if isinstance(module, nn.BatchNorm2d):
         names = ("weight", "bias", "running_mean", "running_var")
     else:

@@ -10,6 +10,7 @@ pytest.importorskip("torch")
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras' variables
 def test_three_ports_agree_and_the_planted_mistake_is_found():
     pytest.importorskip("keras")
     from peers import ported_networks
