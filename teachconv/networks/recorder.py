@@ -283,7 +283,8 @@ class _Calls:
         raw = np.ascontiguousarray(found).view(np.uint8).data
         key = blake2b(raw).digest(), found.shape, found.dtype
         if key not in self._kept:
-            self._kept[key] = f"array_{len(self._kept)}", self._file.tell(), *key[1:]
+            start = self._file.seek(-(-self._file.tell() // 64) * 64)  # numbers must be aligned
+            self._kept[key] = f"array_{len(self._kept)}", start, *key[1:]
             self._file.write(raw)
         return {"array": self._kept[key][0]}
 
