@@ -51,10 +51,11 @@ if TYPE_CHECKING:
     from .inspection.receptive import ReceptiveField, receptive_field
     from .inspection.sources import SourceChain, find_source
     from .inspection.tracing import Trace, trace
+    from .networks.handing import translate
     from .planning import Plan, plan
     from .translation.filters import convert_filters
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
-    from .translation.translating import Translation, resolve, translate
+    from .translation.translating import Translation, resolve
     from .tuning import autotune
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
@@ -158,10 +159,11 @@ _NAMES = {
     "inspection.receptive": ("ReceptiveField", "receptive_field"),
     "inspection.sources": ("SourceChain", "find_source"),
     "inspection.tracing": ("Trace", "trace"),
+    "networks.handing": ("translate",),  # which then takes layers too
     "planning": ("Plan", "plan"),
     "translation.filters": ("convert_filters",),
     "translation.onnx_models": ("OnnxModel", "OnnxNode", "onnx_model"),
-    "translation.translating": ("Translation", "resolve", "translate"),
+    "translation.translating": ("Translation", "resolve"),
     "tuning": ("autotune",),
     "verification.contract": ("check_backend",),
     "verification.diffing": ("DiffReport", "DiffRow", "diff"),

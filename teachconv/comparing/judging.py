@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops
+from .. import nn_ops
 from ..calls import Call, resolve
-from ..dtypes import accumulator, float_format, is_integer
+from ..dtypes import float_format, is_integer
 from ..errors import is_one_of, plain
 from ..kinds import ANY_RANK
 from ..networks import definitions
@@ -24,7 +24,7 @@ from ..truth.exact import float64_result
 from ..verification.diffing import DiffRow, Truth, diff, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 
-__all__ = ["call_of", "folded", "judge", "relayout"]
+__all__ = ["call_of", "exact", "folded", "judge", "relayout"]
 
 _FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
 
@@ -42,30 +42,39 @@ def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRo
         then says why.
     """
     assert layer.op is not None
-    inputs = [layer.around(inputs[0]), *inputs[1:]]
+    x = layer.around(inputs[0])
     with np.errstate(all="ignore"):
         try:
             if is_one_of(layer.op, WINDOWS):
-                report = diff(layer.op, inputs[0], **layer.arguments, against={layer.name: got})
-                return report.rows[0]
+                return diff(layer.op, x, **layer.arguments, against={layer.name: got}).rows[0]
             if layer.op.__module__ == definitions.__name__:
-                return _judged(layer.name, got, layer.op(*inputs, **layer.arguments), inputs[0].dtype)
-            truth = _Exact(call_of(layer, inputs[0]), None if layer.scale is None else layer.scale[2])
-            return truth.row(layer.name, "", got)
+                return _judged(layer.name, got, layer.op(x, *inputs[1:], **layer.arguments), x.dtype)
+            return _Exact(call_of(layer, x), layer).row(layer.name, "", got)
         except (TypeError, ValueError, IndexError) as error:
             return DiffRow(layer.name, "", None, note=plain(error))
+
+
+def exact(layer: Layer, inputs: Sequence[np.ndarray]) -> np.ndarray:
+    """Return what a layer computes from an input, rounded from float64, as the layer returns it."""
+    assert layer.op is not None
+    x = layer.around(inputs[0])
+    if is_one_of(layer.op, WINDOWS):
+        return np.asarray(layer.op(x, **layer.arguments))
+    if layer.op.__module__ == definitions.__name__:
+        return np.asarray(layer.op(x, *inputs[1:], **layer.arguments).value.astype(x.dtype))
+    call = call_of(layer, x)
+    return call.to_caller(float64_result(call).astype(x.dtype))
 
 
 def call_of(layer: Layer, x: np.ndarray) -> Call:
     """Return the call of a convolution, batch normalisation folded into its weights."""
     assert layer.op is not None
-    given = dict(layer.arguments)
+    given, bias = dict(layer.arguments), layer.bias
     if is_one_of(layer.op, nn_ops.RESOLVERS):
-        call, _ = nn_ops.call_of(layer.op, (x,), given)
+        call = nn_ops.call_of(layer.op, (x,), given)[0]
     else:  # over other axes than two
         words = {"strides": 1, "padding": "VALID", "dilations": None} | given
         call = resolve(ANY_RANK["convolution"], x, words.pop("filters"), None, **words)
-    bias = layer.bias
     if layer.scale is not None:
         factor, offset, _ = layer.scale
         wide = factor if call.op.kind.gathers else factor[:, None]
@@ -76,16 +85,13 @@ def call_of(layer: Layer, x: np.ndarray) -> Call:
 
 def folded(layer: Layer, norm: Layer) -> Layer:
     """Return a convolution that does what it did together with the batch normalisation behind it."""
-    given = norm.arguments
-    factors = definitions.folded_factors(
-        *(given[name] for name in ("mean", "variance", "gamma", "beta", "eps"))
-    )
-    moved = factors[2] + (0 if layer.bias is None else np.abs(layer.bias * factors[0]))
-    output = norm.output
+    given, output = {name: value for name, value in norm.arguments.items() if name != "axis"}, norm.output
+    factor, offset, moved = definitions.folded_factors(**given)
     if output is not None and layer.output is not None:
         output = output.reshape(layer.output.shape)
+    scale = factor, offset, moved + (0 if layer.bias is None else np.abs(layer.bias * factor))
     name = f"{layer.name} + {norm.name}"
-    return replace(layer, name=name, scale=(*factors[:2], moved), output=output)
+    return replace(layer, name=name, scale=scale, output=output, call=norm.call)
 
 
 def relayout(array: np.ndarray, axis: int, to: int, rank: int) -> np.ndarray:
@@ -97,20 +103,20 @@ def relayout(array: np.ndarray, axis: int, to: int, rank: int) -> np.ndarray:
         to: where they are wanted.
         rank: how many axes are wanted.
     """
-    found = np.moveaxis(array, axis, -1) if array.ndim > 1 else array
-    if found.ndim != rank and found.ndim > 1 and found.size == len(found) * found.shape[-1]:
+    if array.ndim < 2:
+        return array
+    found = np.moveaxis(array, axis, -1)
+    if found.ndim != rank and found.size == len(found) * found.shape[-1]:
         found = found.reshape(len(found), *(1,) * (rank - 2), found.shape[-1])
-    return np.ascontiguousarray(np.moveaxis(found, -1, to)) if found.ndim > 1 else found
+    return np.ascontiguousarray(np.moveaxis(found, -1, to))
 
 
 class _Exact(Truth):
-    """What is known of a convolution, by its result in float64."""
+    """What is known of a layer's convolution, by its result in float64."""
 
-    def __init__(self, call: Call, moved: np.ndarray | None) -> None:
-        wide = call.first.dtype == accumulator(call.first.dtype) == np.float64 or is_integer(call.first.dtype)
-        want = dispatch.run_canonical(call, "reference") if wide else float64_result(call)
-        super().__init__(call, want.astype(call.first.dtype))
-        self._moved = moved
+    def __init__(self, call: Call, layer: Layer) -> None:
+        super().__init__(call, float64_result(call).astype(call.first.dtype))
+        self._scale = layer.scale
 
     def bound(self, error: str) -> np.ndarray:
         """The bound of the sum in the data's type and of that in float64, and of weights that were folded."""
@@ -118,16 +124,15 @@ class _Exact(Truth):
         if is_integer(dtype):
             return own
         own = own + bounds.direct(self.abs_sum, self.call.terms, "float64")
-        if self._moved is None:
+        if self._scale is None:
             return own
-        return own + _FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._moved)
+        return own + _FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._scale[2])
 
 
 def _judged(name: str, got: np.ndarray, made: definitions.Defined, dtype: Any) -> DiffRow:
     """Judge a result by a definition in float64."""
     if got.shape != made.value.shape:
-        note = f"its shape is {list(got.shape)}, not {list(made.value.shape)}"
-        return failed_row(name, "", note)
+        return failed_row(name, "", f"its shape is {list(got.shape)}, not {list(made.value.shape)}")
     bound = bounds.direct(np.asarray(made.sizes), made.terms, dtype) if made.terms else 0.0
     verdict = bounds.judge(got, made.value.astype(dtype), bound)
     error, ulps, fraction = (

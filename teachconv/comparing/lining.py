@@ -7,14 +7,12 @@ either order. A longest common sequence then pairs them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-from ..networks.reading import NORM, Layer
+from ..networks.reading import LAYOUT, NORM, Layer
 from ..networks.walking import Network
 from .judging import call_of, folded
 
@@ -35,7 +33,9 @@ def line_up(a: Network, b: Network) -> list[Pair]:
 
     Batch normalisation that one of them lacks is folded into the convolution before it.
     """
-    left, right = ([Row(each.layers[n], each.sources[n], n) for n in each.rows] for each in (a, b))
+    left, right = (
+        [Row(layer, n) for n, layer in enumerate(each.layers) if layer.op_type != LAYOUT] for each in (a, b)
+    )
     return _with_norms_folded(_paired(left, _in_order(left, right)))
 
 
@@ -44,12 +44,11 @@ class Row:
 
     Attributes:
         layer: the layer.
-        sources: as `Network.sources` has them.
         numbers: its number in the network, that of batch normalisation that is folded in before it.
     """
 
-    def __init__(self, layer: Layer, sources: tuple[frozenset[int], ...], *numbers: int) -> None:
-        self.layer, self.sources, self.numbers = layer, sources, numbers
+    def __init__(self, layer: Layer, *numbers: int) -> None:
+        self.layer, self.sources, self.numbers = layer, layer.sources, numbers
 
     @cached_property
     def family(self) -> str:
@@ -61,7 +60,7 @@ class Row:
         """Some of the sorted weights, the number of all of them before."""
         layer, weights = self.layer, self.layer.weights
         if layer.scale is not None:
-            weights = call_of(layer, layer.padded).second
+            weights = call_of(layer, layer.around(layer.inputs[0])).second
         if weights is None or not weights.size:
             return None
         ordered = np.sort(weights.ravel().astype(np.float64))
@@ -81,18 +80,11 @@ class Row:
         if self.family != other.family:
             return 0
         one, two = self.layer, other.layer
-        found = 2 + _same(one.op_type, two.op_type) + _same(_size(one), _size(two))
+        sizes = [-1 if layer.output is None else layer.output.size for layer in (one, two)]
+        found = 2 + (one.op_type == two.op_type) + (sizes[0] == sizes[1])
         if self.weights is not None and other.weights is not None:
-            found += 8 * (self.distance(other) < _ALIKE) + 2 * _same(self.weights[0], other.weights[0])
+            found += 8 * (self.distance(other) < _ALIKE) + 2 * int(self.weights[0] == other.weights[0])
         return found
-
-
-def _size(layer: Layer) -> int:
-    return -1 if layer.output is None else layer.output.size
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(one == other)
 
 
 def _in_order(left: list[Row], right: list[Row]) -> list[Row]:
@@ -106,30 +98,29 @@ def _in_order(left: list[Row], right: list[Row]) -> list[Row]:
     waiting = {row.numbers[0]: row for row in right}
     while waiting:
         first = next(iter(waiting))  # all before it are done; what has an unknown source waits until then
-        ready = [n for n, row in waiting.items() if n == first or _may_run(row, waiting)]
+        ready = [
+            number
+            for number, row in waiting.items()
+            if number == first
+            or row.sources
+            and all(each and max(each) not in waiting for each in row.sources)
+        ]
         # what has no weights runs at once, and else what comes first in the first model
         number = min(ready, key=lambda number: (place.get(number, -1), number))
         ordered.append(waiting.pop(number))
     return ordered
 
 
-def _may_run(row: Row, waiting: Mapping[int, Row]) -> bool:
-    return bool(row.sources) and all(each and max(each) not in waiting for each in row.sources)
-
-
 def _paired(left: list[Row], right: list[Row]) -> list[Pair]:
     """Return the pairs with the most in common that keep both orders, and what has no partner."""
     best = np.zeros((len(left) + 1, len(right) + 1), int)  # what the layers from here on have in common
-    step = np.zeros_like(
-        best
-    )  # 0 for a pair, 1 for a layer of the first model alone, 2 for one of the second
+    step = best.copy()  # 0 for a pair, 1 for a layer of the first model alone, 2 for one of the second
     step[:-1, -1], step[-1, :-1] = 1, 2
     for i, j in product(reversed(range(len(left))), reversed(range(len(right)))):
         likeness = left[i].likeness(right[j])
         ways = (likeness and likeness + best[i + 1, j + 1], best[i + 1, j], best[i, j + 1])
-        best[i, j], step[i, j] = max(ways), max(range(3), key=lambda way: (ways[way], -way, likeness))
-        if not step[i, j] and not likeness:
-            step[i, j] = 1
+        best[i, j] = max(ways)
+        step[i, j] = ways.index(best[i, j]) or int(not likeness)
     pairs: list[Pair] = []
     i = j = 0
     while i < len(left) or j < len(right):
@@ -152,7 +143,7 @@ def _with_norms_folded(pairs: list[Pair]) -> list[Pair]:
                 continue
             if not norm.sources[0] & {*one.numbers}:
                 continue
-            made = Row(folded(one.layer, norm.layer), one.sources, *one.numbers, *norm.numbers)
+            made = Row(folded(one.layer, norm.layer), *one.numbers, *norm.numbers)
             if made.distance(other) <= one.distance(other) + 1e-6:
                 found[at] = (other, made) if side else (made, other)
                 found.remove(alone)

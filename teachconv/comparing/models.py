@@ -13,10 +13,10 @@ from ..arguments import as_array
 from ..devices import to_host
 from ..errors import ArgumentError
 from ..networks.reading import LAYOUT, Layer
-from ..networks.walking import INPUT, walk, walk_beside
+from ..networks.walking import INPUT, Network, walk, walk_beside
 from ..progress import during, say
 from ..verification.diffing import DiffRow
-from .judging import judge, relayout
+from .judging import exact, judge, relayout
 from .lining import Pair, Row, line_up
 from .reasons import mended_call, reason
 
@@ -41,6 +41,8 @@ class LayerRow:
         reason: what is wrong, or why something was not judged, as a sentence.
         call: source text of the first model's layer in the second's framework, where the two part; or "".
         bound_fraction: the largest error of the three, as a fraction of its bound.
+        share: which part of the difference between the models' outputs is gone if this layer's result is put
+            right and the rest runs again: 1 if it alone causes it; None if that is not known.
     """
 
     a: str | None
@@ -53,6 +55,7 @@ class LayerRow:
     reason: str = ""
     call: str = ""
     bound_fraction: float = 0.0
+    share: float | None = None
 
     @property
     def passed(self) -> bool | None:
@@ -108,26 +111,25 @@ class Comparison(tables.Report):
 
     def _headline(self) -> str:
         wrong, parting, first, second = self.first_wrong, self.first_parting, *self.frameworks
-        parts = []
+        parts = [f"all {tables.count(len(self.layers), 'layer')} agree ({first} and {second})"] * (
+            self.passed is True
+        )
         if wrong is not None:
             name, framework = (wrong.a, first) if wrong.a_passed is False else (wrong.b, second)
-            parts.append(f"layer {name!r} ({framework}) is wrong in itself: {wrong.reason}")
+            parts.append(f"layer {name!r} ({framework}) is wrong in itself: {wrong.reason}{_caused(wrong)}")
         if parting is not None and parting is not wrong:
             pair = [f"{n!r} ({f})" for n, f in ((parting.a, first), (parting.b, second)) if n is not None]
-            parts.append(f"the models part at layer {' and '.join(pair)}: {parting.reason}")
+            where = f"the models part at layer {' and '.join(pair)}"
+            parts.append(f"{where}: {parting.reason}{_caused(parting)}")
         raised = [row for row in self.layers if "it raised" in row.reason and row is not parting]
         parts += [f"{row.a or row.b!r}: {row.reason}" for row in raised]
-        alone = [repr(row.a or row.b) for row in self.unmatched]
-        if alone:
-            shown = ", ".join(alone[:3]) + (f" and {len(alone) - 3} more" if len(alone) > 3 else "")
-            parts.append(f"{tables.count(len(alone), 'layer')} without a partner: {shown}")
-        open_ = [repr(row.a or row.b) for row in self.layers if row.passed is None and row.a and row.b]
-        if open_:
-            parts.append(f"{tables.count(len(open_), 'layer')} not judged: {', '.join(open_[:3])}")
+        paired = [row for row in self.layers if row.passed is None and row.a and row.b]
+        for words, rows in (("without a partner", self.unmatched), ("not judged", paired)):
+            more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+            names = f"{', '.join(repr(row.a or row.b) for row in rows[:3])}{more}"
+            parts += [f"{tables.count(len(rows), 'layer')} {words}: {names}"] * bool(rows)
         nan = next((row for row in self.layers if _NAN in row.reason), None)
         parts += [] if nan is None else [f"{_NAN} at layer {nan.a or nan.b!r}"]
-        if self.passed:
-            parts.insert(0, f"all {tables.count(len(self.layers), 'layer')} agree ({first} and {second})")
         return "; ".join(parts)
 
     def _table(self) -> tables.Table:
@@ -146,27 +148,32 @@ class Comparison(tables.Report):
             for row in self.layers
         ]
         marked = [at for at, row in enumerate(self.layers) if row.passed is False]
-        first, second = self.frameworks
+        parting, (first, second) = self.first_parting, self.frameworks
         heads = (f"a ({first})", f"b ({second})", "type", "a itself", "b itself", "the same")
         notes = [
             "itself: the result against the exact result of what the layer says, on its own input; the same: "
-            "b's result, against what a's layer computes from b's input"
-        ]
-        if self.moved:
-            notes.append(f"{tables.count(self.moved, 'layer')} that only move numbers have no row")
-        parting = self.first_parting
-        notes += [
-            f"{row.b or row.a}: {row.reason}"
-            for row in self.layers
-            if row.code and row.passed is False and row not in (parting, self.first_wrong)
+            "b's result, against what a's layer computes from b's input",
+            *[f"{tables.count(self.moved, 'layer')} that only move numbers have no row"] * bool(self.moved),
+            *(
+                f"{row.b or row.a}: {row.reason}{_caused(row)}"
+                for row in self.layers
+                if row.code and row.passed is False and row not in (parting, self.first_wrong)
+            ),
         ]
         if parting is not None and parting.call and first != second:
-            notes += [
-                f"{parting.a!r} ({first}) for {second}:",
-                *(f"  {line}" for line in parting.call.splitlines()),
-            ]
+            lines = [f"  {line}" for line in parting.call.splitlines()]
+            notes += [f"{parting.a!r} ({first}) for {second}:", *lines]
         columns = (*tables.left(*heads), *tables.right("of bound"), *tables.left(""))
         return tables.Table(columns, rows, self._headline(), notes, marked=marked)
+
+
+def _caused(row: LayerRow) -> str:
+    """Say how much of the difference at the end a layer causes, if that is known."""
+    if row.share is None:
+        return ""
+    if row.share < 0.005:
+        return " (put right alone, it brings the outputs no nearer)"
+    return f" (of the difference at the end it causes {row.share:.0%})"
 
 
 def compare(a: Any, b: Any, x: Any = None) -> Comparison:
@@ -212,9 +219,21 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
         beside = _input(given[1], "x[1]")
         second = walk_beside(b, _input(given[0], "x"), first.axis) if beside is None else walk(b, beside)
         stopped = [network.layers[-1].error for network in (first, second)]
-        rows = tuple(_rows(line_up(first, second), stopped))
+        pairs = line_up(first, second)
+        rows = [*_rows(pairs, stopped)]
+        failed = [
+            at
+            for at, row in enumerate(rows)
+            if row.passed is False and None not in pairs[at] and row.code != "wiring"
+        ]
+        for at in failed[:_RERUNS]:
+            say(f"running on without the mistake of {rows[at].b}")
+            rows[at] = replace(rows[at], share=_share(rows[at], pairs[at], first, second))
     moved = sum(layer.op_type == LAYOUT for layer in (*first.layers, *second.layers))
-    return Comparison((first.framework, second.framework), rows, moved)
+    return Comparison((first.framework, second.framework), tuple(rows), moved)
+
+
+_RERUNS = 4  # of how many layers it is said how much of the difference they cause
 
 
 def _input(x: Any, name: str) -> Any:
@@ -222,8 +241,10 @@ def _input(x: Any, name: str) -> Any:
     if x is None:
         return None
     found = to_host(as_array(x.detach() if hasattr(x, "detach") else x, name, None))
-    if found.ndim < 2:
-        raise ArgumentError(f"{name} must have the batch first; got shape {list(found.shape)}")
+    special = " with NaN or infinity" * (not np.isfinite(found).all())
+    if found.ndim < 2 or special:
+        shape = f"{list(found.shape)}{special}"
+        raise ArgumentError(f"{name} must have the batch first and finite numbers; got shape {shape}")
     return np.asarray(found)
 
 
@@ -251,30 +272,22 @@ def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
         if a.layer.op_type in _ANY_ORDER:
             ways[1].sort(key=lambda each: next((i for i, ours in enumerate(ways[0]) if ours & each), -1))
         for ours, theirs in zip(*ways, strict=False):
-            if (
-                ours
-                and theirs
-                and not ours & theirs
-                and not (ours | theirs) & lonely
-                and row.same is not False
-            ):
-                there, here = (_name(max(each), pairs, side) for side, each in ((1, theirs), (0, ours)))
+            if row.same is not False and ours and theirs and not (ours & theirs or (ours | theirs) & lonely):
+                there, here = (
+                    "the model's input" if max(each) < 0 else str(pairs[max(each)][side].layer)
+                    for side, each in ((1, theirs), (0, ours))
+                )
                 words = f"an input of {b.layer} comes from {there}, that of {a.layer} from {here}"
                 row = replace(row, same=False, code="wiring", reason=words)
             elif row.same and not (ours and theirs):
-                model = "first" if theirs else "second"
-                row = replace(
-                    row, same=None, reason=f"in the {model} model an input comes from what was not seen"
+                words = (
+                    f"in the {'first' if theirs else 'second'} model an input comes from what was not seen"
                 )
+                row = replace(row, same=None, reason=words)
         yield row
 
 
 _ANY_ORDER = ("add", "multiply")
-
-
-def _name(at: int, pairs: list[Pair], side: int) -> str:
-    row = None if at < 0 else pairs[at][side]
-    return "the model's input" if row is None else str(row.layer)
 
 
 def _own(layer: Layer) -> DiffRow:
@@ -299,32 +312,52 @@ def _row(a: Layer, b: Layer) -> LayerRow:
     """Judge two layers that belong together."""
     own = _own(a), _own(b)
     wrong = next((row for row in own if row.passed is False), None)
-    found = LayerRow(
-        a.name, b.name, a.op_type, own[0].passed, own[1].passed, reason=_found(own[0]) or _found(own[1])
-    )
-    if wrong is not None:
-        code = wrong.diagnosis.code if wrong.diagnosis else ""
-        found = replace(found, code=code, reason=_found(wrong))
-    fractions = [row.bound_fraction for row in own if row.compared]
+    passed, said = (own[0].passed, own[1].passed), _found(wrong or own[0]) or _found(own[1])
+    code = wrong.diagnosis.code if wrong and wrong.diagnosis else ""
+    most = max(row.bound_fraction for row in own)
+    found = LayerRow(a.name, b.name, a.op_type, *passed, None, code, said, "", most)
     if a.op is None or a.output is None:
-        return replace(found, bound_fraction=max(fractions, default=0.0))
-    inputs = [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
-    if b.output is None:
-        code, words = reason(
-            a, b, inputs, DiffRow(b.name, "", False, note="the same input goes through the other")
-        )
-        if not code and inputs[0].shape != a.inputs[0].shape:
-            return found
-        return replace(found, same=False, code=code or "raised", reason=f"{found.reason}; {words}")
-    row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
+        return found
+    inputs = _as_a(a, b)
+    row = DiffRow(b.name, "", False, note="the same input goes through the other")
+    if b.output is not None:
+        row = judge(a, inputs, relayout(b.output, b.axis, a.axis, a.output.ndim))
     same = row.passed if row.compared or b.op is None or own[0].passed is None else False
-    found = replace(found, same=same, bound_fraction=max([*fractions, row.bound_fraction]))
+    found = replace(found, same=same, bound_fraction=max(most, row.bound_fraction))
     if same is not False:
         return found
     code, words = reason(a, b, inputs, row)
-    if wrong is None:
-        found = replace(found, code=code, reason=words)
+    if b.output is None:
+        if not code and inputs[0].shape != a.inputs[0].shape:
+            return replace(found, same=None)
+        code, words = code or "raised", f"{said}; {words}"
+    nan = f"; {_NAN} here" * (_NAN in said)
+    found = found if wrong else replace(found, code=code, reason=words + nan)
     return replace(found, call=mended_call(a, b, inputs))
+
+
+def _as_a(a: Layer, b: Layer) -> list[np.ndarray]:
+    """Return the second layer's inputs as the first takes them."""
+    return [relayout(x, b.axis, a.axis, a.inputs[0].ndim) for x in b.inputs]
+
+
+def _share(row: LayerRow, pair: Pair, first: Network, second: Network) -> float | None:
+    """Return which part of the difference at the end is gone if a layer's result is put right."""
+    one, other = (each.layer for each in pair if each is not None)
+    ends: list[Any] = [first.output(), second.output()]
+    before, side = tuple(ends), int(row.a_passed is not False)
+    try:
+        if row.wrong:
+            layer, network = ((one, first), (other, second))[side]
+            ends[side] = network.output(layer.call, exact(layer, layer.inputs))
+        else:
+            made = exact(one, _as_a(one, other))
+            ends[1] = second.output(other.call, relayout(made, one.axis, other.axis, other.inputs[0].ndim))
+        axes = second.layers[-1].axis, first.layers[-1].axis, ends[0].ndim
+        apart = [np.linalg.norm(x - relayout(y, *axes).reshape(x.shape)) for x, y in (before, ends)]
+    except (AttributeError, TypeError, ValueError, IndexError):  # no output, or one of another size
+        return None
+    return float(1 - apart[1] / apart[0]) if 0 < apart[0] < np.inf and apart[1] < np.inf else None
 
 
 def _alone(a: Row | None, b: Row | None, unsure: bool, stopped: str) -> LayerRow:

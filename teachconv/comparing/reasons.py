@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import brief, is_one_of
 from ..networks import definitions
-from ..networks.reading import Layer
+from ..networks.reading import NORM, Layer
 from ..translation.targets import TARGETS
 from ..translation.translating import translate
 from ..verification.diffing import DiffRow
@@ -68,50 +68,41 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
 
 
 def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, float):
-        return bool(np.float32(one) == np.float32(other))  # a file may hold it in fewer digits
-    return bool(one == other)
+    # a file may hold a number in fewer digits
+    return bool(np.float32(one) == np.float32(other) if isinstance(one, float) else one == other)
 
 
 def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
     """What a layer's call comes to, in the same words for all frameworks; channels and sizes aside."""
-    padded = layer.around(x)
-    spatial = layer.pads[2:] if layer.axis == 1 else layer.pads[1:-1]
+    facts: dict[str, Any]
     if layer.op is None or layer.op.__module__ == definitions.__name__:
-        plain = {
+        words = {
             name: value for name, value in layer.arguments.items() if isinstance(value, (int, float, str))
         }
-        return {
-            name: value for name, value in plain.items() if layer.op_type != "batch norm" or name != "axis"
-        }
+        return {name: value for name, value in words.items() if (layer.op_type, name) != (NORM, "axis")}
     try:
         if is_one_of(layer.op, WINDOWS):
-            call, _ = bound_call(layer.op, (padded,), dict(layer.arguments))
-            axes = call.spatial
-            facts = {"window": tuple(axis.filter_size for axis in axes), "divisor": call.divisor}
-            if not any(axis.pad_before or axis.pad_after for axis in axes):
-                facts.pop("divisor")  # it makes no difference
+            call = bound_call(layer.op, (layer.around(x),), dict(layer.arguments))[0]
+            axes, window = call.spatial, tuple(axis.filter_size for axis in call.spatial)
+            padded = any(axis.pad_before or axis.pad_after for axis in axes)  # else it makes no difference
+            facts = {"window": window} | ({"divisor": call.divisor} if padded else {})
         else:
-            conv = call_of(layer, padded)
-            axes, facts = conv.geometry.axes, {"groups": conv.geometry.groups}
-            if conv.op.transposed:
-                facts["output_alignment"] = tuple(axis.pad_before for axis in axes)
+            call = call_of(layer, layer.around(x))
+            axes, facts = call.geometry.axes, {"groups": call.geometry.groups}
     except (TypeError, ValueError):
         return {}
-    facts |= {"stride": tuple(a.stride for a in axes), "dilation": tuple(a.dilation for a in axes)}
-    if "output_alignment" not in facts:
-        pads = [(axis.pad_before, axis.pad_after) for axis in axes]
-        outer = spatial or ((0, 0),) * len(pads)
-        facts["padding"] = tuple(
-            (before + more[0], after + more[1]) for (before, after), more in zip(pads, outer, strict=True)
-        )
-        # what of the padding behind is read, which a stride may leave out
-        reach = [(a.out_size - 1) * a.stride + a.effective_filter - a.in_size - a.pad_before for a in axes]
-        facts["padding"] = tuple(
-            (before, min(after, least + more[1]))
-            for (before, after), least, more in zip(facts["padding"], reach, outer, strict=True)
-        )
-    return facts
+    facts |= {
+        "stride": tuple(a.stride for a in axes),
+        "dilation": tuple(a.dilation for a in axes),
+    }
+    if layer.op_type.startswith("transposed"):
+        return facts | {"output_alignment": tuple(axis.pad_before for axis in axes)}
+    outer = (layer.pads[2:] if layer.axis == 1 else layer.pads[1:-1]) or ((0, 0),) * len(axes)
+    padding = [  # behind only what is read, which a stride may leave out
+        (a.pad_before + before, min(a.pad_after, a.full_size - a.in_size - a.pad_before) + after)
+        for a, (before, after) in zip(axes, outer, strict=True)
+    ]
+    return facts | {"padding": tuple(padding)}
 
 
 def _code(differing: list[str], ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[str, str]:
@@ -140,7 +131,7 @@ def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str
     """Say which weights differ, by how much."""
     ours, theirs = dict(a.arguments), dict(b.arguments)
     with suppress(KeyError, TypeError, ValueError):  # of what is no convolution
-        one, two = call_of(a, a.around(inputs[0])), call_of(b, b.padded)
+        one, two = call_of(a, a.around(inputs[0])), call_of(b, b.around(b.inputs[0]))
         ours, theirs = ({"filters": call.second, "bias": call.bias} for call in (one, two))
     for name in ours.keys() & theirs.keys():
         pair = [np.float64(name == "gamma") if each is None else each for each in (ours[name], theirs[name])]
@@ -149,7 +140,7 @@ def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str
             np.shape(pair[1]),
         ):
             apart = np.abs(np.subtract(pair[0], pair[1], dtype=float))
-            if apart.max() > 1e-4 * np.abs(pair[0]).max():
+            if not apart.max() <= 1e-4 * np.abs(pair[0]).max():
                 yield f"another {name}: {b} differs from {a} by up to {apart.max():.3g}"
 
 

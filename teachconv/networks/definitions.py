@@ -5,14 +5,14 @@ Each function returns a `Defined`: the value, and what the bound of `teachconv.t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import erf, pi
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Defined", "add", "batch_norm", "clip", "concatenate", "folded_factors", "leaky_relu", "multiply"]
-__all__ += ["smooth"]
+from ..verification.number_mistakes import ACTIVATIONS
+
+__all__ = ["ACTIVATIONS", "Defined", "add", "batch_norm", "clip", "concatenate", "folded_factors"]
+__all__ += ["leaky_relu", "multiply", "smooth"]
 
 
 class Defined(NamedTuple):
@@ -31,7 +31,7 @@ def clip(x: np.ndarray, *, low: float = 0.0, high: float = np.inf) -> Defined:
 def leaky_relu(x: np.ndarray, *, slope: Any) -> Defined:
     """Return x, or slope · x where that is negative; the slope may be an array, as of PReLU."""
     wide = _wide(x)
-    scaled = wide * _wide(np.asarray(slope))
+    scaled = wide * _wide(slope)
     return Defined(np.where(wide < 0, scaled, wide), np.where(wide < 0, np.abs(scaled), 0.0), 3)
 
 
@@ -39,12 +39,10 @@ def batch_norm(
     x: np.ndarray, *, mean: Any, variance: Any, gamma: Any, beta: Any, eps: float, axis: int
 ) -> Defined:
     """Return gamma · (x - mean) / sqrt(variance + eps) + beta, None for ones and zeros."""
-    sizes = [1] * x.ndim
-    sizes[axis] = -1
-    factor, offset, moved = (
-        np.reshape(each, sizes) for each in folded_factors(mean, variance, gamma, beta, eps)
-    )
-    return Defined(_wide(x) * factor + offset, np.abs(_wide(x) * factor) + moved, _ROUNDINGS)
+    factor, offset, moved = folded_factors(mean, variance, gamma, beta, eps)
+    scaled = np.moveaxis(_wide(x), axis, -1) * factor
+    value, sizes = (np.moveaxis(part, -1, axis) for part in (scaled + offset, np.abs(scaled) + moved))
+    return Defined(value, sizes, _ROUNDINGS)
 
 
 _ROUNDINGS = 8  # the square root, the quotient, products and sums, and the mean that is folded into beta
@@ -52,7 +50,7 @@ _ROUNDINGS = 8  # the square root, the quotient, products and sums, and the mean
 
 def folded_factors(mean: Any, variance: Any, gamma: Any, beta: Any, eps: float) -> tuple[np.ndarray, ...]:
     """Return factor and offset of each channel in float64, and the sum of the offset's terms' sizes."""
-    gamma, beta = (np.asarray(start if w is None else w, float) for w, start in ((gamma, 1.0), (beta, 0.0)))
+    gamma, beta = (_wide(start if w is None else w) for w, start in ((gamma, 1.0), (beta, 0.0)))
     factor = gamma / np.sqrt(_wide(variance) + eps)
     shift = _wide(mean) * factor
     return factor, beta - shift, np.abs(beta) + np.abs(shift)
@@ -78,31 +76,17 @@ def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
 
 
 def smooth(x: np.ndarray, *, function: str) -> Defined:
-    """Return a function of `SMOOTH`, if exponentials and the like are right to 4 ulps."""
-    value, sizes = SMOOTH[function](_wide(x))
-    return Defined(
-        value, sizes * (1 + np.abs(x - x.max(-1, keepdims=True))), x.shape[-1] * (function == "softmax") + 16
-    )
+    """Return softmax or one of `ACTIVATIONS`, if exponentials and the like are right to 4 ulps."""
+    wide = _wide(x)
+    if function == "softmax":
+        apart = wide - wide.max(-1, keepdims=True)
+        value = np.exp(apart) / np.exp(apart).sum(-1, keepdims=True)
+        return Defined(value, value * (1 + np.abs(apart)), x.shape[-1] + 16)
+    value, around = ACTIVATIONS[function](wide), 1 + np.abs(wide)
+    return Defined(value, np.maximum(np.abs(value), around * (function in _DIFFERENCES)) * around, 16)
 
 
-def _both(value: np.ndarray, size: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    return value, np.maximum(np.abs(value), size)
-
-
-def _exponentials(x: np.ndarray) -> np.ndarray:
-    return np.exp(x - x.max(-1, keepdims=True))
-
-
-_erf = np.vectorize(erf, otypes=[float])
-# value, and the size of the terms that it is the difference of
-SMOOTH: dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
-    "softmax": lambda x: _both(_exponentials(x) / _exponentials(x).sum(-1, keepdims=True)),
-    "sigmoid": lambda x: _both(1 / (1 + np.exp(-x))),
-    "tanh": lambda x: _both(np.tanh(x)),
-    "silu": lambda x: _both(x / (1 + np.exp(-x))),
-    "gelu": lambda x: _both(x * (1 + _erf(x / 2**0.5)) / 2, np.abs(x)),
-    "gelu_tanh": lambda x: _both(x * (1 + np.tanh((2 / pi) ** 0.5 * (x + 0.044715 * x**3))) / 2, np.abs(x)),
-}
+_DIFFERENCES = ("gelu", "gelu (tanh)", "elu", "hardswish", "hardsigmoid")  # of terms as large as 1 + |x|
 
 
 def _wide(array: Any) -> np.ndarray:

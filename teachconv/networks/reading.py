@@ -6,7 +6,8 @@ channels. A word that is not in the table gives a layer without an op.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +50,9 @@ class Layer:
         pads: (before, after) for each axis, put around the input first.
         filled: the number that they hold.
         scale: of batch normalisation that is folded in, what `definitions.folded_factors` returns.
+        call: the number of the call in the recording, of several the last.
+        sources: of each input, the layers whose output that is, or `walking.INPUT`. Layers that move numbers
+            and zeros around an input are passed over; there may be several, or none.
     """
 
     name: str
@@ -66,17 +70,18 @@ class Layer:
     pads: tuple[tuple[int, int], ...] = ()
     filled: float = 0.0
     scale: tuple[np.ndarray, ...] | None = None
+    call: int = 0
+    sources: tuple[frozenset[int], ...] = ()
+
+    @property
+    def computes(self) -> bool:
+        """Whether it changes numbers, and does not just move them or put some around them."""
+        return self.op_type != LAYOUT and not (self.pads and self.op is None)
 
     @property
     def weights(self) -> np.ndarray | None:
         """The largest of its weights, or None."""
-        arrays = [value for value in self.arguments.values() if isinstance(value, np.ndarray)]
-        return max(arrays, key=np.size, default=None)
-
-    @property
-    def padded(self) -> np.ndarray:
-        """The first input with what is put around it."""
-        return self.around(self.inputs[0])
+        return max(arrays_in([*self.arguments.values()]), key=np.size, default=None)
 
     def around(self, x: np.ndarray) -> np.ndarray:
         """Return an input with what the layer puts around it first."""
@@ -93,24 +98,23 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
         entry: the call.
         known: whether an array was computed from the model's input, and so is no weight.
     """
-    framework, word, given = entry["framework"], entry["word"], entry["kwargs"]
-    family = "keras" if framework == "teachconv" else framework
+    framework, word = entry["framework"], entry["word"]
     every = arrays_in(entry["args"])
     arrays = [*filter(known, every)] or every[:1]  # of what was not seen, the first is no weight
-    said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **given}
+    said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **entry["kwargs"]}
+    last = "channels_first" if framework in ("torch", "onnx") else "channels_last"
     facts: Facts = {
         "op_type": word.lower(),
         "inputs": arrays[:1],
         "output": entry["output"],
-        "axis": -1 if given.get("data_format", family) in ("channels_last", "keras") else 1,
-        "said": {name: value for name, value in said.items() if not isinstance(value, np.ndarray)},
+        "axis": 1 if said.get("data_format", last) == "channels_first" else -1,
+        "said": {name: value for name, value in said.items() if name and not isinstance(value, np.ndarray)},
     }
-    reader = _READERS.get((family, word), _READERS.get(("", word.lower())))
-    if reader is not None and arrays:
-        with suppress(
-            AttributeError, TypeError, ValueError, KeyError, IndexError
-        ):  # a form that is not read here
-            facts |= reader(entry, arrays)
+    reader = _READERS.get((framework, word), _READERS.get(("", word.lower())))
+    # a form that is not read here is a layer without an op
+    with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):
+        if reader is not None and arrays:
+            facts |= reader({**entry, "said": said, "axis": facts["axis"]}, arrays)
     facts["inputs"] = tuple(facts["inputs"])
     return Layer(entry["name"], framework, word, error=entry.get("error", ""), **facts)
 
@@ -128,12 +132,13 @@ def arrays_in(value: Any) -> list[np.ndarray]:
 
 
 def _dialect(op_type: str, function: Callable[..., Any], entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    """A call with the arguments of a function of `teachconv.dialects`."""
-    named = {name: value for name, value in entry["kwargs"].items() if name != "storage_order"}
+    """A call with the arguments of a function of `teachconv.dialects`; a layer may have more settings."""
+    known = inspect.signature(function).parameters
+    named = {name: value for name, value in entry["kwargs"].items() if name in known}
     bound = nn_ops.bind(function, tuple(entry["args"]), named).arguments
     given = {name: value for name, value in bound.items() if value is not None}
     x = given.pop(next(iter(given)))
-    bias = given.pop("bias", given.pop("B", None))
+    bias = given.pop("bias", given.pop("B", entry["kwargs"].get("bias")))
     facts = {"op_type": op_type, "inputs": [x], "op": function, "arguments": given, "bias": bias}
     return facts if "pool" in op_type or x.ndim == 4 else facts | _over_other_axes(op_type, x, given)
 
@@ -150,83 +155,57 @@ def _over_other_axes(op_type: str, x: np.ndarray, given: dict[str, Any]) -> Fact
     words = {"padding": padding.upper() if isinstance(padding, str) else padding}
     words |= {"strides": given.get("stride", given.get("strides", 1))}
     words |= {"dilations": given.get("dilation", given.get("dilations", 1))}
-    return by_law(np.moveaxis(given.get("weight", given.get("W")), (1, 0), (-2, -1)), rank, 1, words)  # type: ignore[arg-type]
+    return by_law(np.moveaxis(given["weight" if "weight" in given else "W"], (1, 0), (-2, -1)), 1, **words)
 
 
-def by_law(filters: np.ndarray, rank: int, axis: int, words: dict[str, Any]) -> Facts:
-    """A convolution as TensorFlow's, over any number of axes; the filters have TensorFlow's layout."""
+def by_law(filters: np.ndarray, axis: int, **words: Any) -> Facts:
+    """A convolution as TensorFlow's, over one to three axes; the filters have TensorFlow's layout."""
+    rank = filters.ndim - 2
     order = layout_of("input", rank)
-    words = {"filters": filters, "data_format": order if axis == -1 else "NC" + order[1:-1], **words}
+    words |= {"filters": filters, "data_format": order if axis == -1 else "NC" + order[1:-1]}
     op = nn_ops.conv2d if rank == 2 else nn_ops.convolution
     return {"op_type": "convolution", "op": op, "arguments": words, "axis": axis}
 
 
 def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said, rank = entry["kwargs"], arrays[0].ndim - 2
-    if "Transpose" in entry["word"]:
-        names = ("kernel", "strides", "padding", "data_format", "dilation_rate", "output_padding")
-        given = {name: said[name] for name in names if name in said}
-        op = keras.conv_transpose if rank == 2 else None
-        return {"op_type": "transposed convolution", "op": op, "arguments": given, "bias": said.get("bias")}
-    words = {
-        "strides": said["strides"],
-        "padding": said["padding"].upper(),
-        "dilations": said["dilation_rate"],
-    }
-    axis = 1 if said.get("data_format") == "channels_first" else -1
-    filters, depthwise = said["kernel"], "Depthwise" in entry["word"]
-    if depthwise and rank != 2:
+    said, filters = entry["said"], entry["said"]["kernel"]
+    words = {"strides": said["strides"], "padding": said["padding"].upper()}
+    depthwise = "Depthwise" in entry["word"]
+    if depthwise and filters.ndim != 4:
         filters = filters.reshape(*filters.shape[:-2], 1, -1)
-    facts = by_law(filters, rank, axis, words) | {"bias": said.get("bias")}
-    return facts | ({"op": nn_ops.depthwise_conv2d} if depthwise and rank == 2 else {})
+    facts = by_law(filters, entry["axis"], dilations=said["dilation_rate"], **words)
+    facts |= {"bias": said.get("bias")}
+    return facts | ({"op": nn_ops.depthwise_conv2d} if depthwise and filters.ndim == 4 else {})
 
 
 def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A product with a matrix [inputs, outputs] as the convolution of one tap that it is."""
-    said, (x,) = entry["kwargs"], arrays
-    matrix, bias = [*entry["args"][1:], *map(said.get, ("kernel", "weight", "bias")), None][:2]
-    if entry["word"] == "Dense":
-        matrix, bias = said["kernel"], said.get("bias")
-    elif entry["word"] == "linear" or said.get("transB"):
-        matrix = matrix.T
+    said, (x,), output = entry["said"], arrays, entry["output"]
+    matrix = said["weight"].T if "weight" in said else said["kernel"]
+    matrix = matrix.T if said.get("transB") else matrix
     if matrix.ndim != 2 or said.get("transA") or {said.get("alpha", 1.0), said.get("beta", 1.0)} != {1.0}:
         return {}
-    rows, output = (len(x), 1, prod(x.shape[1:-1])), entry["output"]
+    rows = len(x), 1, prod(x.shape[1:-1])
     output = output if output is None else output.reshape(*rows, output.shape[-1])
-    arrays = [x.reshape(*rows, x.shape[-1])]
-    return by_law(matrix[None, None], 2, -1, {}) | {"inputs": arrays, "output": output, "bias": bias}
-
-
-def _keras_pool(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said, is_max = entry["kwargs"], "Max" in entry["word"]
-    given = {name: said[name] for name in ("pool_size", "strides", "padding", "data_format") if name in said}
-    op = keras.max_pool if is_max else keras.average_pool
-    return {"op_type": "max pool" if is_max else "average pool", "op": op, "arguments": given}
+    facts = by_law(matrix[None, None], -1) | {"output": output, "bias": said.get("bias")}
+    return facts | {"inputs": [x.reshape(*rows, x.shape[-1])]}
 
 
 def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A pool whose window is the image, which keeps its axes: also a mean over all rows and columns."""
-    x, word, said = arrays[0], entry["word"].lower(), entry["kwargs"]
-    first = said.get("data_format") != "channels_last" and entry["framework"] in ("torch", "onnx")
-    first |= said.get("data_format") == "channels_first"
-    rest = [said[name] for name in ("dim", "axes", "axis", "output_size") if name in said] + entry["args"][1:]
-    numbers = [int(n) for n in np.ravel(rest[0])] if rest else []
+    x, word, said, axis = arrays[0], entry["word"].lower(), entry["said"], entry["axis"]
+    wanted = sorted(int(n) % x.ndim for n in np.ravel(said.get("dim", said.get("axes", said.get("axis", 0)))))
     if "mean" in word:
-        first = sorted(n % x.ndim for n in numbers) == [*range(2, x.ndim)]
-        if not first and sorted(n % x.ndim for n in numbers) != [*range(1, x.ndim - 1)]:
-            return {}
-    elif "adaptive" in word and {*numbers} != {1}:
+        axis = 1 if wanted[-1] == x.ndim - 1 else -1
+    images = [*range(2, x.ndim)] if axis == 1 else [*range(1, x.ndim - 1)]
+    if ("mean" in word and wanted != images) or {*np.ravel(said.get("output_size", 1))} != {1}:
         return {}
-    sizes, axis = (x.shape[2:], 1) if first else (x.shape[1:-1], -1)
-    order = (len(x), x.shape[1], *(1,) * len(sizes)) if first else (len(x), *(1,) * len(sizes), x.shape[-1])
-    facts = _keras_pool({"word": "Max" if "max" in word else "Average", "kwargs": {}}, arrays)
-    given = {"pool_size": sizes, "data_format": "channels_first" if first else "channels_last"}
-    output = entry["output"]
-    return facts | {
-        "arguments": given,
-        "axis": axis,
-        "output": None if output is None else output.reshape(order),
-    }
+    order = [1 if number in images else size for number, size in enumerate(x.shape)]
+    given: Facts = {"pool_size": tuple(x.shape[number] for number in images)}
+    given |= {"data_format": "channels_first" if axis == 1 else "channels_last"}
+    kind, output = "max" if "max" in word else "average", entry["output"]
+    facts = {"op_type": f"{kind} pool", "op": getattr(keras, f"{kind}_pool"), "arguments": given}
+    return facts | {"axis": axis, "output": output if output is None else output.reshape(order)}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -236,52 +215,49 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A relu with its limits or its slope, in all frameworks' words."""
-    word, said, rest = entry["word"].lower(), entry["kwargs"], [*entry["args"][1:], None, None]
-    slope = said.get("negative_slope", said.get("alpha"))
-    if word in ("leaky_relu", "leakyrelu") and slope is None:
-        slope = rest[0] or (0.2 if entry["framework"] == "keras" else 0.01)
-    if slope and said.get("max_value") is None and not said.get("threshold"):
+    word, said = entry["word"].lower(), entry["said"]
+    slope = said.get("negative_slope", said.get("alpha", 0.01 if "leaky" in word else 0))
+    least, most = (said.get(f"{end}_value", said.get(f"{end}_val", said.get(end))) for end in ("min", "max"))
+    if said.get("threshold"):
+        return {"op_type": "relu"}
+    if slope and most is None:
         return {"op_type": "relu", "op": definitions.leaky_relu, "arguments": {"slope": slope}}
-    limits = {"low": 0.0, "high": said.get("max_value", 6.0 if word == "relu6" else None)}
-    if word in ("clip", "clamp", "hardtanh"):
-        limits = {
-            "low": said.get("min_val", said.get("min", rest[0])),
-            "high": said.get("max_val", said.get("max", rest[1])),
-        }
+    limits = {"low": 0.0 if "relu" in word else least, "high": 6.0 if word == "relu6" else most}
     limits = {name: float(value) for name, value in limits.items() if value is not None}
-    op = definitions.clip if not slope and not said.get("threshold") else None
+    op = None if slope else definitions.clip
     return {"op_type": "relu", "op": op, "arguments": {"low": -np.inf} | limits}
 
 
 def _smooth(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    word, said = _SMOOTH[entry["word"].lower()], entry["kwargs"]
-    axis = said.get("dim", said.get("axis", [*entry["args"][1:], -1][0]))
-    if word == "softmax" and (axis not in (-1, arrays[0].ndim - 1)):
-        return {"op_type": word}
-    word += "_tanh" if word == "gelu" and said.get("approximate", "none") in (True, "tanh") else ""
-    return {"op_type": word.partition("_")[0], "op": definitions.smooth, "arguments": {"function": word}}
+    word, said = entry["word"].lower(), entry["said"]
+    if entry["word"] == "HardSigmoid":
+        said = {"alpha": 0.2} | said  # ONNX's
+    axis, known = said.get("dim", said.get("axis", -1)), _USUAL.get(word, {})
+    if any(abs(said.get(name, usual) - usual) > 1e-6 for name, usual in known.items()):
+        return {}
+    if word == "softmax" and axis not in (-1, arrays[0].ndim - 1):
+        return {}
+    word += "_tanh" if said.get("approximate", "none") in (True, "tanh") else ""
+    given = {"function": _SMOOTH[word]}
+    return {"op_type": _SMOOTH[word].partition(" ")[0], "op": definitions.smooth, "arguments": given}
 
 
 def _batch_norm(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said, args, framework = entry["kwargs"], entry["args"], entry["framework"]
-    names = ("moving_mean", "moving_variance", "gamma", "beta")
-    given = [*map(said.get, names)]
-    if framework == "onnx":
-        given = [args[3], args[4], args[1], args[2]]
-    elif framework == "torch":
-        given = [*args[1:3], said.get("weight"), said.get("bias")]
+    said, names = entry["said"], ("moving_mean", "moving_variance", "weight", "bias")
     if said.get("training"):
         return {}
-    axis = int(np.ravel(said.get("axis", -1))[0]) if framework not in ("onnx", "torch") else 1
-    return _normalised(args[0], given, said.get("eps", said.get("epsilon", 1e-5)), axis)
+    given = {own: said.get(own, said.get(name)) for own, name in zip(_NORM, names, strict=True)}
+    axis = int(np.ravel(said.get("axis", entry["axis"]))[0])
+    return _normalised(arrays[0], given, said.get("eps", said.get("epsilon", 1e-5)), axis)
 
 
-def _normalised(x: Any, weights: Iterable[Any], eps: float, axis: int) -> Facts:
+_NORM = ("mean", "variance", "gamma", "beta")
+
+
+def _normalised(x: Any, given: dict[str, Any], eps: float, axis: int) -> Facts:
     axis = -1 if axis % x.ndim == x.ndim - 1 else axis
-    names = ("mean", "variance", "gamma", "beta")
-    given = dict(zip(names, weights, strict=True)) | {"eps": eps, "axis": axis}
-    facts = {"op": definitions.batch_norm, "arguments": given, "axis": axis}
-    return {"op_type": NORM, "inputs": [x], **facts}
+    given |= {"eps": eps, "axis": axis}
+    return {"op_type": NORM, "op": definitions.batch_norm, "arguments": given, "axis": axis, "inputs": [x]}
 
 
 def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -297,21 +273,14 @@ def _binary(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if weight.size != x.shape[axis]:
         return {}
     zeros, flat = np.zeros(weight.size), weight.ravel()
-    return _normalised(
-        x, (zeros, zeros + 1, *((flat, zeros) if name == "multiply" else (None, flat))), 0.0, axis
-    )
+    factor, offset = (flat, zeros) if name == "multiply" else (None, flat)
+    return _normalised(x, dict(zip(_NORM, (zeros, zeros + 1, factor, offset), strict=True)), 0.0, axis)
 
 
 def _concatenate(entry: Entry, arrays: list[np.ndarray]) -> Facts:
-    said, numbers = entry["kwargs"], [value for value in entry["args"][1:] if isinstance(value, int)]
-    default = 0 if entry["framework"] == "torch" else -1
-    axis = said.get("dim", said.get("axis", [*numbers, default][0]))
-    return {
-        "op_type": "concatenate",
-        "inputs": arrays,
-        "op": definitions.concatenate,
-        "arguments": {"axis": axis},
-    }
+    said = {"dim": 0 if entry["framework"] == "torch" else -1} | entry["said"]
+    facts = {"op": definitions.concatenate, "arguments": {"axis": said.get("axis", said["dim"])}}
+    return {"op_type": "concatenate", "inputs": arrays, **facts}
 
 
 def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -331,31 +300,40 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 
 _CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")
+# what a call's arguments without a name are called: a framework's words, or of arrays those of Keras
 _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "conv_transpose2d": ("", "", "", "stride", "padding", "output_padding", "groups", "dilation"),
     "max_pool2d": ("", "kernel_size", "stride", "padding", "dilation", "ceil_mode"),
     "avg_pool2d": ("", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"),
+    **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), ("", "output_size")),
     "leaky_relu": ("", "negative_slope"),
-    "cat": ("", "dim"),
+    "elu": ("", "alpha"),
+    "softplus": ("", "beta"),
+    **dict.fromkeys(("hardtanh", "clamp", "Clip"), ("", "min", "max")),
+    **dict.fromkeys(("cat", "softmax", "mean"), ("", "dim")),
+    "ReduceMean": ("", "axes"),
+    "batch_norm": ("", *_NORM, "training", "momentum", "eps"),
+    "BatchNormalization": ("", "gamma", "beta", "mean", "variance"),
+    "pad": ("", "pad", "mode", "value"),
+    "Pad": ("", "pads", "value"),
+    "linear": ("", "weight", "bias"),
+    **dict.fromkeys(("Gemm", "MatMul", "matmul"), ("", "kernel", "bias")),
 }
-_SMOOTH = {name: name for name in ("softmax", "sigmoid", "tanh", "silu", "gelu")}
-_SMOOTH |= {"swish": "silu", "logistic": "sigmoid"}
+_SMOOTH = {name: name for name in ("softmax", *definitions.ACTIVATIONS)}
+_SMOOTH |= dict.fromkeys(("silu", "swish"), "silu (swish)") | {"gelu_tanh": "gelu (tanh)"}
+_SMOOTH |= {"logistic": "sigmoid", "hard_sigmoid": "hardsigmoid"}
+_SMOOTH |= dict.fromkeys(("hard_swish", "hard_silu"), "hardswish")
+# the settings with which a function is the one of the table
+_USUAL = {"elu": {"alpha": 1.0}, "softplus": {"beta": 1.0}, "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5}}
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
-    *(
-        "dropout",
-        "dropout2d",
-        "feature_dropout",
-        "detach",
-        "to",
-        "clone",
-        "spatialdropout2d",
-        "stochastic_depth",
-    ),
+    *("detach", "to", "clone"),
 )
+_DROPS = ("dropout", "dropout2d", "feature_dropout", "spatialdropout2d", "stochastic_depth")
 _Reader = Callable[[Entry, list[np.ndarray]], Facts]
 _BY_WORD: dict[tuple[str, ...], _Reader] = {
     _MOVES: lambda entry, arrays: {"op_type": LAYOUT},
+    _DROPS: lambda entry, arrays: {"op_type": LAYOUT} if np.array_equal(arrays[0], entry["output"]) else {},
     ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
     tuple(_SMOOTH): _smooth,
     ("add", "sum", "mul", "multiply"): _binary,
@@ -364,30 +342,28 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
     ("linear", "dense", "gemm", "matmul"): _dense,
     ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,
-    tuple(f"adaptive_{kind}_pool{rank}d" for rank in "123" for kind in ("avg", "max")): _whole,
-    tuple(f"global{kind}pooling{rank}d" for rank in "123" for kind in ("average", "max")): _whole,
-    tuple(f"{kind}pooling{rank}d" for rank in "123" for kind in ("average", "max")): _keras_pool,
-    tuple(
-        f"{kind}{rank}d{end}"
-        for rank in "123"
-        for kind in ("conv", "depthwiseconv")
-        for end in ("", "transpose")
-    ): (_keras_convolution),
+    ("conv2dtranspose",): partial(_dialect, "transposed convolution", keras.conv_transpose),
 }
+for _rank in "123":
+    _BY_WORD |= {
+        tuple(f"adaptive_{kind}_pool{_rank}d" for kind in ("avg", "max")): _whole,
+        tuple(f"global{kind}pooling{_rank}d" for kind in ("average", "max")): _whole,
+        (f"maxpooling{_rank}d",): partial(_dialect, "max pool", keras.max_pool),
+        (f"averagepooling{_rank}d",): partial(_dialect, "average pool", keras.average_pool),
+        (f"conv{_rank}d", f"depthwiseconv{_rank}d"): _keras_convolution,
+    }
 _READERS: dict[tuple[str, str], _Reader] = {("", word): r for words, r in _BY_WORD.items() for word in words}
-_READERS |= {("torch", f"conv{rank}d"): partial(_dialect, "convolution", torch.conv2d) for rank in "123"}
-_TRANSPOSED = "transposed convolution"
-_READERS |= {
-    ("torch", "conv_transpose2d"): partial(_dialect, _TRANSPOSED, torch.conv_transpose2d),
-    ("onnx", "Conv"): partial(_dialect, "convolution", onnx.conv),
-    ("onnx", "ConvTranspose"): partial(_dialect, _TRANSPOSED, onnx.conv_transpose),
-    ("onnx", "MaxPool"): partial(_dialect, "max pool", onnx.max_pool),
-    ("onnx", "AveragePool"): partial(_dialect, "average pool", onnx.average_pool),
-    **{
-        ("torch", f"{short}_pool{rank}d"): partial(
-            _dialect, f"{kind} pool", getattr(torch, f"{short}_pool{rank}d")
-        )
-        for rank in "123"
-        for short, kind in (("max", "max"), ("avg", "average"))
-    },
+_OF_FRAMEWORKS: dict[tuple[str, str], tuple[str, Callable[..., Any]]] = {
+    ("torch", "conv_transpose2d"): ("transposed convolution", torch.conv_transpose2d),
+    ("onnx", "Conv"): ("convolution", onnx.conv),
+    ("onnx", "ConvTranspose"): ("transposed convolution", onnx.conv_transpose),
+    ("onnx", "MaxPool"): ("max pool", onnx.max_pool),
+    ("onnx", "AveragePool"): ("average pool", onnx.average_pool),
 }
+for _rank in "123":
+    _OF_FRAMEWORKS |= {
+        ("torch", f"conv{_rank}d"): ("convolution", torch.conv2d),
+        ("torch", f"max_pool{_rank}d"): ("max pool", getattr(torch, f"max_pool{_rank}d")),
+        ("torch", f"avg_pool{_rank}d"): ("average pool", getattr(torch, f"avg_pool{_rank}d")),
+    }
+_READERS |= {key: partial(_dialect, *found) for key, found in _OF_FRAMEWORKS.items()}

@@ -8,7 +8,10 @@ This file needs NumPy and the framework alone: copy it to where the model runs.
 A recording is a list of dictionaries, one for each call in order: its ``name`` in the model, the
 ``framework``, the function or class as ``word``, ``args`` and ``kwargs`` with arrays and numbers in the
 framework's own words, the ``output``, and an ``error`` where the call raised one. Arrays are copied before
-the call: an in-place operation changes nothing.
+the call, so an in-place operation changes nothing. Large ones lie in a temporary file, equal ones once.
+
+With ``instead``, arrays by the number of a call, these take the place of what the calls return: the rest of
+the model runs on them.
 """
 
 from __future__ import annotations
@@ -16,6 +19,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
+from math import prod
+from mmap import ACCESS_READ, mmap
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -23,62 +30,58 @@ import numpy as np
 __all__ = ["load", "record_keras", "record_onnx", "record_torch", "save"]
 
 Recording = list[dict[str, Any]]
+Instead = Mapping[int, np.ndarray]
 
 
-def record_torch(model: Any, x: Any) -> Recording:
+def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recording:
     """Return what a ``torch.nn.Module`` computes for an array: modules, functions and operators."""
     import torch
     from torch.nn.modules import module as hooks
     from torch.overrides import TorchFunctionMode
 
     names = {module: name for name, module in model.named_modules()}
-    recorded: Recording = []
-    inside = [""]
+    calls, inside = _Calls("torch", instead), [""]
 
     class Recorder(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             word = getattr(function, "__name__", str(function)).strip("_")
-            call = [inside[-1] or word, "torch", _TORCH.get(word, word), args, kwargs or {}]
-            return _recorded(recorded, call, function, args, kwargs or {}, torch.Tensor)
+            named, kwargs = (inside[-1] or word, _TORCH.get(word, word)), kwargs or {}
+            return calls.run(*named, function, args, kwargs, kwargs)
 
     def enter(module: Any, *_: Any) -> None:
-        name, leaf = names.get(module, ""), next(module.children(), None) is None
-        inside.append(name if leaf else "")
-
-    def leave(*_: Any) -> None:
-        inside.pop()
+        inside.append("" if [*module.children()] else names.get(module, ""))
 
     entered = hooks.register_module_forward_pre_hook(enter)
-    left = hooks.register_module_forward_hook(leave, always_call=True)
+    left = hooks.register_module_forward_hook(lambda *_: inside.__delitem__(-1), always_call=True)
     try:
-        with _errors(recorded, "torch"), torch.no_grad():
+        with calls.recorded(), torch.no_grad():
             given = torch.from_numpy(np.array(x)).to(next(iter(model.parameters()), torch.empty(0)).device)
             with Recorder():
                 model(given)
     finally:
         entered.remove()
         left.remove()
-    return recorded
+    return calls.made
 
 
 _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": "cat", "concatenate": "cat"}
 
 
-def record_keras(model: Any, x: Any) -> Recording:
+def record_keras(model: Any, x: Any, instead: Instead | None = None) -> Recording:
     """Return what a Keras model computes for an array: its layers, and the operators between them."""
-    own = (
-        cls for cls in reversed(type(model).__mro__) if cls.__module__.startswith(("keras.", "teachconv."))
+    base: Any = next(
+        cls
+        for cls in reversed(type(model).__mro__)
+        if cls.__module__.startswith(("keras.", "teachconv.")) and "__call__" in vars(cls)
     )
-    base: Any = next(cls for cls in own if "__call__" in vars(cls))
-    recorded: Recording = []
     original = base.__call__
+    calls = _Calls(base.__module__.partition(".")[0], instead)
     inside: list[Any] = []  # layers call operations of Keras, which are part of them
-    framework = base.__module__.partition(".")[0]
 
     def record(layer: Any, *args: Any, **kwargs: Any) -> Any:
         if inside or _has_layers(layer):
             return original(layer, *args, **kwargs)
-        before, activation, word = len(recorded), getattr(layer, "activation", None), type(layer).__name__
+        number, activation, word = len(calls.made), getattr(layer, "activation", None), type(layer).__name__
         settings = {
             name: getattr(layer, name) for name in _SETTINGS if getattr(layer, name, None) is not None
         }
@@ -86,40 +89,37 @@ def record_keras(model: Any, x: Any) -> Recording:
         handed: list[Any] = []
 
         def activate(value: Any) -> Any:
-            handed.append(value)
-            call = [f"{layer.name} ({name})", framework, name, (value,), {}]
-            return _recorded(recorded, call, activation, (value,), {})
+            handed.append(calls.instead.get(number, value))
+            return calls.run(f"{layer.name} ({name})", name, activation, tuple(handed), {}, {})
 
         inside.append(layer)
         try:
-            alone = any(parent.__name__ == "Activation" for parent in type(layer).__mro__)
-            if name != "linear" and not alone:
+            if name != "linear" and not any(cls.__name__ == "Activation" for cls in type(layer).__mro__):
                 layer.activation = activate  # the layer and its activation are two calls
-            call = [layer.name, framework, name if word == "Activation" else word, args, settings]
-            result = _recorded(recorded, call, original, (layer, *args), kwargs)
+            word = name if word == "Activation" else word
+            result = calls.run(layer.name, word, original, (layer, *args), kwargs, settings, args)
         finally:
             inside.pop()
             if activation is not None:
                 layer.activation = activation
-        if len(handed) == 1:
-            whole = recorded.pop()
-            recorded.insert(before, {**whole, "output": _array(handed[0])})
+        if handed:
+            calls.made.insert(number, calls.made.pop() | {"output": calls.keep(handed[0])})
         return result
 
     base.__call__ = record
     try:
-        with _errors(recorded, framework):
+        with calls.recorded():
             model(np.array(x), training=False)
     finally:
         base.__call__ = original
-    return recorded
+    return calls.made
 
 
 # the attributes of layers that say what is computed
 _SETTINGS = (
     *("kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance", "pointwise_kernel"),
     *("strides", "padding", "data_format", "dilation_rate", "groups", "output_padding", "depth_multiplier"),
-    *("pool_size", "epsilon", "axis", "negative_slope", "max_value", "threshold", "approximate"),
+    *("pool_size", "epsilon", "axis", "negative_slope", "max_value", "threshold", "approximate", "alpha"),
 )
 
 
@@ -130,7 +130,10 @@ def _has_layers(layer: Any) -> bool:
 
 
 def record_onnx(
-    model: Any, x: Any, run: Callable[[Any, Mapping[str, np.ndarray]], Mapping[str, Any]] | None = None
+    model: Any,
+    x: Any,
+    instead: Instead | None = None,
+    run: Callable[[Any, Mapping[str, np.ndarray]], Mapping[str, Any]] | None = None,
 ) -> Recording:
     """Return what an ONNX file or ``ModelProto`` computes for an array: its nodes.
 
@@ -138,7 +141,7 @@ def record_onnx(
     """
     import onnx
 
-    whole = onnx.ModelProto()
+    whole, calls = onnx.ModelProto(), _Calls("onnx")
     whole.CopyFrom(model if isinstance(model, onnx.ModelProto) else onnx.load(str(model)))
     graph = whole.graph
     values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -146,6 +149,11 @@ def record_onnx(
     known = {info.name: info for info in onnx.shape_inference.infer_shapes(whole).graph.value_info}
     known |= {info.name: info for info in graph.output}
     values, error, nodes = values | feeds, "", list(graph.node)
+    real = [node for node in graph.node if node.op_type != "Constant"]
+    for number, array in (instead or {}).items():
+        tensor = onnx.numpy_helper.from_array(np.array(array), f"instead of {real[number].output[0]}")
+        graph.initializer.append(tensor)
+        real[number].CopyFrom(onnx.helper.make_node("Identity", [tensor.name], real[number].output[:1]))
     for count in range(len(nodes), 0, -1):  # where a node cannot run, those before it
         del graph.node[count:], graph.output[:]
         there = dict.fromkeys(name for node in graph.node for name in node.output[:1])
@@ -156,21 +164,14 @@ def record_onnx(
         except Exception as problem:  # onnxruntime does not say which types it raises
             if count == 1 or isinstance(problem, ImportError):
                 raise
-            error = f"{type(problem).__name__}: {problem}"[:300]
-    recorded = []
-    for number, node in enumerate(nodes[: count + bool(error)]):
-        settings = {item.name: _text(onnx.helper.get_attribute_value(item)) for item in node.attribute}
-        if node.op_type != "Constant":
-            found = [values.get(name) for name in node.input]
-            entry = _entry([node.name or node.output[0], "onnx", node.op_type, found, settings])
-            recorded.append(
-                entry | {"output": _array(values.get(node.output[0])), "error": error * (number == count)}
-            )
-    return recorded
-
-
-def _text(value: Any) -> Any:
-    return value.decode() if isinstance(value, bytes) else value
+            error = _words(problem)
+    with calls.recorded():
+        for node in (node for node in nodes[: count + bool(error)] if node.op_type != "Constant"):
+            settings = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
+            name, found = node.name or node.output[0], [values.get(name) for name in node.input]
+            failed = error if node is nodes[min(count, len(nodes) - 1)] else ""
+            calls.add(calls.entry(name, node.op_type, found, settings), values.get(node.output[0]), failed)
+    return calls.made
 
 
 def _onnxruntime(model: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -180,8 +181,9 @@ def _onnxruntime(model: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, Any]:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
-    providers = ["CPUExecutionProvider"]
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))
 
@@ -191,74 +193,139 @@ def _onnxruntime(model: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------
 
 
-def _recorded(
-    recorded: Recording, call: list[Any], function: Any, args: Any, kwargs: Any, kind: Any = object
-) -> Any:
-    """Run a function and write it down, if its result is an array."""
-    entry = _entry(call)
-    try:
-        result = function(*args, **kwargs)
-    except Exception as error:
-        recorded.append(entry | {"output": None, "error": f"{type(error).__name__}: {error}"[:300]})
-        raise
-    first = result[0] if isinstance(result, tuple) and result else result  # of an LSTM, say
-    if isinstance(first, kind):
-        recorded.append(entry | {"output": _array(first)})
-    return result
+class _Calls:
+    """The calls of one run.
+
+    Args:
+        framework: of the model.
+        instead: what takes the place of the calls' results, by their numbers.
+    """
+
+    def __init__(self, framework: str, instead: Instead | None = None) -> None:
+        self.framework, self.instead = framework, instead or {}
+        self.made: Recording = []
+        self._kept: dict[Any, tuple[Any, ...]] = {}  # by what an array holds, where it is in the file
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Let a recording end where the model raises: the last entry says what."""
+        with TemporaryFile() as self._file:
+            try:
+                yield
+            except Exception as error:
+                if not self.made or not self.made[-1]["error"]:
+                    self.add(self.entry("the model", "forward", [], {}), None, _words(error))
+            self._file.flush()
+            # a mapping of its own for each array would hold as many open files
+            data = mmap(self._file.fileno(), 0, access=ACCESS_READ) if self._kept else b""
+        arrays = {
+            name: np.frombuffer(data, dtype, prod(shape), start).reshape(shape)
+            for name, start, shape, dtype in self._kept.values()
+        }
+        self.made[:] = _filled(self.made, arrays)
+
+    def run(
+        self,
+        name: str,
+        word: str,
+        function: Any,
+        args: Any,
+        kwargs: Any,
+        said: Mapping[str, Any],
+        shown: Any = None,
+    ) -> Any:
+        """Run a function and write it down, if its result is an array."""
+        entry = self.entry(name, word, args if shown is None else shown, said)
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            self.add(entry, None, _words(error))
+            raise
+        first = result[0] if isinstance(result, tuple) and result else result  # of an LSTM, say
+        if hasattr(first, "dtype"):
+            if len(self.made) in self.instead and first is result:
+                first = result = _put(result, self.instead[len(self.made)])
+            self.add(entry, first)
+        return result
+
+    def entry(self, name: str, word: str, args: Any, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is known of a call before it runs."""
+        given = {key: self._plain(value) for key, value in said.items()}
+        return {
+            "name": name,
+            "framework": self.framework,
+            "word": word,
+            "args": self._plain(list(args)),
+            "kwargs": given,
+        }
+
+    def add(self, entry: dict[str, Any], output: Any, error: str = "") -> None:
+        """Write down a call with its output."""
+        self.made.append(entry | {"output": self.keep(output), "error": error})
+
+    def _plain(self, value: Any) -> Any:
+        """Return arrays as NumPy's, numbers and text as they are, and of anything else its type's name."""
+        if isinstance(value, (list, tuple)):
+            return [self._plain(item) for item in value]
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        found = value.decode() if isinstance(value, bytes) else self.keep(value)
+        return type(value).__name__ if found is None else found
+
+    def keep(self, value: Any) -> Any:
+        """Return a copy of an array of numbers, or where it is in the file; None for what is no array."""
+        try:
+            found = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+        except Exception:  # a framework may raise anything for what is no array
+            return None
+        if found.dtype.kind in "OUS" or found.nbytes < _SMALL:
+            return None if found.dtype.kind in "OUS" else found.copy()
+        raw = np.ascontiguousarray(found).view(np.uint8).data
+        key = blake2b(raw).digest(), found.shape, found.dtype
+        if key not in self._kept:
+            start = self._file.seek(-(-self._file.tell() // 64) * 64)  # numbers must be aligned
+            self._kept[key] = f"array_{len(self._kept)}", start, *key[1:]
+            self._file.write(raw)
+        return {"array": self._kept[key][0]}
 
 
-def _entry(call: list[Any]) -> dict[str, Any]:
-    name, framework, word, args, kwargs = call
-    given = {key: _plain(value) for key, value in kwargs.items()}
-    return {"name": name, "framework": framework, "word": word, "args": _plain(list(args)), "kwargs": given}
+def _put(result: Any, array: np.ndarray) -> Any:
+    """Return an array for a result; over a tensor of PyTorch, as others may be views of its memory."""
+    value = result.new_tensor(array) if hasattr(result, "new_tensor") else array
+    return result.copy_(value) if value is not array and value.shape == result.shape else value
 
 
-def _plain(value: Any) -> Any:
-    """Return arrays as NumPy's, numbers and text as they are, and of anything else its type's name."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    found = _array(value)
-    return type(value).__name__ if found is None else found
+def _filled(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return nested lists and dictionaries with arrays in place of ``{"array": name}``."""
+    if isinstance(value, dict):
+        named = value.get("array")
+        return arrays[named] if named else {name: _filled(item, arrays) for name, item in value.items()}
+    return [_filled(item, arrays) for item in value] if isinstance(value, list) else value
 
 
-def _array(value: Any) -> np.ndarray | None:
-    """Return a copy of an array of numbers in the host's memory, or None."""
-    try:
-        found = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value).copy()
-    except Exception:  # a framework may raise anything for what is no array
-        return None
-    return None if found.dtype.kind in "OUS" else found
+_SMALL = 1 << 16  # bytes; smaller arrays stay in memory
 
 
-@contextmanager
-def _errors(recorded: Recording, framework: str) -> Iterator[None]:
-    """Let a recording end where the model raises: the last entry says what."""
-    try:
-        yield
-    except Exception as error:
-        if not recorded or "error" not in recorded[-1]:
-            entry = _entry(["the model", framework, "forward", [], {}])
-            recorded.append(entry | {"output": None, "error": f"{type(error).__name__}: {error}"[:300]})
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:300]
 
 
 def save(path: Any, recorded: Sequence[Mapping[str, Any]]) -> None:
     """Write a recording to an .npz file: arrays, and the calls as JSON that refers to them by number."""
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[Any, Any] = {}
 
     def refer(value: Any) -> dict[str, str]:
-        name = f"array_{len(arrays)}"
-        arrays[name] = value
-        return {"array": name}
+        key = value.ctypes.data, value.shape, value.dtype
+        arrays[key] = value
+        return {"array": f"array_{[*arrays].index(key)}"}
 
     text = json.dumps(list(recorded), default=refer)
-    np.savez(path, **{"layers": np.array(text), **arrays})  # type: ignore[arg-type]
+    np.savez(path, layers=np.array(text), **{f"array_{n}": array for n, array in enumerate(arrays.values())})
 
 
 def load(path: Any) -> Recording:
     """Return the recording in a file that `save` wrote."""
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
-    text = str(arrays.pop("layers"))
-    return json.loads(text, object_hook=lambda found: arrays[found["array"]] if "array" in found else found)
+    found: Recording = _filled(json.loads(str(arrays.pop("layers"))), arrays)
+    return found

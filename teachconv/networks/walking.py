@@ -6,7 +6,6 @@ Two arrays are the same if their bytes are: so nothing has to be known of how a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -36,26 +35,28 @@ class Network:
     Attributes:
         framework: that of its layers.
         layers: all calls, those that change no number too.
-        sources: of each layer and each of its inputs, the layers whose output that is, or `INPUT`. Layers
-            that move numbers and zeros around an input are passed over; there may be several, or none.
         axis: of the channels of the model's input.
+        model: the model.
+        x: its input; None for a recording.
+        calls: the recording.
     """
 
     framework: str
     layers: tuple[Layer, ...]
-    sources: tuple[tuple[frozenset[int], ...], ...]
     axis: int
+    model: Any
+    x: np.ndarray | None
+    calls: recorder.Recording
 
-    @property
-    def rows(self) -> list[int]:
-        """The layers that compute something."""
-        padded = {id(layer.inputs[0]) for layer in self.layers if layer.pads and layer.op is not None}
-        return [
-            number
-            for number, layer in enumerate(self.layers)
-            if layer.op_type != LAYOUT
-            and not (layer.op is None and layer.pads and id(layer.inputs[0]) in padded)
-        ]
+    def output(self, call: int = -1, result: np.ndarray | None = None) -> np.ndarray | None:
+        """Return the model's output, if a call has another result; None if that cannot be had."""
+        if result is None:
+            return self.calls[-1]["output"]
+        there = self.calls[call]["output"]
+        if framework_of(self.model) == "recording" or there is None:
+            return None
+        result = result.reshape(there.shape) if result.size == there.size else result
+        return _record(self.model, self.x, {call: result.astype(there.dtype)})[-1]["output"]
 
 
 def walk(model: Any, x: Any) -> Network:
@@ -70,20 +71,22 @@ def walk(model: Any, x: Any) -> Network:
         ValueError, TypeError: if it is no such model, or one in training mode; or as the framework.
         BackendUnavailable: if a package that reads the model is missing.
     """
-    recorded = [entry for entry in _record(model, x) if arrays_in(entry["args"]) or entry.get("error")]
-    if not recorded:
-        raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
-    # the first layer's input, too: a framework may have cast it
-    inputs = [*([] if x is None else [np.asarray(x)]), *arrays_in(recorded[0]["args"])[:1]]
-    seen = _Seen({_digest(each): [INPUT] for each in inputs})
-    called = Counter[str]()
-    for entry in recorded:
-        layer, name = read(entry, lambda array: _digest(array) in seen.where), entry["name"]
+    recorded, called = _record(model, x), Counter[str]()
+    seen = _Seen({} if x is None else {_digest(np.asarray(x)): [INPUT]})
+    for number, entry in enumerate(recorded):
+        arrays, name = arrays_in(entry["args"]), entry["name"]
+        if not arrays and not entry.get("error"):
+            continue
+        if not seen.layers:  # a framework may have cast the input
+            seen.where |= {_digest(each): [INPUT] for each in arrays[:1]}
         called[name] += 1
-        seen.add(layer if called[name] == 1 else replace(layer, name=f"{name} (call {called[name]})"), entry)
-    layers = tuple(seen.layers)
-    own = next((layer.axis for layer in layers if layer.op_type in _OWN_AXIS), layers[0].axis)
-    return Network(layers[0].framework, layers, tuple(seen.sources), own)
+        name += f" (call {called[name]})" * (called[name] > 1)
+        layer = read(entry, lambda array: _digest(array) in seen.where)
+        seen.add(replace(layer, name=name, call=number), entry["output"])
+    if not seen.layers:
+        raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
+    own = next((layer.axis for layer in seen.layers if layer.op_type in _OWN_AXIS), seen.layers[0].axis)
+    return Network(seen.layers[0].framework, tuple(seen.layers), own, model, x, recorded)
 
 
 def _digest(array: np.ndarray) -> bytes:
@@ -97,89 +100,84 @@ class _Seen:
     def __init__(self, where: dict[bytes, list[int]]) -> None:
         self.where = where
         self.layers: list[Layer] = []
-        self.sources: list[tuple[frozenset[int], ...]] = []
-        self._axes: dict[int, int] = {}  # of the channels of each layer's output
-        self._through: dict[int, frozenset[int]] = {}  # the sources of layers that change no number
 
-    def add(self, layer: Layer, entry: Mapping[str, Any]) -> None:
-        """Add the next layer, with the axis of its channels and with what it takes up."""
-        before = self._before(layer.inputs[0]) if layer.inputs else []
-        if layer.op_type not in _OWN_AXIS and before and before[-1] in self._axes:
-            layer = replace(layer, axis=self._axes[before[-1]])
+    def add(self, layer: Layer, output: np.ndarray | None) -> None:
+        """Add the next layer, with what it takes up of those before it."""
+        layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
+        self.layers.append(replace(layer, sources=tuple(map(self._sources, layer.inputs))))
+        if output is not None:
+            self.where.setdefault(_digest(output), []).append(len(self.layers) - 1)
+
+    def _makers(self, array: np.ndarray) -> list[int]:
+        """Return the layers whose output an array is, first to last, the input left out."""
+        return [number for number in self.where.get(_digest(array), []) if number != INPUT]
+
+    def _sources(self, array: np.ndarray) -> frozenset[int]:
+        """Return the layers that an array may come from; those that change no number are passed over."""
+        found = {number: self.layers[number] for number in self._makers(array)}
+        ends = ({number} if layer.computes else layer.sources[0] for number, layer in found.items())
+        return frozenset[int]({INPUT} & {*self.where.get(_digest(array), [])}).union(*ends)
+
+    def _behind(self, layer: Layer, makers: list[int]) -> Layer:
+        """Return a layer with the axis of its channels, and as one with padding or flattening before it."""
+        if makers and layer.op_type not in _OWN_AXIS:
+            layer = replace(layer, axis=_axis_behind(self.layers[makers[-1]]))
         if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
         if layer.op_type == "multiply":
             layer = self._with_gate(layer)
-        if layer.word in _DENSE and layer.op is not None and before:
-            layer = self._over_image(layer, before[0])
-        source = self.layers[before[-1]] if before and before[-1] != INPUT else None
-        if source is not None and _goes_into(source, layer):
-            name = f"{source.name} + {layer.name}"
-            layer = replace(layer, name=name, inputs=source.inputs, pads=source.pads, filled=source.filled)
-        found = tuple(
-            frozenset[int]().union(*(self._through.get(one, frozenset([one])) for one in self._before(x)))
-            for x in layer.inputs
-        )
-        number = len(self.layers)
-        if (layer.op_type == LAYOUT or layer.op_type == "pad" and layer.pads) and found:
-            self._through[number] = found[0]
-        self._axes[number] = _axis_behind(layer)
-        self.layers.append(layer)
-        self.sources.append(found)
-        if entry["output"] is not None:
-            self.where.setdefault(_digest(entry["output"]), []).append(number)
-
-    def _before(self, array: np.ndarray) -> list[int]:
-        """Return the layers whose output an array is, first to last."""
-        return self.where.get(_digest(array), [])
+        if makers and layer.word in _DENSE and layer.op is not None:
+            layer = _over_image(layer, self.layers[makers[0]])
+        pad = self.layers[makers[-1]] if makers else layer
+        # zeros, or for a maximum what never wins too
+        if (
+            pad.pads
+            and pad.op is None
+            and (layer.op_type == "max pool" or pad.filled == 0 and layer.op_type in _PADDED)
+        ):
+            self.layers[makers[-1]] = replace(pad, op_type=LAYOUT)
+            name = f"{pad.name} + {layer.name}"
+            layer = replace(layer, name=name, inputs=pad.inputs, pads=pad.pads, filled=pad.filled)
+        return layer
 
     def _with_gate(self, layer: Layer) -> Layer:
         """Return x · sigmoid(x), which some exporters write so, as the silu that it is."""
         for x, gate in permutations(layer.inputs, 2):
-            at = self._before(gate)[-1:]
-            if at and at[0] != INPUT and self.layers[at[0]].op_type == "sigmoid":
-                sigmoid = self.layers[at[0]]
-                if np.array_equal(sigmoid.inputs[0], x):
-                    self.layers[at[0]] = replace(sigmoid, op_type=LAYOUT)  # a part of what follows
-                    self._through[at[0]] = self.sources[at[0]][0]
-                    return replace(
-                        layer, op_type="silu", inputs=(x,), op=smooth, arguments={"function": "silu"}
-                    )
+            for number in self._makers(gate)[-1:]:
+                sigmoid = self.layers[number]
+                if sigmoid.op_type == "sigmoid" and np.array_equal(sigmoid.inputs[0], x):
+                    self.layers[number] = replace(sigmoid, op_type=LAYOUT)  # a part of what follows
+                    given = {"function": "silu (swish)"}
+                    return replace(layer, op_type="silu", inputs=(x,), op=smooth, arguments=given)
         return layer
-
-    def _over_image(self, layer: Layer, first: int) -> Layer:
-        """Return a matrix times flattened images as a convolution whose window is the image.
-
-        In its filters the order shows in which rows, columns and channels were flattened.
-        """
-        image = self.layers[first].output if first != INPUT else None
-        if image is None or image.ndim < 3 or layer.inputs[0].shape[1:3] != (1, 1):
-            return layer
-        axis, matrix = self._axes[first], layer.arguments["filters"]
-        if image[0].size != matrix.shape[2] or image[0].size == image.shape[axis]:
-            return layer
-        filters = np.moveaxis(matrix.reshape(*image.shape[1:], -1), 0 if axis == 1 else -2, -2)
-        ones, rank = (1,) * (image.ndim - 2), image.ndim - 2
-        outs = (filters.shape[-1], *ones) if axis == 1 else (*ones, filters.shape[-1])
-        output = layer.output.reshape(len(image), *outs)  # type: ignore[union-attr]
-        return replace(layer, inputs=(image,), output=output, **by_law(filters, rank, axis, {}))
-
-
-def _goes_into(pad: Layer, layer: Layer) -> bool:
-    """Whether padding is one with the layer behind it: zeros, or for a maximum what never wins too."""
-    if not pad.pads or pad.op is not None or layer.op_type not in ("convolution", "max pool", "average pool"):
-        return False
-    return pad.filled == 0 or layer.op_type == "max pool"
 
 
 _DENSE = ("Dense", "linear", "Gemm", "MatMul")
+_PADDED = ("convolution", "average pool")
+
+
+def _over_image(layer: Layer, before: Layer) -> Layer:
+    """Return a matrix times flattened images as a convolution whose window is the image.
+
+    In its filters the order shows in which rows, columns and channels were flattened.
+    """
+    image, axis, matrix = before.output, _axis_behind(before), layer.arguments["filters"]
+    if image is None or image.ndim < 3 or layer.inputs[0].shape[1:3] != (1, 1):
+        return layer
+    if image[0].size != matrix.shape[2] or image[0].size == image.shape[axis]:
+        return layer
+    filters = np.moveaxis(matrix.reshape(*image.shape[1:], -1), 0 if axis == 1 else -2, -2)
+    sizes = [1] * image.ndim
+    sizes[0], sizes[axis] = len(image), filters.shape[-1]
+    output = None if layer.output is None else layer.output.reshape(sizes)
+    return replace(layer, inputs=(image,), output=output, **by_law(filters, axis))
 
 
 def _axis_behind(layer: Layer) -> int:
     """Return the axis of the channels of a layer's output, which a transpose moves to the other end."""
-    x, y = layer.inputs[0] if layer.inputs else None, layer.output
-    if layer.op_type != LAYOUT or x is None or y is None or x.ndim < 3 or x.ndim != y.ndim:
+    x, y = layer.inputs[0], layer.output
+    if layer.op_type != LAYOUT or y is None or x.ndim < 3 or x.ndim != y.ndim:
         return layer.axis
     moved = np.moveaxis(x, layer.axis, -1 if layer.axis == 1 else 1)
     return -layer.axis if not np.array_equal(x, y) and np.array_equal(moved, y) else layer.axis
@@ -200,14 +198,17 @@ def framework_of(model: Any) -> str:
         return {".onnx": "onnx", ".npz": "recording"}.get(Path(model).suffix.lower(), "")
     if isinstance(model, list):
         return "recording"
-    homes = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
-    return next((home for home in ("teachconv", "keras", "torch", "onnx") if home in homes), "")
+    homes = {
+        cls.__module__.replace("teachconv.keras", "own").partition(".")[0] for cls in type(model).__mro__
+    }
+    names = {"own": "teachconv", "keras": "keras", "torch": "torch", "onnx": "onnx"}
+    return next((name for home, name in names.items() if home in homes), "")
 
 
-def _record(model: Any, x: Any) -> recorder.Recording:
+def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> recorder.Recording:
     """Return the recording of a model; raise for what is none, or is in training mode."""
     framework = framework_of(model)
-    if not framework or not (framework == "recording" or framework == "onnx" or callable(model)):
+    if framework not in ("recording", "onnx") and not (framework and callable(model)):
         raise ArgumentTypeError(
             "a model must be a torch.nn.Module, a Keras model, a teachconv.keras model, an .onnx file, or a "
             f"recording (.npz); got {brief(model)}"
@@ -224,19 +225,19 @@ def _record(model: Any, x: Any) -> recorder.Recording:
         raise ArgumentError("x must be an array: only a recording has an input of its own")
     if framework == "torch":
         training = [name for name, part in model.named_modules() if part.training and _differs(part)]
-        if training:
+        for name in training[:1]:
             raise ArgumentError(
-                f"a model must be in evaluation mode, call .eval(): {brief(training[0])} is in training mode"
+                f"a model must be in evaluation mode, call .eval(): {brief(name)} is in training mode"
             )
-        return recorder.record_torch(model, x)
     if framework != "onnx":
-        return recorder.record_keras(model, x)
+        run = recorder.record_torch if framework == "torch" else recorder.record_keras
+        return run(model, x, instead)
     try:
-        return recorder.record_onnx(model, x)
+        return recorder.record_onnx(model, x, instead)
     except ImportError as error:
         if error.name != "onnxruntime":
             raise BackendUnavailable(f"an ONNX model needs the package onnx: {plain(error)}") from error
-        return recorder.record_onnx(model, x, run_model)
+        return recorder.record_onnx(model, x, instead, run_model)
     except Exception as error:  # onnx and onnxruntime do not say which types they raise
         raise ArgumentError(f"the ONNX model {brief(model)} cannot be run: {plain(error)}") from error
 

@@ -27,7 +27,7 @@ from ..files import path_of
 from ..truth import bounds
 from ..truth.exact import abs_sum
 from .onnx_run import run_model
-from .translating import resolve
+from .translating import LAYERS, Call, resolve
 
 __all__ = ["OnnxModel", "OnnxNode", "input_names", "onnx_model"]
 
@@ -64,6 +64,19 @@ class OnnxNode:
     passed: bool | None = None
     bound_fraction: float | None = None
     runtime_fraction: float | None = None
+
+
+def _call_of_node(node: Any, *_: Any) -> Call | None:
+    """Return the call of a node for `translate`, with shapes for arrays; None for what is no node."""
+    if not isinstance(node, OnnxNode):
+        return None
+    if (call := node.call) is None:
+        raise ArgumentError(f"function must be a node with a call; {brief(node.name)} has none: {node.note}")
+    bias = [(call.output_shape[call.output_layout.index("C")],)] * call.bias
+    return _FUNCTIONS[node.op_type], (call.input_shape, call.filter_shape, *bias), dict(node.attributes)
+
+
+LAYERS.append(_call_of_node)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

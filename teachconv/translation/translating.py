@@ -35,7 +35,11 @@ from .target_calls import TargetCall, is_transposed
 from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import window_here, window_target, write_window
 
-__all__ = ["Translation", "resolve", "translate"]
+__all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
+# what returns the call of a layer, given it and the arguments behind it; None for what it does not know
+LAYERS: list[Callable[..., Call | None]] = []
 
 
 # ---------------------------------------------------------------------------------------------
@@ -239,8 +243,11 @@ def translate(
 
     Args:
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
-            "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too.
-        *args: the function's arguments; a shape can stand in for an array.
+            "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too. Or a layer
+            with one convolution, a ``torch.nn.Module`` or one of Keras; of Keras' transposed ones the bias is
+            left out. Or a node of `onnx_model`.
+        *args: the function's arguments; a shape can stand in for an array. Behind a layer the shape of its
+            input, behind a node nothing.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
             are known too.
         any_size: whether the code has to hold for images of any size; it then computes the padding from the
@@ -283,6 +290,8 @@ def translate(
     if not is_one_of(to, TARGETS):
         near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
+    for handed in filter(None, (read(function, *args) for read in LAYERS)):
+        function, args, arguments = *handed[:2], handed[2] | arguments
     called, checked, permutation, flip = _function(function), "", None, False
     own: Callable[[], Callable[..., Any]] | None
     if is_one_of(called, WINDOWS):

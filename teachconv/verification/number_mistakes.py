@@ -20,6 +20,7 @@ from .failures import Failure, Mistake, View, relu, wide
 from .mistakes import reread, some_axes
 
 __all__ = [
+    "ACTIVATIONS",
     "accumulations",
     "accumulators",
     "activations",
@@ -62,7 +63,8 @@ def relu_before_bias(case: Failure) -> Iterator[Mistake]:
         yield Mistake("relu_before_bias", sentence, bare, lambda result: relu(result) + bias, activated=False)
 
 
-_SOFT: dict[str, View] = {
+# the usual smooth functions, of numbers in float64
+ACTIVATIONS: dict[str, View] = {
     **{f"leaky relu of slope {s}": lambda x, s=s: np.where(x < 0, s * x, x) for s in (0.01, 0.1, 0.2, 0.3)},  # type: ignore[misc]
     "silu (swish)": lambda x: x / (1 + np.exp(-x)),
     "gelu": lambda x: x * (1 + np.vectorize(erf, [float])(x / np.sqrt(2))) / 2,
@@ -86,7 +88,7 @@ def activations(case: Failure) -> Iterator[Mistake]:
     )
     if case.activated:
         yield Mistake("activation", "without the relu: it was left out", call, activated=False)
-    for name, function in (_HARD | ({} if is_integer(case.got.dtype) else _SOFT)).items():
+    for name, function in (_HARD | ({} if is_integer(case.got.dtype) else ACTIVATIONS)).items():
         # a function of the mathematical library has an error of a few ulps
         slack = 0.0 if name in _HARD else 4 * 2.0**-case.digits
         if not (case.activated and function is relu):

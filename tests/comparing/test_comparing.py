@@ -372,3 +372,105 @@ def test_convolutions_over_other_axes_are_judged(rank):
     assert tc.compare(right, right).passed
     wrong = [entry | {"args": [x, w, None, [2] * rank, [0] * rank, [1] * rank, 1]}]
     assert tc.compare(right, wrong).first_wrong.b == "c"
+
+
+# ---------------------------------------------------------------------------------------------
+# How much a layer causes, memory, and layers handed to `translate`
+# ---------------------------------------------------------------------------------------------
+
+
+def with_wrong_bias(parts, name):
+    return [part.with_weights(bias=part.weights["bias"] + 1) if part.name == name else part for part in parts]
+
+
+def test_what_part_of_the_difference_a_layer_causes():
+    maker = own_network()
+    one = with_wrong_bias(maker.parts, "conv_5")
+    models = [
+        nets.build("teachconv", parts, maker.input_shape)
+        for parts in (maker.parts, one, with_wrong_bias(one, "dense_10"))
+    ]
+    report = tc.compare(*models[:2], image(maker))
+    assert report.first_parting.share > 0.99
+    assert "of the difference at the end it causes 100%" in " ".join(str(report).split())
+    report = tc.compare(models[0], models[2], image(maker))  # of two mistakes no one alone
+    shares = [row.share for row in report.layers if row.same is False]
+    assert len(shares) == 2
+    assert all(share < 0.5 for share in shares)
+    assert "put right alone, it brings the outputs no nearer" in " ".join(str(report).split())
+    x = image(maker)
+    recorded = [recorder.record_keras(model, x) for model in models[:2]]
+    assert tc.compare(*recorded).first_parting.share is None  # a recording cannot run on
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framework", FRAMEWORKS[:3])
+def test_a_model_of_each_framework_runs_on_with_another_result(framework):
+    pytest.importorskip(framework)
+    maker = nets.normed(1)
+    wrong = [part.with_facts(eps=0.05) if part.name == "norm_4" else part for part in maker.parts]
+    models = [nets.build(framework, parts, maker.input_shape) for parts in (maker.parts, wrong)]
+    assert tc.compare(*models, image(maker, framework)).first_parting.share > 0.99
+
+
+def test_equal_arrays_of_a_recording_are_kept_once(tmp_path):
+    layers = own_keras.layers
+    model = own_keras.Sequential([own_keras.Input((96, 96, 4)), layers.ReLU(), layers.ReLU(), layers.ReLU()])
+    recorded = recorder.record_keras(model, np.ones((1, 96, 96, 4), "float32"))
+    places = {entry["output"].ctypes.data for entry in recorded} | {
+        entry["args"][0].ctypes.data for entry in recorded
+    }
+    assert len(recorded) == 3
+    assert len(places) == 1
+    assert not recorded[0]["output"].flags.owndata  # it lies in a file
+    recorder.save(tmp_path / "small.npz", recorded)
+    assert (tmp_path / "small.npz").stat().st_size < 2 * recorded[0]["output"].nbytes
+    again = recorder.load(tmp_path / "small.npz")
+    assert all(np.array_equal(entry["output"], recorded[0]["output"]) for entry in again)
+
+
+def test_a_layer_is_handed_to_translate():
+    layers = own_keras.layers
+    found = tc.translate(layers.Conv2D(4, 3, 2, "same"), (1, 8, 8, 3), to="torch")
+    assert "F.pad(x, (0, 1, 0, 1))" in found.code
+    assert "def convolve(x, w, b)" in found.code
+    with pytest.raises(ValueError, match="must follow it"):
+        tc.translate(layers.Conv2D(4, 3), to="torch")
+    with pytest.raises(ValueError, match="ReLU has none"):
+        tc.translate(layers.ReLU(), (1, 8, 8, 3), to="torch")
+    two = own_keras.Sequential(
+        [own_keras.Input((8, 8, 3)), layers.Conv2D(4, 3, name="a"), layers.Conv2D(4, 3, name="b")]
+    )
+    with pytest.raises(ValueError, match=r"'a' of input \[1, 8, 8, 3\], 'b' of input \[1, 6, 6, 4\]"):
+        tc.translate(two, (1, 8, 8, 3), to="torch")
+
+
+def test_a_node_of_a_file_is_handed_to_translate():
+    onnx = pytest.importorskip("onnx")
+    maker = own_network()
+    model = nets.onnx_model(nets.in_channels_first(maker.parts), maker.input_shape, onnx)
+    nodes = tc.onnx_model(model).nodes
+    assert [node.op_type for node in nodes] == ["Conv"] * 3
+    found = tc.translate(nodes[1], to="tensorflow")
+    assert found.source.function == "onnx.conv"
+    assert found.source.bias
+
+
+@pytest.mark.slow
+def test_a_module_is_handed_to_translate():
+    torch = pytest.importorskip("torch")
+    for module in (torch.nn.Conv2d(4, 8, 3, 2, 1, groups=2), torch.nn.ConvTranspose2d(4, 6, 3, 2, 1)):
+        assert tc.translate(module, (1, 4, 12, 12), to="tensorflow").check().passed
+
+
+@pytest.mark.slow
+def test_smooth_functions_of_pytorch_are_judged():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    parts = [nn.Hardswish(), nn.Hardsigmoid(), nn.ELU(), nn.Softplus(), nn.Mish(), nn.GELU(), nn.SiLU()]
+    model = nn.Sequential(*parts, nn.GELU("tanh"), nn.Sigmoid(), nn.Tanh(), nn.Softmax(-1))
+    x = np.random.default_rng(0).standard_normal((3, 40)).astype("float32") * 3
+    report = tc.compare(model, model, x)
+    assert report.passed, str(report)
+    assert len(report.layers) == 11
+    assert tc.compare(nn.ELU(2.0), nn.ELU(2.0), x).passed is None  # another one than the table's
