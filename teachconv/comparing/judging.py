@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import dispatch, nn_ops
-from ..calls import Call, resolve
+from ..calls import Call
 from ..dtypes import accumulator, float_format, is_integer
 from ..errors import is_one_of, plain
-from ..kinds import ANY_RANK
 from ..networks import definitions
 from ..networks.reading import Layer
 from ..truth import bounds
@@ -59,12 +58,7 @@ def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRo
 def call_of(layer: Layer, x: np.ndarray) -> Call:
     """Return the call of a convolution, batch normalisation folded into its weights."""
     assert layer.op is not None
-    given = dict(layer.arguments)
-    if is_one_of(layer.op, nn_ops.RESOLVERS):
-        call, _ = nn_ops.call_of(layer.op, (x,), given)
-    else:  # over other axes than two
-        words = {"strides": 1, "padding": "VALID", "dilations": None} | given
-        call = resolve(ANY_RANK["convolution"], x, words.pop("filters"), None, **words)
+    call, _ = nn_ops.call_of(layer.op, (x,), dict(layer.arguments))
     bias = layer.bias
     if layer.scale is not None:
         factor, offset, _ = layer.scale
