@@ -439,7 +439,7 @@ def _one_of(low: int, high: int) -> str:
 # All axes together
 # ---------------------------------------------------------------------------------------------
 
-_TITLES = ("depth", "rows", "columns")  # of `AXES`
+TITLES = ("depth", "rows", "columns")  # of `AXES`
 
 
 class _Shared:
@@ -525,10 +525,10 @@ class _Shared:
 
     def _derivations(self) -> dict[str, tuple[str, ...]]:
         """Return the formulas of the axes by their names; equal axes are named together."""
-        names: dict[AxisGeometry, list[str]] = {}
-        for name, axis in zip(_TITLES[-self.rank :], self.axes, strict=True):
-            names.setdefault(axis, []).append(name)
-        return {listed(same, "and"): axis.formulas for axis, same in names.items()}
+        names: dict[tuple[AxisGeometry, tuple[str, ...]], list[str]] = {}
+        for name, axis in zip(TITLES[-self.rank :], self.axes, strict=True):
+            names.setdefault((axis, axis.formulas), []).append(name)
+        return {listed(same, "and"): formulas for (_, formulas), same in names.items()}
 
     def __str__(self) -> str:
         lines = [self._headline(), *("  " + line for line in self._facts())]

@@ -32,11 +32,12 @@ FRAMEWORKS: dict[Framework, str] = {
     "keras": "Keras",
 }
 
-# what the pages resolve and translate
+# what the pages resolve and translate: what has a resolver of its own, which can be written as JavaScript
 PAGE_FUNCTIONS = {
     entry.name: function
     for function, entry in FUNCTIONS.items()
-    if [operand.role for operand in entry.operands][:2] == ["input", "filters"] and "depth" not in entry.name
+    if [operand.role for operand in entry.operands][:2] == ["input", "filters"]
+    and entry.resolver.__closure__ is None
 }
 
 NATIVES: dict[Any, str] = {

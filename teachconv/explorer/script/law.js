@@ -188,7 +188,7 @@ export function scatterAll(axis, inputIndex) {
 
 /** A convolution as integers: Conv2DGeometry. A transposed call reads it backwards. */
 export class Geometry {
-  batch; axes; rows; cols; in_channels; out_channels; groups;
+  batch; axes; rows; cols; in_channels; out_channels; groups; data_format = "NHWC";
 
   constructor(batch, axes, in_channels, out_channels, groups) {
     const [rows, cols] = axes;
