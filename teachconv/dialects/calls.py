@@ -130,7 +130,8 @@ class ConvCall:
         if self.batch_groups > 1:
             n, *sizes, channels = x.shape
             x = x.reshape(self.batch_groups, n // self.batch_groups, *sizes, channels)
-            x = array_module(x).moveaxis(x, 0, -2).reshape(n // self.batch_groups, *sizes, -1)
+            x = x.transpose(*range(1, len(sizes) + 2), 0, len(sizes) + 2)
+            x = x.reshape(n // self.batch_groups, *sizes, -1)
         if self.has_gaps:
             shape = len(x), *(axis.in_size for axis in self.geometry.axes), x.shape[-1]
             stuffed = array_module(x).zeros(shape, x.dtype)
@@ -241,8 +242,9 @@ class ConvCall:
 def groups_to_last(w: np.ndarray, groups: int) -> np.ndarray:
     """Turn a filter [*taps, out, in / groups] into the law's [*taps, out / groups, in]."""
     *taps, outs, depth = w.shape
-    w = w.reshape(*taps, groups, outs // groups, depth)
-    return w.swapaxes(-3, -2).reshape(*taps, outs // groups, groups * depth)
+    w, rank = w.reshape(*taps, groups, outs // groups, depth), len(taps)
+    w = w.transpose(*range(rank), rank + 1, rank, rank + 2)
+    return w.reshape(*taps, outs // groups, groups * depth)
 
 
 _ACTIVATIONS = ("input", "output")  # the roles of arrays of images

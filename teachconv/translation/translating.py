@@ -276,6 +276,11 @@ def translate(
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
     called = _function(function)
     source, given = bind_shapes(called, args, arguments)
+    if (rank := source.geometry.rank) != 2:
+        raise ArgumentError(
+            f"function must be over 2 axes, rows and columns, to be translated; got one over {rank}: resolve "
+            "gives its numbers"
+        )
     target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
     possible = not target.why_not
     return Translation(
