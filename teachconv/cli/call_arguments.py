@@ -50,10 +50,10 @@ def add_call_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", help=array)
     parser.add_argument("--filters", help=array)
     parser.add_argument("--out-backprop", help=array + " (gradients; default: the shape that fits)")
-    parser.add_argument("--input-sizes", type=numbers, help="4 ints (input gradients)")
-    parser.add_argument("--filter-sizes", type=numbers, help="4 ints (filter gradients)")
-    parser.add_argument("--output-shape", type=numbers, help="4 ints (conv2d_transpose)")
-    parser.add_argument("--output-padding", type=numbers, help="an int or rows,cols (conv2d_transpose)")
+    parser.add_argument("--input-sizes", type=numbers, help="ints, one for each axis (input gradients)")
+    parser.add_argument("--filter-sizes", type=numbers, help="ints, one for each axis (filter gradients)")
+    parser.add_argument("--output-shape", type=numbers, help="ints, one for each axis (transposes)")
+    parser.add_argument("--output-padding", type=numbers, help="an int or rows,cols (transposes)")
     parser.add_argument("--strides", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
     parser.add_argument("--dilations", type=numbers, default=1, help="an int, rows,cols, or 4 ints")
     parser.add_argument(
@@ -61,7 +61,7 @@ def add_call_options(parser: argparse.ArgumentParser) -> None:
         type=padding,
         help=f"{', '.join(PADDING_WORDS)}, an int, rows,cols or top,bottom,left,right",
     )
-    parser.add_argument("--data-format", default="NHWC", help="NHWC or NCHW")
+    parser.add_argument("--data-format", help="NHWC (the default) or NCHW; NWC, NDHWC ... for another rank")
     parser.add_argument("--dtype", help="dtype of arrays given as shapes (default: float32)")
     parser.add_argument("--data", choices=DATA, help="what arrays given as shapes hold (default: integers)")
 
@@ -72,7 +72,7 @@ _CALL_DEFAULTS = {
     **dict.fromkeys((*ARRAYS, "output_shape", "output_padding", "padding", "dtype", "data", *_RUN)),
     "strides": 1,
     "dilations": 1,
-    "data_format": "NHWC",
+    "data_format": None,
 }
 
 
@@ -103,12 +103,8 @@ def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict
     """The op, its positional arguments and its keyword arguments."""
     op = OPS[arguments.op]
     _check_arrays(arguments, [*signature(op).parameters])
-    kwargs: dict[str, Any] = {
-        "strides": arguments.strides,
-        "dilations": arguments.dilations,
-        "data_format": arguments.data_format,
-    }
-    for name in ("padding", *_RUN):
+    kwargs: dict[str, Any] = {"strides": arguments.strides, "dilations": arguments.dilations}
+    for name in ("padding", "data_format", *_RUN):
         if getattr(arguments, name, None) is not None:
             kwargs[name] = getattr(arguments, name)
     if "output_shape" in signature(op).parameters:
@@ -147,7 +143,7 @@ def _sizes(arguments: argparse.Namespace, name: str) -> Any:
     given = getattr(arguments, name)
     if given is None:
         return _array(arguments, _SIZES_OF[name]).shape
-    return normalize_shape((given,) if isinstance(given, int) else given, _option(name))
+    return normalize_shape((given,) if isinstance(given, int) else given, _option(name), rank=None)
 
 
 def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
@@ -219,11 +215,10 @@ def numbers(text: str) -> Any:
 
 
 def padding(text: str) -> Any:
-    """ "same" as "SAME", an int, "1,2" as two ints, "0,1,0,1" as two pairs."""
+    """ "same" as "SAME", an int, "1,2" as two ints, "0,1,0,1" as two pairs, six ints as three."""
     if text.replace("_", "").isalpha():
         return text.upper()
     found = numbers(text)
-    if isinstance(found, tuple) and len(found) == 4:
-        top, bottom, left, right = found
-        return (top, bottom), (left, right)
+    if isinstance(found, tuple) and len(found) in (4, 6):
+        return tuple(zip(found[::2], found[1::2], strict=True))
     return found

@@ -58,7 +58,7 @@ def cell_picture(explanation: Explanation) -> str:
     g, kind = call.geometry, call.kind
     taps = explanation.taps[:4000]
     nothing = (0,) * (g.rank + 2)
-    inside = next((tap for tap in taps if not tap.in_padding), *taps[:1])
+    inside = next((tap for tap in taps if not tap.in_padding), taps[0] if taps else None)
     first = cell if inverse else inside.input_index if inside else nothing
     second = second_cell(inside) if inside else nothing
     third = cell if not inverse else next((tap.output_index for tap in taps if tap.output_index), nothing)
