@@ -1106,7 +1106,10 @@ def name_of(op: Callable[..., Any]) -> str:
 def listed(functions: Iterable[Callable[..., Any]]) -> str:
     """Return the names of functions for a message, without the packages that all of them are in."""
     names = (name_of(function).removeprefix("teachconv.") for function in functions)
-    return ", ".join(name.removeprefix("dialects.") for name in names)
+    several = [name.removeprefix("dialects.") for name in names]
+    most = [name for name in several if not name.startswith(("conv1d", "conv3d", "convolution", "conv_t"))]
+    more = "; conv1d, conv3d and convolution as conv2d" if len(most) < len(several) else ""
+    return ", ".join(most) + more
 
 
 def _resolver_of(op: Op) -> Callable[..., Call]:
