@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
+from teachconv import dispatch, nn_ops, tuning
 from teachconv.backends import why_not
 from teachconv.data.seeded import make_array
 from teachconv.kinds import OPS, layout_of
@@ -214,11 +215,21 @@ def test_a_plan_gives_the_bits_of_the_op(name, first):
 
 
 @pytest.mark.parametrize("rank", [1, 3])
-def test_autotune_measures_a_part_of_a_large_call(rank):
+def test_autotune_measures_them(rank):
     x, w = np.ones((1, *(9,) * rank, 8), "float32"), np.ones((*(3,) * rank, 8, 8), "float32")
     op = getattr(tc, f"conv{rank}d")
     tuned = tc.autotune(op, x, w, backends=["numpy", "scipy"], rounds=1, seconds=0.1)
-    assert {entry.backend for entry in tuned.entries} == {"numpy", "scipy"}
+    assert {timing.backend for timing in tuned} == {"numpy", "scipy"}
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_a_part_of_a_call_is_a_call(rank):
+    op, arguments, words = a_call(f"conv{rank}d")
+    call, _ = nn_ops.call_of(op, arguments, words)
+    part = tuning._piece(call, call.geometry.macs // 7)
+    assert 0 < part.geometry.macs <= call.geometry.macs // 7
+    assert part.first.shape == part.geometry.input_shape
+    assert dispatch.run(part, "numpy").shape == part.result_shape == part.geometry.output_shape
 
 
 @pytest.mark.parametrize("rank", [1, 3])
