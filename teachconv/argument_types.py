@@ -13,7 +13,8 @@ from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias
 
 import numpy as np
 
-__all__ = ["AnyDataFormat", "ArrayLike", "Backend", "BackendName", "DTypeLike", "DataFormat", "File"]
+__all__ = ["AnyDataFormat", "ArrayLike", "Backend", "BackendName", "CausalPaddingLike", "DTypeLike"]
+__all__ += ["DataFormat", "File", "SequenceFormat", "VolumeFormat"]
 __all__ += ["Framework", "Int", "Ints", "PaddingLike", "Pairs", "Precision", "ShapeLike"]
 
 
@@ -76,8 +77,11 @@ Ints: TypeAlias = Int | Sequence[Int]  # one for all axes, or one for each
 Pairs: TypeAlias = Sequence[Sequence[Int]]  # (before, after) of each axis
 PaddingWord: TypeAlias = Literal["SAME", "VALID", "SAME_LOWER"]  # `arguments.PADDING_WORDS` has them as texts
 PaddingLike: TypeAlias = PaddingWord | Ints | Pairs
+CausalPaddingLike: TypeAlias = PaddingLike | Literal["CAUSAL"]  # of a sequence
 DataFormat: TypeAlias = Literal["NHWC", "NCHW"]
-AnyDataFormat: TypeAlias = Literal["NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW"]
+SequenceFormat: TypeAlias = Literal["NWC", "NCW"]
+VolumeFormat: TypeAlias = Literal["NDHWC", "NCDHW"]
+AnyDataFormat: TypeAlias = SequenceFormat | DataFormat | VolumeFormat
 Precision: TypeAlias = Literal["strict", "fast", "tf32"]
 BackendName: TypeAlias = Literal["reference", "numpy", "scipy", "cython", "cupy"]
 Backend: TypeAlias = BackendName | ModuleType | HasAlgorithms

@@ -21,7 +21,7 @@ import numpy as np
 from .argument_types import PaddingWord
 from .devices import Adapter, adapter_of, check_same_place, is_on_device
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
+from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
 from .kinds import AXES, layout_of
 from .memory import TRIFLE, check_memory
 
@@ -69,6 +69,8 @@ def check_data_format(data_format: Any, rank: int = 2) -> str:
         return data_format
     last, first = _FORMATS[rank]
     near = suggestion(data_format, _FORMATS[rank])
+    for other, formats in _FORMATS.items():
+        near = f", which is for {other} spatial axes" if is_one_of(data_format, formats) else near
     raise ArgumentError(f'data_format must be "{last}" or "{first}"; got {brief(data_format)}{near}')
 
 
@@ -322,7 +324,7 @@ def ints_in(text: str) -> Any:
 
 
 def padding_in(text: str) -> Any:
-    """Return a padding that is written as a word or as ints, of which four are top, bottom, left and right.
+    """Return a padding that is written as a word or as ints, of which four are two pairs, and six three.
 
     >>> padding_in("same"), padding_in("1"), padding_in("0,1,0,1")
     ('SAME', 1, ((0, 1), (0, 1)))
@@ -330,7 +332,9 @@ def padding_in(text: str) -> Any:
     if text.strip().replace("_", "").isalpha():
         return text.strip().upper()
     found = ints_in(text)
-    return (found[:2], found[2:]) if isinstance(found, tuple) and len(found) == 4 else found
+    if isinstance(found, tuple) and len(found) in (4, 6):
+        return tuple(zip(found[::2], found[1::2], strict=True))
+    return found
 
 
 def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Shape:
@@ -360,14 +364,14 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Shape:
 PADDING_WORDS: tuple[str, ...] = get_args(PaddingWord)
 
 
-def _padding_help(rank: int) -> str:
+def _padding_help(rank: int, words: Sequence[str] = PADDING_WORDS) -> str:
     """Return what a message calls a legal padding."""
     sides = str(SIDES[-rank:]).replace("'", "")
-    words = ", ".join(f'"{word}"' for word in PADDING_WORDS)
-    return f"{words}, an int, {_axes(rank)}, {sides} or {rank + 2} pairs in data_format order"
+    quoted = ", ".join(f'"{word}"' for word in words)
+    return f"{quoted}, an int, {_axes(rank)}, {sides} or {rank + 2} pairs in data_format order"
 
 
-def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
+def normalize_padding(value: Any, data_format: str = "NHWC", causal: bool = False) -> Padding:
     """Return padding as its mode and its pads.
 
     Args:
@@ -375,10 +379,11 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
             in ``data_format`` order. For rank 1 these are (cols,), ((left, right),) and 3 pairs; for rank 3
             (depth, rows, cols), ((front, back), (top, bottom), (left, right)) and 5 pairs.
         data_format: "NHWC", "NCHW", or that of another rank.
+        causal: whether it may also be "CAUSAL", if the rank is 1.
 
     Returns:
-        (mode, ((top, bottom), (left, right))). The mode is "SAME", "VALID", "SAME_LOWER" or "EXPLICIT"; only
-        the last has pads other than zero.
+        (mode, ((top, bottom), (left, right))). The mode is "SAME", "VALID", "SAME_LOWER", "CAUSAL" or
+        "EXPLICIT"; only the last has pads other than zero.
 
     Raises:
         ArgumentError, ArgumentTypeError: if ``value`` is none of these, or pads images or channels.
@@ -392,10 +397,11 @@ def normalize_padding(value: Any, data_format: str = "NHWC") -> Padding:
     """
     rank = len(data_format) - 2
     if isinstance(value, str):
-        if value in PADDING_WORDS:
+        words = (*PADDING_WORDS, "CAUSAL") if causal and rank == 1 else PADDING_WORDS
+        if value in words:
             return value, ((0, 0),) * rank
-        near = suggestion(value, PADDING_WORDS)
-        raise ArgumentError(f"padding must be {_padding_help(rank)}; got {brief(value)}{near}")
+        near = suggestion(value, words)
+        raise ArgumentError(f"padding must be {_padding_help(rank, words)}; got {brief(value)}{near}")
     if value is None:
         raise ArgumentTypeError(f"padding must be {_padding_help(rank)}; got None")
     pads = _explicit_padding(value, data_format)

@@ -30,7 +30,7 @@ from .arguments import (
 from .devices import contiguous
 from .errors import ArgumentError
 from .geometry import ConvGeometry, ConvTransposeGeometry, forward_geometry, transposed_geometry
-from .kinds import CellNames, DepthwiseCells, Kind, Op, layout_of
+from .kinds import FORWARD, CellNames, DepthwiseCells, Kind, Op, layout_of, sibling
 
 __all__ = ["Call", "arranged", "checked_bias", "resolve"]
 
@@ -155,7 +155,7 @@ def resolve(
                 second = second.reshape(shapes["filters"])
         extra = None if output_padding is None else normalize_output_padding(output_padding, layout)
         steps = normalize_steps(strides, "strides", layout)
-        pads = normalize_padding(padding, layout)
+        pads = normalize_padding(padding, layout, causal=True)
         spread = normalize_steps(dilations, "dilations", layout)
         stage.arrays(**{op.words[kind.first]: first, op.words[kind.second]: second})
     with record.stage("resolve geometry") as stage:
@@ -170,7 +170,7 @@ def resolve(
         want, got = geometry.output_shape, shapes["output"]
         if layout[-1] != "C":
             want, got = channels_first(want), channels_first(got)
-        of = "conv2d" if op.rank == 2 else "convolution"
+        of = sibling(op, FORWARD)
         raise ArgumentError(
             f"out_backprop must have shape {list(want)}, that of {of}'s output; got {list(got)}"
         )

@@ -7,11 +7,13 @@ and run at once. In TensorFlow this is the work of executor and kernel registry.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from traceback import walk_stack
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -486,9 +488,10 @@ def _best_backend() -> str:
     """cython; numpy where it is not compiled, which is said once."""
     problem = backends.why_not("cython")
     if problem:
-        warnings.warn(
-            f"teachconv runs on the numpy backend: {problem}", RuntimeWarning, stacklevel=7
-        )  # the caller of an op
+        stack = enumerate(walk_stack(sys._getframe()), 1)
+        outside = (n for n, (frame, _) in stack if not frame.f_globals["__name__"].startswith("teachconv."))
+        warning = f"teachconv runs on the numpy backend: {problem}"
+        warnings.warn(warning, RuntimeWarning, stacklevel=next(outside, 2))  # the caller of an op
     return "numpy" if problem else "cython"
 
 

@@ -28,7 +28,7 @@ from itertools import product
 from math import prod
 from typing import Any, Never
 
-from .argument_types import AnyDataFormat, DataFormat, Ints, PaddingLike, ShapeLike
+from .argument_types import AnyDataFormat, CausalPaddingLike, DataFormat, Ints, PaddingLike, ShapeLike
 from .arguments import (
     SIDES,
     Padding,
@@ -249,7 +249,7 @@ def forward_axis(
         k: the filter's size.
         s: the stride.
         d: the dilation.
-        mode: "SAME", "SAME_LOWER", "VALID" or "EXPLICIT".
+        mode: "SAME", "SAME_LOWER", "VALID", "CAUSAL" or "EXPLICIT".
         pads: (before, after), which only "EXPLICIT" and "VALID" (with zeros) use.
         may_be_empty: give an empty result if the input is too small, as JAX does, instead of raising.
         ceil: of a pool without SAME, whether a last window that does not fit counts too (``ceil_mode``), if
@@ -274,7 +274,7 @@ def forward_axis(
             _split_formula(total, mode),
         ]
     else:
-        before, after = pads
+        before, after = (ek - 1, 0) if mode == "CAUSAL" else pads
         o = (n + before + after - ek + (s - 1 if ceil else 0)) // s + 1
         dropped = ceil and o > 1 and (o - 1) * s - before >= n
         o -= dropped
@@ -286,8 +286,9 @@ def forward_axis(
             )
         o = max(0, o)  # an empty input gives an empty output; any other gives at least one cell
         opening, closing = "⌈⌉" if ceil else "⌊⌋"
+        causal = f"(k - 1)·d = ({k} - 1)·{d} = " if mode == "CAUSAL" else ""
         steps += [
-            f"padding           pad_before = {before}, pad_after = {after} ({_mode_name(mode)})",
+            f"padding           pad_before = {causal}{before}, pad_after = {after} ({_mode_name(mode)})",
             f"output            o  = {opening}(n + pad_before + pad_after - ek) / s{closing} + 1"
             f" = {opening}({n} + {before} + {after} - {ek}) / {s}{closing} + 1 = {o + dropped}",
         ]
@@ -314,6 +315,11 @@ def _transposed_axis(
     full = (i - 1) * s + ek
     extra = output_padding or 0
     before, after = pads
+    if mode == "CAUSAL":
+        raise ArgumentError(
+            'padding "CAUSAL" is for a convolution; for its transpose give the crop ((0, ek - s),), which is '
+            f"((0, {ek - s}),) for filter {k}, dilation {d}, stride {s}"
+        )
     if mode in _SAME:
         low, high, default = (i - 1) * s + 1, i * s, i * s
         formula = f"i·s = {i}·{s}"
@@ -433,7 +439,7 @@ def _one_of(low: int, high: int) -> str:
 # All axes together
 # ---------------------------------------------------------------------------------------------
 
-_TITLES = ("depth", "rows", "columns")  # of `AXES`
+TITLES = ("depth", "rows", "columns")  # of `AXES`
 
 
 class _Shared:
@@ -519,10 +525,10 @@ class _Shared:
 
     def _derivations(self) -> dict[str, tuple[str, ...]]:
         """Return the formulas of the axes by their names; equal axes are named together."""
-        names: dict[AxisGeometry, list[str]] = {}
-        for name, axis in zip(_TITLES[-self.rank :], self.axes, strict=True):
-            names.setdefault(axis, []).append(name)
-        return {listed(same, "and"): axis.formulas for axis, same in names.items()}
+        names: dict[tuple[AxisGeometry, tuple[str, ...]], list[str]] = {}
+        for name, axis in zip(TITLES[-self.rank :], self.axes, strict=True):
+            names.setdefault((axis, axis.formulas), []).append(name)
+        return {listed(same, "and"): formulas for (_, formulas), same in names.items()}
 
     def __str__(self) -> str:
         lines = [self._headline(), *("  " + line for line in self._facts())]
@@ -778,7 +784,7 @@ def conv_geometry(
     input_shape: ShapeLike,
     filters_shape: ShapeLike,
     strides: Ints = 1,
-    padding: PaddingLike = "VALID",
+    padding: CausalPaddingLike = "VALID",
     data_format: AnyDataFormat | None = None,
     dilations: Ints | None = None,
     **unknown: Never,
@@ -794,7 +800,8 @@ def conv_geometry(
         strides: an int, one int for each axis, or one for each letter of ``data_format``.
         padding: "SAME", "VALID", "SAME_LOWER", an int, one int for each axis, a pair (before, after) for each
             axis, or a pair for each letter of ``data_format``. Negative numbers crop. (left, right) alone is
-            refused for rank 1: write ((left, right),).
+            refused for rank 1: write ((left, right),). Rank 1 also has "CAUSAL": (k - 1)·d before and none
+            after, so that no output reads what comes after it.
         data_format: "NWC" or "NCW" for rank 1, "NHWC" or "NCHW" for rank 2, "NDHWC" or "NCDHW" for rank 3;
             None means channels last.
         dilations: as strides; 1, or None, means none.
@@ -807,8 +814,8 @@ def conv_geometry(
 
     Source: tensorflow/core/framework/common_shape_fns.cc. TensorFlow has no explicit padding for rank 3.
 
-    >>> causal = conv_geometry((1, 8, 1), (3, 1, 1), padding=((4, 0),), dilations=2)
-    >>> causal.output_shape, causal.cols.in_index(0, 2)     # no output reads what comes after it
+    >>> causal = conv_geometry((1, 8, 1), (3, 1, 1), padding="CAUSAL", dilations=2)
+    >>> causal.output_shape, causal.cols.in_index(0, 2)     # the last tap of output 0 reads input 0
     ((1, 8, 1), 0)
     >>> print(conv_geometry((1, 8, 1), (3, 1, 4), strides=2, padding="SAME"))
     conv1d: input [1, 8, 1] NWC, filters [3, 1, 4] -> output [1, 4, 4]
@@ -988,7 +995,7 @@ def _forward(
         channels_last(shape, layout),
         normalize_shape(filters_shape, "filters", rank=len(shape) - 2),
         normalize_steps(strides, "strides", layout),
-        normalize_padding(padding, layout),
+        normalize_padding(padding, layout, causal=True),
         normalize_steps(dilations, "dilations", layout),
     )
     return geometry if geometry.data_format == layout else replace(geometry, data_format=layout)
@@ -1012,7 +1019,7 @@ def _transposed(
         normalize_shape(filters_shape, "filters", rank=rank),
         None if wanted is None else channels_last(wanted, layout),
         normalize_steps(strides, "strides", layout),
-        normalize_padding(padding, layout),
+        normalize_padding(padding, layout, causal=True),
         normalize_steps(dilations, "dilations", layout),
         None if output_padding is None else normalize_output_padding(output_padding, layout),
     )

@@ -26,7 +26,6 @@ from typing import Any, Protocol
 from .errors import check_word
 
 __all__ = [
-    "ANY_RANK",
     "AXES",
     "FILTER_GRADIENT",
     "FORWARD",
@@ -185,7 +184,7 @@ class Op:
 
 def _op_named(name: str) -> Op:
     """Return the op of that name: unpickling gives back the same object."""
-    return OPS.get(name) or ANY_RANK[name]
+    return OPS[name]
 
 
 def _words(input: str, filters: str, output: str) -> Mapping[str, str]:
@@ -214,11 +213,11 @@ OPS: dict[str, Op] = {op.name: op for op in _OPS}
 for _op in _OPS:
     if not _op.transposed:
         OPS[f"depthwise_{_op.name}"] = replace(_op, name=f"depthwise_{_op.name}", depthwise=True)
-_NAMES = ("convolution", "conv_transpose", "convolution_backprop_input", "convolution_backprop_filter")
-# the first four over any number of axes; the tools, which go through `OPS`, do not take them
-ANY_RANK: dict[str, Op] = {
-    name: replace(op, name=name, rank=None) for name, op in zip(_NAMES, _OPS, strict=True)
-}
+_ANY = ("convolution", "conv_transpose", "convolution_backprop_input", "convolution_backprop_filter")
+for _rank in (1, 3, None):
+    for _op, _any in zip(_OPS, _ANY, strict=True):
+        _name = _op.name.replace("2d", f"{_rank}d") if _rank else _any
+        OPS[_name] = replace(_op, name=_name, rank=_rank)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -346,13 +345,13 @@ def gradient_of(
 
 
 def sibling(op: Op, kind: Kind) -> Op:
-    """Return the op that computes a kind for the filters of another op, depthwise ones or not.
+    """Return the op that computes a kind for the filters of another op: of its rank, depthwise ones or not.
 
-    >>> sibling(OPS["depthwise_conv2d"], FILTER_GRADIENT), sibling(OPS["conv2d_transpose"], FORWARD)
-    (Op('depthwise_conv2d_backprop_filter'), Op('conv2d'))
+    >>> sibling(OPS["depthwise_conv2d"], FILTER_GRADIENT), sibling(OPS["conv1d_transpose"], FORWARD)
+    (Op('depthwise_conv2d_backprop_filter'), Op('conv1d'))
     """
     return next(
         other
         for other in OPS.values()
-        if other.kind is kind and other.depthwise == op.depthwise and not other.transposed
+        if (other.kind, other.depthwise, other.rank) == (kind, op.depthwise, op.rank) and not other.transposed
     )

@@ -17,25 +17,36 @@ from .argument_types import (
     AnyDataFormat,
     ArrayLike,
     Backend,
+    CausalPaddingLike,
     DataFormat,
     Ints,
     PaddingLike,
     Precision,
+    SequenceFormat,
     ShapeLike,
+    VolumeFormat,
 )
 from .arguments import as_array
 from .calls import Call, resolve
 from .devices import override_of
 from .dispatch import compute
 from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, plain, refuse_unknown
-from .geometry import Conv2DGeometry, Conv2DTransposeGeometry
-from .kinds import ANY_RANK, FORWARD, OPS, Op, sibling
+from .geometry import ConvGeometry, ConvTransposeGeometry
+from .kinds import FORWARD, OPS, Op, sibling
 
 __all__ = [
+    "conv1d",
+    "conv1d_backprop_filter",
+    "conv1d_backprop_input",
+    "conv1d_transpose",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
     "conv2d_transpose",
+    "conv3d",
+    "conv3d_backprop_filter",
+    "conv3d_backprop_input",
+    "conv3d_transpose",
     "conv_matrix",
     "conv_transpose",
     "convolution",
@@ -424,6 +435,354 @@ def depthwise_conv2d_backprop_filter(
 
 
 # ---------------------------------------------------------------------------------------------
+# Over one axis, and over three
+# ---------------------------------------------------------------------------------------------
+
+
+@hide_unknown
+def conv1d(
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: Ints = 1,
+    padding: CausalPaddingLike = "VALID",
+    data_format: SequenceFormat = "NWC",
+    dilations: Ints | None = None,
+    name: str | None = None,
+    *,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
+    algorithm: str | None = None,
+    precision: Precision | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Convolve sequences such as audio or text with filters, over one axis, as tf.nn.conv1d.
+
+    Args:
+        input: [batch, in_size, in_channels], or that in "NCW" order.
+        filters: [filter_size, in_channels / groups, out_channels], same dtype.
+            Groups follow from the ratio of the channels: one for each channel is a depthwise convolution.
+        strides: an int, or 3 ints in ``data_format`` order.
+        padding: "SAME", "VALID", "SAME_LOWER", an int for both sides, ((before, after),), or 3 pairs in
+            ``data_format`` order. Negative numbers crop. Also "CAUSAL": (k - 1)·d zeros before the sequence
+            and none after it, at every stride, so that no output reads a later input.
+        data_format: "NWC" or "NCW".
+        dilations: the spacing of the filter's cells, given as ``strides`` are; 1 or None means none.
+        name, bias, backend, algorithm, precision, out: as in `conv2d`; Winograd's transforms need two axes.
+
+    Returns:
+        [batch, out_size, out_channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
+
+    Source: tensorflow/python/ops/nn_ops.py, conv1d_v2, which has no CAUSAL and calls its argument stride.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([1, 2, 4, 8]).reshape(1, 4, 1), np.int32([1, 10, 100]).reshape(3, 1, 1)
+    >>> tc.conv1d(x, w, padding="CAUSAL").ravel().tolist()   # the last tap, 100, meets the present
+    [100, 210, 421, 842]
+    """
+    return _run(conv1d, locals())
+
+
+@hide_unknown
+def conv1d_transpose(
+    input: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike | None = None,
+    strides: Ints = 1,
+    padding: PaddingLike = "SAME",
+    data_format: SequenceFormat = "NWC",
+    dilations: Ints | None = None,
+    name: str | None = None,
+    *,
+    output_padding: Ints | None = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
+    algorithm: str | None = None,
+    precision: Precision | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Apply the transpose of `conv1d`, its input gradient, as tf.nn.conv1d_transpose.
+
+    Args:
+        input: [batch, in_size, in_channels] in ``data_format`` order.
+        filters: [filter_size, out_channels / groups, in_channels]: the filters of the
+            forward convolution.
+        output_shape, output_padding: as in `conv2d_transpose`, for one axis.
+        strides, padding, data_format, dilations, name, bias, backend, algorithm, precision, out: as in
+            `conv1d`; instead of CAUSAL give the crop ((0, ek - s),), where ek is (k - 1)·d + 1.
+
+    Returns:
+        An array of ``output_shape`` in the inputs' dtype.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d_transpose`.
+
+    Source: tensorflow/python/ops/nn_ops.py, conv1d_transpose.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([1, 2, 3]).reshape(1, 3, 1), np.int32([1, 10, 100]).reshape(3, 1, 1)
+    >>> tc.conv1d_transpose(x, w, strides=2).ravel().tolist()
+    [1, 10, 102, 20, 203, 30]
+    """
+    return _run(conv1d_transpose, locals())
+
+
+@hide_unknown
+def conv1d_backprop_input(
+    input_sizes: ShapeLike,
+    filters: ArrayLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: CausalPaddingLike = "VALID",
+    data_format: SequenceFormat = "NWC",
+    dilations: Ints | None = None,
+    name: str | None = None,
+    *,
+    backend: Backend | None = None,
+    algorithm: str | None = None,
+    precision: Precision | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Return the gradient of `conv1d` with respect to its input.
+
+    Args:
+        input_sizes: the shape of conv1d's input: 3 ints in ``data_format`` order; -1 for the batch means
+            that of ``out_backprop``.
+        filters: as in `conv1d`.
+        out_backprop: the gradient with respect to conv1d's output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv1d`.
+
+    Returns:
+        An array of shape ``input_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv1d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> dy, w = np.ones((1, 2, 1), "int32"), np.int32([1, 10]).reshape(2, 1, 1)
+    >>> tc.conv1d_backprop_input((1, 3, 1), w, dy).ravel().tolist()
+    [1, 11, 10]
+    """
+    return _run(conv1d_backprop_input, locals())
+
+
+@hide_unknown
+def conv1d_backprop_filter(
+    input: ArrayLike,
+    filter_sizes: ShapeLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: CausalPaddingLike = "VALID",
+    data_format: SequenceFormat = "NWC",
+    dilations: Ints | None = None,
+    name: str | None = None,
+    *,
+    backend: Backend | None = None,
+    algorithm: str | None = None,
+    precision: Precision | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Return the gradient of `conv1d` with respect to its filters.
+
+    Args:
+        input: as in `conv1d`.
+        filter_sizes: the shape of the filters: [filter_size, in_channels / groups,
+            out_channels].
+        out_backprop: the gradient with respect to conv1d's output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv1d`.
+
+    Returns:
+        An array of shape ``filter_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv1d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, dy = np.int32([1, 2, 4]).reshape(1, 3, 1), np.int32([1, 10]).reshape(1, 2, 1)
+    >>> tc.conv1d_backprop_filter(x, (2, 1, 1), dy).ravel().tolist()
+    [21, 42]
+    """
+    return _run(conv1d_backprop_filter, locals())
+
+
+@hide_unknown
+def conv3d(
+    input: ArrayLike,
+    filters: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: VolumeFormat = "NDHWC",
+    dilations: Ints | None = None,
+    name: str | None = None,
+    *,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
+    algorithm: str | None = None,
+    precision: Precision | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Convolve volumes or videos with filters, over three axes, as tf.nn.conv3d.
+
+    Args:
+        input: [batch, in_depth, in_rows, in_cols, in_channels], or that in "NCDHW" order.
+        filters: [filter_depth, filter_rows, filter_cols, in_channels / groups, out_channels], same dtype.
+            Groups follow from the ratio of the channels: one for each channel is a depthwise convolution.
+        strides: an int, (depth, rows, cols), or 5 ints in ``data_format`` order.
+        padding: "SAME", "VALID", "SAME_LOWER", an int, (depth, rows, cols), ((front, back), (top, bottom),
+            (left, right)), or 5 pairs in ``data_format`` order. Negative numbers crop.
+        data_format: "NDHWC" or "NCDHW".
+        dilations: the spacing of the filter's cells, given as ``strides`` are; 1 or None means none.
+        name, bias, backend, algorithm, precision, out: as in `conv2d`; Winograd's transforms need two axes.
+
+    Returns:
+        [batch, out_depth, out_rows, out_cols, out_channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d`.
+
+    Source: tensorflow/python/ops/nn_ops.py, conv3d_v2.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x = np.arange(8, dtype="int32").reshape(1, 2, 2, 2, 1)
+    >>> tc.conv3d(x, np.ones((2, 2, 2, 1, 1), "int32"), padding="SAME").ravel().tolist()
+    [28, 16, 18, 10, 22, 12, 13, 7]
+    """
+    return _run(conv3d, locals())
+
+
+@hide_unknown
+def conv3d_transpose(
+    input: ArrayLike,
+    filters: ArrayLike,
+    output_shape: ShapeLike | None = None,
+    strides: Ints = 1,
+    padding: PaddingLike = "SAME",
+    data_format: VolumeFormat = "NDHWC",
+    dilations: Ints | None = None,
+    name: str | None = None,
+    *,
+    output_padding: Ints | None = None,
+    bias: ArrayLike | None = None,
+    backend: Backend | None = None,
+    algorithm: str | None = None,
+    precision: Precision | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Apply the transpose of `conv3d`, its input gradient, as tf.nn.conv3d_transpose.
+
+    Args:
+        input: [batch, in_depth, in_rows, in_cols, in_channels] in ``data_format`` order.
+        filters: [filter_depth, filter_rows, filter_cols, out_channels / groups, in_channels]: those of the
+            forward convolution.
+        output_shape, output_padding: as in `conv2d_transpose`, for three axes.
+        strides, padding, data_format, dilations, name, bias, backend, algorithm, precision, out: as in
+            `conv3d`.
+
+    Returns:
+        An array of ``output_shape`` in the inputs' dtype.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv2d_transpose`.
+
+    Source: tensorflow/python/ops/nn_ops.py, conv3d_transpose_v2.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.int32([1, 2]).reshape(1, 2, 1, 1, 1), np.int32([1, 10, 100]).reshape(3, 1, 1, 1, 1)
+    >>> tc.conv3d_transpose(x, w, strides=(2, 1, 1)).ravel().tolist()
+    [1, 10, 102, 20]
+    """
+    return _run(conv3d_transpose, locals())
+
+
+@hide_unknown
+def conv3d_backprop_input(
+    input_sizes: ShapeLike,
+    filters: ArrayLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: VolumeFormat = "NDHWC",
+    dilations: Ints | None = None,
+    name: str | None = None,
+    *,
+    backend: Backend | None = None,
+    algorithm: str | None = None,
+    precision: Precision | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Return the gradient of `conv3d` with respect to its input.
+
+    Args:
+        input_sizes: the shape of conv3d's input: 5 ints in ``data_format`` order; -1 for the batch means
+            that of ``out_backprop``.
+        filters: as in `conv3d`.
+        out_backprop: the gradient with respect to conv3d's output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv3d`.
+
+    Returns:
+        An array of shape ``input_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv3d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> dy, w = np.ones((1, 2, 1, 1, 1), "int32"), np.int32([1, 10]).reshape(2, 1, 1, 1, 1)
+    >>> tc.conv3d_backprop_input((1, 3, 1, 1, 1), w, dy).ravel().tolist()
+    [1, 11, 10]
+    """
+    return _run(conv3d_backprop_input, locals())
+
+
+@hide_unknown
+def conv3d_backprop_filter(
+    input: ArrayLike,
+    filter_sizes: ShapeLike,
+    out_backprop: ArrayLike,
+    strides: Ints = 1,
+    padding: PaddingLike = "VALID",
+    data_format: VolumeFormat = "NDHWC",
+    dilations: Ints | None = None,
+    name: str | None = None,
+    *,
+    backend: Backend | None = None,
+    algorithm: str | None = None,
+    precision: Precision | None = None,
+    out: np.ndarray | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Return the gradient of `conv3d` with respect to its filters.
+
+    Args:
+        input: as in `conv3d`.
+        filter_sizes: the shape of the filters: [filter_depth, filter_rows, filter_cols, in_channels / groups,
+            out_channels].
+        out_backprop: the gradient with respect to conv3d's output, of the output's shape.
+        strides, padding, data_format, dilations, name, backend, algorithm, precision, out: as in `conv3d`.
+
+    Returns:
+        An array of shape ``filter_sizes``.
+
+    Raises:
+        ValueError, TypeError, BackendUnavailable, MemoryError: as `conv3d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, dy = np.int32([1, 2, 4]).reshape(1, 3, 1, 1, 1), np.int32([1, 10]).reshape(1, 2, 1, 1, 1)
+    >>> tc.conv3d_backprop_filter(x, (2, 1, 1, 1, 1), dy).ravel().tolist()
+    [21, 42]
+    """
+    return _run(conv3d_backprop_filter, locals())
+
+
+# ---------------------------------------------------------------------------------------------
 # Over any number of axes
 # ---------------------------------------------------------------------------------------------
 
@@ -433,7 +792,7 @@ def convolution(
     input: ArrayLike,
     filters: ArrayLike,
     strides: Ints = 1,
-    padding: PaddingLike = "VALID",
+    padding: CausalPaddingLike = "VALID",
     data_format: AnyDataFormat | None = None,
     dilations: Ints | None = None,
     name: str | None = None,
@@ -447,13 +806,12 @@ def convolution(
 ) -> np.ndarray:
     """Convolve over one, two or three axes, as many as the arrays have, as tf.nn.convolution.
 
-    `trace`, `explain`, `diff` and the other tools, and gradients in PyTorch and JAX, are for `conv2d` so far.
-
     Args:
         input: ``[batch, *sizes, in_channels]``: the sizes are (cols,), (rows, cols) or (depth, rows, cols).
         filters: ``[*taps, in_channels / groups, out_channels]``, same dtype.
         strides: an int, one for each axis, or one for each letter of ``data_format``.
-        padding: "SAME", "VALID", "SAME_LOWER", an int, one for each axis, or a pair (before, after) for each.
+        padding: "SAME", "VALID", "SAME_LOWER", an int, one for each axis, or a pair (before, after) for each;
+            also "CAUSAL" for one axis, as in `conv1d`.
         data_format: "NWC", "NHWC" or "NDHWC", which None stands for, or "NCW", "NCHW" or "NCDHW".
         dilations: as strides; 1 or None means none.
         name, bias, backend, algorithm, precision, out: as in `conv2d`; Winograd's transforms need two axes.
@@ -471,13 +829,7 @@ def convolution(
     >>> tc.convolution(signal, kernel, padding="SAME").ravel().tolist()
     [210, 421, 842, 84]
     """
-    if unknown:
-        refuse_unknown(convolution, unknown)
-    if (override := override_of(input, filters, bias)) is not None:
-        return override(convolution, locals())
-    arguments = strides, padding, data_format, dilations
-    options = backend, algorithm, precision
-    return compute(ANY_RANK["convolution"], input, filters, arguments, options, bias, out)
+    return _run(convolution, locals())
 
 
 @hide_unknown
@@ -486,7 +838,7 @@ def conv_transpose(
     filters: ArrayLike,
     output_shape: ShapeLike | None = None,
     strides: Ints = 1,
-    padding: PaddingLike = "SAME",
+    padding: CausalPaddingLike = "SAME",
     data_format: AnyDataFormat | None = None,
     dilations: Ints | None = None,
     name: str | None = None,
@@ -521,13 +873,7 @@ def conv_transpose(
     >>> tc.conv_transpose(x, w, strides=2).ravel().tolist()
     [1, 10, 102, 20, 203, 30]
     """
-    if unknown:
-        refuse_unknown(conv_transpose, unknown)
-    if (override := override_of(input, filters, bias, output_shape)) is not None:
-        return override(conv_transpose, locals())
-    arguments = strides, padding, data_format, dilations, output_shape, output_padding
-    options = backend, algorithm, precision
-    return compute(ANY_RANK["conv_transpose"], input, filters, arguments, options, bias, out)
+    return _run(conv_transpose, locals())
 
 
 @hide_unknown
@@ -536,7 +882,7 @@ def convolution_backprop_input(
     filters: ArrayLike,
     out_backprop: ArrayLike,
     strides: Ints = 1,
-    padding: PaddingLike = "VALID",
+    padding: CausalPaddingLike = "VALID",
     data_format: AnyDataFormat | None = None,
     dilations: Ints | None = None,
     name: str | None = None,
@@ -568,14 +914,7 @@ def convolution_backprop_input(
     >>> tc.convolution_backprop_input((1, 3, 1), w, dy).ravel().tolist()
     [1, 11, 10]
     """
-    if unknown:
-        refuse_unknown(convolution_backprop_input, unknown)
-    if (override := override_of(filters, out_backprop, input_sizes)) is not None:
-        return override(convolution_backprop_input, locals())
-    arguments = strides, padding, data_format, dilations, input_sizes
-    options = backend, algorithm, precision
-    op = ANY_RANK["convolution_backprop_input"]
-    return compute(op, out_backprop, filters, arguments, options, None, out)
+    return _run(convolution_backprop_input, locals())
 
 
 @hide_unknown
@@ -584,7 +923,7 @@ def convolution_backprop_filter(
     filter_sizes: ShapeLike,
     out_backprop: ArrayLike,
     strides: Ints = 1,
-    padding: PaddingLike = "VALID",
+    padding: CausalPaddingLike = "VALID",
     data_format: AnyDataFormat | None = None,
     dilations: Ints | None = None,
     name: str | None = None,
@@ -615,14 +954,22 @@ def convolution_backprop_filter(
     >>> tc.convolution_backprop_filter(x, (2, 1, 1), dy).ravel().tolist()
     [21, 42]
     """
-    if unknown:
-        refuse_unknown(convolution_backprop_filter, unknown)
-    if (override := override_of(input, out_backprop, filter_sizes)) is not None:
-        return override(convolution_backprop_filter, locals())
-    arguments = strides, padding, data_format, dilations, filter_sizes
-    options = backend, algorithm, precision
-    op = ANY_RANK["convolution_backprop_filter"]
-    return compute(op, input, out_backprop, arguments, options, None, out)
+    return _run(convolution_backprop_filter, locals())
+
+
+def _run(function: Callable[..., Any], given: dict[str, Any]) -> np.ndarray:
+    """Run a call of an op, its arguments given by name: what the ops of two axes have written out."""
+    op = OPS[function.__name__]
+    if unknown := given.pop("unknown"):
+        refuse_unknown(function, unknown)
+    arrays = (given.get(name) for name in (*op.arrays, op.sizes))
+    if (override := override_of(*arrays)) is not None:
+        return override(function, given)
+    first, second = given[op.words[op.kind.first]], given[op.words[op.kind.second]]
+    words = ("strides", "padding", "data_format", "dilations", op.sizes, "output_padding")
+    arguments = tuple(given[word] for word in words if word in given)
+    options = given["backend"], given["algorithm"], given["precision"]
+    return compute(op, first, second, arguments, options, given.get("bias"), given["out"])
 
 
 # ---------------------------------------------------------------------------------------------
@@ -630,16 +977,17 @@ def convolution_backprop_filter(
 # ---------------------------------------------------------------------------------------------
 
 
-def conv_matrix(filters: ArrayLike, geometry: Conv2DGeometry | Conv2DTransposeGeometry) -> Any:
+def conv_matrix(filters: ArrayLike, geometry: ConvGeometry | ConvTransposeGeometry) -> Any:
     """Return the sparse matrix C of the convolution of one image: vec(y) = C vec(x), NHWC in C order.
 
     Args:
         filters: an array of the geometry's ``filters_shape``.
-        geometry: a geometry from `conv2d_geometry` or `conv2d_transpose_geometry`.
+        geometry: a geometry from `conv_geometry` or `conv_transpose_geometry`, of any rank.
 
     Returns:
         A ``scipy.sparse.csr_array`` of shape [out_rows * out_cols * out_channels, in_rows * in_cols *
-        in_channels]; for a transposed geometry, the transpose of the forward matrix.
+        in_channels], for another rank likewise; for a transposed geometry, the transpose of the forward
+        matrix.
 
     Raises:
         ValueError, TypeError: if the filters have another shape, or ``geometry`` is not a geometry.
@@ -650,23 +998,18 @@ def conv_matrix(filters: ArrayLike, geometry: Conv2DGeometry | Conv2DTransposeGe
     array([[1., 2., 0.],
            [0., 1., 2.]], dtype=float32)
     """
-    if not isinstance(geometry, (Conv2DGeometry, Conv2DTransposeGeometry)):
+    if not isinstance(geometry, (ConvGeometry, ConvTransposeGeometry)):
         raise ArgumentTypeError(
-            f"geometry must come from conv2d_geometry or conv2d_transpose_geometry; got {brief(geometry)}"
+            f"geometry must come from conv_geometry or conv_transpose_geometry; got {brief(geometry)}"
         )
-    if geometry.rank != 2:
-        raise ArgumentError(
-            f"geometry must have 2 axes, rows and cols; got {geometry.rank}, of a {geometry._name}"
-        )
-    w = as_array(filters, "filters")
+    w = as_array(filters, "filters", geometry.rank + 2)
     if w.shape != geometry.filters_shape:
         raise ArgumentError(f"filters must have shape {list(geometry.filters_shape)}; got {list(w.shape)}")
     from .backends import scipy_backend
 
-    transposed = isinstance(geometry, Conv2DTransposeGeometry)
-    forward = geometry.forward if isinstance(geometry, Conv2DTransposeGeometry) else geometry
-    if forward.data_format != "NHWC":
-        forward = replace(forward, data_format="NHWC")
+    transposed = isinstance(geometry, ConvTransposeGeometry)
+    forward = geometry.forward if isinstance(geometry, ConvTransposeGeometry) else geometry
+    forward = replace(forward, data_format="")  # channels last
     if w.dtype.name in ("float16", "bfloat16"):
         w = w.astype("float32")
     matrix = scipy_backend.conv_matrix(w, forward)
@@ -763,7 +1106,10 @@ def name_of(op: Callable[..., Any]) -> str:
 def listed(functions: Iterable[Callable[..., Any]]) -> str:
     """Return the names of functions for a message, without the packages that all of them are in."""
     names = (name_of(function).removeprefix("teachconv.") for function in functions)
-    return ", ".join(name.removeprefix("dialects.") for name in names)
+    several = [name.removeprefix("dialects.") for name in names]
+    most = [name for name in several if not name.startswith(("conv1d", "conv3d", "convolution", "conv_t"))]
+    more = "; conv1d, conv3d and convolution as conv2d" if len(most) < len(several) else ""
+    return ", ".join(most) + more
 
 
 def _resolver_of(op: Op) -> Callable[..., Call]:

@@ -65,7 +65,7 @@ class Plan:
                 return result
         if (override := override_of(input)) is not None:
             return override(self, {"input": input, "out": out})
-        x = as_array(input, "input")
+        x = as_array(input, "input", self._prepared.call.first.ndim)
         check_same_place(x, "input", self._prepared.call.second, "filters")
         return self._prepared.run(self.call_of(x), out)
 
@@ -94,7 +94,7 @@ class Plan:
             ArgumentError: if shape or dtype are not the planned ones.
         """
         expected, shape = self._prepared.call.first, x.shape
-        x = x.transpose(0, 2, 3, 1) if self._prepared.call.layout == "NCHW" else x
+        x = array_module(x).moveaxis(x, 1, -1) if self._prepared.call.layout[1] == "C" else x
         if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
             raise ArgumentError(
                 f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
@@ -119,7 +119,7 @@ class Plan:
 
     def _their_shape(self) -> Sequence[int]:
         shape = self._prepared.call.first.shape
-        return channels_first(shape) if self._prepared.call.layout == "NCHW" else shape
+        return channels_first(shape) if self._prepared.call.layout[1] == "C" else shape
 
     @property
     def _backend(self) -> Any:
@@ -179,12 +179,12 @@ def plan(
     """Return a callable that computes geometry, algorithm and packed filter once.
 
     Args:
-        op: conv2d, depthwise_conv2d, conv2d_transpose, or an input gradient.
+        op: conv2d, depthwise_conv2d, conv2d_transpose, one of another rank, or an input gradient.
         filters: as in the op. The backend may pack a copy of them; do not change them while the plan is in
             use.
-        input_shape: 4 ints in ``data_format`` order: the shape of the op's input. For an input gradient it
-            is the shape of conv2d's input, and the plan is called with out_backprop. The batch size of a
-            call may differ.
+        input_shape: the shape of the op's input, in ``data_format`` order. For an input gradient it is the
+            shape of conv2d's input, and the plan is called with out_backprop. The batch size of a call may
+            differ.
         backend, algorithm, precision: as in the op.
         **kwargs: the op's other arguments.
 
@@ -201,8 +201,8 @@ def plan(
     if not is_one_of(op, _PLANNED):
         raise ArgumentTypeError(f"op must be one of {nn_ops.listed(_PLANNED)}; got {brief(op)}")
     nn_ops.refuse(kwargs, "plan", out="give it to the plan's calls, plan(x, out=y)")
-    w = as_array(filters, "filters")
-    shape = normalize_shape(input_shape, "input_shape")
+    w = as_array(filters, "filters", (3, 4, 5))
+    shape = normalize_shape(input_shape, "input_shape", rank=w.ndim - 2)
     check_elements(shape, "input_shape")
     if op in nn_ops.FORWARD_OF:
         shape_of_dy = _output_shape(op, shape, w, kwargs)

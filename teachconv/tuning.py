@@ -17,7 +17,7 @@ from .calls import Call
 from .devices import call_on_host, is_on_device, seconds_on_device
 from .errors import ArgumentError, is_one_of
 from .geometry import AxisGeometry, Conv2DGeometry
-from .kinds import LAYOUTS
+from .kinds import layout_of
 from .progress import during, say
 
 __all__ = ["Measurement", "TuningReport", "autotune"]
@@ -305,26 +305,20 @@ def _piece(call: Call, macs: int) -> Call:
         second=cut(call.second, kind.second),
         geometry=part,
         result_shape=part.shape_of(kind.result),
-        layout=LAYOUTS[kind.result],
+        layout=layout_of(kind.result, g.rank),
         bias=None,
         names=None,
     )
 
 
 def _halved(g: Conv2DGeometry) -> Conv2DGeometry:
-    """Return a geometry with half of its rows, columns, channels or groups, whichever are the most."""
+    """Return a geometry with half of an axis, of the channels or of the groups, whichever are the most."""
     ins, outs = g.in_channels // g.groups, g.out_channels // g.groups
-    sizes = {"rows": g.rows.out_size, "cols": g.cols.out_size, "groups": g.groups, "ins": ins, "outs": outs}
-    longest = max(sizes, key=lambda name: sizes[name])
-    sizes[longest] //= 2
-    groups = sizes["groups"]
-    return replace(
-        g,
-        axes=(_first_outputs(g.rows, sizes["rows"]), _first_outputs(g.cols, sizes["cols"])),
-        in_channels=groups * sizes["ins"],
-        out_channels=groups * sizes["outs"],
-        groups=groups,
-    )
+    sizes = [*(axis.out_size for axis in g.axes), g.groups, ins, outs]
+    sizes[sizes.index(max(sizes))] //= 2
+    *places, groups, ins, outs = sizes
+    axes = tuple(_first_outputs(axis, size) for axis, size in zip(g.axes, places, strict=True))
+    return replace(g, axes=axes, in_channels=groups * ins, out_channels=groups * outs, groups=groups)
 
 
 def _first_outputs(axis: AxisGeometry, outs: int) -> AxisGeometry:

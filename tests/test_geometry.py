@@ -301,13 +301,13 @@ def test_the_note_on_an_illegal_size_names_a_function_that_takes_the_rank(rank):
 
 @pytest.mark.parametrize("rank", [1, 3])
 @pytest.mark.parametrize("make", [tc.conv_geometry, tc.conv_transpose_geometry])
-def test_what_draws_or_multiplies_two_axes_refuses_others(make, rank):
+def test_filters_and_layers_of_another_rank_are_refused(make, rank):
     g = make((1, *[8] * rank, 2), (*[3] * rank, 2, 2))
-    with pytest.raises(ValueError, match=rf"geometries\[0\] must have 2 axes.*got {rank}, of a conv{rank}d"):
-        tc.receptive_field([g])
-    for filters in (np.ones(g.filters_shape), np.ones((3, 3, 2, 2))):
-        with pytest.raises(ValueError, match=rf"geometry must have 2 axes.*got {rank}, of a conv{rank}d"):
-            tc.conv_matrix(filters, g)
+    flat = make((1, 8, 8, 2), (3, 3, 2, 2))
+    with pytest.raises(ValueError, match=rf"geometries\[1\] must have {rank} ax[ie]s.*got 2, of a conv2d"):
+        tc.receptive_field([g, flat])
+    with pytest.raises(ValueError, match=rf"filters must have {rank + 2} axes"):
+        tc.conv_matrix(np.ones((3, 3, 2, 2)), g)
 
 
 def test_numpy_integers_are_integers():

@@ -22,7 +22,8 @@ from ..calls import Call
 from ..devices import Adapter
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError, ArgumentTypeError
-from ..kinds import OPS
+from ..geometry import TITLES
+from ..kinds import OPS, layout_of
 from . import dialect_calls
 from .dask_chunks import AxisChunk, Job, result_chunks, steady_algorithm
 from .dask_graph import Plan
@@ -70,7 +71,8 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
     if given.get("out") is not None:
         raise ArgumentTypeError("out must be None for dask arrays: the result is lazy, and dask writes it")
     call, options = _call_of(op, given)
-    layout = call.layout if not call.kind.sums_images else given.get("data_format", "NHWC")
+    layout = given.get("data_format") if call.kind.sums_images else call.layout
+    layout = layout or layout_of("input", call.geometry.rank)
     backend = options["backend"]
     if backend is None:
         backend = settings.default_backend()
@@ -172,7 +174,7 @@ def _check_chunks(array: da.Array, name: str) -> None:
 def _in_chunks(array: Any, name: str, layout: str) -> Any:
     """Return an array of images with its channels in one chunk."""
     if not isinstance(array, da.Array):
-        return as_array(array, name)
+        return as_array(array, name, len(layout))
     axis = layout.index("C")
     if len(array.chunks[axis]) > 1:
         warnings.warn(
@@ -193,7 +195,7 @@ def _both(job: Job, first: Any, second: Any) -> tuple[Any, Any]:
         chunks: list[tuple[int, ...]] = [(size,) for size in second.shape]
         images, *places = job.axes()
         chunks[images] = first.chunks[images]
-        for place, axis in zip(places, (job.geometry.rows, job.geometry.cols), strict=True):
+        for place, axis in zip(places, job.geometry.axes, strict=True):
             chunks[place] = result_chunks(axis, "output", first.chunks[place])
         second = da.from_array(second, chunks=tuple(chunks))
     return first, second
@@ -206,17 +208,17 @@ def _both(job: Job, first: Any, second: Any) -> tuple[Any, Any]:
 
 def _tell(stage: Any, plan: Plan) -> None:
     """Say which chunks there are, and what the slab of the largest reads beside the cells beneath it."""
-    job, (images, rows, cols) = plan.job, plan.axes
+    job, rank = plan.job, plan.job.geometry.rank
     name, _ = dispatch.find_backend(job.backend)
     stage.know(backend=name, algorithm=plan.algorithm)
     stage.arrays(**{job.op.words[job.op.kind.first]: plan.first})
     batch, *sides = (
         tables.count(len(chunks), word)
-        for chunks, word in ((images, "part"), (rows, "row"), (cols, "column"))
+        for chunks, word in zip(plan.axes, ("part", *("plane", "row", "column")[-rank:]), strict=True)
     )
     per_axis = ", ".join((f"{batch} of the batch", *sides))
     stage.say("{} chunks ({}): algorithm {}, one thread each", plan.chunks, per_axis, plan.algorithm)
-    for word, chunks in (("rows", rows), ("columns", cols)):
+    for word, chunks in zip(TITLES[-rank:], plan.axes[1:], strict=True):
         stage.say("{}", _halo(word, chunks))
 
 

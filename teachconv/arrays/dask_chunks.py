@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate, product
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .. import dispatch
-from ..arguments import Pair, Shape
+from ..arguments import Pair, Shape, channels_first
 from ..calls import Call
 from ..dtypes import accumulator, is_integer
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab, slab
-from ..kinds import Kind, Op
+from ..kinds import Kind, Op, layout_of
 from ..settings import one_thread
 
 __all__ = [
@@ -41,6 +41,9 @@ __all__ = [
 # ---------------------------------------------------------------------------------------------
 # The chunks of one axis
 # ---------------------------------------------------------------------------------------------
+
+
+Part: TypeAlias = tuple[Any, ...]  # the number of images, and (first, past) on each axis
 
 
 class Piece(NamedTuple):
@@ -143,7 +146,7 @@ class Job:
     Attributes:
         op: the op.
         geometry: the whole convolution.
-        layout: "NHWC" or "NCHW", the order of the axes of images.
+        layout: "NHWC" or "NCHW", or that of another rank: the order of the axes of images.
         backend: a backend's name, a module, or None for the default of the worker that runs a chunk.
         algorithm: the algorithm that was asked for, or None.
         precision: the precision that was asked for, or None.
@@ -166,10 +169,9 @@ class Job:
         """Return the function from a part of one axis of the result to what it reads."""
         return partial(_read, axis, self.role)
 
-    def axes(self) -> tuple[int, int, int]:
-        """Return where images, rows and columns are among the axes of an image array."""
-        n, rows, cols = (self.layout.index(letter) for letter in "NHW")
-        return n, rows, cols
+    def axes(self) -> Shape:
+        """Return where images, rows and columns are among the axes of an image array; all but channels."""
+        return tuple(place for place, letter in enumerate(self.layout) if letter != "C")
 
     def nhwc(self, array: np.ndarray) -> np.ndarray:
         """Return an array of images in NHWC order."""
@@ -213,6 +215,12 @@ def steady_algorithm(
     return fitting[-1] if fitting else None
 
 
+def part_of(chunks: Sequence[AxisChunk]) -> Part:
+    """Return the part of the result that one chunk on each axis stands for, that of the images first."""
+    images, *others = (chunk.part for chunk in chunks)
+    return images[1] - images[0], *others
+
+
 def cut(chunk: np.ndarray, where: tuple[slice, ...]) -> np.ndarray:
     """Return a piece of a chunk as an array of its own: a view would keep the whole chunk in memory."""
     return chunk[where].copy()
@@ -242,21 +250,19 @@ def joined(job: Job, grid: Shape, pieces: Sequence[np.ndarray]) -> np.ndarray:
         starts.append(ends)
     slab_ = np.empty_like(pieces[0], shape=tuple(shape))  # of CuPy, where the pieces are
     for piece, at in zip(pieces, places, strict=True):
-        where = [slice(None)] * 4
+        where = [slice(None)] * piece.ndim
         for axis, ends, index in zip(axes, starts, at, strict=True):
             where[axis] = slice(ends[index], ends[index + 1])
         slab_[tuple(where)] = piece
     return slab_
 
 
-def call_of_part(
-    job: Job, part: tuple[int, Pair, Pair], read: np.ndarray, second: np.ndarray, bias: np.ndarray | None
-) -> Call:
+def call_of_part(job: Job, part: Part, read: np.ndarray, second: np.ndarray, bias: np.ndarray | None) -> Call:
     """Return the call that computes a part of the result.
 
     Args:
         job: what all chunks share.
-        part: the number of images, and (first, past) of the rows and of the columns.
+        part: the number of images, and (first, past) on each axis.
         read: the slab, in the caller's layout.
         second: the filters, or for a filter gradient the chunk of out_backprop in the caller's layout.
         bias: [out_channels], or None.
@@ -264,13 +270,11 @@ def call_of_part(
     geometry, _ = slab(job.geometry, job.role, part[0], part[1:])
     kind = job.op.kind
     if kind.sums_images:
-        shape, layout, second = geometry.filters_shape, "HWIO", job.nhwc(second)
+        shape, layout, second = geometry.filters_shape, layout_of("filters", geometry.rank), job.nhwc(second)
     else:
         whole, layout = geometry.shape_of(kind.result), job.layout
-        shape, second = (
-            tuple(whole["NHWC".index(axis)] for axis in layout),
-            second.reshape(geometry.filters_shape),
-        )
+        shape = whole if layout[-1] == "C" else channels_first(whole)
+        second = second.reshape(geometry.filters_shape)
     first = job.nhwc(read)
     for role, array in ((kind.first, first), (kind.second, second)):
         want = geometry.shape_of(role)
@@ -286,7 +290,7 @@ def compute_chunk(
     job: Job,
     filters: np.ndarray,
     bias: np.ndarray | None,
-    part: tuple[int, Pair, Pair],
+    part: Part,
     grid: Shape,
     *pieces: np.ndarray,
 ) -> np.ndarray:
@@ -310,7 +314,7 @@ def _algorithm(job: Job, call: Call) -> str | None:
 
 
 def compute_partial(
-    job: Job, part: tuple[int, Pair, Pair], grid: Shape, out_backprop: np.ndarray, *pieces: np.ndarray
+    job: Job, part: Part, grid: Shape, out_backprop: np.ndarray, *pieces: np.ndarray
 ) -> np.ndarray:
     """Return the part of a filter gradient that one chunk of out_backprop contributes, HWIO.
 

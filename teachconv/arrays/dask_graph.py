@@ -10,11 +10,12 @@ between the two sides. Here the chunks of the result decide, and each asks the g
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import prod
 from operator import getitem
 from typing import Any
 
@@ -26,11 +27,12 @@ from dask.base import tokenize
 from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph
 
-from ..arguments import Pair, Shape
+from ..arguments import Shape, channels_first
 from ..calls import Call
 from .dask_chunks import (
     AxisChunk,
     Job,
+    Part,
     Piece,
     add_all,
     axis_chunks,
@@ -38,6 +40,7 @@ from .dask_chunks import (
     compute_partial,
     cut,
     cut_all,
+    part_of,
     result_chunks,
     rounded,
 )
@@ -82,26 +85,25 @@ class Plan:
         return tuple(self.call.result_shape)
 
     @cached_property
-    def axes(self) -> tuple[list[AxisChunk], list[AxisChunk], list[AxisChunk]]:
+    def axes(self) -> tuple[list[AxisChunk], ...]:
         """The chunks along images, rows and columns: of the result, or of a gradient's out_backprop."""
         job, geometry, kind = self.job, self.job.geometry, self.job.op.kind
         images, *places = (self.first.chunks[axis] for axis in job.axes())
         if kind.sums_images:
             parts = [self.second.chunks[axis] for axis in job.axes()]
         else:
-            spatial = zip((geometry.rows, geometry.cols), places, strict=True)
+            spatial = zip(geometry.axes, places, strict=True)
             parts = [images, *(result_chunks(axis, job.role, chunks) for axis, chunks in spatial)]
-        rows, cols = (
+        several = (
             axis_chunks(sizes, chunks, job.read_of(axis))
-            for axis, chunks, sizes in zip((geometry.rows, geometry.cols), places, parts[1:], strict=True)
+            for axis, chunks, sizes in zip(geometry.axes, places, parts[1:], strict=True)
         )
-        return axis_chunks(parts[0], images, lambda part: part), rows, cols
+        return axis_chunks(parts[0], images, lambda part: part), *several
 
     @property
     def chunks(self) -> int:
         """How many chunks are computed."""
-        images, rows, cols = self.axes
-        return len(images) * len(rows) * len(cols)
+        return prod(map(len, self.axes))
 
     def build(self) -> da.Array:
         """Return the result as a dask array; nothing is computed."""
@@ -127,7 +129,7 @@ class Plan:
     def _result_chunks(self) -> tuple[tuple[int, ...], ...]:
         if self.job.op.kind.sums_images:
             return tuple((size,) for size in self.result_shape)
-        sizes = dict(zip("NHW", self.axes, strict=True))
+        sizes = dict(zip(self.job.layout.replace("C", ""), self.axes, strict=True))
         return tuple(
             tuple(past - first for (first, past), _, _ in sizes[letter])
             if letter in sizes
@@ -162,14 +164,16 @@ class _Graph:
     def __init__(self, plan: Plan, name: str) -> None:
         self.plan, self.name = plan, name
         self.tasks: dict[Any, Any] = {}
-        self.order: Callable[..., tuple[Any, Any, Any, Any]]
         self.job = self._shared("job", plan.job)
         self.source = _source_of(plan.first)
-        self.order = _nhwc if plan.job.layout == "NHWC" else _nchw
         self.read_name, self.cut_name = plan.first.name, f"cut-{name}"
         self.cuts: dict[
             Any, dict[Any, int]
         ] = {}  # chunk of the input -> (start, stop) of axes -> which piece
+
+    def order(self, *at: Any) -> tuple[Any, ...]:
+        """Return what there is one of for each axis, channels last, in the order of the caller's axes."""
+        return at if self.plan.job.layout[-1] == "C" else channels_first(at)
 
     def _shared(self, name: str, value: Any) -> Any:
         """Return what stands for a value in the arguments of every task: the value is in the graph once."""
@@ -211,17 +215,16 @@ class _Graph:
         self.tasks[last] = Task(last, rounded, TaskRef(keys[0]), self.plan.dtype, self.plan.result_shape)
         return self.tasks
 
-    def _parts(self) -> Iterator[tuple[Shape, tuple[int, Pair, Pair], Shape, list[Any]]]:
+    def _parts(self) -> Iterator[tuple[Shape, Part, Shape, list[Any]]]:
         """Yield place, part, grid and pieces of every chunk."""
-        numbered = [list(enumerate(axis)) for axis in self.plan.axes]
-        for (n, images), (r, rows), (c, cols) in product(*numbered):
-            at, part = (n, r, c), (images.part[1] - images.part[0], rows.part, cols.part)
+        for numbered in product(*map(enumerate, self.plan.axes)):
+            at, chunks = zip(*numbered, strict=True)
+            part = part_of(chunks)
             if self.source is not None:
-                yield at, part, (1, 1, 1), [self._read(images, rows, cols)]
+                yield at, part, (1,) * len(at), [self._read(*chunks)]
             else:
-                found = list(product(images.pieces, rows.pieces, cols.pieces))
-                grid = len(images.pieces), len(rows.pieces), len(cols.pieces)
-                yield at, part, grid, self._pieces(found)
+                found = list(product(*(chunk.pieces for chunk in chunks)))
+                yield at, part, tuple(len(chunk.pieces) for chunk in chunks), self._pieces(found)
 
     def _read(self, *chunks: AxisChunk) -> Task:
         """Return the reading of a whole slab from the array-like that the input's chunks are parts of."""
@@ -230,17 +233,17 @@ class _Graph:
         function, source, options = self.source
         return Task(None, function, source, where, **options)
 
-    def _pieces(self, found: list[tuple[Piece, Piece, Piece]]) -> list[Any]:
+    def _pieces(self, found: list[tuple[Piece, ...]]) -> list[Any]:
         """Return what stands for each piece of a slab: a chunk of the input, or a part that is cut of it.
 
         All pieces of one chunk are one task.
         """
         pieces: list[Any] = []
-        for images, rows, cols in found:
-            chunk = self.order(images.chunk, rows.chunk, cols.chunk, 0)
+        for several in found:
+            chunk = self.order(*(piece.chunk for piece in several), 0)
             ref: Any = TaskRef((self.read_name, *chunk))
-            where = self.order(images.cut, rows.cut, cols.cut, _ALL)
-            if where == (_ALL,) * 4:
+            where = self.order(*(piece.cut for piece in several), _ALL)
+            if where == (_ALL,) * len(where):
                 pieces.append(ref)
             elif len(found) > _MOST_PIECES:
                 pieces.append(Task(None, cut, ref, where))
@@ -259,14 +262,6 @@ class _Graph:
 
 
 _ALL = slice(None)
-
-
-def _nhwc(n: Any, row: Any, col: Any, channel: Any) -> tuple[Any, Any, Any, Any]:
-    return n, row, col, channel
-
-
-def _nchw(n: Any, row: Any, col: Any, channel: Any) -> tuple[Any, Any, Any, Any]:
-    return n, channel, row, col
 
 
 def _source_of(array: da.Array) -> tuple[Any, Any, dict[str, Any]] | None:

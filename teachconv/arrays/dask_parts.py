@@ -13,14 +13,14 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from ..arguments import Shape
+from ..arguments import Pair, Shape, channels_first
 from ..calls import Call
 from ..dialects.calls import caller_layout
 from ..geometry import slab
-from ..kinds import LAYOUTS, CellNames
+from ..kinds import CellNames, layout_of
 from ..memory import check_memory
 from ..tables import count
-from .dask_chunks import call_of_part, compute_chunk, compute_partial, steady_algorithm
+from .dask_chunks import call_of_part, compute_chunk, compute_partial, part_of, steady_algorithm
 from .dask_graph import Plan
 from .dialect_calls import OwnCall
 
@@ -65,7 +65,8 @@ class SlabCells:
 
     def layout(self, role: str) -> str:
         """Return the letters of the caller's axes."""
-        return LAYOUTS[role] if self.inner is None else self.inner.layout(role)
+        rank = len(self.shapes[role]) - 2
+        return layout_of(role, rank) if self.inner is None else self.inner.layout(role)
 
     def shape(self, role: str) -> Shape:
         """Return the shape of the caller's array."""
@@ -118,22 +119,21 @@ class LazyCall:
                 check_memory(array.shape, array.dtype, "an array of which every cell is read")
             first, second = np.asarray(self.plan.first), np.asarray(self.plan.second)
             return replace(self.call, first=job.nhwc(first), second=job.nhwc(second)), cell
-        n, row, col, _ = cell
-        part = (1, (row, row + 1), (col, col + 1))
-        geometry, (rows, cols) = slab(job.geometry, role, part[0], part[1:])
-        own, other = (n, row, col, 0), (n, rows[0], cols[0], 0)
-        load = (rows, cols) if role == kind.result else part[1:]
+        part = [(index, index + 1) for index in cell[1:-1]]
+        geometry, reads = slab(job.geometry, role, 1, part)
+        n, own, other = cell[0], (*cell[:-1], 0), (cell[0], *(read[0] for read in reads), 0)
+        load = reads if role == kind.result else part
         found = Call(
             job.op,
             job.nhwc(self._load(self.plan.first, (n, n + 1), *load)),
             _loaded(self.plan.second).reshape(geometry.filters_shape),
             geometry,
             geometry.shape_of(kind.result),
-            "NHWC",
+            layout_of("input", geometry.rank),
             None if self.plan.bias is None else _loaded(self.plan.bias),
             names=self._names(role, own, other),
         )
-        return found, (0, 0, 0, cell[3])
+        return found, (*(0 for _ in cell[:-1]), cell[-1])
 
     def parts(self) -> Iterator[tuple[tuple[slice, ...], Call]]:
         """Yield each chunk's place in the result and its call, its slab loaded.
@@ -143,18 +143,13 @@ class LazyCall:
         plan, job = self.plan, self.plan.job
         filters = None if job.op.kind.sums_images else _loaded(plan.second)
         bias = None if plan.bias is None else _loaded(plan.bias)
-        for images, rows, cols in product(*plan.axes):
-            part = images.part[1] - images.part[0], rows.part, cols.part
-            read = self._load(plan.first, images.read, rows.read, cols.read)
-            second = filters
-            if second is None:
-                second = self._load(plan.second, images.part, rows.part, cols.part)
-            call = call_of_part(job, part, read, second, bias)
-            own = images.part[0], rows.part[0], cols.part[0], 0
-            other = images.read[0], rows.read[0], cols.read[0], 0
+        for chunks in product(*plan.axes):
+            parts, reads = [chunk.part for chunk in chunks], [chunk.read for chunk in chunks]
+            second = self._load(plan.second, *parts) if filters is None else filters
+            call = call_of_part(job, part_of(chunks), self._load(plan.first, *reads), second, bias)
+            own, other = ((*(first for first, _ in spans), 0) for spans in (parts, reads))
             call.names = self._names(job.role, own, other)
-            where = self._where(images.part, rows.part, cols.part)
-            yield where, call
+            yield self._where(*parts), call
 
     def steps(self) -> list[tuple[str, Callable[..., Any], str]]:
         """Return what stands between the op and a backend: a word, a function, and what it does here."""
@@ -172,14 +167,14 @@ class LazyCall:
     def run_one(self) -> np.ndarray:
         """Compute the first chunk, which has padding if one has, as its task does."""
         job, plan = self.plan.job, self.plan
-        images, rows, cols = (chunks[0] for chunks in plan.axes)
-        part = images.part[1] - images.part[0], rows.part, cols.part
-        read = self._load(plan.first, images.read, rows.read, cols.read)
+        chunks = [axis[0] for axis in plan.axes]
+        part, grid = part_of(chunks), (1,) * len(chunks)
+        read = self._load(plan.first, *(chunk.read for chunk in chunks))
         if job.op.kind.sums_images:
-            second = self._load(plan.second, images.part, rows.part, cols.part)
-            return compute_partial(job, part, (1, 1, 1), second, read)
+            second = self._load(plan.second, *(chunk.part for chunk in chunks))
+            return compute_partial(job, part, grid, second, read)
         bias = None if plan.bias is None else _loaded(plan.bias)
-        return compute_chunk(job, _loaded(plan.second), bias, part, (1, 1, 1), read)
+        return compute_chunk(job, _loaded(plan.second), bias, part, grid, read)
 
     def _names(self, role: str, own: Shape, other: Shape) -> SlabCells:
         geometry, inner = self.plan.job.geometry, self.call.names
@@ -187,14 +182,12 @@ class LazyCall:
         across = {"input": "output", "output": "input"}[role]
         return SlabCells(shapes, {role: own, across: other}, inner)
 
-    def _where(self, images: Any, rows: Any, cols: Any) -> tuple[slice, ...]:
-        where = [slice(None)] * 4
-        for axis, part in zip(self.plan.job.axes(), (images, rows, cols), strict=True):
-            where[axis] = slice(*part)
-        return tuple(where)
+    def _where(self, *parts: Pair) -> tuple[slice, ...]:
+        where = (*(slice(*part) for part in parts), slice(None))
+        return where if self.plan.job.layout[-1] == "C" else channels_first(where)
 
-    def _load(self, array: da.Array, images: Any, rows: Any, cols: Any) -> np.ndarray:
-        return _loaded(array[self._where(images, rows, cols)])
+    def _load(self, array: da.Array, *parts: Pair) -> np.ndarray:
+        return _loaded(array[self._where(*parts)])
 
 
 def _loaded(array: Any) -> np.ndarray:

@@ -42,6 +42,8 @@ def chunk_picture(op: Callable[..., Any], *args: Any, chunk: Pair | None = None,
     """
     lazy = ADAPTER.lazy_call(op, args, kwargs)
     plan, kind = lazy.plan, lazy.call.kind
+    if (rank := plan.job.geometry.rank) != 2:
+        raise ArgumentError(f"op must be over 2 axes, rows and columns, to be drawn; got one over {rank}")
     _, rows, cols = plan.axes
     at = (len(rows) // 2, len(cols) // 2) if chunk is None else chunk
     if not (0 <= at[0] < len(rows) and 0 <= at[1] < len(cols)):

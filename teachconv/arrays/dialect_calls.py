@@ -17,6 +17,7 @@ from .. import nn_ops, record
 from ..arguments import as_array, check_alike, shape_only
 from ..dialects.calls import FUNCTIONS, ConvCall, Operand
 from ..errors import ArgumentError
+from ..kinds import layout_of
 
 __all__ = ["OwnCall", "own_call", "run"]
 
@@ -121,7 +122,7 @@ def own_call(
     operands = {op.role: arrays[op.name] for op in entry.operands if op.name in arrays}
     own = _own_arguments(conv, operands, permute)
     if conv.flip:
-        own["filters"] = flip(own["filters"], (0, 1))
+        own["filters"] = flip(own["filters"], tuple(range(conv.geometry.rank)))
     return OwnCall(nn_ops.FUNCTIONS[conv.op], own | {"backend": backend}, conv, permute)
 
 
@@ -140,23 +141,24 @@ def _data_format(conv: ConvCall) -> str:
     layouts = {
         layout if "N" in layout else f"N{layout}" for layout in (conv.input_layout, conv.output_layout)
     }
-    return "NCHW" if layouts == {"NCHW"} else "NHWC"
+    last = conv.geometry.data_format
+    first = f"NC{last[1:-1]}"
+    return first if layouts == {first} else last
 
 
 def _own_arguments(conv: ConvCall, arrays: Mapping[str, Any], permute: Callable[..., Any]) -> dict[str, Any]:
     """Return the arguments of teachconv's op: the arrays in its order, and the geometry as integers."""
-    rows, cols = conv.geometry.rows, conv.geometry.cols
+    g, result = conv.geometry, conv.kind.result
     own: dict[str, Any] = {
-        "strides": (rows.stride, cols.stride),
-        "dilations": (rows.dilation, cols.dilation),
-        "padding": ((rows.pad_before, rows.pad_after), (cols.pad_before, cols.pad_after)),
+        "strides": g.strides,
+        "dilations": g.dilations,
+        "padding": g.padding,
         "data_format": _data_format(conv),
     }
-    result = conv.kind.result
     if conv.op.sizes:
-        order = "HWIO" if result == "filters" else own["data_format"]
-        letters = "HWIO" if result == "filters" else "NHWC"
-        sizes = conv.geometry.shape_of(result)
+        letters = layout_of(result, g.rank)
+        order = letters if result == "filters" else own["data_format"]
+        sizes = g.shape_of(result)
         own[conv.op.sizes] = tuple(sizes[letters.index(letter)] for letter in order)
     roles = {word: role for role, word in conv.op.words.items()}
     for word, array in arrays.items():

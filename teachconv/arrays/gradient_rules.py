@@ -15,9 +15,9 @@ from operator import add
 from typing import Any
 
 from .. import nn_ops
-from ..arguments import normalize_steps
+from ..arguments import normalize_output_padding
 from ..errors import ArgumentTypeError
-from ..geometry import conv2d_transpose_geometry
+from ..geometry import conv_transpose_geometry
 from ..kinds import Op, gradient_of, sibling
 
 __all__ = ["ARRAYS", "check", "gradients", "tangent"]
@@ -62,7 +62,8 @@ def tangent(op: Callable[..., Any], arguments: Arguments, tangents: Arguments) -
     terms = [op(**{**unbiased, name: moved}) for name, moved in tangents.items() if name != "bias"]
     if "bias" in tangents:
         bias = tangents["bias"]
-        terms.append(bias.reshape(-1, 1, 1) if arguments["data_format"] == "NCHW" else bias)
+        layout = arguments["data_format"] or "C"
+        terms.append(bias if layout[-1] == "C" else bias.reshape(-1, *(1,) * (len(layout) - 2)))
     return reduce(add, terms)
 
 
@@ -87,7 +88,8 @@ def check(op: Callable[..., Any], arguments: Arguments, instead: str) -> None:
 def _gradient(op: Op, name: str, a: Arguments, g: Any) -> Any:
     """Return the gradient with respect to an argument; algorithm, which belongs to a kind, is left out."""
     if name == "bias":
-        return g.sum((0, 2, 3) if a["data_format"] == "NCHW" else (0, 1, 2))
+        channel = (a["data_format"] or "C")[-1] == "C" and len(g.shape) - 1
+        return g.sum(tuple(axis for axis in range(len(g.shape)) if axis != (channel or 1)))
     (role,) = (role for role, word in op.words.items() if word == name)
     arrays = {role: a.get(word) for role, word in op.words.items()}
     kind, reads = gradient_of(op.kind, role, arrays, _read_part(a, g) if op.transposed else g)
@@ -100,7 +102,7 @@ def _gradient(op: Op, name: str, a: Arguments, g: Any) -> Any:
 
 
 def _read_part(a: Arguments, g: Any) -> Any:
-    """Return the rows and columns of a transposed op's result that its windows reach.
+    """Return the part of a transposed op's result that its windows reach.
 
     With an output_padding of at least the stride, which a larger dilation allows, a forward convolution of
     all of them would have another row of windows.
@@ -108,15 +110,13 @@ def _read_part(a: Arguments, g: Any) -> Any:
     if a["output_padding"] is None:
         return g
     layout = a["data_format"]
-    found = conv2d_transpose_geometry(
+    found = conv_transpose_geometry(
         tuple(a["input"].shape), tuple(a["filters"].shape), None, a["strides"], a["padding"], layout,
         a["dilations"], output_padding=a["output_padding"],
     )  # fmt: skip
-    extra = normalize_steps(a["output_padding"], "output_padding", layout)
-    rows, cols = (
-        size - max(0, more - (stride - 1))
-        for size, more, stride in zip(
-            (found.forward.rows.in_size, found.forward.cols.in_size), extra, found.strides, strict=True
-        )
-    )
-    return g[:, :, :rows, :cols] if layout == "NCHW" else g[:, :rows, :cols]
+    extra = normalize_output_padding(a["output_padding"], found.data_format)
+    parts = [
+        slice(axis.in_size - max(0, more - (axis.stride - 1)))
+        for axis, more in zip(found.axes, extra, strict=True)
+    ]
+    return g[:, *parts] if found.data_format[-1] == "C" else g[:, :, *parts]

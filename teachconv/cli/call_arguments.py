@@ -68,14 +68,14 @@ _CALL: dict[str, dict[str, Any]] = {
     "input": {"help": _ARRAY},
     "filters": {"help": _ARRAY},
     "out_backprop": {"help": _ARRAY + " (gradients; default: the shape that fits)"},
-    "input_sizes": {"type": numbers, "help": "4 ints (input gradients)"},
-    "filter_sizes": {"type": numbers, "help": "4 ints (filter gradients)"},
-    "output_shape": {"type": numbers, "help": "4 ints (conv2d_transpose)"},
-    "output_padding": {"type": numbers, "help": "an int or rows,cols (conv2d_transpose)"},
+    "input_sizes": {"type": numbers, "help": "ints, one for each axis (input gradients)"},
+    "filter_sizes": {"type": numbers, "help": "ints, one for each axis (filter gradients)"},
+    "output_shape": {"type": numbers, "help": "ints, one for each axis (transposes)"},
+    "output_padding": {"type": numbers, "help": "an int or rows,cols (transposes)"},
     "strides": _STEPS,
     "dilations": _STEPS,
     "padding": {"type": padding, "help": _PADDING_HELP},
-    "data_format": {"default": "NHWC", "help": "NHWC or NCHW"},
+    "data_format": {"help": "NHWC (the default) or NCHW; NWC, NDHWC ... for another rank"},
     "dtype": {"help": "dtype of arrays given as shapes (default: float32)"},
     "data": {"choices": DATA, "help": "what arrays given as shapes hold (default: integers)"},
 }
@@ -131,12 +131,8 @@ def read_call(arguments: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict
     """The op, its positional arguments and its keyword arguments."""
     op = OPS[arguments.op]
     _check_arrays(arguments, [*signature(op).parameters])
-    kwargs: dict[str, Any] = {
-        "strides": arguments.strides,
-        "dilations": arguments.dilations,
-        "data_format": arguments.data_format,
-    }
-    for name in ("padding", *_RUN):
+    kwargs: dict[str, Any] = {"strides": arguments.strides, "dilations": arguments.dilations}
+    for name in ("padding", "data_format", *_RUN):
         if getattr(arguments, name, None) is not None:
             kwargs[name] = getattr(arguments, name)
     if "output_shape" in signature(op).parameters:
@@ -170,7 +166,7 @@ def _sizes(arguments: argparse.Namespace, name: str) -> Any:
     given = getattr(arguments, name)
     if given is None:
         return _array(arguments, _SIZES_OF[name]).shape
-    return normalize_shape((given,) if isinstance(given, int) else given, _option(name))
+    return normalize_shape((given,) if isinstance(given, int) else given, _option(name), rank=None)
 
 
 def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:

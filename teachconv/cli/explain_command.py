@@ -14,7 +14,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call and the cell."""
     add_call(parser)
-    parser.add_argument("--at", type=numbers, help="n,row,col,channel of an output cell")
+    parser.add_argument("--at", type=numbers, help="n,row,col,channel of an output cell; so for another rank")
     parser.add_argument("--at-input", type=numbers, help="n,row,col,channel of an input cell")
 
 
@@ -23,6 +23,6 @@ def run(arguments: argparse.Namespace) -> int:
     op, args, kwargs = read_call(arguments)
     where = {"at": arguments.at, "at_input": arguments.at_input}
     if arguments.at is None and arguments.at_input is None:
-        where["at"] = (0, 0, 0, 0)
+        where["at"] = (0,) * len(getattr(args[0], "shape", args[0]))  # as many as the op's first array has
     show(explain(op, *args, **where, **kwargs))
     return 0

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..calls import Call, resolve
+from ..calls import Call
 from ..dtypes import float_format, is_integer
 from ..errors import is_one_of, plain
-from ..kinds import ANY_RANK
 from ..networks import definitions
 from ..networks.reading import Layer
 from ..truth import bounds
@@ -69,12 +68,8 @@ def exact(layer: Layer, inputs: Sequence[np.ndarray]) -> np.ndarray:
 def call_of(layer: Layer, x: np.ndarray) -> Call:
     """Return the call of a convolution, batch normalisation folded into its weights."""
     assert layer.op is not None
-    given, bias = dict(layer.arguments), layer.bias
-    if is_one_of(layer.op, nn_ops.RESOLVERS):
-        call = nn_ops.call_of(layer.op, (x,), given)[0]
-    else:  # over other axes than two
-        words = {"strides": 1, "padding": "VALID", "dilations": None} | given
-        call = resolve(ANY_RANK["convolution"], x, words.pop("filters"), None, **words)
+    call, _ = nn_ops.call_of(layer.op, (x,), dict(layer.arguments))
+    bias = layer.bias
     if layer.scale is not None:
         factor, offset, _ = layer.scale
         wide = factor if call.op.kind.gathers else factor[:, None]

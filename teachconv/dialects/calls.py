@@ -77,9 +77,9 @@ class ConvCall:
     @property
     def canonical_filter(self) -> str:
         """The letters of the filter that the law reads: HWIO, transposed [rows, cols, out, in]."""
-        if self.filter_layout == "HWIM":
-            return "HWIM"
-        return "HWOI" if self.op.transposed else "HWIO"
+        if "M" in self.filter_layout:
+            return self.filter_layout
+        return self.geometry.data_format[1:-1] + ("OI" if self.op.transposed else "IO")
 
     @property
     def filter_permutation(self) -> tuple[int, ...]:
@@ -89,10 +89,11 @@ class ConvCall:
     @property
     def input_shape(self) -> Shape:
         """Shape of the activations that go in, in ``input_layout``; of a gradient the forward input's."""
-        (up, left), groups = self.stuffing, self.batch_groups
-        sizes = _sizes(self.geometry, self.op.own_input)
-        sizes |= {"H": -(-sizes["H"] // up), "W": -(-sizes["W"] // left)}
+        sizes, groups = _sizes(self.geometry, self.op.own_input), self.batch_groups
         sizes |= {"N": sizes["N"] * groups, "C": sizes["C"] // groups}
+        if self.has_gaps:
+            up, left = self.stuffing
+            sizes |= {"H": -(-sizes["H"] // up), "W": -(-sizes["W"] // left)}
         return _arranged(self.input_layout, sizes)
 
     @property
@@ -103,13 +104,11 @@ class ConvCall:
     @property
     def filter_shape(self) -> Shape:
         """Shape of the filter in ``filter_layout``."""
-        rows, cols, third, fourth = self.geometry.filters_shape
-        if self.filter_layout == "HWIM":
-            return rows, cols, self.groups if third else 0, fourth // self.groups
+        sizes = dict(zip(self.canonical_filter, self.geometry.filters_shape, strict=True))
+        if "M" in self.filter_layout:
+            sizes |= {"I": self.groups if sizes["I"] else 0, "M": sizes["M"] // self.groups}
         if self.regroup:
-            third, fourth = fourth // self.groups, third * self.groups
-            return _arranged(self.filter_layout, {"H": rows, "W": cols, "I": third, "O": fourth})
-        sizes = dict(zip(self.canonical_filter, (rows, cols, third, fourth), strict=True))
+            sizes |= {"I": sizes["I"] // self.groups, "O": sizes["O"] * self.groups}
         return _arranged(self.filter_layout, sizes)
 
     @property
@@ -123,36 +122,36 @@ class ConvCall:
         """Turn activations in a layout of the dialect into NHWC."""
         if "N" not in layout:
             array, layout = array[None], "N" + layout
-        return array.transpose([layout.index(letter) for letter in "NHWC"])
+        return array.transpose([layout.index(letter) for letter in self.geometry.data_format])
 
     def prepare_input(self, array: np.ndarray) -> np.ndarray:
         """Turn the input into what the law reads: NHWC, batch groups as channels, zeros stuffed in."""
         x = self.to_nhwc(array, self.input_layout)  # [batch, in_rows, in_cols, in_channels]
         if self.batch_groups > 1:
-            n, rows, cols, channels = x.shape
-            x = x.reshape(self.batch_groups, n // self.batch_groups, rows, cols, channels)
-            x = x.transpose(1, 2, 3, 0, 4).reshape(n // self.batch_groups, rows, cols, -1)
-        if self.stuffing != (1, 1):
-            up, left = self.stuffing
-            shape = len(x), self.geometry.rows.in_size, self.geometry.cols.in_size, x.shape[3]
+            n, *sizes, channels = x.shape
+            x = x.reshape(self.batch_groups, n // self.batch_groups, *sizes, channels)
+            x = x.transpose(*range(1, len(sizes) + 2), 0, len(sizes) + 2)
+            x = x.reshape(n // self.batch_groups, *sizes, -1)
+        if self.has_gaps:
+            shape = len(x), *(axis.in_size for axis in self.geometry.axes), x.shape[-1]
             stuffed = array_module(x).zeros(shape, x.dtype)
-            stuffed[:, ::up, ::left] = x
+            stuffed[:, *(slice(None, None, step) for step in self.stuffing)] = x
             return stuffed
         return x
 
     def prepare_filter(self, array: np.ndarray) -> np.ndarray:
         """Turn the filter into what the law reads: permuted, flipped, groups along the last axis."""
         w = array.transpose(self.filter_permutation)
-        if self.filter_layout == "HWIM":
+        if "M" in self.filter_layout:
             return w.reshape(self.geometry.filters_shape)
         if self.regroup:
             w = groups_to_last(w, self.groups)
-        return w[::-1, ::-1] if self.flip else w
+        return w[(slice(None, None, -1),) * self.geometry.rank] if self.flip else w
 
     @property
     def part_channels(self) -> int:
         """The channels that the input has before batch groups become groups of channels."""
-        return self.geometry.shape_of(self.op.own_input)[3] // self.batch_groups
+        return self.geometry.shape_of(self.op.own_input)[-1] // self.batch_groups
 
     # -- cells ------------------------------------------------------------------------------------
 
@@ -177,44 +176,44 @@ class ConvCall:
         """Return a canonical cell as an index into the dialect's array; None between stuffed zeros."""
         if role not in _ACTIVATIONS:
             return self._filter_name(cell)
-        n, row, col, channel = cell
+        n, *place, channel = cell
         if role == self.op.own_input:
-            up, left = self.stuffing
-            rows, cols = self.geometry.rows.in_size, self.geometry.cols.in_size
-            if (row % up and 0 <= row < rows) or (col % left and 0 <= col < cols):
-                return None
-            # beyond the last cell the padding begins at once: the next number, not the last one again
-            row = row // up if row < rows else -(-row // up)
-            col = col // left if col < cols else -(-col // left)
+            if self.has_gaps:
+                facts = list(zip(place, self.stuffing, self.geometry.axes, strict=True))
+                if any(index % step and 0 <= index < axis.in_size for index, step, axis in facts):
+                    return None
+                # beyond the last cell the padding begins at once: the next number, not the last one again
+                place = [i // step if i < axis.in_size else -(-i // step) for i, step, axis in facts]
             if self.batch_groups > 1:
                 group, channel = divmod(channel, self.part_channels)
                 n += group * self.geometry.batch
-        return _arranged(self.layout(role), {"N": n, "H": row, "W": col, "C": channel})
+        at = dict(zip(self.geometry.data_format, (n, *place, channel), strict=True))
+        return _arranged(self.layout(role), at)
 
     def find(self, role: str, cell: Shape) -> Shape:
         """Return the canonical cell of an index into the dialect's array: `name`, read backwards."""
         at = {"N": 0, **dict(zip(self.layout(role), cell, strict=True))}
         if role not in _ACTIVATIONS:  # of a filter gradient, which is never flipped or regrouped
             return _arranged(self.canonical_filter, at)
-        n, row, col, channel = _arranged("NHWC", at)
+        n, *place, channel = _arranged(self.geometry.data_format, at)
         if role == self.op.own_input:
-            row, col = row * self.stuffing[0], col * self.stuffing[1]
+            if self.has_gaps:
+                place = [index * step for index, step in zip(place, self.stuffing, strict=True)]
             if self.batch_groups > 1:
                 group, n = divmod(n, self.geometry.batch)
                 channel += group * self.part_channels
-        return n, row, col, channel
+        return n, *place, channel
 
     def _filter_name(self, cell: Shape) -> Shape:
-        row, col, third, fourth = cell
-        rows, cols, depth, _ = self.geometry.filters_shape
+        *taps, third, fourth = cell
         if self.flip:
-            row, col = rows - 1 - row, cols - 1 - col
-        if self.filter_layout == "HWIM":
+            taps = [axis.filter_size - 1 - tap for axis, tap in zip(self.geometry.axes, taps, strict=True)]
+        if "M" in self.filter_layout:
             third, fourth = divmod(fourth, self.geometry.out_channels // self.groups)
         elif self.regroup:
             group, fourth = divmod(fourth, self.geometry.out_channels // self.groups)
-            third += group * depth
-        letters = dict(zip(self.canonical_filter, (row, col, third, fourth), strict=True))
+            third += group * self.geometry.filters_shape[-2]
+        letters = dict(zip(self.canonical_filter, (*taps, third, fourth), strict=True))
         return _arranged(self.filter_layout, letters)
 
     # -- text -------------------------------------------------------------------------------------
@@ -227,15 +226,8 @@ class ConvCall:
         )
 
     def _formulas(self) -> list[str]:
-        rows, cols = self.geometry.rows, self.geometry.cols
-        if rows == cols and rows.formulas == cols.formulas:
-            return ["rows and columns:", *("  " + step for step in rows.formulas)]
-        return [
-            "rows:",
-            *("  " + step for step in rows.formulas),
-            "columns:",
-            *("  " + step for step in cols.formulas),
-        ]
+        axes = self.geometry._derivations().items()
+        return [line for title, steps in axes for line in (f"{title}:", *("  " + step for step in steps))]
 
     def __str__(self) -> str:
         lines = [*("  " + step for step in self.steps), *self._formulas()]
@@ -248,17 +240,18 @@ class ConvCall:
 
 
 def groups_to_last(w: np.ndarray, groups: int) -> np.ndarray:
-    """Turn a filter [rows, cols, out, in / groups] into the law's [rows, cols, out / groups, in]."""
-    rows, cols, outs, depth = w.shape
-    w = w.reshape(rows, cols, groups, outs // groups, depth)
-    return w.transpose(0, 1, 3, 2, 4).reshape(rows, cols, outs // groups, groups * depth)
+    """Turn a filter [*taps, out, in / groups] into the law's [*taps, out / groups, in]."""
+    *taps, outs, depth = w.shape
+    w, rank = w.reshape(*taps, groups, outs // groups, depth), len(taps)
+    w = w.transpose(*range(rank), rank + 1, rank, rank + 2)
+    return w.reshape(*taps, outs // groups, groups * depth)
 
 
 _ACTIVATIONS = ("input", "output")  # the roles of arrays of images
 
 
 def _sizes(geometry: Conv2DGeometry, role: str) -> dict[str, int]:
-    return dict(zip("NHWC", geometry.shape_of(role), strict=True))
+    return dict(zip(geometry.data_format, geometry.shape_of(role), strict=True))
 
 
 def _arranged(layout: str, values: dict[str, int]) -> Shape:

@@ -124,9 +124,6 @@ def _arrays(entry: DialectFunction, given: Mapping[str, Any]) -> dict[str, np.nd
 # A call as nodes
 # ---------------------------------------------------------------------------------------------
 
-_NCHW, _NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
-_OIHW = (3, 2, 0, 1)  # of HWIO; and of [rows, cols, out, in] the filter of ConvTranspose
-
 
 def write_call(graph: OnnxGraph, conv: ConvCall, operands: Mapping[str, Any]) -> OnnxTensor:
     """Add the nodes of a call.
@@ -152,7 +149,7 @@ def write_call(graph: OnnxGraph, conv: ConvCall, operands: Mapping[str, Any]) ->
     else:
         result = _convolution(graph, conv, first, second, operands.get("bias"))
     layout = conv.layout(kind.result)
-    if layout == "HWIM":
+    if "M" in layout:
         return result.reshape(conv.result_shape)
     if "C" in layout and "N" not in layout:
         return result.transpose(axis_order("N" + layout)).reshape(conv.result_shape)
@@ -174,18 +171,18 @@ def _stuffed(conv: ConvCall, x: OnnxTensor) -> OnnxTensor:
 
 def _convolution(graph: OnnxGraph, conv: ConvCall, first: Any, second: Any, bias: Any) -> OnnxTensor:
     """Return the forward call, or its transpose, of NHWC and HWIO in NHWC."""
-    x = first.transpose(_NCHW)
-    w = graph.tensor("filters", second.transpose(_OIHW))
+    g, letters = conv.geometry, conv.geometry.data_format[1:-1]
+    x = first.transpose(axis_order(f"NC{letters}"))
+    w = graph.tensor("filters", second.transpose(axis_order(f"OI{letters}")))
     b = None if bias is None else graph.tensor("bias", bias)
-    g = conv.geometry
     if conv.kind.gathers:
-        y = _conv(x, w, b, (g.rows, g.cols), g.groups, g.out_channels)
+        y = _conv(x, w, b, g.axes, g.groups, g.out_channels)
     else:
-        y = _conv_transpose(x, w, b, (g.rows, g.cols), g.groups, g.in_channels)
-    return y.transpose(_NHWC)
+        y = _conv_transpose(x, w, b, g.axes, g.groups, g.in_channels)
+    return y.transpose(0, *range(2, g.rank + 2), 1)
 
 
-Axes = tuple[AxisGeometry, AxisGeometry]
+Axes = tuple[AxisGeometry, ...]
 
 
 def _conv(
@@ -196,7 +193,7 @@ def _conv(
     pads = [pad for pad, _ in edges]
     if any(any(crop) for _, crop in edges):
         x = x.pad(dict(enumerate(pads, 2))).crop({axis: crop for axis, (_, crop) in enumerate(edges, 2)})
-        pads = [(0, 0), (0, 0)]
+        pads = [(0, 0)] * len(axes)
     shape = x.shape[0], channels, *(axis.out_size for axis in axes)
     inputs = [x, w] if b is None else [x, w, b]
     return x.graph.add("Conv", inputs, shape, **_attributes(axes, groups, pads))
@@ -218,10 +215,10 @@ def _conv_transpose(
             attributes["output_padding"] = [after for (_, after), _ in edges]
         return x.graph.add("ConvTranspose", [x, w] if b is None else [x, w, b], shape, **attributes)
     full = x.shape[0], channels, *(axis.full_size for axis in axes)
-    y = x.graph.add("ConvTranspose", [x, w], full, **_attributes(axes, groups, [(0, 0), (0, 0)]))
+    y = x.graph.add("ConvTranspose", [x, w], full, **_attributes(axes, groups, [(0, 0)] * len(axes)))
     y = y.pad({axis: pad for axis, (pad, _) in enumerate(edges, 2)})
     y = y.crop({axis: crop for axis, (_, crop) in enumerate(edges, 2)})
-    return y if b is None else x.graph.add("Add", [y, b.reshape(-1, 1, 1)], shape)
+    return y if b is None else x.graph.add("Add", [y, b.reshape(-1, *(1,) * len(axes))], shape)
 
 
 def _filter_gradient(graph: OnnxGraph, conv: ConvCall, x: OnnxTensor, dy: OnnxTensor) -> OnnxTensor:
@@ -230,10 +227,10 @@ def _filter_gradient(graph: OnnxGraph, conv: ConvCall, x: OnnxTensor, dy: OnnxTe
     The images are what is summed over, so they become channels, and the channels images. Stride and dilation
     change places, because neighbouring taps read inputs that are a dilation apart.
     """
-    g = conv.geometry
-    n, rows, cols, channels = x.shape
-    depth = g.filters_shape[2]
-    axes = [
+    g, rank = conv.geometry, conv.geometry.rank
+    n, *sizes, channels = x.shape
+    depth, first = g.filters_shape[-2], (rank + 1, *range(rank + 1))
+    axes = tuple(
         replace(
             axis,
             filter_size=axis.out_size,
@@ -241,27 +238,24 @@ def _filter_gradient(graph: OnnxGraph, conv: ConvCall, x: OnnxTensor, dy: OnnxTe
             stride=axis.dilation,
             dilation=axis.stride,
         )
-        for axis in (g.rows, g.cols)
-    ]
+        for axis in g.axes
+    )
     if g.groups > 1:  # [n, rows, cols, groups * depth] to [depth, groups * n, rows, cols]
-        x = x.reshape(n, rows, cols, g.groups, depth).transpose(4, 3, 0, 1, 2)
-        x = x.reshape(depth, g.groups * n, rows, cols)  # type: ignore[operator]
+        x = x.reshape(n, *sizes, g.groups, depth).transpose(rank + 2, *first)
+        x = x.reshape(depth, g.groups * n, *sizes)  # type: ignore[operator]
     else:
-        x = x.transpose(3, 0, 1, 2)
-    w = dy.transpose(3, 0, 1, 2)  # [out_channels, n, out_rows, out_cols]
-    result = _conv(
-        x, w, None, (axes[0], axes[1]), g.groups, g.out_channels
-    )  # [depth, out_channels, rows, cols]
-    return result.transpose(2, 3, 0, 1)
+        x = x.transpose(first)
+    w = dy.transpose(first)  # [out_channels, n, out_rows, out_cols]
+    result = _conv(x, w, None, axes, g.groups, g.out_channels)  # [depth, out_channels, rows, cols]
+    return result.transpose(*range(2, rank + 2), 0, 1)
 
 
 def _attributes(axes: Axes, groups: int, pads: list[Any]) -> dict[str, Any]:
     """Return the attributes that Conv and ConvTranspose share; pads are [top, left, bottom, right]."""
-    rows, cols = axes
     return {
-        "kernel_shape": [rows.filter_size, cols.filter_size],
-        "strides": [rows.stride, cols.stride],
-        "dilations": [rows.dilation, cols.dilation],
+        "kernel_shape": [axis.filter_size for axis in axes],
+        "strides": [axis.stride for axis in axes],
+        "dilations": [axis.dilation for axis in axes],
         "group": groups,
         "pads": [before for before, _ in pads] + [after for _, after in pads],
     }

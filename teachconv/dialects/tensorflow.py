@@ -14,7 +14,7 @@ import numpy as np
 from .. import nn_ops
 from ..arguments import Shape, check_data_format, check_elements, shape_only
 from ..geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
-from ..kinds import OPS, Op
+from ..kinds import OPS, Op, layout_of
 from .calls import ConvCall, Operand, check_bias, dialect_function
 
 __all__: list[str] = []
@@ -83,8 +83,9 @@ def _resolver_of(op: Op, function: Callable[..., Any]) -> Callable[..., ConvCall
                 check_elements(shape, name)
                 given[name] = shape_only(shape, np.float32)
         call, _ = nn_ops.call_of(function, (), given)
-        layout = given["data_format"]
-        letters = "HWIM" if op.depthwise else "HWOI" if op.transposed else "HWIO"
+        layout = given["data_format"] or call.layout
+        letters = layout_of("filters", call.geometry.rank)
+        letters = letters.replace("IO", "IM" if op.depthwise else "OI" if op.transposed else "IO")
         bias = given.get("bias") is not None
         return ConvCall(
             f"tensorflow.{op.name}", op, _plain(call.geometry), layout, letters, layout, bias=bias
@@ -98,6 +99,7 @@ _WRITTEN: dict[str, Callable[..., ConvCall]] = {"conv2d": _conv2d, "conv2d_trans
 
 for _op in OPS.values():
     _function = nn_ops.FUNCTIONS[_op]
-    _operands = (Operand(_name, _name) for _name in _op.arrays)
+    _ranks = (_op.rank + 2,) if _op.rank else (3, 4, 5)
+    _operands = (Operand(_name, _name, ranks=_ranks) for _name in _op.arrays)
     _resolver = _WRITTEN.get(_op.name) or _resolver_of(_op, _function)
     dialect_function(f"tensorflow.{_op.name}", _resolver, *_operands, is_op=False)(_function)

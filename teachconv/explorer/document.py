@@ -21,6 +21,7 @@ from .. import dispatch, nn_ops
 from ..calls import Call
 from ..dialects.calls import ConvCall
 from ..dtypes import float_format, is_integer
+from ..errors import ArgumentError
 from ..geometry import AxisGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
@@ -111,6 +112,11 @@ class Document:
     ) -> None:
         self.op, self.args, self.kwargs = op, args, kwargs
         self.call, self.options = nn_ops.call_of(op, args, kwargs)
+        if (rank := self.call.geometry.rank) != 2:
+            raise ArgumentError(
+                f"op must be over 2 axes, rows and columns, to be explored; got one over {rank}: explain and "
+                "trace show its numbers"
+            )
         name, module = dispatch.find_backend(self.options.get("backend"), self.call.first)
         choice = self.options.get("algorithm"), self.options.get("precision")
         dispatch.find_algorithm(name, module, self.call, *choice)  # raises, before anything is drawn

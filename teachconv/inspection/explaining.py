@@ -376,15 +376,15 @@ def _factors(tap: Tap) -> tuple[Any, Any]:
     return tap.input_value, _second(tap)[1]
 
 
-_AXES = {"N": "n", "H": "row", "W": "col", "C": "channel"}
-_FILTER_AXES = {"H": "filter_row", "W": "filter_col", "I": "in_channel", "O": "out_channel"}
+_AXES = {"N": "n", "D": "depth", "H": "row", "W": "col", "C": "channel"}
+_FILTER_AXES = {axis: f"filter_{_AXES[axis]}" for axis in "DHW"} | {"I": "in_channel", "O": "out_channel"}
 _FILTER_AXES |= {"M": "channel_multiplier"}  # of a depthwise filter
 
 
 def _cell(cell: Any, name: str, role: str, call: Call) -> Cell:
     """A cell given by the caller, checked against the shape and counted from 0, in cell order."""
     shape, layout = call.cells_of(role)
-    words = _FILTER_AXES if "H" in layout and "C" not in layout else _AXES
+    words = _AXES if "C" in layout else _FILTER_AXES
     axes = f"({', '.join(words[letter] for letter in layout)})"
     return call.find(role, _inside(cell, name, shape, axes))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dispatch, tables
 from ..geometry import AxisGeometry, Conv2DGeometry
-from ..kinds import LAYOUTS, ROLES
+from ..kinds import ROLES, layout_of
 from .panels import Panel, largest_of, panels_to_svg, short
 
 if TYPE_CHECKING:
@@ -57,19 +57,21 @@ def cell_picture(explanation: Explanation) -> str:
     call, cell, inverse = explanation.call, explanation.cell, explanation.inverse
     g, kind = call.geometry, call.kind
     taps = explanation.taps[:4000]
-    first = cell if inverse else (taps[0].input_index if taps else (0, 0, 0, 0))
-    second = second_cell(taps[0]) if taps else (0, 0, 0, 0)
-    n, channel = first[0], first[3]
-    taps = [tap for tap in taps if tap.input_index[0] == n]  # the planes drawn are those of one image
-    read = {tap.input_index[1:3] for tap in taps if tap.input_index[3] == channel}
+    nothing = (0,) * (g.rank + 2)
+    inside = next((tap for tap in taps if not tap.in_padding), taps[0] if taps else None)
+    first = cell if inverse else inside.input_index if inside else nothing
+    second = second_cell(inside) if inside else nothing
+    third = cell if not inverse else next((tap.output_index for tap in taps if tap.output_index), nothing)
+    # the planes drawn are those of one image, and of one depth
+    before, channel = max(1, g.rank - 1), first[-1]
+    taps = [tap for tap in taps if tap.input_index[:before] == first[:before]]
+    read = {in_plane(kind.first, tap.input_index) for tap in taps if tap.input_index[-1] == channel}
     met = {in_plane(kind.second, second_cell(tap)) for tap in taps if not tap.in_padding}
     written = {in_plane(kind.result, tap.output_index) for tap in taps if tap.output_index is not None}
-    sizes = {role: (g.rows.size_of(role), g.cols.size_of(role)) for role in ROLES}
-    focus, target = (cell[1:3], None) if inverse else (None, in_plane(kind.result, cell))
-    reach = [(0, 0), (0, 0)] if kind.scatters else [_reach(g.rows), _reach(g.cols)]
-    third = (
-        cell if not inverse else next((tap.output_index for tap in taps if tap.output_index), (0, 0, 0, 0))
-    )
+    axes = (AxisGeometry(1, 1, 1, 1, 1, 0, 0), *g.axes)[-2:]  # a sequence is drawn as one row
+    sizes = {role: (axes[0].size_of(role), axes[1].size_of(role)) for role in ROLES}
+    focus, target = (in_plane(kind.first, cell), None) if inverse else (None, in_plane(kind.result, cell))
+    reach = [(0, 0), (0, 0)] if kind.scatters else [_reach(axis) for axis in axes]
     computed = g.macs <= _COMPUTED and 0 not in call.backend_shape
     result = dispatch.run_canonical(call, "numpy") if computed else np.empty(0)
     words, planes = (
@@ -84,7 +86,8 @@ def cell_picture(explanation: Explanation) -> str:
     for panel, array in zip((left, middle, right), (call.first, call.second, result), strict=True):
         panel.largest = largest_of(array)
     strides, dilations = g.strides, g.dilations
-    caption = f"stride {strides[0]} x {strides[1]}, dilation {dilations[0]} x {dilations[1]}"
+    caption = f"stride {' x '.join(map(str, strides))}, dilation {' x '.join(map(str, dilations))}"
+    caption += "; one plane of each drawn" if g.rank == 3 else ""
     if g.in_channels > 1 or g.out_channels > 1:
         caption += f"; one channel of each drawn (input channel {channel})"
     if not computed:
@@ -98,16 +101,15 @@ def equals_sign(call: Call) -> str:
     if kind.sums_images:
         others, noun = g.batch, "more image"
     else:
-        others, noun = (g.filters_shape[2] if kind.gathers else g.out_channels // g.groups), "more channel"
+        others, noun = (g.filters_shape[-2] if kind.gathers else g.out_channels // g.groups), "more channel"
     parts = [f"+ {tables.count(others - 1, noun)}"] if others > 1 else []
     parts += [] if call.bias is None else ["+ bias"]
     return "\n".join([*parts, "="])
 
 
 def in_plane(role: str, cell: tuple[int, ...]) -> tuple[int, ...]:
-    """Return row and column of a cell of the array of one role."""
-    first = LAYOUTS[role].index("H")
-    return cell[first : first + 2]
+    """Return row and column of a cell of the array of one role; the row of a sequence is 0."""
+    return (0, *(cell[:-2] if role == "filters" else cell[1:-1]))[-2:]
 
 
 def plane_of(array: np.ndarray, role: str, cell: tuple[int, ...]) -> np.ndarray | None:
@@ -117,8 +119,9 @@ def plane_of(array: np.ndarray, role: str, cell: tuple[int, ...]) -> np.ndarray 
     """
     if not array.size:
         return None
-    where = (slice(None) if letter in "HW" else at for letter, at in zip(LAYOUTS[role], cell, strict=True))
-    return np.asarray(array[tuple(where)])
+    letters = layout_of(role, array.ndim - 2)
+    where = (slice(None) if letter in "HW" else at for letter, at in zip(letters, cell, strict=True))
+    return np.atleast_2d(array[tuple(where)])
 
 
 def second_cell(tap: Tap) -> tuple[int, ...]:

@@ -13,20 +13,21 @@ from typing import Any, TypeAlias
 
 from .. import tables, taps
 from ..argument_types import Ints
-from ..arguments import normalize_steps
+from ..arguments import Shape, listed, normalize_steps
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..geometry import (
     AxisGeometry,
-    Conv2DGeometry,
-    Conv2DTransposeGeometry,
-    conv2d_geometry,
-    conv2d_transpose_geometry,
+    ConvGeometry,
+    ConvTransposeGeometry,
+    conv_geometry,
+    conv_transpose_geometry,
 )
+from ..kinds import AXES, layout_of
 from ..windows.pooling import PoolCall
 
 __all__ = ["Field", "ReceptiveField", "receptive_field"]
 
-Geometry: TypeAlias = Conv2DGeometry | Conv2DTransposeGeometry
+Geometry: TypeAlias = ConvGeometry | ConvTransposeGeometry
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,64 +63,62 @@ class ReceptiveField(tables.Report):
     names: tuple[str, ...]
 
     @property
-    def size(self) -> tuple[int, int]:
-        """(rows, cols) of the largest field of any output cell, padding included."""
-        return self._largest("rows"), self._largest("cols")
+    def rank(self) -> int:
+        """The number of spatial axes: 1, 2 or 3."""
+        return self.geometries[0].rank
 
     @property
-    def stride(self) -> tuple[float, float]:
+    def size(self) -> Shape:
+        """(rows, cols) of the largest field of any output cell, padding included; so for another rank."""
+        return tuple(map(self._largest, range(self.rank)))
+
+    @property
+    def stride(self) -> tuple[float, ...]:
         """How many input cells further the field is, one output cell further, as (rows, cols)."""
-        steps = []
-        for axis in ("rows", "cols"):
-            up = prod(getattr(g, axis).stride for g in self.geometries if isinstance(g, Conv2DGeometry))
-            down = prod(
-                getattr(g, axis).stride for g in self.geometries if isinstance(g, Conv2DTransposeGeometry)
-            )
-            steps.append(up / down)
-        return steps[0], steps[1]
+        return tuple(
+            prod(g.strides[axis] for g in self.geometries if isinstance(g, ConvGeometry)) / self._period(axis)
+            for axis in range(self.rank)
+        )
 
     @property
-    def offset(self) -> tuple[int, int]:
+    def offset(self) -> Shape:
         """(row, col) of the first input cell that output cell (0, 0) sees; negative in the padding."""
-        rows, cols = self._first
-        return rows.start, cols.start
+        return tuple(field.start for field in self._first)
 
     @property
-    def centre(self) -> tuple[float, float]:
+    def centre(self) -> tuple[float, ...]:
         """(row, col) of the middle of what output cell (0, 0) sees.
 
         That of output cell (i, j) is i and j strides further, except behind a transposed layer, where
         neighbouring fields may have other sizes.
         """
-        rows, cols = ((field.start + field.stop - 1) / 2 for field in self._first)
-        return rows, cols
+        return tuple((field.start + field.stop - 1) / 2 for field in self._first)
 
     @property
-    def _first(self) -> tuple[Field, Field]:
+    def _first(self) -> tuple[Field, ...]:
         """The field of output cell (0, 0); an empty one where there is no output."""
-        return (Field(0, 0, {}),) * 2 if 0 in self.output_size else self.at(0, 0)
+        empty = (Field(0, 0, {}),) * self.rank
+        return empty if 0 in self.output_size else self.at(*(0,) * self.rank)
 
     @property
-    def output_size(self) -> tuple[int, int]:
+    def output_size(self) -> Shape:
         """(rows, cols) of the stack's output."""
-        rows, cols = (_sizes(self.geometries[-1], axis)[1] for axis in ("rows", "cols"))
-        return rows, cols
+        return _sizes(self.geometries[-1])[1]
 
     @property
-    def input_size(self) -> tuple[int, int]:
+    def input_size(self) -> Shape:
         """(rows, cols) of the stack's input."""
-        rows, cols = (_sizes(self.geometries[0], axis)[0] for axis in ("rows", "cols"))
-        return rows, cols
+        return _sizes(self.geometries[0])[0]
 
-    def at(self, row: int, col: int) -> tuple[Field, Field]:
+    def at(self, *cell: int) -> tuple[Field, ...]:
         """Return the field of an output cell.
 
         Args:
-            row: the row of the cell; negative numbers count from the end.
-            col: its column, likewise.
+            *cell: the row and the column of the cell, or its place on each axis of another rank; negative
+                numbers count from the end.
 
         Returns:
-            Its rows and its columns.
+            Its rows and its columns, or one field for each axis.
 
         Raises:
             IndexError: if the cell is outside the output.
@@ -130,47 +129,54 @@ class ReceptiveField(tables.Report):
         >>> (rows.start, rows.stop), cols.paths
         ((-2, 3), {2: 1, 3: 2, 4: 3, 5: 2, 6: 1})
         """
-        places = []
-        for index, size, name in zip((row, col), self.output_size, ("row", "col"), strict=True):
+        names = ("depth", "row", "col")[-self.rank :]
+        if len(cell) != self.rank:
+            raise ArgumentTypeError(f"at takes {listed(names, 'and')}; got {brief(cell)}")
+        for index, size, name in zip(cell, self.output_size, names, strict=True):
             if not -size <= index < size:
                 raise IndexError(f"{name} must be inside the {size} of the output; got {index}")
-            places.append(index % size)
-        return self._field("rows", places[0]), self._field("cols", places[1])
+        return tuple(
+            self._field(axis, index % size)
+            for axis, (index, size) in enumerate(zip(cell, self.output_size, strict=True))
+        )
 
-    def _field(self, axis: str, index: int) -> Field:
+    def _field(self, axis: int, index: int) -> Field:
         span, paths = range(index, index + 1), {index: 1}
         for g in reversed(self.geometries):
             span, paths = _back(g, axis, span, paths)
         return Field(span.start, span.stop, dict(sorted(paths.items())))
 
-    def _largest(self, axis: str) -> int:
+    def _period(self, axis: int) -> int:
+        """The product of the strides of the transposed layers."""
+        return prod(g.strides[axis] for g in self.geometries if isinstance(g, ConvTransposeGeometry))
+
+    def _largest(self, axis: int) -> int:
         """Far from any end each field has the size of its neighbours a whole number of strides away."""
-        size = _sizes(self.geometries[-1], axis)[1]
-        period = prod(
-            getattr(g, axis).stride for g in self.geometries if isinstance(g, Conv2DTransposeGeometry)
-        )
-        return max((self._field(axis, i).size for i in range(min(size, period))), default=0)
+        cells = range(min(self.output_size[axis], self._period(axis)))
+        return max((self._field(axis, i).size for i in cells), default=0)
 
     def _headline(self) -> str:
-        (rows, cols), layers = self.size, tables.count(len(self.geometries), "layer")
-        return f"{layers}, each output cell sees {rows} x {cols}"
+        layers = tables.count(len(self.geometries), "layer")
+        return f"{layers}, each output cell sees {_joined(self.size)}"
 
     def _table(self) -> tables.Table:
         rows = []
         for number, g in enumerate(self.geometries, 1):
             so_far = ReceptiveField(self.geometries[:number], self.names[:number])
-            layer = f"{number}. {self.names[number - 1]} {g.filters_shape[0]} x {g.filters_shape[1]}"
-            layer += f", stride {g.strides[0]} x {g.strides[1]}"
-            if g.dilations != (1, 1):
-                layer += f", dilation {g.dilations[0]} x {g.dilations[1]}"
-            pairs = so_far.size, so_far.stride, so_far.offset, so_far.centre
-            rows.append((layer, *(f"{a:g}{sign}{b:g}" for (a, b), sign in zip(pairs, _SIGNS, strict=True))))
+            layer = f"{number}. {self.names[number - 1]} {_joined(g.filters_shape[:-2])}"
+            layer += f", stride {_joined(g.strides)}"
+            if max(g.dilations) > 1:
+                layer += f", dilation {_joined(g.dilations)}"
+            places = (_joined(numbers, ", ") for numbers in (so_far.offset, so_far.centre))
+            rows.append((layer, _joined(so_far.size), _joined(so_far.stride), *places))
         columns = (*tables.left("layer"), *tables.right("sees", "in steps of", "offset", "centre"))
-        return tables.Table(columns, rows, notes=(_NOTE,))
+        what = ("index", "row and column", "depth, row and column")[self.rank - 1]
+        note = f"offset: the first input {what} that output {[0] * self.rank} sees; centre: the middle of "
+        return tables.Table(columns, rows, notes=(f"{note}what it sees",))
 
 
-_SIGNS = (" x ", " x ", ", ", ", ")
-_NOTE = "offset: the first input row and column that output [0, 0] sees; centre: the middle of what it sees"
+def _joined(numbers: Sequence[float], sign: str = " x ") -> str:
+    return sign.join(f"{number:g}" for number in numbers)
 
 
 def receptive_field(
@@ -179,12 +185,13 @@ def receptive_field(
     """Return the part of the input of a stack of layers that one output cell depends on.
 
     Args:
-        geometries: the layers, first layer first: geometries from `conv2d_geometry` and
-            `conv2d_transpose_geometry`, pools that `resolve` returned, or tuples (layer, size, stride,
-            padding, dilation) such as ("conv", 3, 2) or ("pool", 2). The layer is "conv", "pool" or
-            "transpose". What is left out at the end is stride 1 (for "pool" the size), padding "VALID" and
-            dilation 1. The input size of a geometry must be the output size of the previous layer.
-        input_size: rows and columns of the input, if the first layer is a tuple.
+        geometries: the layers, first layer first, all of one rank: geometries from `conv_geometry` and
+            `conv_transpose_geometry`, pools that `resolve` returned, or tuples (layer, size, stride, padding,
+            dilation) such as ("conv", 3, 2) or ("pool", 2). The layer is "conv", "pool" or "transpose". What
+            is left out at the end is stride 1 (for "pool" the size), padding "VALID" and dilation 1. The
+            input size of a geometry must be the output size of the previous layer.
+        input_size: rows and columns of the input, if the first layer is a tuple; of another rank, one number
+            for each axis.
 
     Returns:
         A `ReceptiveField`.
@@ -205,31 +212,35 @@ def receptive_field(
     3. conv2d 3 x 3, stride 1 x 1, dilation 2 x 2  27 x 27        4 x 4  -12, -12        1, 1
     offset: the first input row and column that output [0, 0] sees; centre: the middle of what it sees
     """
-    if isinstance(geometries, (Conv2DGeometry, Conv2DTransposeGeometry)):
+    if isinstance(geometries, (ConvGeometry, ConvTransposeGeometry)):
         raise ArgumentTypeError("geometries must be a list of geometries; got one, put it in brackets")
     if not isinstance(geometries, Iterable):
         raise ArgumentTypeError(f"geometries must be a list of geometries; got {brief(geometries)}")
     layers: list[Geometry] = []
     names = []
-    size = normalize_steps(input_size, "input_size")
+    axes = len(input_size) if isinstance(input_size, (tuple, list)) and len(input_size) in (1, 3) else 2
+    size = normalize_steps(input_size, "input_size", layout_of("input", axes))
     for number, layer in enumerate(geometries):
         where = f"geometries[{number}]"
-        if isinstance(layer, (Conv2DGeometry, Conv2DTransposeGeometry, PoolCall)):
+        if isinstance(layer, (ConvGeometry, ConvTransposeGeometry, PoolCall)):
             g, name = (layer.geometry, "pool") if isinstance(layer, PoolCall) else (layer, layer._name)
-            if g.rank != 2:
-                raise ArgumentError(f"{where} must have 2 axes, rows and cols; got {g.rank}, of a {name}")
+            if layers and g.rank != len(size):
+                raise ArgumentError(
+                    f"{where} must have {tables.count(len(size), 'axis', 'axes')}, as the layer before; got "
+                    f"{g.rank}, of a {name}"
+                )
         else:
             g = _from_words(layer, where, size)
             name = "pool" if layer[0] == "pool" else g._name
-        for axis, have in zip(("rows", "cols"), size, strict=True):
-            if layers and have != _sizes(g, axis)[0]:
+        takes, gives = _sizes(g)
+        for axis, have, got in zip(AXES[-g.rank :], size if layers else takes, takes, strict=True):
+            if have != got:
                 raise ArgumentError(
-                    f"{where} must have {have} input {axis}, as many as the layer before gives; "
-                    f"got {_sizes(g, axis)[0]}"
+                    f"{where} must have {have} input {axis}, as many as the layer before gives; got {got}"
                 )
         layers.append(g)
         names.append(name)
-        size = _sizes(g, "rows")[1], _sizes(g, "cols")[1]
+        size = gives
     if not layers:
         raise ArgumentError("geometries must have at least one layer; got none")
     return ReceptiveField(tuple(layers), tuple(names))
@@ -239,44 +250,42 @@ def _from_words(layer: Any, where: str, size: tuple[int, ...]) -> Geometry:
     """Return the geometry of a layer given as (layer, size, stride, padding, dilation)."""
     if isinstance(layer, str) or not isinstance(layer, Sequence) or not 2 <= len(layer) <= 5:
         raise ArgumentTypeError(
-            f"{where} must come from conv2d_geometry or conv2d_transpose_geometry, or be a tuple (layer, "
+            f"{where} must come from conv_geometry or conv_transpose_geometry, or be a tuple (layer, "
             f'size, stride, padding, dilation) such as ("conv", 3, 2); got {brief(layer)}'
         )
     name, filter_size, *rest = layer
     if name not in list(_LAYERS):  # a name may be anything, also what cannot be hashed
         near = suggestion(name, _LAYERS)
         raise ArgumentError(f"{where}[0] must be {', '.join(map(repr, _LAYERS))}; got {brief(name)}{near}")
-    rows, cols = normalize_steps(filter_size, f"{where}[1]")
+    taps = normalize_steps(filter_size, f"{where}[1]", layout_of("input", len(size)))
     defaults = [filter_size if name == "pool" else 1, "VALID", 1]
     stride, padding, dilation = rest + defaults[len(rest) :]
     try:
         return _LAYERS[name](
-            (1, *size, 1), (rows, cols, 1, 1), strides=stride, padding=padding, dilations=dilation
+            (1, *size, 1), (*taps, 1, 1), strides=stride, padding=padding, dilations=dilation
         )
     except (ArgumentError, ArgumentTypeError) as error:
-        raise type(error)(f"{where}, on {size[0]} x {size[1]}: {error}") from None
+        raise type(error)(f"{where}, on {_joined(size)}: {error}") from None
 
 
 _LAYERS: dict[str, Callable[..., Geometry]] = {
-    "conv": conv2d_geometry,
-    "pool": conv2d_geometry,
-    "transpose": conv2d_transpose_geometry,
+    "conv": conv_geometry,
+    "pool": conv_geometry,
+    "transpose": conv_transpose_geometry,
 }
 
 
-def _sizes(g: Geometry, axis: str) -> tuple[int, int]:
-    """How many indices one axis of a layer takes, and how many it gives."""
-    found: AxisGeometry = getattr(g, axis)
-    if isinstance(g, Conv2DTransposeGeometry):
-        return found.out_size, found.in_size
-    return found.in_size, found.out_size
+def _sizes(g: Geometry) -> tuple[Shape, Shape]:
+    """How many indices the axes of a layer take, and how many they give."""
+    ins, outs = tuple(axis.in_size for axis in g.axes), tuple(axis.out_size for axis in g.axes)
+    return (outs, ins) if isinstance(g, ConvTransposeGeometry) else (ins, outs)
 
 
-def _back(g: Geometry, axis: str, span: range, paths: dict[int, int]) -> tuple[range, dict[int, int]]:
+def _back(g: Geometry, axis: int, span: range, paths: dict[int, int]) -> tuple[range, dict[int, int]]:
     """From indices of a layer's output to those of its input that they are computed from."""
-    found: AxisGeometry = getattr(g, axis)
+    found = g.axes[axis]
     counts: dict[int, int] = {}
-    transposed = isinstance(g, Conv2DTransposeGeometry)
+    transposed = isinstance(g, ConvTransposeGeometry)
     table = taps.scatter(found) if transposed else taps.gather(found)
     for index, ways in paths.items():
         for other in table[index].indices:

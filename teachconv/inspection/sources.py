@@ -21,7 +21,7 @@ from ..devices import call_on_host, lazy_call
 from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend, prepare
 from ..errors import ArgumentTypeError, brief, is_one_of
-from ..geometry import Conv2DGeometry, forward_geometry, transposed_geometry
+from ..geometry import TITLES, Conv2DGeometry, forward_geometry, transposed_geometry
 from ..kinds import OPS, Kind, Op, kind_of
 from . import marks
 from .libraries import library
@@ -477,13 +477,14 @@ def step_at_code(what: str, name: str, code: CodeType, note: str = "") -> Source
 
 
 def _padding(g: Conv2DGeometry, word: Any) -> str:
-    """Say in a sentence what the padding is, in rows and columns."""
+    """Say in a sentence what the padding is, on each axis."""
     mode = word.upper() if isinstance(word, str) and word else "padding"
     texts = [
         f"{mode} at stride {axis.stride}: pad_before {axis.pad_before}, pad_after {axis.pad_after}"
-        for axis in (g.rows, g.cols)
+        for axis in g.axes
     ]
-    return texts[0] if texts[0] == texts[1] else f"rows: {texts[0]}; columns: {texts[1]}"
+    named = (f"{name}: {text}" for name, text in zip(TITLES[-g.rank :], texts, strict=True))
+    return texts[0] if len(set(texts)) == 1 else "; ".join(named)
 
 
 class Ran:

@@ -98,7 +98,7 @@ class Summary(tables.Report):
 
 
 def _cells(
-    layer: Layer, geometry: Any, sees: tuple[int, int] | None, columns: Sequence[str]
+    layer: Layer, geometry: Any, sees: tuple[int, ...] | None, columns: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the row of a layer, with the columns that were asked for."""
     kind, params = type(layer).__name__, layer.count_params()

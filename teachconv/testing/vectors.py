@@ -22,7 +22,7 @@ from ..data.seeded import DATA
 from ..dtypes import FLOATS, INTEGERS, to_dtype
 from ..errors import ArgumentError, brief, plain, words_of
 from ..geometry import AxisGeometry, ConvGeometry
-from ..kinds import ANY_RANK, KINDS, OPS, layout_of
+from ..kinds import KINDS, OPS, layout_of
 from ..verification.cases import Case, find_cases
 from ..verification.contract import required_rows
 from ..verification.diagnosing import Tolerance, at_most
@@ -32,7 +32,6 @@ from .kernels import rank_of
 __all__ = ["export", "judge"]
 
 _AXIS = ("in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after")
-_OP_OF = {op.kind: op for op in (*ANY_RANK.values(), *OPS.values()) if not (op.transposed or op.depthwise)}
 _LARGE = 100_000_000  # bytes
 
 
@@ -216,7 +215,7 @@ def _judged(
     name = f"{number} {entry['name']}, {entry['dtype']} {entry['data']}"
     axes = tuple(AxisGeometry(**axis) for axis in entry["axes"])
     g = ConvGeometry(entry["batch"], axes, entry["in_channels"], entry["out_channels"], entry["groups"])
-    op = _OP_OF[next(kind for kind in KINDS if str(kind) == entry["op"])]
+    op = OPS[entry["op"]]
 
     def ours(array: np.ndarray, role: str) -> np.ndarray:
         order = axis_order(w if role == "filters" else x)

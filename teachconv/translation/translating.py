@@ -307,6 +307,11 @@ def translate(
         code = "" if target.why_not else write_window(source, way)
     else:
         source, given = bind_shapes(called, args, arguments)
+        if (rank := source.geometry.rank) != 2:
+            raise ArgumentError(
+                f"function must be over 2 axes, rows and columns, to be translated; got one over {rank}: "
+                "resolve gives its numbers"
+            )
         target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
         own = (lambda: here(source, target, checked)) if target.function is not None else None
         if not target.why_not:

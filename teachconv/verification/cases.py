@@ -21,7 +21,7 @@ from ..data.seeded import make_array
 from ..dtypes import is_integer, to_dtype
 from ..errors import words_of
 from ..geometry import ConvGeometry
-from ..kinds import ANY_RANK, OPS, Op
+from ..kinds import FILTER_GRADIENT, INPUT_GRADIENT, OPS, Op, sibling
 
 __all__ = ["CASES", "Case", "Problem", "find_cases"]
 
@@ -117,18 +117,17 @@ class Case:
         name, call = f"{self.op}: {self.name}", replace(call, bias=bias)
         yield Problem(name, getattr(nn_ops, op.name), args, kwargs, call)
         dy = images(call.geometry.output_shape, "out_backprop")
-        for gradient in () if op.transposed else (OPS if op.rank else ANY_RANK).values():
-            if gradient.is_gradient and gradient.depthwise == op.depthwise:
-                of_filters = gradient.kind.sums_images
-                arrays, sizes = ((x, dy), w.shape) if of_filters else ((dy, w), x.shape)
-                args = (x, w.shape, dy) if of_filters else (x.shape, w, dy)
-                name = f"{self.op} {'filter' if of_filters else 'input'} gradient: {self.name}"
-                call = self._call(gradient, *arrays, sizes)
-                yield Problem(name, getattr(nn_ops, gradient.name), args, common, call)
+        for kind in () if op.transposed else (INPUT_GRADIENT, FILTER_GRADIENT):
+            gradient, of_filters = sibling(op, kind), kind.sums_images
+            arrays, sizes = ((x, dy), w.shape) if of_filters else ((dy, w), x.shape)
+            args = (x, w.shape, dy) if of_filters else (x.shape, w, dy)
+            name = f"{self.op} {'filter' if of_filters else 'input'} gradient: {self.name}"
+            call = self._call(gradient, *arrays, sizes)
+            yield Problem(name, getattr(nn_ops, gradient.name), args, common, call)
 
     @property
     def _op(self) -> Op:
-        return OPS.get(self.op) or ANY_RANK[self.op]
+        return OPS[self.op]
 
     def _arranged(self, array: np.ndarray) -> np.ndarray:
         """Return activations in the layout of the op."""

@@ -25,7 +25,7 @@ from ..data.seeded import make_array
 from ..devices import call_on_host
 from ..dtypes import FORMATS, is_integer, wrap
 from ..errors import ArgumentError
-from ..kinds import KINDS, LAYOUTS, OPS
+from ..kinds import KINDS, layout_of, sibling
 from ..progress import during, say
 from ..truth.exact import abs_sum, float64_result
 from .diffing import DiffRow, Truth, bound_of, check_comparison, locked
@@ -200,8 +200,8 @@ class _Form:
             return self.call
         kind = _COMPUTES[role]
         first, second = self.arrays[kind.first], self.arrays[kind.second]
-        shape = self.call.geometry.shape_of(role)
-        return Call(OPS[kind.name], first, second, self.call.geometry, shape, LAYOUTS[role])
+        g, op = self.call.geometry, sibling(self.call.op, kind)
+        return Call(op, first, second, g, g.shape_of(role), layout_of(role, g.rank))
 
     def _algorithms(self, call: Call) -> tuple[str | None, list[str]]:
         """The algorithm to ask for, and the bounds of all that may then run."""

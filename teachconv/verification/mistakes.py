@@ -23,6 +23,7 @@ from .failures import Failure, Mistake, View
 __all__ = [
     "alignments",
     "begins_then_ends",
+    "causal_strides",
     "filter_orders",
     "flips",
     "groups",
@@ -174,6 +175,15 @@ def padding_sides(case: Failure) -> Iterator[Mistake]:
     for swapped in some_axes(g.rank) if not case.call.op.transposed else ():
         axes = [_padded(axis, axis.pad_after) if i in swapped else axis for i, axis in enumerate(g.axes)]
         yield from _moved(case.call, axes, "padding_side", _where_padding_is(g, axes))
+
+
+def causal_strides(case: Failure) -> Iterator[Mistake]:
+    """A causal convolution that pads ek - s before, as codecs in PyTorch do, and not ek - 1."""
+    axis, call = case.call.geometry.axes[-1], case.call
+    ek, s = axis.effective_filter, axis.stride
+    if call.geometry.rank == 1 and not call.op.transposed and s > 1 and axis.pad_before == ek - 1:
+        words = f"causal at stride {s}: the framework pads ek - s = {ek} - {s}, and not ek - 1"
+        yield from _moved(call, [_padded(axis, ek - s)], "causal_stride", words)
 
 
 def _where_padding_is(g: ConvGeometry, axes: Sequence[AxisGeometry]) -> str:

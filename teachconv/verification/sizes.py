@@ -160,29 +160,30 @@ def _by_axis(
     conv: ConvCall, shapes: dict[str, Any], got: np.ndarray, shape_with: Callable[..., tuple[int, ...]]
 ) -> Iterator[dict[str, Any]]:
     """Arguments with other numbers, where each gives one of the sizes; the same for both axes first."""
-    axes, sizes = [conv.layout(conv.kind.result).index(letter) for letter in "HW"], got.shape
+    axes = [conv.layout(conv.kind.result).index(letter) for letter in conv.geometry.data_format[1:-1]]
+    sizes, rank = got.shape, len(axes)
     framework = conv.function.partition(".")[0]
     for role, name in product(_NUMBERS, shapes):
         if _ROLE.get(name) != role:
             continue
         beside = _BESIDE.get(name, {})
-        found = {n: shape_with({name: _spelled(framework, n, n)} | beside) for n in _NUMBERS[role]}
+        found = {n: shape_with({name: _spelled(framework, (n,) * rank)} | beside) for n in _NUMBERS[role]}
         fitting = ([n for n in found if found[n][axis : axis + 1] == sizes[axis : axis + 1]] for axis in axes)
-        for rows, cols in sorted(product(*fitting), key=lambda pair: pair[0] != pair[1]):
-            yield {name: _spelled(framework, rows, cols)} | beside
+        for each in sorted(product(*fitting), key=lambda each: len(set(each)) > 1):
+            yield {name: _spelled(framework, each)} | beside
 
 
-def _spelled(framework: str, rows: Any, cols: Any) -> Any:
-    """What rows and columns have, of padding both sides of each, as the framework's users write it."""
-    if isinstance(rows, tuple):
+def _spelled(framework: str, each: tuple[Any, ...]) -> Any:
+    """What each axis has, of padding both sides of each, as the framework's users write it."""
+    if isinstance(each[0], tuple):
         if framework == "onnx":
-            return begins_then_ends((rows, cols))
-        if framework == "jax" or rows[0] != rows[1] or cols[0] != cols[1]:
-            return rows, cols
-        rows, cols = rows[0], cols[0]
+            return begins_then_ends(each)
+        if framework == "jax" or any(before != after for before, after in each):
+            return each
+        each = tuple(before for before, _ in each)
     if framework == "onnx":
-        return [rows, cols]
-    return (rows, cols) if framework == "jax" or rows != cols else rows
+        return list(each)
+    return each if framework == "jax" or len(set(each)) > 1 else each[0]
 
 
 def _text(op: Any, news: dict[str, Any], shapes: dict[str, Any]) -> str:

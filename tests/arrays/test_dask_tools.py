@@ -99,8 +99,6 @@ def test_what_a_dialect_does_not_take_lazily_is_named():
     x = da.from_array(NCHW, chunks=(1, 4, 5, 5))
     with pytest.raises(TypeError, match=r"torch\.pad takes no dask arrays"):
         torch.pad(x, (1, 1))
-    with pytest.raises(TypeError, match=r"teachconv\.convolution takes no dask arrays; conv2d, "):
-        tc.convolution(x, OIHW)
     for more in ({"batch_group_count": 2}, {"lhs_dilation": (2, 2)}):
         with pytest.raises(
             ValueError, match="no recorded or lazy arrays with batch_group_count, or with str"

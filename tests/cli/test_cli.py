@@ -34,6 +34,9 @@ def test_explain(capsys):
 @pytest.mark.parametrize("op", list(OPS))
 def test_every_op(capsys, op):
     call = CALL if "depthwise" not in op else [*CALL[:3], "3,3,1,2", *CALL[4:]]
+    if "1d" in op or "3d" in op:
+        sizes = {"1d": ("1,4,1", "3,1,1"), "3d": ("1,2,4,4,1", "2,3,3,1,1")}["1d" if "1d" in op else "3d"]
+        call = ["--input", sizes[0], "--filters", sizes[1], *CALL[4:]]
     for command in ("explain", "trace", "diff"):
         status, out, err = run(capsys, command, op, *call)
         assert status == 0, err

@@ -129,6 +129,9 @@ POOL = {"ksize": 2, "strides": 2, "padding": "SAME"}
 FUNCTIONS = {
     "conv2d": (tc.conv2d, {"input": X, "filters": W}),
     "conv2d_transpose": (tc.conv2d_transpose, {"input": X, "filters": W}),
+    "conv1d": (tc.conv1d, {"input": X[0], "filters": W[0]}),
+    "conv1d_transpose": (tc.conv1d_transpose, {"input": X[0], "filters": W[0]}),
+    "conv3d": (tc.conv3d, {"input": X[None], "filters": W[None]}),
     "depthwise_conv2d": (tc.depthwise_conv2d, {"input": X, "filters": W}),
     "conv2d_backprop_input": (
         tc.conv2d_backprop_input,

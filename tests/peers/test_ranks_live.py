@@ -1,8 +1,10 @@
-"""Random calls over one axis and over three, equal to TensorFlow's, PyTorch's and JAX's (make test-peers).
+"""Random calls over one axis and over three, equal to five frameworks' (make test-peers).
 
-Each call is computed by the framework and by every backend of `RAN`. The data are small integers, whose sums are
-exact in any order. Only calls that the framework can compute are drawn, so none is skipped. Every run compares
-the first of ten parts of the 12,000 calls; `python -m pytest -m "" tests/peers/test_ranks_live.py` all of them.
+Each call is computed by the framework and by every backend of `RAN`, by conv1d, conv3d and their relatives. The data
+are small integers, whose sums are exact in any order. Only calls that the framework can compute are drawn, so none is
+skipped. Every run compares the first of ten parts of the 12,000 calls of TensorFlow, PyTorch and JAX, and of those of
+onnxruntime and Keras, which have no gradients of their own; `python -m pytest -m "" tests/peers/test_ranks_live.py`
+compares all of them.
 """
 
 from itertools import product
@@ -18,7 +20,7 @@ from teachconv.kinds import layout_of
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]  # of the frameworks' own code
 
-RAN = ("reference", "numpy")
+RAN = ("reference", "numpy", "scipy", "cython")
 RANKS = (1, 3)
 OPS = ("convolution", "conv_transpose", "convolution_backprop_input", "convolution_backprop_filter")
 PARTS, CALLS = 10, 51  # of each op and rank in each framework; a few of rank 1 are equal
@@ -28,10 +30,10 @@ class Problem(Chooser):
     """A random call of an op: a convolution that takes x to y with the filters w, and what is computed of it."""
 
     def __init__(self, framework, op, rank, number):
-        super().__init__([list(FRAMEWORKS).index(framework), OPS.index(op), rank, number])
+        super().__init__([list(EVERY).index(framework), OPS.index(op), rank, number])
         self.op, self.rank, self.options, self.extra = op, rank, {}, ()
         self.forward, self.transposed = op == "convolution", op == "conv_transpose"
-        FRAMEWORKS[framework][0](self)
+        EVERY[framework][0](self)
 
     def draw(self, pads, *, groups=3, strides=3, dilations=3, dtype=None, first=True):
         """Choose sizes and arguments, up to the numbers given; no result is empty.
@@ -95,7 +97,8 @@ class Problem(Chooser):
             "convolution_backprop_input": (self.x_shape, self.w, self.y),
             "convolution_backprop_filter": (self.x, self.w_shape, self.y),
         }
-        return getattr(tc, self.op)(*arrays[self.op], **self.words(), **self.options, backend=backend)
+        name = self.op.replace("convolution", "conv").replace("conv", f"conv{self.rank}d")
+        return getattr(tc, name)(*arrays[self.op], **self.words(), **self.options, backend=backend)
 
     def __str__(self):
         facts = self.words() | self.options
@@ -258,11 +261,71 @@ def jax(p):
         return np.asarray(result)
 
 
+# ---------------------------------------------------------------------------------------------
+# onnxruntime
+# ---------------------------------------------------------------------------------------------
+
+
+def draw_onnx(p):
+    """Conv and ConvTranspose with pads of their own on each side, or Conv by a word, which goes without dilation."""
+    word = "" if p.transposed else p.of("", "", "SAME", "SAME_LOWER", "VALID")
+    p.draw(word or (lambda reach: p.two(0, 3)), dilations=1 if word else 3, dtype="float32")
+    if not p.transposed:
+        return p.fill()
+    p.extra = [p.int(0, s - 1) for s in p.strides]
+    p.fill([size + more for size, more in zip(p.least(), p.extra, strict=True)])
+    p.options = {"output_shape": p.x_shape}
+
+
+def onnx(p):
+    last, x = p.layout[-1] == "C", p.y if p.transposed else p.x
+    arrays = {"X": np.moveaxis(x, -1, 1) if last else x, "W": p.w.transpose(-1, -2, *range(p.rank))}
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    words = {"strides": p.strides, "dilations": p.dilations, "group": p.groups}
+    if isinstance(p.padding, str):
+        words["auto_pad"] = {"SAME": "SAME_UPPER"}.get(p.padding, p.padding)
+    else:
+        words["pads"] = [side for sides in zip(*p.padding, strict=True) for side in sides]
+    words |= {"output_padding": p.extra} if p.transposed else {}
+    result = frameworks.onnx("conv_transpose" if p.transposed else "conv", arrays, words)
+    return np.moveaxis(result, 1, -1) if last else result
+
+
+# ---------------------------------------------------------------------------------------------
+# Keras
+# ---------------------------------------------------------------------------------------------
+
+
+def draw_keras(p):
+    """keras.ops on TensorFlow: either strides or dilations, and volumes have no groups."""
+    strides, dilations = p.of((3, 1), (1, 3))
+    more = {"dtype": "float32", "first": False}
+    groups = 1 if p.rank == 3 or p.transposed else 3
+    p.draw(p.of("SAME", "VALID"), groups=groups, strides=strides, dilations=dilations, **more)
+    if not p.transposed:
+        return p.fill()
+    sizes = [n * s for n, s in zip(p.sizes, p.strides, strict=True)]
+    p.fill(
+        [
+            max(size, least) if p.padding == "VALID" else size
+            for size, least in zip(sizes, p.least(), strict=True)
+        ]
+    )
+
+
+def keras(p):
+    arrays = {"inputs": p.y if p.transposed else p.x, "kernel": p.w}
+    words = {"strides": p.strides, "padding": p.padding.lower(), "dilation_rate": p.dilations}
+    words["data_format"] = "channels_last"
+    return frameworks.keras("conv_transpose" if p.transposed else "conv", arrays, words)
+
+
 FRAMEWORKS = {
     "tensorflow": (draw_tensorflow, tensorflow),
     "torch": (draw_torch, torch),
     "jax": (draw_jax, jax),
 }
+EVERY = FRAMEWORKS | {"onnx": (draw_onnx, onnx), "keras": (draw_keras, keras)}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -274,13 +337,14 @@ LONG = [pytest.mark.slow, pytest.mark.release]
 
 @pytest.mark.parametrize("part", [pytest.param(part, marks=LONG if part else []) for part in range(PARTS)])
 @pytest.mark.parametrize("rank", RANKS)
-@pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize(
+    ("framework", "op"), [*product(FRAMEWORKS, OPS), *product(("onnx", "keras"), OPS[:2])]
+)
 def test_random_calls(framework, op, rank, part):
     compared = constant = 0
     for number in range(part * CALLS, (part + 1) * CALLS):
         p = Problem(framework, op, rank, number)
-        theirs = FRAMEWORKS[framework][1](p)
+        theirs = EVERY[framework][1](p)
         constant += theirs.min() == theirs.max()
         for backend in RAN:
             ours = p.ours(backend)
@@ -370,8 +434,9 @@ def test_causal_is_all_padding_before(strides, rng):
     layer.set_weights([w])
     theirs = keras.ops.convert_to_numpy(layer(x))
     for backend in RAN:
-        ours = tc.convolution(x, w, strides, ((2 * dilations, 0),), dilations=dilations, backend=backend)
-        assert np.array_equal(ours, theirs)
+        for padding in ("CAUSAL", ((2 * dilations, 0),)):
+            ours = tc.conv1d(x, w, strides, padding, dilations=dilations, backend=backend)
+            assert np.array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("rank", RANKS)

@@ -37,11 +37,12 @@ FRAMEWORKS = {
     "keras": "Keras",
 }
 
-# what the pages resolve and translate
+# what the pages resolve and translate: what has a resolver of its own, which can be written as JavaScript
 PAGE_FUNCTIONS = {
     entry.name: function
     for function, entry in sorted(FUNCTIONS.items(), key=lambda pair: pair[1].name)
-    if [operand.role for operand in entry.operands][:2] == ["input", "filters"] and "depth" not in entry.name
+    if [operand.role for operand in entry.operands][:2] == ["input", "filters"]
+    and entry.resolver.__closure__ is None
 }
 
 NATIVES = {

@@ -12,7 +12,7 @@ from teachconv import dispatch
 from teachconv.backends import numpy_backend
 from teachconv.calls import resolve
 from teachconv.data.seeded import make_array
-from teachconv.kinds import ANY_RANK, layout_of
+from teachconv.kinds import OPS, layout_of
 from teachconv.verification.diagnoses import DIAGNOSES, Known
 from teachconv.verification.diagnosing import Failure, diagnose
 from teachconv.verification.diffing import Truth
@@ -161,7 +161,7 @@ def test_the_mask_is_in_the_callers_layout(layout):
 def of_rank(shape, filters, change, **how):
     """Return the row of a convolution over any number of axes, whose result is changed."""
     arrays = make_array(shape, "float32", "normal", "v"), make_array(filters, "float32", "normal", "k")
-    op, layout = ANY_RANK["convolution"], layout_of("input", len(shape) - 2)
+    op, layout = OPS["convolution"], layout_of("input", len(shape) - 2)
     arguments = {"strides": 1, "padding": "SAME", "dilations": 1}
     call, wrong = (
         resolve(op, *arrays, None, each["strides"], each["padding"], layout, each["dilations"])

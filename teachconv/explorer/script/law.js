@@ -199,7 +199,7 @@ export function countedCells(axis, outIndex, padded) {
 
 /** A convolution as integers: Conv2DGeometry. A transposed call reads it backwards. */
 export class Geometry {
-  batch; axes; rows; cols; in_channels; out_channels; groups;
+  batch; axes; rows; cols; in_channels; out_channels; groups; data_format = "NHWC";
 
   constructor(batch, axes, in_channels, out_channels, groups) {
     const [rows, cols] = axes;
