@@ -113,6 +113,9 @@ def setup(app):
     app.connect("object-description-transform", tidy_fields, priority=600)  # after the types are added
     app.connect("doctree-read", leave_builtins)
     app.connect("html-page-context", correct_ways_back)
+    app.connect(
+        "html-page-context", give_captions_a_level, priority=900
+    )  # after the theme has made its trees
 
 
 def keep_sentences_whole(app, what, name, thing, options, lines):
@@ -182,6 +185,13 @@ def leave_builtins(app, doctree):
         if node["reftype"] == "class" and hasattr(builtins, node["reftarget"]):
             shown = find_pending_xref_condition(node, "resolved") or node
             node.replace_self(shown.children)
+
+
+def give_captions_a_level(app, page, template, context, doctree):
+    """Give the captions of tables of contents, which Sphinx calls headings, a level."""
+    for part in ("body", "toctree", "furo_navigation_tree"):
+        if isinstance(context.get(part), str):
+            context[part] = context[part].replace('role="heading"', 'role="heading" aria-level="2"')
 
 
 def correct_ways_back(app, page, template, context, doctree):
