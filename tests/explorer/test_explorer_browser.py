@@ -208,7 +208,7 @@ def test_hover_and_keyboard_and_slider_and_play(show):
     page.run("document.querySelector('[aria-label=\"next cell\"]').click()")
     at(1, 3)
     page.run(
-        "document.querySelector('.transport select').value = 'fast'; document.querySelector('.transport select').dispatchEvent(new Event('change'))"
+        "document.querySelector('[aria-label=speed]').value = 'fast'; document.querySelector('[aria-label=speed]').dispatchEvent(new Event('change'))"
     )
     page.run("document.activeElement.blur()")
     page.press(" ")
@@ -259,6 +259,7 @@ def test_a_choice_shows_what_the_call_with_it_gives(show, control, label, change
         "NHWC",
         kwargs.get("dilations"),
     )
+    page.open("geometry")
     formulas = page.all("[data-section=geometry] pre")[0].text
     assert formulas.split("\n") == list(geometry.rows.formulas)
 
@@ -444,6 +445,7 @@ def test_a_torch_page_speaks_torchs_words(show):
     want = torch.conv2d(x, w, stride=2)[0, 0]
     shown = {(c["row"], c["col"]): c["text"] for c in page.look()["grids"][2]["cells"]}
     assert all(same(shown[place], float(value)) for place, value in np.ndenumerate(want))
+    page.open("geometry")
     assert "NHWC" not in page.all("[data-section=geometry]")[0].text
     assert "NCHW" in page.all("[data-section=geometry]")[0].text
 
@@ -451,6 +453,7 @@ def test_a_torch_page_speaks_torchs_words(show):
 def test_a_gradients_page_calls_its_arrays_by_their_names(show):
     op, args, kwargs = CASES["input gradient"]
     page = show(tc.explore(op, *args, budget=1, **kwargs))
+    page.open("geometry")
     line = page.all("[data-section=geometry] .facts span")[0].text
     assert line == (
         "conv2d_backprop_input: out_backprop [1, 2, 2, 1] NHWC, filters [3, 3, 2, 1] → "

@@ -23,7 +23,7 @@ export function callCopier(app) {
     said.textContent = code.startsWith("not possible") ? code : "";
     return said.textContent ? null : code;
   };
-  return h("div", { class: "transport take-away", role: "group", "aria-label": "The call in other words" },
+  return h("div", { class: "take-away", role: "group", "aria-label": "The call in other words" },
     h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the framework chosen"), said);
 }
 
@@ -49,12 +49,21 @@ export function download(name, contents, type = "application/octet-stream") {
 
 /** The stage and its legend as SVG text: what is drawn there now, in the colours that it has now. */
 export function pictureOf(app) {
-  const parts = [app.stage, app.legend];
+  app.root.classList.add("drawn", "alone");
+  const picture = drawing(app);
+  app.root.classList.remove("drawn", "alone");
+  return picture;
+}
+
+/** What is drawn: the windows with their legend, the sum, and what stands beside it. */
+function drawing(app) {
+  const { root, stage } = app;
+  const parts = [stage, app.legend, ...root.querySelectorAll(".touring .caption p, .equation > *, [data-section=beside][open] .strip")];
   const ground = paint(getComputedStyle(app.root).backgroundColor);
   const boxes = parts.map((part) => part.getBoundingClientRect());
-  const [left, top] = [Math.min(...boxes.map((box) => box.left)) - 10, boxes[0].top - 30];
-  const widest = [...app.stage.children, app.legend].map((e) => e.getBoundingClientRect().right);
-  const [width, height] = [Math.ceil(Math.max(...widest) - left) + 12, Math.ceil(boxes[1].bottom - top) + 6];
+  const [left, top] = [Math.min(...boxes.map((box) => box.left)) - 10, Math.min(...boxes.map((box) => box.top)) - 30];
+  const all = parts.flatMap((part) => [...part.children, part]).map((element) => element.getBoundingClientRect());
+  const [width, height] = [Math.ceil(Math.max(...all.map((box) => box.right)) - left) + 12, Math.ceil(Math.max(...all.map((box) => box.bottom)) - top) + 6];
   const title = `<text x="10" y="20" font-size="14" font-weight="600" fill="${paint(getComputedStyle(app.root).color)}">${escaped(app.heading.textContent)}</text>`;
   const shapes = parts.map((part) => painted(part, left, top)).join("\n");
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif">\n`
@@ -84,7 +93,7 @@ function painted(element, left, top) {
   const style = getComputedStyle(element);
   if (style.visibility !== "visible" || style.display === "none") return "";
   const box = element.getBoundingClientRect();
-  const own = style.display === "contents" ? "" : boxOf(style, box.left - left, box.top - top, box.width, box.height);
+  const own = style.display === "contents" ? "" : boxOf(style, box.left - left, box.top - top, box.width, box.height) + generated(element, style, box.left - left, box.top - top);
   const inner = [...element.childNodes].map((child) => {
     if (child.nodeType === Node.ELEMENT_NODE) return painted(/** @type {HTMLElement} */ (child), left, top);
     return child.nodeType === Node.TEXT_NODE ? texts(child, style, left, top) : "";
@@ -93,22 +102,34 @@ function painted(element, left, top) {
   return text && style.opacity !== "1" ? `<g opacity="${style.opacity}">${text}</g>\n` : text;
 }
 
+/** What ::after draws on an element: the frame of another call's window, or a sign. */
+function generated(element, around, left, top) {
+  const style = getComputedStyle(element, "::after");
+  if (style.content === "none" || style.position !== "absolute") return "";
+  const at = (side) => parseFloat(style[side]) + parseFloat(around[`border${side === "left" ? "Left" : "Top"}Width`]);
+  const [x, y, width, height] = [left + at("left"), top + at("top"), parseFloat(style.width), parseFloat(style.height)];
+  const sign = style.content.slice(1, -1);
+  if (!sign) return boxOf(style, x, y, width, height);
+  const size = parseFloat(style.fontSize);
+  return `<text x="${near(x)}" y="${near(y + size)}" font-size="${near(size)}" font-weight="600" fill="${paint(style.color)}">${escaped(sign)}</text>\n`;
+}
+
 /** A box: its ground, its border, the rings inside it, and the outline around it. */
 function boxOf(style, x, y, width, height) {
   const rect = (inset, attributes) => `<rect x="${near(x + inset)}" y="${near(y + inset)}" width="${near(Math.max(0, width - 2 * inset))}" height="${near(Math.max(0, height - 2 * inset))}" ${attributes}/>\n`;
   const stroke = (colour, size, dashes = "") => `fill="none" stroke="${colour}" stroke-width="${near(size)}"${dashes}`;
   const shapes = [];
   const ground = paint(style.backgroundColor);
-  if (ground) shapes.push(rect(0, `fill="${ground}" rx="${near(parseFloat(style.borderTopLeftRadius) || 0)}"`));
+  if (ground) shapes.push(rect(0, `fill="${ground}" ${parseFloat(style.borderTopLeftRadius) ? `rx="${near(parseFloat(style.borderTopLeftRadius))}"` : 'shape-rendering="crispEdges"'}`)); // no hairlines between small cells
   const stops = style.backgroundImage.match(/(?:rgba?|color)\([^)]*\)/g);
-  if (style.backgroundImage.startsWith("linear-gradient") && stops?.length === 3 && width > 2 * height) {
+  if (style.backgroundImage.startsWith("linear-gradient") && width > 2 * height) {
     shapes.push(...scale(stops.map(paint), x, y, width, height));
   } else if (stops) {
     const colour = stops.map(paint).findLast(Boolean); // a line across, or hatching
     if (colour) shapes.push(`<path d="M${near(x)} ${near(y + height)}L${near(x + width)} ${near(y)}" stroke="${colour}"/>\n`);
   }
   const border = parseFloat(style.borderTopWidth);
-  const dashes = { dashed: ' stroke-dasharray="5 4"', dotted: ' stroke-dasharray="2 2"' }[style.borderTopStyle] ?? "";
+  const dashes = { dashed: ` stroke-dasharray="${width > 20 ? "5 4" : "3 2"}"`, dotted: ' stroke-dasharray="2 2"' }[style.borderTopStyle] ?? "";
   if (border && paint(style.borderTopColor)) shapes.push(rect(border / 2, stroke(paint(style.borderTopColor), border, dashes)));
   const rings = [...style.boxShadow.matchAll(/((?:rgba?|color)\([^)]*\)) 0px 0px 0px ([\d.]+)px inset/g)].reverse();
   for (const [, colour, size] of rings) shapes.push(rect(border + Number(size) / 2, stroke(paint(colour), Number(size))));
@@ -121,8 +142,9 @@ function boxOf(style, x, y, width, height) {
 function scale(stops, x, y, width, height) {
   const steps = 24;
   const mixed = (share) => {
-    const [one, other] = share < 0.5 ? stops.slice(0, 2) : stops.slice(1);
-    const part = share < 0.5 ? 2 * share : 2 * share - 1;
+    const from = Math.min(stops.length - 2, Math.floor(share * (stops.length - 1)));
+    const [one, other] = stops.slice(from);
+    const part = share * (stops.length - 1) - from;
     const at = (colour, i) => parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
     return `rgb(${[0, 1, 2].map((i) => Math.round(at(one, i) * (1 - part) + at(other, i) * part)).join(",")})`;
   };
