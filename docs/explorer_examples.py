@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import explorer_stories
 import numpy as np
 
 import teachconv as tc
@@ -44,6 +45,7 @@ def write(folder: Path) -> None:
     extra.mkdir(parents=True, exist_ok=True)
     (extra / "playground.html").write_text(playground_page("../index.html"), encoding="utf-8")
     playground = frame_of("explorer/playground.html", "the convolution playground")
+    explorer_stories.write(folder / "extra" / "stories", folder / "stories.html")
     (folder / "playground.html").write_text(playground, encoding="utf-8")
     picture = tc.explain(tc.conv2d, X, W, 2, "SAME", at=(0, 2, 2, 0)).picture()
     (folder / "front.svg").write_text(picture, encoding="utf-8")

@@ -227,7 +227,7 @@ class Explorer:
         """Return a step of the story as the page has it."""
         if not (isinstance(step, (tuple, list)) and 1 <= len(step) <= 4 and isinstance(step[0], str)):
             raise ArgumentTypeError(
-                f"each step of story must be (text, at, tap, focus), all but the text optional; got {brief(step)}"
+                f"each step of story must be (text, at, tap, focus) or fewer; got {brief(step)}"
             )
         text, at, tap, focus = (*step, *[None] * (4 - len(step)))
         parts = words_of(focus, "focus", _PARTS)

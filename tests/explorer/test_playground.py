@@ -175,7 +175,7 @@ def test_the_back_button_undoes_a_choice_of_channels(at):
 )
 def test_a_place_that_the_call_lacks_is_left_out(at, hash_):
     page = at(hash_)
-    assert page.look()["headline"].startswith("output[0, 0, 0, 0]")
+    assert page.look()["headline"].startswith("output[0, 1, 1, 0]")
     assert not {"ch", "on", "tap", "show"} & {part.partition("=")[0] for part in address(page).split("&")}
 
 

@@ -86,8 +86,9 @@ def test_an_address_opens_a_step_and_a_click_ends_the_tour(driver, paths):
     assert now["caption"].startswith("3/5 The 18 products add up")
     time.sleep(0.3)
     assert page.run("return document.querySelector('.playing')") is None  # what was asked for stays
-    page.run("document.querySelector('.caption button').click()")
+    page.run("const back = document.querySelector('.caption .back'); back.focus(); back.click();")
     assert page.run(NOW)["hash"] == "#step=2"
+    assert page.run("return document.activeElement.className") == "back"
     page.run('document.querySelector(\'.stage .grid:nth-of-type(3) [data-row="0"][data-col="1"]\').click()')
     now = page.run(NOW)
     assert (now["touring"], now["hash"], now["headline"].split(" = ")[0]) == (False, "", "output[0, 0, 1, 0]")

@@ -135,16 +135,19 @@ export class Tour {
   /** Write the caption. */
   draw() {
     const { steps, now } = this;
-    const button = (words, label, act) => h("button", { type: "button", "aria-label": label, title: label, onclick: act }, words);
+    const button = (name, words, label, act) => h("button", { type: "button", class: name, "aria-label": label, title: label, onclick: act }, words);
+    const had = document.activeElement; // the keyboard's focus stays on the button that was pressed
+    const pressed = this.element.contains(had) ? had.className : null;
     const count = steps.length === 5 ? "five" : String(steps.length);
     this.element.hidden = this.app.doc.empty;
     this.element.replaceChildren(...now === null ? [
       h("p", {}, "Point at any cell."),
-      button(`▷ ${count} steps`, `the tour: ${count} steps, one for each press of the space bar`, () => this.next()),
+      button("on", `▷ ${count} steps`, `the tour: ${count} steps, one for each press of the space bar`, () => this.next()),
     ] : [
-      button("←", "previous step", () => this.go(now - 1)),
+      button("back", "←", "previous step", () => this.go(now - 1)),
       h("p", { role: "status" }, h("b", {}, `${now + 1}/${steps.length} `), steps[now].text),
-      button(now + 1 < steps.length ? "→" : "✓", now + 1 < steps.length ? "next step" : "end of the tour", () => this.next()),
+      button("on", now + 1 < steps.length ? "→" : "✓", now + 1 < steps.length ? "next step" : "end of the tour", () => this.next()),
     ]);
+    if (pressed) (this.element.querySelector(`.${pressed}`) ?? this.element.querySelector("button")).focus({ preventScroll: true });
   }
 }
