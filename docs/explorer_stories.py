@@ -40,7 +40,7 @@ def step(text, at, lit, tap=None):
 
 def explored(op, *args, story, **kwargs):
     """Return the explorer of a call that begins where its story does."""
-    return tc.explore(op, *args, at=story[0][1], story=story, budget=200_000, **kwargs)
+    return tc.explore(op, *args, at=story[0][1], story=story, **kwargs)
 
 
 W = np.float32([[1, 0, 2], [-1, 1, 0], [-2, 1, 1]]).reshape(3, 3, 1, 1)

@@ -201,6 +201,7 @@ SAVED = """const { createObjectURL } = URL;
 return new Promise((done) => {
   URL.createObjectURL = (blob) => { blob.text().then(done); return createObjectURL.call(URL, blob); };
   HTMLAnchorElement.prototype.click = () => {};
+  for (const [label, value] of Object.entries(arguments[0] ?? {})) document.querySelector(`[aria-label="${label} of the picture"]`).value = value;
   document.querySelector(".save").click();
 });"""
 
@@ -239,6 +240,37 @@ def test_the_saved_picture_of_a_photo_has_a_scale_and_no_hairlines(driver, tmp_p
     assert "rgb(255,255,255)" in fills
     sharp = [rect for rect in root.iter(f"{SVG}rect") if rect.get("shape-rendering") == "crispEdges"]
     assert len(sharp) >= 2 * 400
+
+
+def test_a_picture_for_a_paper_is_transparent_light_and_as_wide_as_a_column(driver, paths):
+    page = Page(driver, paths["channels"], width=1280, height=800, dark=True)
+    chosen = {"ground": "transparent", "width": "8.5 cm"}
+    root = ElementTree.fromstring(page.run(SAVED, chosen))
+    assert root.get("width") == "8.5cm"
+    assert root.get("height").endswith("cm")
+    fills = {rect.get("fill") for rect in root.iter(f"{SVG}rect") if rect.get("width") == "100%"}
+    assert fills == set()  # no ground
+    inks = {text.get("fill") for text in root.iter(f"{SVG}text")}
+    assert palette.COLOURS["ink"].light in inks
+    assert palette.COLOURS["ink"].dark not in inks
+    maps = list(root.iter(f"{SVG}image"))
+    assert len(maps) == 2 * 2 + 4  # input channels with their filters, and output channels
+    assert all(image.get("href").startswith("data:image/png;base64,") for image in maps)
+
+
+def test_the_picture_as_png_has_two_dots_for_a_pixel(driver, paths):
+    page = Page(driver, paths["beside"], width=1280, height=800)
+    width = float(ElementTree.fromstring(page.run(SAVED)).get("width"))
+    page = Page(driver, paths["beside"], width=1280, height=800)
+    sizes = page.run(
+        SAVED.replace(
+            "blob.text().then(done)",
+            "createImageBitmap(blob).then((b) => done([b.width, b.height, blob.type]))",
+        ),
+        {"format": "PNG"},
+    )
+    assert sizes[0] == 2 * width
+    assert sizes[2] == "image/png"
 
 
 # ---------------------------------------------------------------------------------------------

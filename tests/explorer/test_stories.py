@@ -27,6 +27,12 @@ def test_twelve_questions_and_short_sentences(stories):
         for text, *_ in explorer.story:
             assert len(text.split()) <= 15, text
         assert len(explorer.html()) < 350_000
+    sizes = [
+        v["shapes"]["in"][1]
+        for v in stories["seven_and_eight"].data()["variants"]["table"].values()
+        if "shapes" in v
+    ]
+    assert 8 in sizes  # "Choose 8 × 8 above"
 
 
 def test_what_the_stories_say_is_so(stories):

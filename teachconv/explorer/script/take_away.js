@@ -6,9 +6,33 @@ import { copyButton } from "./parts.js";
 import { fromJson } from "./python.js";
 import { FRAMEWORKS } from "./rules.js";
 
-/** Downloads the picture. */
+const CENTIMETRES = { "as wide as here": 0, "8.5 cm": 8.5, "17 cm": 17 }; // a column, and a page, of a paper
+const DOTS = 300 / 2.54; // of a PNG for paper, in a centimetre
+
+/** Downloads the picture: its format, its ground and its width. */
 export function pictureButton(app) {
-  return h("button", { type: "button", class: "save", title: "download this picture as SVG", onclick: () => download(`${app.doc.op}.svg`, pictureOf(app), "image/svg+xml") }, "⤓ SVG");
+  const choice = (label, names) => h("select", { "aria-label": label }, names.map((name) => h("option", { value: name }, name)));
+  const format = choice("format of the picture", ["SVG", "PNG"]);
+  const ground = choice("ground of the picture", ["as here", "light", "transparent"]);
+  const width = choice("width of the picture", Object.keys(CENTIMETRES));
+  const save = async () => {
+    const svg = pictureOf(app, ground.value, CENTIMETRES[width.value]);
+    if (format.value === "SVG") download(`${app.doc.op}.svg`, svg, "image/svg+xml");
+    else download(`${app.doc.op}.png`, await pngOf(svg, CENTIMETRES[width.value]), "image/png");
+  };
+  return h("span", { class: "picture", role: "group", "aria-label": "The picture as a file" },
+    h("button", { type: "button", class: "save", title: "download this picture", onclick: save }, "⤓ picture"), format, ground, width);
+}
+
+/** An SVG as PNG: two dots for a pixel, or 300 dots per inch for paper. */
+async function pngOf(svg, centimetres) {
+  const image = new Image();
+  image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const scale = centimetres ? (centimetres * DOTS) / image.naturalWidth : 2;
+  const canvas = h("canvas", { width: Math.round(image.naturalWidth * scale), height: Math.round(image.naturalHeight * scale) });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => { canvas.toBlob(done, "image/png"); });
 }
 
 /** Copies the call that is shown in a framework's words; null if the page does not know its function. */
@@ -47,27 +71,35 @@ export function download(name, contents, type = "application/octet-stream") {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-/** The stage and its legend as SVG text: what is drawn there now, in the colours that it has now. */
-export function pictureOf(app) {
-  app.root.classList.add("drawn", "alone");
-  const picture = drawing(app);
-  app.root.classList.remove("drawn", "alone");
+/**
+ * What the page shows as SVG text: channels, windows, legend, the sum, and what stands beside it.
+ * @param {any} app
+ * @param {string} ground "as here", "light" or "transparent", which has light's colours
+ * @param {number} centimetres its width; 0 for as many pixels as here
+ */
+export function pictureOf(app, ground = "as here", centimetres = 0) {
+  const { root } = app;
+  const scheme = root.style.colorScheme;
+  if (ground !== "as here") root.style.colorScheme = "light";
+  root.classList.add("drawn", "alone");
+  const picture = drawing(app, ground === "transparent", centimetres);
+  root.classList.remove("drawn", "alone");
+  root.style.colorScheme = scheme;
   return picture;
 }
 
-/** What is drawn: the windows with their legend, the sum, and what stands beside it. */
-function drawing(app) {
+function drawing(app, clear, centimetres) {
   const { root, stage } = app;
-  const parts = [stage, app.legend, ...root.querySelectorAll(".touring .caption p, .equation > *, [data-section=beside][open] .strip")];
-  const ground = paint(getComputedStyle(app.root).backgroundColor);
+  const parts = [stage, app.legend, ...root.querySelectorAll(".rooms-map > *, .touring .caption p, .equation > *, [data-section=beside][open] .strip")];
   const boxes = parts.map((part) => part.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map((box) => box.left)) - 10, Math.min(...boxes.map((box) => box.top)) - 30];
   const all = parts.flatMap((part) => [...part.children, part]).map((element) => element.getBoundingClientRect());
   const [width, height] = [Math.ceil(Math.max(...all.map((box) => box.right)) - left) + 12, Math.ceil(Math.max(...all.map((box) => box.bottom)) - top) + 6];
-  const title = `<text x="10" y="20" font-size="14" font-weight="600" fill="${paint(getComputedStyle(app.root).color)}">${escaped(app.heading.textContent)}</text>`;
+  const title = `<text x="10" y="20" font-size="14" font-weight="600" fill="${paint(getComputedStyle(root).color)}">${escaped(app.heading.textContent)}</text>`;
   const shapes = parts.map((part) => painted(part, left, top)).join("\n");
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif">\n`
-    + `<rect width="100%" height="100%" fill="${ground}"/>\n${title}\n${shapes}\n</svg>\n`;
+  const size = centimetres ? `width="${centimetres}cm" height="${near((centimetres * height) / width)}cm"` : `width="${width}" height="${height}"`;
+  const behind = clear ? "" : `<rect width="100%" height="100%" fill="${paint(getComputedStyle(root).backgroundColor)}"/>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ${size} font-family="system-ui, sans-serif">\n${behind}${title}\n${shapes}\n</svg>\n`;
 }
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
@@ -93,6 +125,9 @@ function painted(element, left, top) {
   const style = getComputedStyle(element);
   if (style.visibility !== "visible" || style.display === "none") return "";
   const box = element.getBoundingClientRect();
+  if (element instanceof HTMLCanvasElement) {
+    return `<image x="${near(box.left - left)}" y="${near(box.top - top)}" width="${near(box.width)}" height="${near(box.height)}" preserveAspectRatio="none" image-rendering="pixelated" href="${element.toDataURL()}"/>\n`;
+  }
   const own = style.display === "contents" ? "" : boxOf(style, box.left - left, box.top - top, box.width, box.height) + generated(element, style, box.left - left, box.top - top);
   const inner = [...element.childNodes].map((child) => {
     if (child.nodeType === Node.ELEMENT_NODE) return painted(/** @type {HTMLElement} */ (child), left, top);
