@@ -84,6 +84,7 @@ MODULES = (
     "flight",
     "motion",
     "stamping",
+    "present",
     "controls",
     "shown",
     "tour",

@@ -243,3 +243,55 @@ def test_the_first_cell_is_an_inner_one():
     assert first(7, 3, 2, "VALID") == ((0, 0), 0)
     assert first(90, 3, 2, "SAME") == ((22, 22), 0)
     assert first(2, 5, 1, "SAME") == ((0, 0), 21)  # no window lies inside
+
+
+# ---------------------------------------------------------------------------------------------
+# Slides, and pages within other pages
+# ---------------------------------------------------------------------------------------------
+
+
+FILLED = """
+const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+const planes = [...document.querySelectorAll(".stage .cells")].map((e) => e.getBoundingClientRect());
+return { bottoms: [...planes, box(".caption"), box(".transport"), box(".headline")].map((b) => b.bottom), caption: box(".caption").top, planes: planes.map((b) => b.bottom),
+  digits: parseFloat(getComputedStyle(document.querySelector(".stage .cell.current")).fontSize),
+  others: [...document.querySelectorAll("header, .top, .legend, .tools, details, footer")].filter((e) => e.checkVisibility()).length };
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize(("address", "width", "height"), [("present", 1920, 1080), ("embed", 640, 360)])
+def test_a_slide_and_a_frame_are_filled(driver, paths, address, width, height):
+    for name in ("conv2d", "playground"):
+        driver.get("about:blank")
+        hash_ = f"#{address}&step=2" if name == "conv2d" else f"#conv2d&n=7&k=3&s=2&p=same&{address}&step=2"
+        page = Page(driver, Address(paths[name], hash_), width=width, height=height)
+        seen = page.run(FILLED)
+        assert max(seen["bottoms"]) <= height, (name, seen)
+        assert seen["caption"] >= max(seen["planes"]) - 1
+        assert seen["others"] == 0
+        assert seen["digits"] >= (22 if height == 1080 else 11)
+        assert f"{address}&step=2" in page.run("return location.hash").replace("step=2&embed", "embed&step=2")
+        page.press("\ue00f")  # PageDown, as a clicker sends it
+        assert page.run(NOW)["caption"].startswith("3/5")
+        page.press("\ue00c", "\ue00c")  # Escape ends the tour, and then the slide
+        assert page.run("return document.querySelector('.presenting')") is None
+        assert address not in page.run("return location.hash")
+        page.press("f")
+        assert page.run("return document.querySelector('.presenting') !== null")
+        page.all(".caption .whole")[0].click()  # without a keyboard
+        assert page.run("return document.querySelector('.presenting')") is None
+        assert page.complaints() == []
+
+
+@needs_browser
+def test_a_link_and_a_frame_to_copy(driver, paths):
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["conv2d"], "#step=2"))
+    page.run("window.copies = []; navigator.clipboard.writeText = async (text) => { copies.push(text); };")
+    page.run(
+        "for (const label of ['a link', 'a frame']) document.querySelector(`[aria-label='copy ${label} to what is shown'], [aria-label='copy ${label} of what is shown']`).click()"
+    )
+    link, frame = page.run("return copies")
+    assert link == paths["conv2d"].as_uri() + "#step=2"
+    assert f'<iframe src="{paths["conv2d"].as_uri()}#embed&step=2" title="tc.conv2d(' in frame

@@ -5,6 +5,7 @@ import { breakable, h, keepFocus } from "./elements.js";
 import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
+import { ADDRESSED, present, presentIn } from "./present.js";
 import { sectionsOf } from "./sections.js";
 import { Thumbs } from "./channels.js";
 import { drawGrids, fitGrids, frameResult } from "./stage.js";
@@ -20,6 +21,8 @@ export class App {
     this.host = host;
     this.player = new Player(this);
     this.tour = new Tour(this);
+    /** @type {string | null} whether it fills the page, as a slide or in a frame */
+    this.presenting = null;
     /** @type {Record<string, any>} the grids of source, operand and result, which stage.js draws */
     this.grids = {};
     /** @type {any} the parts that controls.js makes */
@@ -32,7 +35,9 @@ export class App {
     root.addEventListener("pointerover", (event) => event.target.closest?.("[role=grid]") || this.unhover());
     root.addEventListener("pointerleave", () => this.unhover());
     root.addEventListener("click", (event) => this.tour.now !== null && event.target.closest?.("[role=grid], .transport") && this.tour.leave());
-    this.tour.read();
+    const address = location.hash; // both write theirs
+    if (presentIn(address)) present(this, presentIn(address));
+    this.tour.read(address);
     this.player.open(root, this.stage);
     addEventListener("beforeprint", () => this.onPaper(true));
     addEventListener("afterprint", () => this.onPaper(false));
@@ -303,6 +308,13 @@ export class App {
     }
   }
 
+  /** Write the step and the slide into the address of a page of its own, or tell the host. */
+  tell() {
+    const parts = [this.presenting, this.tour.now === null ? null : `step=${this.tour.now + 1}`].filter(Boolean);
+    if (this.host?.shows) this.tellHost();
+    else if (ADDRESSED) history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
+  }
+
   /** Tell the host what is shown; a `step` is one that the browser's back button undoes. */
   tellHost(step = false) {
     if (!this.quiet) this.host?.shows?.(this, step);
@@ -349,14 +361,20 @@ export class App {
 
   key_(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest?.("input, select, textarea, button, summary, .scroll, [role=grid]") && event.key !== " ") return;
+    const everywhere = event.key === " " || (["f", "Escape", "PageUp", "PageDown"].includes(event.key) && !event.target.closest?.("input, select, textarea"));
+    if (!everywhere && event.target.closest?.("input, select, textarea, button, summary, .scroll, [role=grid]")) return;
     const typing = event.target.closest?.("input:not([type=range]), textarea, select, button, summary");
     if (event.key === " " && !typing) {
       if (this.player.on && !this.player.opening) this.player.pause();
       else this.tour.next();
       event.preventDefault();
-    } else if (this.tour.now !== null && ["ArrowLeft", "ArrowRight", "Escape"].includes(event.key)) {
-      this.tour.go({ ArrowLeft: this.tour.now - 1, ArrowRight: this.tour.now + 1 }[event.key] ?? -1);
+    } else if (event.key === "f" && !typing) {
+      present(this, this.presenting ? null : "present");
+    } else if (event.key === "Escape" && this.presenting && this.tour.now === null) {
+      present(this, null);
+    } else if ((this.tour.now !== null && ["ArrowLeft", "ArrowRight", "Escape"].includes(event.key)) || (this.presenting && event.key.startsWith("Page"))) {
+      const now = this.tour.now ?? -1; // a clicker presses PageUp and PageDown
+      this.tour.go({ ArrowLeft: now - 1, PageUp: now - 1, ArrowRight: now + 1, PageDown: now + 1 }[event.key] ?? -1);
       event.preventDefault();
     } else if (event.key.startsWith("Arrow") && this.pinned) { // the mouse is over a cell: the keys go on from there
       const grid = this.grids[this.state.focus?.grid ?? "result"];

@@ -3,6 +3,7 @@
 import { h, unique } from "./elements.js";
 import { SPEEDS } from "./motion.js";
 import { choiceLabel } from "./parts.js";
+import { shareButtons } from "./present.js";
 import { stampButton } from "./stamping.js";
 import { callCopier, pictureButton } from "./take_away.js";
 
@@ -83,5 +84,5 @@ export function buildTools(app) {
   const { player } = app;
   const speed = h("select", { "aria-label": "speed", onchange: () => player.setSpeed(speed.value) },
     Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === player.speed }, name)));
-  return h("div", { class: "tools" }, ...[h("label", {}, "speed ", speed), pictureButton(app), callCopier(app)].filter(Boolean));
+  return h("div", { class: "tools" }, ...[h("label", {}, "speed ", speed), pictureButton(app), callCopier(app), ...shareButtons(app)].filter(Boolean));
 }

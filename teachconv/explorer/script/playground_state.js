@@ -25,7 +25,7 @@ export const WORDS = ["same", "valid", "same_lower"];
  */
 export function defaultState() {
   const numbers = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, [...field.numbers]]));
-  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, step: null, modes: [] };
+  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, step: null, view: null, modes: [] };
 }
 
 /** Where a reader may begin: what is shown, and its address. */
@@ -77,6 +77,8 @@ export function setField(state, name, text) {
     state.channels = numbersOf(text, "ch", [2], 0, FIELDS.c.most - 1);
   } else if (name === "tap") {
     [state.tap] = numbersOf(text, "tap", [1], 0, 9999);
+  } else if (["present", "embed"].includes(name) && text === "") {
+    state.view = name;
   } else if (name === "step") {
     [state.step] = numbersOf(text, "step", [1], 1, 99);
   } else if (name === "on" && placeOn(text)) {
@@ -102,7 +104,7 @@ export function fromAddress(hash) {
     if (!part) continue;
     const [name, ...rest] = part.split("=");
     try {
-      if (number === 0 && !rest.length) setField(state, "op", name);
+      if (number === 0 && !rest.length && !["present", "embed"].includes(name)) setField(state, "op", name);
       else setField(state, name, decodeURIComponent(rest.join("=")));
     } catch (error) {
       if (!(error instanceof Refusal || error instanceof URIError)) throw error;
@@ -133,6 +135,7 @@ export function toAddress(state) {
   if (state.channels) parts.push(`ch=${state.channels.join(",")}`);
   if (state.on) parts.push(`on=${state.on.join(",")}`);
   if (state.tap !== null) parts.push(`tap=${state.tap}`);
+  if (state.view) parts.push(state.view);
   if (state.step) parts.push(`step=${state.step}`);
   if (state.modes.length) parts.push(`show=${state.modes.join(",")}`);
   return `#${parts.join("&")}`;

@@ -19,6 +19,7 @@ export function shownIn(app) {
     channels: several && (state.c || state.o) ? [state.c, state.o] : null,
     on: state.focus ? [state.focus.grid === "source" ? "x" : "w", state.focus.row, state.focus.col] : null,
     tap: player.on || app.tour.now !== null ? null : player.tap,
+    view: app.presenting,
     step: app.tour.now === null ? null : app.tour.now + 1,
     modes: [...modes, ...opened],
   };

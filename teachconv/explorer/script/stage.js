@@ -127,8 +127,8 @@ export function fitGrids(app) {
   app.stage.classList.toggle("folded", folded);
   app.stage.classList.toggle("last", folded && large === result);
   const legible = LEGIBLE * Math.max(...rows); // the height of planes whose numbers can be read
-  const high = wide ? Math.min(HIGHEST * em, Math.max(legible < HIGHEST * em ? legible : 15 * em, roomBelow(app, em))) : HIGHEST * em;
-  const most = wide || !narrow ? 2.9 * em : MOST_NARROW;
+  const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : HIGHEST * em;
+  const most = app.presenting ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
   for (const [i, grid] of [source, operand, result].entries()) {
     grid.most = Math.min(most, Math.floor(high / rows[i]) - (wide ? 1 : 0));
     const { cell, filter } = wide ? beside : below;
@@ -144,7 +144,9 @@ function roomBelow(app, em) {
   if (window.parent !== window || app.root.classList.contains("drawn")) return Infinity; // a frame is as high as what it shows
   const top = app.stage.getBoundingClientRect().top + scrollY;
   const below = app.tour.element.offsetHeight + app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
-  const around = 14 + 2 * em + Math.max(...[...app.stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em));
+  const headline = app.sum.querySelector(".headline");
+  const sticks = headline && getComputedStyle(headline).position === "sticky" ? headline.offsetHeight : 0; // above the buttons
+  const around = sticks + 14 + 2 * em + Math.max(...[...app.stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em));
   return innerHeight - top - below - around;
 }
 

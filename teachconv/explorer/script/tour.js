@@ -1,9 +1,8 @@
 // The tour: a few steps that show what the picture means, one sentence each, with all else dimmed.
 
 import { h, plural } from "./elements.js";
+import { present } from "./present.js";
 import { inside } from "./view.js";
-
-const ADDRESSED = location.protocol !== "about:"; // a frame in a notebook has no address of its own
 
 /** The cell of the result with the most taps in the padding, or null if no cell has any. */
 function padded(app) {
@@ -74,8 +73,8 @@ export class Tour {
   }
 
   /** Show the step that the address asks for, if any. */
-  read() {
-    const step = /(?:^#|&)step=(\d+)/.exec(location.hash);
+  read(address = location.hash) {
+    const step = /(?:^#|&)step=(\d+)/.exec(address);
     if (step && Number(step[1]) - 1 !== this.now) this.go(Number(step[1]) - 1);
   }
 
@@ -102,7 +101,7 @@ export class Tour {
     else if (step.at) app.select(...step.at);
     if (typeof step.tap === "number" && app.shown.list) app.player.showTap(Math.min(step.tap, app.shown.list.length - 1));
     this.draw();
-    this.tell();
+    app.tell();
   }
 
   /** End the tour where it is: the reader goes on alone. */
@@ -110,7 +109,7 @@ export class Tour {
     this.now = null;
     this.lit(null);
     this.draw();
-    this.tell();
+    this.app.tell();
   }
 
   /** Dim all but some parts; null dims nothing. */
@@ -119,12 +118,6 @@ export class Tour {
     root.classList.toggle("touring", parts !== null);
     if (parts) root.dataset.lit = parts.join(" ");
     else delete root.dataset.lit;
-  }
-
-  /** Write the step into the address. */
-  tell() {
-    if (this.app.host?.shows) this.app.tellHost();
-    else if (ADDRESSED) history.replaceState(null, "", this.now === null ? location.pathname + location.search : `#step=${this.now + 1}`);
   }
 
   /** One step further; the tour begins if it is not on. */
@@ -136,16 +129,19 @@ export class Tour {
   draw() {
     const { steps, now } = this;
     const button = (name, words, label, act) => h("button", { type: "button", class: name, "aria-label": label, title: label, onclick: act }, words);
+    const leave = this.app.presenting ? [button("whole", "✕", "show the whole page", () => present(this.app, null))] : [];
     const had = document.activeElement; // the keyboard's focus stays on the button that was pressed
     const pressed = this.element.contains(had) ? had.className : null;
     const count = steps.length === 5 ? "five" : String(steps.length);
     this.element.hidden = this.app.doc.empty;
     this.element.replaceChildren(...now === null ? [
       h("p", {}, "Point at any cell."),
+      ...leave,
       button("on", `▷ ${count} steps`, `the tour: ${count} steps, one for each press of the space bar`, () => this.next()),
     ] : [
       button("back", "←", "previous step", () => this.go(now - 1)),
       h("p", { role: "status" }, h("b", {}, `${now + 1}/${steps.length} `), steps[now].text),
+      ...leave,
       button("on", now + 1 < steps.length ? "→" : "✓", now + 1 < steps.length ? "next step" : "end of the tour", () => this.next()),
     ]);
     if (pressed) (this.element.querySelector(`.${pressed}`) ?? this.element.querySelector("button")).focus({ preventScroll: true });
