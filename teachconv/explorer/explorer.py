@@ -229,7 +229,7 @@ class Explorer:
             raise ArgumentTypeError(
                 f"each step of story must be (text, at, tap, focus) or fewer; got {brief(step)}"
             )
-        text, at, tap, focus = (*step, *[None] * (4 - len(step)))
+        text, at, tap, focus = [*step, None, None, None][:4]
         parts = words_of(focus, "focus", _PARTS)
         cell = None if at is None else self._document.cell_at(at)
         if tap is not None and integer(tap, "tap", "an integer") < 0:
@@ -342,4 +342,8 @@ def explore(
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
     if budget is not None and integer(budget, "budget", "an integer") < 1:
         raise ArgumentError(f"budget must be at least 1 byte; got {budget}")
+    if not (story is None or isinstance(story, (list, tuple))):
+        raise ArgumentTypeError(
+            f"story must be a list of steps, each (text, at, tap, focus); got {brief(story)}"
+        )
     return Explorer(op, args, kwargs, at, budget, story)

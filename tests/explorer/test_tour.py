@@ -130,6 +130,11 @@ def test_a_step_that_is_not_legal_is_refused(step, kind, match):
         tc.explore(tc.conv2d, X, W, 2, "SAME", story=[step])
 
 
+def test_a_story_is_a_list():
+    with pytest.raises(TypeError, match="story must be a list of steps.*got 'text'"):
+        tc.explore(tc.conv2d, X, W, 2, "SAME", story="text")
+
+
 @needs_browser
 def test_the_playground_keeps_the_step_in_its_address(driver, paths):
     driver.get("about:blank")
