@@ -69,6 +69,7 @@ def test_on_a_phone_picture_sum_and_buttons_meet(driver, paths, name):
     # the buttons are at the bottom edge, with the sum above them, and all planes fit in what is left
     assert 790 < seen["transport"]["bottom"] <= 844
     assert seen["headline"]["bottom"] <= seen["transport"]["top"] + 1
+    assert max(b["right"] for b in page.run(BOX + "return boxes('.transport > *')")) <= 390
     for grid in seen["grids"]:
         assert grid["left"] >= 0
         assert grid["right"] <= 390
@@ -179,6 +180,7 @@ def test_on_paper_all_planes_are_there_and_nothing_to_press(driver, paths, name)
         page.run("dispatchEvent(new Event('beforeprint'))")
         seen = page.run(SEEN)
         assert all(grid["left"] >= 0 and grid["right"] <= 700 for grid in seen["grids"])
+        assert seen["stage"]["height"] < 800  # so that it stays on the first page
         assert (
             page.run(
                 """return [...document.querySelectorAll("button:not(.thumb, .overview), select, input, summary")].filter((e) => e.checkVisibility() && !e.closest("details[open]")).length"""

@@ -31,7 +31,7 @@ export function shareButtons(app) {
   const frame = () => `<iframe src="${link("embed")}" title="${app.heading.textContent.replaceAll('"', "&quot;")}" width="640" height="360" style="border:0" loading="lazy"></iframe>`;
   const named = (words, button) => h("label", {}, words, " ", button);
   return [
-    h("button", { type: "button", class: "slide-show", title: "fill the page: f", onclick: () => present(app, "present") }, "⛶ present"),
+    h("button", { type: "button", class: "slide-show", title: "fill the page: f", onclick: () => present(app, "present") }, "present"),
     ...(ADDRESSED ? [named("link", copyButton(() => link(null), "copy a link to what is shown")), named("frame", copyButton(frame, "copy a frame of what is shown"))] : []),
   ];
 }

@@ -127,7 +127,7 @@ export function fitGrids(app) {
   app.stage.classList.toggle("folded", folded);
   app.stage.classList.toggle("last", folded && large === result);
   const legible = LEGIBLE * Math.max(...rows); // the height of planes whose numbers can be read
-  const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : HIGHEST * em;
+  const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
   const most = app.presenting ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
   for (const [i, grid] of [source, operand, result].entries()) {
     grid.most = Math.min(most, Math.floor(high / rows[i]) - (wide ? 1 : 0));
