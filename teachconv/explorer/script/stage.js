@@ -8,7 +8,6 @@ import { inside } from "./view.js";
 
 const HIGHEST = 30; // em of a plane
 const MOST_NARROW = 30; // pixels of a cell on a phone, where picture and buttons have to meet
-const SMALLEST = 6; // pixels of a cell
 const LEGIBLE = 24; // pixels of a cell whose number can be read
 const CROPS = new WeakMap(); // where the frame of the result stood, by app
 
@@ -119,7 +118,7 @@ export function fitGrids(app) {
   const flat = beside.cell < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
   const paper = app.root.classList.contains("drawn");
   const low = paper || (window.parent === window && innerHeight < 640); // a row is all that it has room for
-  const wide = !flat && beside.cell >= (!narrow || paper ? SMALLEST : low ? 15 : 22); // in a narrow host, such as a docs page, only if legible
+  const wide = !flat && beside.cell >= (!narrow ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow host, such as a docs page, only if legible
   const below = row(Math.min(source.columns, result.columns), width - times - equals - 3 * 0.6 * em - 2 * 20);
   const large = source.columns >= result.columns ? source : result;
   const folded = !wide && narrow && below.filter >= 16 && below.cell >= Math.min(16, alone);
