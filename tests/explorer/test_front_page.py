@@ -51,7 +51,7 @@ def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
     assert page.all(".stage.stacked") == []
     box = "const { top, bottom } = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, bottom]"
     assert page.run(box, ".numbers")[1] - page.run(box, ".call")[0] < 140  # a line each
-    assert page.run(box, ".stage")[1] < 660
+    assert page.run(box, ".stage")[1] < 680
     page.run("document.querySelector('details.taps').open = true")
     table = "const { scrollWidth, clientWidth } = document.querySelector('.scroll'); return [scrollWidth, clientWidth]"
     needed, there = page.run(table)
