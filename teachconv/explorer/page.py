@@ -88,6 +88,7 @@ MODULES = (
     "controls",
     "shown",
     "tour",
+    "keyboard",
     "app",
     "moving",
     "main",

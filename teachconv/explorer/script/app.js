@@ -5,6 +5,7 @@ import { breakable, h, keepFocus } from "./elements.js";
 import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
+import { pressed } from "./keyboard.js";
 import { ADDRESSED, present, presentIn } from "./present.js";
 import { sectionsOf } from "./sections.js";
 import { Thumbs } from "./channels.js";
@@ -41,7 +42,7 @@ export class App {
     this.player.open(root, this.stage);
     addEventListener("beforeprint", () => this.onPaper(true));
     addEventListener("afterprint", () => this.onPaper(false));
-    root.ownerDocument.addEventListener("keydown", (event) => this.key_(event));
+    root.ownerDocument.addEventListener("keydown", (event) => pressed(this, event));
   }
 
   /** Draw a call, in place of the one that was there before; `settle` chooses what of it is shown first. */
@@ -357,30 +358,6 @@ export class App {
     const { focus } = this.state;
     const { row, col } = this.stamp && focus?.grid === "source" ? focus : this.state;
     return this.cells.findIndex(([r, q]) => r === row && q === col);
-  }
-
-  key_(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    const everywhere = event.key === " " || (["f", "Escape", "PageUp", "PageDown"].includes(event.key) && !event.target.closest?.("input, select, textarea"));
-    if (!everywhere && event.target.closest?.("input, select, textarea, button, summary, .scroll, [role=grid]")) return;
-    const typing = event.target.closest?.("input:not([type=range]), textarea, select, button, summary");
-    if (event.key === " " && !typing) {
-      if (this.player.on && !this.player.opening) this.player.pause();
-      else this.tour.next();
-      event.preventDefault();
-    } else if (event.key === "f" && !typing) {
-      present(this, this.presenting ? null : "present");
-    } else if (event.key === "Escape" && this.presenting && this.tour.now === null) {
-      present(this, null);
-    } else if ((this.tour.now !== null && ["ArrowLeft", "ArrowRight", "Escape"].includes(event.key)) || (this.presenting && event.key.startsWith("Page"))) {
-      const now = this.tour.now ?? -1; // a clicker presses PageUp and PageDown
-      this.tour.go({ ArrowLeft: now - 1, PageUp: now - 1, ArrowRight: now + 1, PageDown: now + 1 }[event.key] ?? -1);
-      event.preventDefault();
-    } else if (event.key.startsWith("Arrow") && this.pinned) { // the mouse is over a cell: the keys go on from there
-      const grid = this.grids[this.state.focus?.grid ?? "result"];
-      grid.box.focus({ preventScroll: true });
-      grid.key(event);
-    }
   }
 
   showAll() {
