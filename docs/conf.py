@@ -114,6 +114,9 @@ def setup(app):
     app.connect("doctree-read", leave_builtins)
     app.connect("missing-reference", look_further_out)
     app.connect("html-page-context", correct_ways_back)
+    app.connect(
+        "html-page-context", give_captions_a_level, priority=900
+    )  # after the theme has made its trees
 
 
 def keep_sentences_whole(app, what, name, thing, options, lines):
@@ -196,6 +199,13 @@ def look_further_out(app, env, node, shown):
             return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, shown)
         module = module.rpartition(".")[0]
     return None
+
+
+def give_captions_a_level(app, page, template, context, doctree):
+    """Give the captions of tables of contents, which Sphinx calls headings, a level."""
+    for part in ("body", "toctree", "furo_navigation_tree"):
+        if isinstance(context.get(part), str):
+            context[part] = context[part].replace('role="heading"', 'role="heading" aria-level="2"')
 
 
 def correct_ways_back(app, page, template, context, doctree):

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import explorer_stories
 import numpy as np
 
 import teachconv as tc
-from teachconv.explorer.page import frame_of
+from teachconv.explorer.page import frame_of, playground_page
 
 # the arrays of the picture on the front page, which shows these lines
 X = np.arange(36, dtype="float32").reshape(1, 6, 6, 1)
@@ -42,8 +43,9 @@ def write(folder: Path) -> None:
         (folder / f"explorer_{name}.html").write_text(explorer._repr_html_(), encoding="utf-8")
     extra = folder / "extra" / "explorer"
     extra.mkdir(parents=True, exist_ok=True)
-    tc.playground().save(extra / "playground.html")
+    (extra / "playground.html").write_text(playground_page("../index.html"), encoding="utf-8")
     playground = frame_of("explorer/playground.html", "the convolution playground")
+    explorer_stories.write(folder / "extra" / "stories", folder / "stories.html")
     (folder / "playground.html").write_text(playground, encoding="utf-8")
     picture = tc.explain(tc.conv2d, X, W, 2, "SAME", at=(0, 2, 2, 0)).picture()
     (folder / "front.svg").write_text(picture, encoding="utf-8")

@@ -56,6 +56,8 @@ def faults(driver, path, width, height, dark):
     stills = "return [...document.querySelectorAll('.tcx-frame ~ img')].some((e) => e.checkVisibility())"
     if driver.execute_script(stills):
         yield "shows an explorer and the picture that stands in for it"
+    if page.all("[role=heading]:not([aria-level])"):
+        yield "a heading without a level"
     least, where = page.contrast()
     if least < 4.5:
         yield f"contrast {least:.2f} at {where[:120]}"

@@ -72,12 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
         ("conv2d_transpose, bilinear, back to the size of the photograph", _bytes(upsampled[0, :, :, 0])),
     ]
     sections = [
-        ("What conv2d was asked for, and what follows", geometry._repr_html_()),
-        ("One output cell: every product of its sum", explained._repr_html_()),
         (
-            "Every window around it, to play with",
+            "One output cell and every window around it, to play with",
             explore(conv2d, *edge_call, at=CELL, budget=_PAGE)._repr_html_(),
         ),
+        ("What conv2d was asked for, and what follows", geometry._repr_html_()),
+        ("That cell: every product of its sum", explained._repr_html_()),
         (f"The last cell: SAME padded {_sides(geometry.padding)}", corner._repr_html_()),
         ("Where it was executed", traced._repr_html_()),
         ("The way back: conv2d_transpose", back_geometry._repr_html_() + back._repr_html_()),
@@ -142,5 +142,5 @@ def _page(pictures: list[tuple[str, np.ndarray]], sections: list[tuple[str, str]
         "<!DOCTYPE html><html lang='en'><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>teachconv: one photograph, two convolutions</title><style>{_STYLE}</style>"
-        f"<h1>One photograph, two convolutions</h1>{figures}{body}</html>"
+        f"<main><h1>One photograph, two convolutions</h1>{figures}{body}</main></html>"
     )

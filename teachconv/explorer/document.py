@@ -189,9 +189,13 @@ class Document:
             return (0, 0, 0, 0)
         if at is None:
             kind, g = self.call.kind, self.call.geometry
-            return (
-                (0, 0, 0, 0) if kind.sums_images else (0, teaching(g.rows, kind), teaching(g.cols, kind), 0)
-            )
+            if kind.sums_images:
+                return (g.rows.filter_size // 2, g.cols.filter_size // 2, 0, 0)
+            return (0, teaching(g.rows, kind), teaching(g.cols, kind), 0)
+        return self.cell_at(at)
+
+    def cell_at(self, at: Sequence[int]) -> tuple[int, int, int, int]:
+        """Return a cell as the backends number it."""
         words = nn_ops.without_options(self.kwargs)
         explained = explain(self.op, *self.args, at=at, **words)  # raises if ``at`` is not legal
         first, row, col, last = (explained.canonical or explained).cell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from io import BytesIO
@@ -14,7 +15,7 @@ import numpy as np
 from .. import dispatch, nn_ops
 from ..arguments import axis_order, first_of, integer, refuse_masked
 from ..devices import call_on_host, to_host
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, printable
+from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, printable, words_of
 from ..files import path_of
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
@@ -24,12 +25,20 @@ from ..truth.exact import judge_direct
 from ..verification.diffing import diff
 from .document import SIDES, Document, code
 from .packing import dumps
-from .page import frame, image_address, page
+from .page import frame, page
 from .shown_part import part_call
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
 
+# the parts of the page that a step of a story may keep lit, and their names on it
+_PARTS = {
+    "source": "source",
+    "weights": "operand",
+    "products": "products",
+    "sum": "sum",
+    "result": "result",
+}
 _PAGE = 300_000  # the default size of a page in bytes
 _VARIANTS = 100_000  # bytes of variants of a call that takes more by itself
 _DIFF = 10**8  # multiply-adds of a call of which all cells are compared with another result
@@ -49,10 +58,12 @@ class Explorer:
         kwargs: dict[str, Any],
         at: Sequence[int] | None = None,
         budget: int | None = None,
+        story: Sequence[Sequence[Any]] | None = None,
     ) -> None:
-        self.op, self.at, self.budget = op, at, budget
+        self.op, self.at, self.budget, self.story = op, at, budget, story
         self.args, self.kwargs = call_on_host(args, kwargs)
         self._document = Document(op, self.args, self.kwargs, at)
+        self._steps = None if story is None else [self._step(step) for step in story]
         self._other: tuple[str, Any] | None = None
 
     @property
@@ -100,7 +111,7 @@ class Explorer:
                     "other must be an array of numbers with 4 axes; "
                     f"got shape {list(other.shape)}, dtype {other.dtype}"
                 )
-        both = Explorer(self.op, self.args, self.kwargs, self.at, self.budget)
+        both = Explorer(self.op, self.args, self.kwargs, self.at, self.budget, self.story)
         both._document = self._document
         both._other = (label, other)
         return both
@@ -169,17 +180,14 @@ class Explorer:
         return page(document.call.op.name, dumps(self.data()), self._still, document.function)
 
     def _repr_html_(self) -> str:
-        return frame(self.html(), self._still, repr(self), image_address(self._image))
+        still = self._still
+        image = f"data:image/svg+xml;base64,{b64encode(still.encode()).decode()}" if still else ""
+        return frame(self.html(), still, repr(self), image)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """Return the page in its frame, and an image for places that show no HTML."""
+        """Return the page in its frame, and the static picture for places that show no HTML."""
         bundle: dict[str, Any] = {"text/html": self._repr_html_(), "text/plain": repr(self)}
-        return bundle | ({"image/png": self._image} if self._image else {})
-
-    @cached_property
-    def _image(self) -> bytes | None:
-        """The image for places that show no page."""
-        return self._png()
+        return bundle | ({"image/svg+xml": self._still} if self._still else {})
 
     @cached_property
     def _still(self) -> str:
@@ -202,7 +210,7 @@ class Explorer:
         """Return the JSON document of the page."""
         document = self._document
         with during("computing the call"):
-            made: dict[str, Any] = {"call": document.base(), "beside": None}
+            made: dict[str, Any] = {"call": document.base(), "beside": None, "story": self._steps}
         if self._other is not None:
             with during(f"comparing it with {self._other[0]}"):
                 made["beside"] = self._beside()
@@ -214,6 +222,19 @@ class Explorer:
         with during("its variants"):
             made["variants"] = variants.table(size - rest)
         return made
+
+    def _step(self, step: Sequence[Any]) -> dict[str, Any]:
+        """Return a step of the story as the page has it."""
+        if not (isinstance(step, (tuple, list)) and 1 <= len(step) <= 4 and isinstance(step[0], str)):
+            raise ArgumentTypeError(
+                f"each step of story must be (text, at, tap, focus) or fewer; got {brief(step)}"
+            )
+        text, at, tap, focus = [*step, None, None, None][:4]
+        parts = words_of(focus, "focus", _PARTS)
+        cell = None if at is None else self._document.cell_at(at)
+        if tap is not None and integer(tap, "tap", "an integer") < 0:
+            raise ArgumentError(f"tap must be the number of a tap, from 0; got {tap}")
+        return {"text": text, "cell": cell, "tap": tap, "focus": [_PARTS[part] for part in parts]}
 
     def _beside(self) -> dict[str, Any]:
         """Return the other result, and where it differs."""
@@ -279,6 +300,7 @@ def explore(
     *args: Any,
     at: Sequence[int] | None = None,
     budget: int | None = None,
+    story: Sequence[Sequence[Any]] | None = None,
     **kwargs: Any,
 ) -> Explorer:
     """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
@@ -293,14 +315,20 @@ def explore(
             more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
             included as long as they fit, those with the fewest changes first; the page says how many are
             left out.
+        story: the steps of the page's tour, in place of the five that every page has: tuples of (text, at,
+            tap, focus), of which the last three may be left out. The text is one sentence; ``at`` a cell as
+            above; ``tap`` the number of the last tap that is shown; ``focus`` the parts that are not dimmed,
+            of "source", "weights", "products", "sum" and "result". Space and the arrow keys go through the
+            steps, and ``page.html#step=3`` opens the third.
         **kwargs: the op's arguments by name.
 
     Returns:
         An `Explorer`. A notebook displays it; ``.save("page.html")`` writes one file.
 
     Raises:
-        ValueError, TypeError: if the op itself raises it, or ``budget`` is no positive integer.
-        IndexError: if ``at`` is outside the result.
+        ValueError, TypeError: if the op itself raises it, ``budget`` is no positive integer, or a step of
+            ``story`` is not as above.
+        IndexError: if ``at``, or that of a step, is outside the result.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(16, dtype="float32").reshape(1, 4, 4, 1)
@@ -314,4 +342,8 @@ def explore(
         nn_ops.bind(op, args, kwargs, explore)  # raises, and says which argument was meant
     if budget is not None and integer(budget, "budget", "an integer") < 1:
         raise ArgumentError(f"budget must be at least 1 byte; got {budget}")
-    return Explorer(op, args, kwargs, at, budget)
+    if not (story is None or isinstance(story, (list, tuple))):
+        raise ArgumentTypeError(
+            f"story must be a list of steps, each (text, at, tap, focus); got {brief(story)}"
+        )
+    return Explorer(op, args, kwargs, at, budget, story)

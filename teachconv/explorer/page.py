@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from functools import lru_cache
@@ -34,7 +35,7 @@ const tell = () => {
 };
 if (parent !== window) addEventListener("load", () => {
   document.body.style.padding = ".4em .1em"; // the document around has a margin, and more below the frame
-  for (const e of document.querySelectorAll("[data-section=geometry], [data-section=calls]")) e.open = false;
+  for (const e of document.querySelectorAll("[data-section=calls]")) e.open = false;
   setTimeout(tell);
   new ResizeObserver(tell).observe(document.body);
 });
@@ -44,8 +45,15 @@ _AROUND_A_FRAME = (
     "window.addEventListener('message', ({ source, data }) => {"
     " if (source === this.contentWindow && data.explorerHeight > 0)"
     " { this.style.maxHeight = 'none'; this.style.height = `${data.explorerHeight}px`; } });"
-    "const tell = () =>"
-    " this.contentWindow?.postMessage({ explorerTheme: getComputedStyle(this).colorScheme }, '*');"
+    # a page that says nothing is as light as its ground, whatever the system's theme is
+    "const theme = () => { const said = getComputedStyle(this).colorScheme;"
+    " if (said !== 'light dark') return said;"
+    " for (let e = this; (e = e.parentElement);) {"
+    " const [r, g, b, a = 1] = getComputedStyle(e).backgroundColor.match(/[\\d.]+/g).map(Number);"
+    " if (a > 0.5) return 0.3 * r + 0.6 * g + 0.1 * b < 128 ? 'dark' : 'light'; }"
+    " return getComputedStyle(document.documentElement).colorScheme.includes('dark') ? said : 'light'; };"
+    "const tell = () => this.contentWindow?.postMessage({ explorerTheme: theme() }, '*');"
+    "matchMedia('(prefers-color-scheme: dark)').addEventListener('change', tell);"
     "for (const e of [document.documentElement, document.body])"
     " new MutationObserver(tell).observe(e, { attributes: true });"
     "tell()"
@@ -76,8 +84,11 @@ MODULES = (
     "flight",
     "motion",
     "stamping",
+    "present",
     "controls",
     "shown",
+    "tour",
+    "keyboard",
     "app",
     "moving",
     "main",
@@ -128,15 +139,18 @@ def _compact(module: str) -> str:
     return re.sub(r"\n[ \t\n]+", "\n", code)
 
 
-def playground_page() -> str:
+def playground_page(home: str = "") -> str:
     """Return the playground: a page on which the reader sets the call, without Python.
+
+    Args:
+        home: the address of the page that it belongs to, if any.
 
     Returns:
         HTML text.
     """
     still = "<p>The playground needs JavaScript: this browser has it disabled.</p>"
     modules = script((*MODULES, *PLAYGROUND_MODULES))
-    run = 'playground(document.getElementById("explorer"));'
+    run = f'playground(document.getElementById("explorer"), {json.dumps(home)});'
     return _document("The convolution playground", still, f"{modules}\n{run}")
 
 

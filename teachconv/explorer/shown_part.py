@@ -199,18 +199,17 @@ def same_place(axis: AxisGeometry, other: AxisGeometry, kind: Kind, index: int) 
 
 
 def teaching(axis: AxisGeometry, kind: Kind) -> int:
-    """Return the index of the result to begin with: one with a tap in the padding, or the middle of an image.
+    """Return the index of the result to begin with: an inner one, or the middle of an image.
 
     Args:
         axis: the geometry of one axis.
         kind: the kind of call, not a filter gradient.
 
     Returns:
-        The middle if the axis is too long to be shown whole; else the first index, or the last one if only
-        that has a tap in the padding.
+        The middle if the axis is too long to be shown whole; else the first index of those with the most taps
+        inside the array.
     """
     size, look = (axis.in_size, taps.scatter_all) if kind.scatters else (axis.out_size, taps.gather_all)
     if max(axis.in_size, axis.out_size) > _SIDES[0]:
         return size // 2
-    padded = [any(tap.in_padding for tap in look(axis, index)) for index in (0, size - 1)]
-    return size - 1 if padded == [False, True] else 0
+    return max(range(size), key=lambda index: sum(not tap.in_padding for tap in look(axis, index)))

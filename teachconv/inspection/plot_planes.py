@@ -70,9 +70,6 @@ class Plane:
             edges = self.colours[colour]
             ax.add_collection(PolyCollection(squares, facecolors="none", edgecolors=edges, ls=dash, lw=0.8))
         self.numbered = image is None and max(numbers.shape) <= _NUMBERED
-        if self.numbered:
-            for text in self.texts(np.argwhere(~np.isnan(numbers))):
-                ax.add_artist(text)
         self.framed, thick = ring == "ring", 3 if max(numbers.shape) <= _LIMIT else 1.5
         self.marks = []
         for colour, width, dash in (
@@ -100,14 +97,21 @@ class Plane:
         found[np.isnan(numbers)] = 0
         return found
 
+    def write(self) -> None:
+        """Write the numbers into the cells, which have their size now."""
+        for text in self.texts(np.argwhere(~np.isnan(self.numbers))) if self.numbered else ():
+            self.ax.add_artist(text)
+
     def texts(self, cells: Iterable[Any]) -> list[Any]:
-        """Return the numbers of some cells as artists."""
+        """Return the numbers of some cells as artists; their digits are as large as the cells allow."""
         from matplotlib.text import Text
 
-        found = []
+        found, box = [], self.ax.get_window_extent()
+        size = 72 / self.ax.figure.dpi * box.width / np.ptp(self.ax.get_xlim())  # of a cell, in points
         for row, col in cells:
             text = short(self.numbers[row, col])
-            style: Any = {"ha": "center", "va": "center", "fontsize": 7, "color": self.colours["ink"]}
+            style: Any = {"ha": "center", "va": "center", "color": self.colours["ink"]}
+            style["fontsize"] = min(0.42 * size, 1.4 * size / len(text))
             found.append(Text(col, row, text, transform=self.ax.transData, **style))
         return found
 
@@ -180,6 +184,8 @@ class Windows:
         self._legend(padded)
         for _ in range(2):  # a single pass leaves titles outside: the heights of the axes follow their widths
             self.figure.get_layout_engine().execute(self.figure)
+        for plane in self.planes:
+            plane.write()
 
     @staticmethod
     def _cells(canonical: Explanation) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -93,7 +93,7 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
         textcoords="offset points",
         va="top",
         family="monospace",
-        fontsize=7,
+        fontsize=9,
     )
     sizes = (axis.out_size, axis.in_size) if transposed else (axis.in_size, axis.out_size)
     title = (

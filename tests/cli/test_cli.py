@@ -207,7 +207,9 @@ def test_demo(tmp_path):
     assert "index law" in out
     html = page.read_text()
     assert html.count("<img alt=") == 3
-    assert "<iframe class=" in html  # the explorer of the call
+    assert (
+        html.index("<main>") < html.index("<iframe class=") < html.index("<table")
+    )  # what moves comes first
     heading = "SAME padded 0 rows above and 1 row below, 1 column at the left and 1 column at the right"
     assert f"<h2>The last cell: {heading}</h2>" in html
     assert html.count("<svg") == 4  # and the explorer without scripts

@@ -532,6 +532,29 @@ def test_no_part_of_a_geometrys_picture_is_cut_off(found):
         assert 0 <= box.y0 < box.y1 <= height, text
 
 
+@pytest.mark.parametrize("size", [4, 12])
+def test_the_digits_of_a_plot_are_as_large_as_their_cells_allow(size):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    x = np.random.default_rng(size).standard_normal((1, size, size, 1)).astype("float32")
+    figure = tc.plot.window(tc.conv2d, x, np.ones((3, 3, 1, 1), "float32"), 1, "SAME")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    for ax in figure.axes[:3]:
+        cell = ax.get_window_extent().width / np.ptp(ax.get_xlim())
+        digits = [
+            text
+            for text in ax.get_children()
+            if isinstance(text, Text) and text.get_text().strip("-.0123456789") == ""
+        ]
+        widths = [text.get_window_extent(canvas.get_renderer()).width for text in digits if text.get_text()]
+        assert len(widths) in (9, size * size)
+        assert max(widths) < cell
+        assert max(text.get_window_extent(canvas.get_renderer()).height for text in digits) > 0.3 * cell
+
+
 def test_diff_heatmap_marks_the_cells_outside_the_bound():
     pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
     theirs = tc.conv2d(X, W)

@@ -5,20 +5,25 @@ import { breakable, h, keepFocus } from "./elements.js";
 import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
+import { pressed } from "./keyboard.js";
+import { ADDRESSED, present, presentIn } from "./present.js";
 import { sectionsOf } from "./sections.js";
 import { Thumbs } from "./channels.js";
 import { drawGrids, fitGrids, frameResult } from "./stage.js";
 import { Player } from "./motion.js";
 import { drawStamps } from "./stamping.js";
-import { buildControls, buildTransport, channelControls, labelControls } from "./controls.js";
-import { callCopier } from "./take_away.js";
-import { callable, copyButton, leftOut, legendEntries, overview, themeButton } from "./parts.js";
+import { buildControls, buildTools, buildTransport, channelControls, labelControls } from "./controls.js";
+import { Tour } from "./tour.js";
+import { callable, copyButton, inWords, leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
 export class App {
   constructor(root, data, host) {
     this.root = root;
     this.host = host;
     this.player = new Player(this);
+    this.tour = new Tour(this);
+    /** @type {string | null} whether it fills the page, as a slide or in a frame */
+    this.presenting = null;
     /** @type {Record<string, any>} the grids of source, operand and result, which stage.js draws */
     this.grids = {};
     /** @type {any} the parts that controls.js makes */
@@ -30,8 +35,14 @@ export class App {
     // what the mouse passes over is shown while it is there; a click or a key chooses a place
     root.addEventListener("pointerover", (event) => event.target.closest?.("[role=grid]") || this.unhover());
     root.addEventListener("pointerleave", () => this.unhover());
+    root.addEventListener("click", (event) => this.tour.now !== null && event.target.closest?.("[role=grid], .transport") && this.tour.leave());
+    const address = location.hash; // both write theirs
+    if (presentIn(address)) present(this, presentIn(address));
+    this.tour.read(address);
     this.player.open(root, this.stage);
-    root.ownerDocument.addEventListener("keydown", (event) => this.key_(event));
+    addEventListener("beforeprint", () => this.onPaper(true));
+    addEventListener("afterprint", () => this.onPaper(false));
+    root.ownerDocument.addEventListener("keydown", (event) => pressed(this, event));
   }
 
   /** Draw a call, in place of the one that was there before; `settle` chooses what of it is shown first. */
@@ -40,6 +51,7 @@ export class App {
     this.data = data;
     this.doc = data.call;
     this.variants = { ...data.variants.table };
+    this.tour.now = null;
     this.key = data.variants.controls.map((control) => control.base);
     this.base = this.key.join();
     this.view = new View(this.doc, this.doc.base);
@@ -59,20 +71,23 @@ export class App {
 
   /** The first cell, chosen by Python. */
   start() {
-    const at = this.doc.at;
-    const filter = this.doc.result === "filter";
-    const state = { n: filter ? 0 : at[0], row: filter ? at[0] : at[1], col: filter ? at[1] : at[2], c: 0, o: 0, focus: null };
-    const held = Object.fromEntries(Object.entries(this.view.arrays).map(([side, array]) => [side, array]));
-    const source = held[this.doc.source];
-    state.n = source.indices(0).includes(state.n) ? state.n : source.indices(0)[0] ?? 0;
-    if (this.doc.result === "in") state.c = at[3];
+    this.state = { n: 0, row: 0, col: 0, c: 0, o: 0, focus: null };
+    this.setPlace(this.doc.at);
+    this.first = [this.state.row, this.state.col];
+  }
+
+  /** Choose a cell of the result with its image and channels, as Python numbers it. */
+  setPlace(at) {
+    const { state, view, doc } = this;
+    const filter = doc.result === "filter";
+    const images = view.arrays[doc.source].indices(0);
+    const [n, row, col] = filter ? [0, at[0], at[1]] : at;
+    Object.assign(state, { n: images.includes(n) ? n : images[0] ?? 0, row, col, focus: null });
+    if (doc.result === "in") state.c = at[3];
     else state.o = at[3];
-    this.state = state;
-    this.pairUp(this.doc.result === "in" ? "c" : "o");
-    if (filter && !this.doc.empty) {
-      const c = this.view.groupOfOut.get(state.o)?.in.find(([, depth]) => depth === at[2]);
-      if (c) state.c = c[0];
-    }
+    this.pairUp(doc.result === "in" ? "c" : "o");
+    const c = filter && !doc.empty ? view.groupOfOut.get(state.o)?.in.find(([, depth]) => depth === at[2]) : null;
+    if (c) state.c = c[0];
   }
 
   /** Channels that share no product cannot be shown together: change the other one as well. */
@@ -101,26 +116,27 @@ export class App {
     this.sum = h("section", { class: "sum", "aria-label": "The sum" });
     this.sky = h("div", { class: "sky", "aria-hidden": "true" });
     this.legend = h("ul", { class: "legend" });
+    this.people = h("p", { class: "people" });
     this.summary = h("p", { class: "summary" });
     this.heading = h("code", {}, breakable(doc.code));
     this.overview = overview(this);
     this.transport = buildTransport(this);
     this.channels = h("div", { class: "controls channels" });
-    this.rooms = h("div", {});
+    this.rooms = h("div", { class: "rooms-map" });
     this.sections = sectionsOf(this);
     const settings = h("div", { class: "controls", role: "group", "aria-label": "Arguments of the call" }, buildControls(this));
     const beside = this.sections.filter(({ element }) => element.dataset.section === "beside");
     const rest = this.sections.filter((section) => !beside.includes(section));
     this.root.classList.add("tcx");
     this.root.replaceChildren(
-      h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), this.summary), themeButton(this.root, !this.data.live)),
+      h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), h("div", { class: "about" }, this.people, this.summary)), themeButton(this.root, !this.data.live)),
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
         doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
       this.message,
-      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.legend, this.transport, callCopier(this)),
+      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.tour.element, this.legend, this.transport, buildTools(this)),
         h("div", { class: "side" }, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
-      h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar plays. ", leftOut(this.data, this.variants))),
+      h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar goes through the steps. ", leftOut(this.data, this.variants))),
       this.sky,
     );
   }
@@ -189,11 +205,13 @@ export class App {
     this.cells = rows.flatMap((r) => cols.map((q) => [r, q]));
     this.slider.max = String(Math.max(0, this.cells.length - 1));
     this.slider.disabled = this.playButton.disabled = !this.cells.length;
+    this.people.textContent = inWords(view);
     const { terms } = view.variant;
     this.summary.textContent = `${doc.names[doc.result]} [${index(view.shape(doc.result))}] ${doc.dtype}, ${view.computedBy}; ${terms === 1 ? "one term" : `up to ${terms.toLocaleString("en")} terms`} a cell${view.variant.note ? `. Here ${view.variant.note}.` : ""}`;
     this.fit();
     frameResult(this);
     this.update();
+    this.tour.draw();
   }
 
   /** Measure the page, and fit the grids of the stage to it; the panels' grids take these measures as they are drawn. */
@@ -201,6 +219,13 @@ export class App {
     this.em = parseFloat(getComputedStyle(this.root).fontSize);
     this.width = this.root.clientWidth;
     fitGrids(this);
+  }
+
+  /** Draw the page for paper, or for the screen again: a page of paper is narrower than most screens. */
+  onPaper(on) {
+    this.root.classList.toggle("drawn", on);
+    this.root.style.width = on ? "680px" : "";
+    this.fit();
   }
 
   /** A grid of a panel; `content` returns a number or undefined. */
@@ -284,6 +309,13 @@ export class App {
     }
   }
 
+  /** Write the step and the slide into the address of a page of its own, or tell the host. */
+  tell() {
+    const parts = [this.presenting, this.tour.now === null ? null : `step=${this.tour.now + 1}`].filter(Boolean);
+    if (this.host?.shows) this.tellHost();
+    else if (ADDRESSED) history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
+  }
+
   /** Tell the host what is shown; a `step` is one that the browser's back button undoes. */
   tellHost(step = false) {
     if (!this.quiet) this.host?.shows?.(this, step);
@@ -326,19 +358,6 @@ export class App {
     const { focus } = this.state;
     const { row, col } = this.stamp && focus?.grid === "source" ? focus : this.state;
     return this.cells.findIndex(([r, q]) => r === row && q === col);
-  }
-
-  key_(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest?.("input, select, textarea, button, summary, .scroll, [role=grid]") && event.key !== " ") return;
-    if (event.key === " " && !event.target.closest?.("input:not([type=range]), textarea, select, button, summary")) {
-      this.play(!this.player.on);
-      event.preventDefault();
-    } else if (event.key.startsWith("Arrow") && this.pinned) { // the mouse is over a cell: the keys go on from there
-      const grid = this.grids[this.state.focus?.grid ?? "result"];
-      grid.box.focus({ preventScroll: true });
-      grid.key(event);
-    }
   }
 
   showAll() {

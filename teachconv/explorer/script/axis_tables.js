@@ -102,8 +102,8 @@ export function sourceAmid(axis, transposed, index) {
 export function teaching(axis, transposed) {
   const [size, look] = transposed ? [axis.in_size, scatterAll] : [axis.out_size, gatherAll];
   if (Math.max(axis.in_size, axis.out_size) > PLANE_SIDES[0]) return floorDiv(size, 2);
-  const [first, last] = [0, size - 1].map((index) => look(axis, index).some(([, , out]) => out));
-  return last && !first ? size - 1 : 0;
+  const inner = range(0, size).map((index) => look(axis, index).filter(([, , out]) => !out).length);
+  return inner.indexOf(Math.max(...inner));
 }
 
 /** The integers of an axis, of its table. */

@@ -4,7 +4,7 @@ import { h, plural } from "./elements.js";
 import { inside } from "./view.js";
 
 const MOST = 16; // maps of a side of a room, and rooms, before they are unfolded
-const MAP_WORK = 20_000; // the most products that are summed for maps alone
+const MAP_WORK = 2e6; // the most products that are summed for maps alone, in float64
 
 /** The small maps of all channels of a call, in rooms. */
 export class Thumbs {
@@ -53,8 +53,8 @@ export class Thumbs {
     const buttons = shown.map((channel) => {
       const words = `${doc.names[side]} channel ${channel}`;
       const filter = summed && here ? this.map("filter", { ...state, [name]: channel }) : null;
-      return h("button", { type: "button", class: "thumb", "data-thumb": `${name}${channel}`, "aria-pressed": String(state[name] === channel), "aria-label": words, title: words,
-        onclick: () => app.chooseChannel(name, channel) }, this.map(side, { ...state, [name]: channel }), filter, h("small", {}, String(channel)));
+      return h("button", { type: "button", class: shown.length > 8 ? "thumb many" : "thumb", "data-thumb": `${name}${channel}`, "aria-pressed": String(state[name] === channel), "aria-label": words, title: words,
+        onclick: () => app.chooseChannel(name, channel) }, this.map(side, { ...state, [name]: channel }, shown.length > 8), filter, h("small", {}, String(channel)));
     });
     const folded = channels.length - shown.length;
     const more = folded ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `${folded} more`) : null;
@@ -62,10 +62,10 @@ export class Thumbs {
   }
 
   /** The canvas of one plane, which `paint` fills. */
-  map(side, state) {
+  map(side, state, many = false) {
     const [rows, cols] = this.app.view.drawn(side).map(inside);
     const canvas = h("canvas", { width: cols.length, height: rows.length, "aria-hidden": "true", class: side === "filter" ? "plane weights" : "plane" });
-    const scale = Math.max(1, Math.min(side === "filter" ? 7 : 48 / Math.max(rows.length, cols.length), 9));
+    const scale = Math.max(1, Math.min(side === "filter" ? 7 : (many ? 34 : 48) / Math.max(rows.length, cols.length), 9));
     canvas.style.width = `${cols.length * scale}px`;
     canvas.style.height = `${rows.length * scale}px`;
     const last = side === "filter" ? `${state.c}>${state.o}` : state[side === "in" ? "c" : "o"];
@@ -78,8 +78,9 @@ export class Thumbs {
     const { view, doc } = this.app;
     const cells = [...this.maps.values()].filter(({ side }) => side === doc.result).reduce((sum, { rows, cols }) => sum + rows.length * cols.length, 0);
     const shown = doc.result === "out" ? this.app.state.o : this.app.state.c; // the plane beside sums it anyway
-    const known = (cell) => view.arrays[doc.result] || cells * view.variant.terms <= MAP_WORK || cell[3] === shown;
-    const value = (side, cell) => (side !== doc.result ? view.number(side, cell) : known(cell) ? view.value(cell) : undefined);
+    this.work = view.arrays[doc.result] ? 0 : cells * view.variant.terms;
+    const summed = (cell) => (doc.kind === "conv2d_backprop_filter" ? view.value(cell) : this.work <= MAP_WORK ? view.painted(cell) : undefined);
+    const value = (side, cell) => (side !== doc.result ? view.number(side, cell) : view.arrays[doc.result] || cell[3] === shown ? view.value(cell) : summed(cell));
     for (const map of this.maps.values()) {
       map.values = map.rows.map((r) => map.cols.map((q) => Number(value(map.side, view.cell(map.side, r, q, map.state)) ?? NaN)));
       for (const number of map.values.flat().filter(Number.isFinite)) {
@@ -87,6 +88,12 @@ export class Thumbs {
         this.least[map.side] = Math.min(this.least[map.side], number);
       }
     }
+    const note = !this.work || doc.kind === "conv2d_backprop_filter" ? "" : this.work <= MAP_WORK ? "painted with sums in float64" : "too many products to sum: choose a channel to see it";
+    for (const { canvas, side, state } of this.maps.values()) {
+      const button = canvas.closest("button");
+      if (note && button && side === doc.result && state[side === "in" ? "c" : "o"] !== shown) button.title += `: ${note}`;
+    }
+    if (this.work > MAP_WORK) this.element?.append(h("p", {}, `The maps of the other channels have ${plural(this.work, "product")}, too many to sum here: choose a channel to see it.`));
     for (const side of Object.keys(this.largest)) this.largest[side] = view.arrays[side]?.largest ?? this.largest[side];
   }
 

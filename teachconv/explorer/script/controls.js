@@ -3,8 +3,9 @@
 import { h, unique } from "./elements.js";
 import { SPEEDS } from "./motion.js";
 import { choiceLabel } from "./parts.js";
+import { shareButtons } from "./present.js";
 import { stampButton } from "./stamping.js";
-import { pictureButton } from "./take_away.js";
+import { callCopier, pictureButton } from "./take_away.js";
 
 /** The arguments of the call, as choices; `app.inputs` holds the labels of each. */
 export function buildControls(app) {
@@ -55,6 +56,7 @@ export function channelControls(app) {
     app.tellHost(true);
   } });
   return [
+    stampButton(app),
     images.length > 1 ? select("n", "image", images) : null,
     select("c", `${doc.names.in} channel`, ins),
     select("o", `${doc.names.out} channel`, outs),
@@ -62,7 +64,7 @@ export function channelControls(app) {
   ].filter(Boolean);
 }
 
-/** The buttons that step and play, the slider over all cells, and the speed. */
+/** The buttons that step and play, and the slider over all cells. */
 export function buildTransport(app) {
   const { player } = app;
   app.playButton = h("button", { type: "button", class: "play", onclick: () => (player.on ? player.pause() : app.play(true)) }, "▶ play");
@@ -73,8 +75,14 @@ export function buildTransport(app) {
     player.pause();
     player.nextTap();
   } }, "tap ▸");
+  return h("div", { class: "transport", role: "group", "aria-label": "Step through the cells" },
+    step(-1, "◀", "previous cell"), app.playButton, step(1, "▶", "next cell"), tap, app.slider, app.position);
+}
+
+/** What is needed less often: the speed, the picture, the call in other words. */
+export function buildTools(app) {
+  const { player } = app;
   const speed = h("select", { "aria-label": "speed", onchange: () => player.setSpeed(speed.value) },
     Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === player.speed }, name)));
-  return h("div", { class: "transport", role: "group", "aria-label": "Step through the cells" },
-    step(-1, "◀", "previous cell"), app.playButton, ...[step(1, "▶", "next cell"), tap, stampButton(app), app.slider, app.position, speed, pictureButton(app)].filter(Boolean));
+  return h("div", { class: "tools" }, ...[h("label", {}, "speed ", speed), pictureButton(app), callCopier(app), ...shareButtons(app)].filter(Boolean));
 }

@@ -29,13 +29,14 @@ const cellOf = (event) => event.target.closest?.("[role=gridcell]");
 
 /** A plane of cells with row and column numbers, for the pointer and the arrow keys. */
 export class Grid {
-  constructor({ title, note = "", rows, cols, content, onPoint = null, onEdit = null, most = 44, scale = undefined }) {
+  constructor({ title, note = "", rows, cols, content, onPoint = null, onEdit = null, most = 44, scale = undefined, least = 0 }) {
     this.rows = rows;
     this.cols = cols;
     this.content = content;
     this.onPoint = onPoint;
     this.onEdit = onEdit;
     this.most = most;
+    this.floor = least; // the least number of all channels
     this.scale = scale; // the number that has the strongest colour; that of the plane if not given
     this.cells = new Map();
     this.marked = [];
@@ -49,7 +50,7 @@ export class Grid {
     this.box.style.setProperty("--cols", cols.length);
     const number = (i, role) => h("span", { class: i % 5 ? "number off" : "number", role }, String(i));
     const head = cols.map(([col]) => number(col, "columnheader"));
-    this.box.append(h("div", { role: "row", class: "row" }, h("span", { class: "number", role: "columnheader" }), head));
+    this.box.append(h("div", { role: "row", class: "row" }, h("span", { class: "number", "aria-hidden": "true" }), head));
     for (const [row, rowKind] of rows) {
       const line = h("div", { role: "row", class: "row" }, number(row, "rowheader"));
       for (const [col, colKind] of cols) line.append(this.cell(row, rowKind, col, colKind));
@@ -103,7 +104,7 @@ export class Grid {
   /** Write the numbers, and set the strength of each colour by the largest of them. */
   fill() {
     let largest = this.scale ?? 0;
-    let least = 0;
+    let least = Math.min(0, Number(this.floor));
     const values = new Set();
     for (const cell of this.cells.values()) {
       cell.shown = this.content(cell.row, cell.col, cell.kind);
@@ -115,6 +116,7 @@ export class Grid {
     const varied = values.size > 1; // a map of equal counts is no photograph
     this.bright = least === 0 && varied && this.cells.size > 300; // a photograph: larger values are lighter
     this.largest = largest;
+    this.least = least;
     this.box.classList.toggle("bright", this.bright);
     for (const cell of this.cells.values()) {
       const { value, text } = cell.shown;

@@ -5,6 +5,7 @@ import { flyFactors, flySum, land, still } from "./flight.js";
 
 /** Milliseconds that a tap and a whole cell stay; without time for a tap, whole cells are shown. */
 export const SPEEDS = { slow: { tap: 900, cell: 1800 }, normal: { tap: 450, cell: 900 }, fast: { tap: 0, cell: 250 } };
+const OPENING = { tap: 450, cell: 800 };
 const MOST_TAPS = 40; // of a cell that is shown tap by tap
 
 /** Plays an app: its timer, its speed, and which tap is shown. */
@@ -14,7 +15,7 @@ export class Player {
     this.speed = "normal";
     this.timer = 0;
     this.tap = null; // the last tap that is shown; null for all of them
-    this.rounds = 0; // how many cells are still to be shown before the opening ends
+    this.rounds = 0; // how many cells the opening still shows whole, before one tap by tap ends it
     this.stays = false;
     this.opening = false; // playing since the page was opened, until the reader does something
   }
@@ -75,26 +76,34 @@ export class Player {
   /** Show the first tap of the current cell. */
   begin() {
     const { length } = this.taps;
-    this.tap = SPEEDS[this.speed].tap && length > 1 && length <= MOST_TAPS ? 0 : null;
+    const whole = this.opening && this.rounds > 0;
+    this.tap = !whole && SPEEDS[this.speed].tap && length > 1 && length <= MOST_TAPS ? 0 : null;
     this.wait();
   }
 
   wait() {
-    const { tap, cell } = SPEEDS[this.speed];
+    const { tap, cell } = this.opening ? OPENING : SPEEDS[this.speed];
     this.timer = setTimeout(() => this.tick(), this.tap === null ? cell : this.taps[this.tap]?.outside ? tap / 2 : tap);
   }
 
   tick() {
     if (this.tap !== null) {
       this.nextTap();
-      this.wait();
-    } else if (this.opening && !(this.rounds -= 1)) { // every cell was shown
-      this.play(false);
+      if (this.opening && this.tap === null) this.endOpening();
+      else this.wait();
+    } else if (this.opening && (this.rounds -= 1) < 0) { // a cell of too many taps was shown whole
+      this.endOpening();
     } else {
       this.app.step(1);
       this.begin();
       this.show(true);
     }
+  }
+
+  /** The opening ends. */
+  endOpening() {
+    this.opening = false;
+    this.play(false);
   }
 
   /** One tap more; after the last one, all of them are shown. */
@@ -139,14 +148,13 @@ export class Player {
       view.disconnect();
       if (this.stays) return;
       this.opening = true;
-      this.rounds = this.app.cells.length;
+      this.rounds = Math.min(3, this.app.cells.length - 1);
       this.play(true);
     }, { threshold: 0.02 });
     view.observe(stage);
     const act = (event) => {
       view.disconnect();
-      const toggles = event.target.closest?.(".play") || event.key === " ";
-      if (this.opening && !toggles) this.play(false);
+      if (this.opening && !event.target.closest?.(".play")) this.play(false);
       this.opening = false;
     };
     for (const type of ["pointerdown", "keydown"]) root.ownerDocument.addEventListener(type, act, { once: true, capture: true });

@@ -35,7 +35,7 @@ export function geometryPanel(view) {
   const shown = alike ? [["Rows and columns", lists[0][1]]] : lists;
   return [
     h("p", { class: "facts" }, [shapesLine(view), view.variant.facts].map((line) => h("span", {}, line))),
-    h("div", { class: "formulas" }, shown.map(([title, lines]) => h("div", {}, h("h3", {}, title), h("pre", {}, lines.join("\n"))))),
+    h("div", { class: "formulas" }, shown.map(([title, lines]) => h("div", {}, h("h3", {}, title), h("pre", { tabindex: "0" }, lines.join("\n"))))),
   ];
 }
 
@@ -50,7 +50,7 @@ export function tracePanel(doc) {
       const item = h("li", {}, h("details", {},
         h("summary", {}, h("b", {}, stage.name), h("span", { class: "time" }, `${stage.microseconds.toLocaleString("en")} µs`), h("code", {}, stage.place)),
         stage.arrays.length ? h("p", {}, stage.arrays.join("; ")) : null,
-        stage.note ? h("pre", { class: "note" }, stage.note) : null,
+        stage.note ? h("pre", { class: "note", tabindex: "0" }, stage.note) : null,
         h("pre", { class: "source", tabindex: "0", "aria-label": `source of ${stage.place}` }, lines)));
       item.style.setProperty("--depth", stage.depth);
       return item;

@@ -43,6 +43,18 @@ export function overview(app) {
   return { element, show };
 }
 
+/** A call in one sentence for people: what a cell is made of, and how the window moves. */
+export function inWords({ doc, rows, cols, variant }) {
+  if (doc.empty) return "";
+  const cells = (down, across, more = "") => `${plural(down, "cell")}${more}${down === across ? "" : ` down and ${across} across`}`;
+  const moves = cells(rows.stride, cols.stride);
+  const apart = rows.dilation > 1 || cols.dilation > 1 ? `; its taps are ${cells(rows.dilation, cols.dilation, " apart")}` : "";
+  const products = variant.terms === 1 ? "one product" : `${variant.terms.toLocaleString("en")} products`;
+  if (doc.kind === "conv2d") return `Each ${doc.names.out} cell is the sum of ${products}; the window moves ${moves}${apart}.`;
+  if (doc.kind === "conv2d_backprop_filter") return `Each weight's gradient is the sum of ${products}: what the weight met, times the gradient there.`;
+  return `Each ${doc.names.out} cell stamps the filter, times its value, on the ${doc.names.in}; the stamp moves ${moves}${apart}; overlaps add up.`;
+}
+
 /** What the page says about choices that it does not hold. */
 export function leftOut(data, variants) {
   const { left_out: count } = data.variants;
@@ -100,11 +112,11 @@ export function legendEntries(grids, doc, focus, beside) {
 }
 
 /** The colours of a plane, with the numbers that have them: the same for all its channels. */
-function scaleEntry(name, { largest, bright, photo }) {
+function scaleEntry(name, { largest, least, bright, photo }) {
   if (photo) return h("li", {}, `${name}: red, green and blue from 0 to ${full(largest)}`);
   if (!largest) return null;
-  const [low, high] = [bright ? "0" : `-${brief(largest)}`, brief(largest)];
-  return h("li", {}, name, h("span", {}, low), h("span", { class: bright ? "scale grey" : "scale", role: "img", "aria-label": `colours from ${low} to ${high}` }), h("span", {}, high));
+  const [low, high] = [least < 0 ? `-${brief(largest)}` : "0", brief(largest)];
+  return h("li", {}, name, h("span", {}, low), h("span", { class: bright ? "scale grey" : least < 0 ? "scale" : "scale above", role: "img", "aria-label": `colours from ${low} to ${high}` }), h("span", {}, high));
 }
 
 /**

@@ -1,7 +1,8 @@
 // The playground: a convolution that the reader sets, drawn by the same app as a call of Python.
 
 import { mount } from "./main.js";
-import { h, plural } from "./elements.js";
+import { h, keepFocus, plural, unique } from "./elements.js";
+import { Grid } from "./grids.js";
 import { copyButton } from "./parts.js";
 import { callDocument } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
@@ -9,7 +10,7 @@ import { Refusal, multiplyAdds, poolGeometry, shapesOf, weights } from "./law.js
 import { FRAMEWORKS } from "./rules.js";
 import { shownIn, showAgain } from "./shown.js";
 import { download } from "./take_away.js";
-import { FIELDS, OPERATIONS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, isPool, paddingWords, poolOf, setField, toAddress } from "./playground_state.js";
+import { BEGINNINGS, FIELDS, OPERATIONS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, isPool, paddingWords, poolOf, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
 const ADDRESS = location.protocol !== "about:"; // a frame in a notebook has no address of its own
@@ -17,13 +18,20 @@ const NO_VARIANTS = { controls: [], table: {}, left_out: 0 };
 const sizeText = (pair) => (pair[0] === pair[1] ? String(pair[0]) : pair.join(" × "));
 
 class Playground {
-  constructor(root) {
+  constructor(root, home) {
     this.form = h("section", { class: "controls call", "aria-label": "The call" });
     this.problem = h("p", { class: "message", role: "alert", hidden: true });
+    this.help = h("div", { class: "help", hidden: true });
     this.facts = h("ul", { class: "numbers" });
     this.stage = h("div", {});
     root.classList.add("playground");
-    root.replaceChildren(h("div", { class: "tcx head" }, this.form, this.problem, this.facts), this.stage);
+    const beginnings = BEGINNINGS.map(([words, address]) => h("button", { type: "button", onclick: () => this.begin(`#${address}`) }, words));
+    const about = h("div", { class: "title" },
+      h("p", {}, h("b", { role: "heading", "aria-level": "1" }, "The convolution playground"), " Set a convolution and see every product of it: computed on this page, the same in five frameworks."),
+      home && window.parent === window ? h("a", { href: home }, "teachconv") : null);
+    const begin = h("div", { class: "beginnings", role: "group", "aria-label": "Where to begin" }, "Begin with ", beginnings);
+    const box = (name, ...parts) => h("div", { class: `tcx head ${name}` }, parts);
+    root.replaceChildren(box("first", about, begin), box("set", this.form), box("refusal", this.problem, this.help), box("set", this.facts), this.stage);
     root.addEventListener("dragover", (event) => event.preventDefault());
     root.addEventListener("drop", (event) => this.dropped(event));
     addEventListener("popstate", () => this.read());
@@ -40,6 +48,15 @@ class Playground {
     if (problems.length) this.say(problems.join("; "));
   }
 
+  /** Show one of the calls to begin with, in the reader's framework if that has it. */
+  begin(address) {
+    if (ADDRESS) history.pushState(null, "", address);
+    this.state = { ...fromAddress(address).state, as: this.state.as };
+    this.arrays();
+    this.buildForm();
+    this.draw();
+  }
+
   /** The numbers of both arrays, made anew from the state. */
   arrays() {
     const shapes = canonicalShapes(this.state);
@@ -48,7 +65,7 @@ class Playground {
   }
 
   /** Change the state by the reader's words; a step back in the browser undoes it. */
-  change(name, value) {
+  change(name, value, step = true) {
     try {
       setField(this.state, name, value);
     } catch (error) {
@@ -60,15 +77,16 @@ class Playground {
     if (["k", "c", "o", "g"].includes(name) && Array.isArray(this.state.w)) this.state.w = defaultState().w;
     if (name === "op") Object.assign(this.state, { size: null, op_pad: null });
     if (["n", "k", "s", "p", "op", "d"].includes(name)) this.state.size = null;
-    if (!["x", "w", "as"].includes(name)) Object.assign(this.state, { on: null, tap: null });
+    if (!["x", "w", "as"].includes(name)) Object.assign(this.state, { on: null, tap: null, step: null });
     this.arrays();
-    this.push();
-    this.buildForm();
+    this.push(step);
+    if (step) this.buildForm();
     this.draw();
   }
 
-  push() {
-    if (ADDRESS) history.pushState(null, "", toAddress(this.state));
+  /** Write the state into the address; a `step` is one that the back button undoes. */
+  push(step = true) {
+    if (ADDRESS) history[step ? "pushState" : "replaceState"](null, "", toAddress(this.state));
   }
 
   /** Remember what is shown; only some of it is a step for the back button. */
@@ -96,7 +114,6 @@ class Playground {
 
   buildForm() {
     const { state } = this;
-    const focused = document.activeElement?.getAttribute("name");
     const choice = (name, label, options, value) => {
       const select = h("select", { name, onchange: () => this.change(name, select.value) },
         Object.entries(options).map(([key, words]) => h("option", { value: key, selected: key === value }, words)));
@@ -104,8 +121,27 @@ class Playground {
     };
     const number = (name, label, value, hint = "") => {
       const input = h("input", { name, value, size: 5, placeholder: hint, autocomplete: "off", inputmode: "text",
-        onchange: () => this.change(name, input.value), onkeydown: (event) => this.spin(event, name, input) });
+        onchange: () => this.change(name, input.value), onkeydown: (event) => {
+          const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+          if (!step) return;
+          event.preventDefault();
+          this.spin(name, input, step);
+        } });
       return h("label", {}, h("span", {}, label), input);
+    };
+    // a number with a stepper and a slider; while it slides, the form stays as it is
+    const field = (name, label = FIELDS[name].label) => {
+      const { least, most } = FIELDS[name];
+      const input = number(name, label, sizeText(state[name])).querySelector("input");
+      input.id = unique("field");
+      const slider = h("input", { type: "range", min: least, max: most, value: Math.max(...state[name]), "aria-label": `${label}, as a slider`,
+        oninput: () => {
+          input.value = slider.value;
+          this.change(name, slider.value, false);
+        }, onchange: () => this.change(name, slider.value) });
+      const by = (sign, step, words) => h("button", { type: "button", tabindex: "-1", "aria-label": `${label}: ${words}`, onclick: () => this.spin(name, input, step) }, sign);
+      return h("div", { class: "field" }, h("label", { for: input.id }, h("span", {}, label)),
+        h("div", { class: "stepper" }, by("−", -1, "one less"), input, by("+", 1, "one more")), slider);
     };
     const words = Object.fromEntries(paddingWords(state).map((word) => [word, word.toUpperCase()]));
     const spelled = typeof state.p === "string";
@@ -116,18 +152,17 @@ class Playground {
     ];
     const [transposed, pool] = [state.op === "transpose", isPool(state)];
     const flag = (name, label) => choice(name, label, { 0: "no", 1: "yes" }, String(Number(state[name])));
-    this.form.replaceChildren(...[
+    keepFocus(this.form, () => this.form.replaceChildren(...[
       choice("op", "operation", OPERATIONS, state.op),
       pool ? null : choice("as", "in the words of", FRAMEWORKS, state.as),
-      ...Object.keys(FIELDS).slice(0, 4).map((name) => number(name, pool && name === "k" ? "window" : FIELDS[name].label, sizeText(state[name]))),
+      ...Object.keys(FIELDS).slice(0, 4).map((name) => field(name, pool && name === "k" ? "window" : undefined)),
       ...pads,
       transposed ? this.sizes(choice, number) : null,
       transposed ? number("op_pad", "output_padding", state.op_pad ? sizeText(state.op_pad) : "", "none") : null,
       pool ? flag("ceil", "ceil_mode") : null,
       state.op === "avg_pool" ? flag("counted", "count padding") : null,
-      ...Object.keys(FIELDS).slice(4, pool ? 5 : undefined).map((name) => number(name, pool ? "channels" : FIELDS[name].label, sizeText(state[name]))),
-    ].filter(Boolean));
-    if (focused) this.form.querySelector(`[name="${focused}"]`)?.focus();
+      ...Object.keys(FIELDS).slice(4, pool ? 5 : undefined).map((name) => field(name, pool ? "channels" : undefined)),
+    ].filter(Boolean)));
   }
 
   /** The output sizes of a transposed call that are legal. */
@@ -146,11 +181,8 @@ class Playground {
     }
   }
 
-  /** Arrow keys change every number of a field by one. */
-  spin(event, name, input) {
-    const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (!by) return;
-    event.preventDefault();
+  /** Change every number of a field by one. */
+  spin(name, input, by) {
     this.change(name, input.value.replace(/-?\d+/g, (digits) => String(Number(digits) + by)) || "0");
   }
 
@@ -159,18 +191,16 @@ class Playground {
   draw() {
     const { state } = this;
     this.say("");
-    this.stage.classList.remove("stale");
+    this.stale(false);
     let made;
     try {
       made = this.document(state);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.say(error.message);
-      this.stage.classList.add("stale");
-      this.facts.replaceChildren();
+      this.refused(error);
       return;
     }
-    const { channels, on, tap, modes } = state; // drawing begins anew, and says so
+    const { channels, on, tap, modes, step } = state; // drawing begins anew, and says so
     if (this.app) this.app.draw(this.data(made));
     else {
       this.app = mount(this.stage, this.data(made), {
@@ -178,9 +208,43 @@ class Playground {
       });
     }
     this.ready = true;
-    showAgain(this.app, { channels, on, tap, modes });
+    showAgain(this.app, { channels, on, tap, modes, step });
     const drawn = resolve(this.call.name, this.call.shapes, this.call.words);
     this.drawFacts(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn);
+  }
+
+  /** Whether what is drawn is not the call that the fields say, but the last one that was legal. */
+  stale(on) {
+    for (const part of [this.stage, this.facts]) part.classList.toggle("stale", on);
+    this.help.hidden = !on;
+  }
+
+  /** A call that is refused: why, where the filter hangs over, which padding would do, and the last legal call in grey. */
+  refused(error) {
+    const { state } = this;
+    if (!this.app) { // nothing was legal yet
+      this.state = defaultState();
+      this.arrays();
+      this.draw();
+      this.state = state;
+      this.arrays();
+    }
+    this.say(error.message);
+    this.stale(true);
+    const legal = (p) => {
+      try {
+        const tried = { ...state, p, size: null, op_pad: null };
+        const { name, shapes, words } = isPool(tried) ? poolOf(tried).call : callOf(tried);
+        return Boolean(resolve(name, shapes, words));
+      } catch (other) {
+        if (!(other instanceof Refusal)) throw other;
+        return false;
+      }
+    };
+    const pads = Array.from({ length: 20 }, (_, i) => [i + 1]).find(legal);
+    const offers = [legal("same") ? "same" : null, pads ? String(pads[0]) : null].filter(Boolean);
+    const buttons = offers.map((p) => h("button", { type: "button", onclick: () => this.change("p", p) }, `padding ${p.toUpperCase()}`));
+    this.help.replaceChildren(...[offers.length ? overhang(state) : null, buttons.length ? h("p", {}, "This would do: ") : null, ...buttons].filter(Boolean));
   }
 
   data(call) {
@@ -349,7 +413,23 @@ class Playground {
   }
 }
 
+/** The input, its padding, and the filter that hangs over it; null if it does not. */
+function overhang({ n, k, d, p, op }) {
+  const pads = Array.isArray(p) ? (p.length === 4 ? [p.slice(0, 2), p.slice(2)] : [p[0], p.at(-1)].map((pad) => [pad, pad])) : [[0, 0], [0, 0]];
+  const filter = k.map((size, axis) => (size - 1) * d[axis] + 1);
+  if (op !== "conv2d" || !filter.some((size, axis) => size > n[axis] + pads[axis][0] + pads[axis][1])) return null;
+  const lists = pads.map(([before, after], axis) => {
+    const last = Math.max(n[axis] + after, filter[axis] - before);
+    return Array.from({ length: before + last }, (_, i) => i - before)
+      .map((i) => [i, i >= n[axis] + after ? "over" : i < 0 || i >= n[axis] ? "padding" : ""]);
+  });
+  const grid = new Grid({ title: "the filter hangs over", rows: lists[0], cols: lists[1], content: (_r, _q, kind) => (kind === "over" ? { kind: "no cell is here" } : {}) });
+  grid.fit(22);
+  grid.frame("window-frame", [0, 1].map((end) => pads.map(([before], axis) => end * (filter[axis] - 1) - before)));
+  return grid.element;
+}
+
 /** Draw the playground in an element. */
-export function playground(root) {
-  return new Playground(root);
+export function playground(root, home = "") {
+  return new Playground(root, home);
 }

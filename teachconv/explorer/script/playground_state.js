@@ -30,8 +30,20 @@ export const WORDS = ["same", "valid", "same_lower"];
  */
 export function defaultState() {
   const numbers = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, [...field.numbers]]));
-  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", ceil: false, counted: false, op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, modes: [] };
+  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", ceil: false, counted: false, op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, step: null, view: null, modes: [] };
 }
+
+/** Where a reader may begin: what is shown, and its address. */
+export const BEGINNINGS = [
+  ["an edge", "conv2d&n=8&k=3&s=1&p=same&x=an edge&w=vertical edges"],
+  ["stride 2", "conv2d&n=7&k=3&s=2&p=same"],
+  ["SAME pads below", "conv2d&n=6&k=3&s=2&p=same&at=2,2"],
+  ["dilation", "conv2d&n=9&k=3&s=1&d=2&p=valid"],
+  ["groups", "conv2d&n=6&k=3&s=1&c=4&o=4&g=2&p=same"],
+  ["depthwise", "conv2d&n=6&k=3&s=1&c=3&o=3&g=3&p=same"],
+  ["1 × 1", "conv2d&n=6&k=1&s=1&c=4&o=3&p=valid"],
+  ["checkerboard", "transpose&n=4&k=3&s=2&p=valid&x=ones&w=ones"],
+];
 
 /** The numbers of a text such as "7", "7,5", "7x5" or "7 × 5"; refused if one is not in the range. */
 function numbersOf(text, name, counts, least, most) {
@@ -70,6 +82,10 @@ export function setField(state, name, text) {
     state.channels = numbersOf(text, "ch", [2], 0, FIELDS.c.most - 1);
   } else if (name === "tap") {
     [state.tap] = numbersOf(text, "tap", [1], 0, 9999);
+  } else if (["present", "embed"].includes(name) && text === "") {
+    state.view = name;
+  } else if (name === "step") {
+    [state.step] = numbersOf(text, "step", [1], 1, 99);
   } else if (name === "on" && placeOn(text)) {
     state.on = placeOn(text);
   } else if (name === "show" && modesOf(text)) {
@@ -95,7 +111,7 @@ export function fromAddress(hash) {
     if (!part) continue;
     const [name, ...rest] = part.split("=");
     try {
-      if (number === 0 && !rest.length) setField(state, "op", name);
+      if (number === 0 && !rest.length && !["present", "embed"].includes(name)) setField(state, "op", name);
       else setField(state, name, decodeURIComponent(rest.join("=")));
     } catch (error) {
       if (!(error instanceof Refusal || error instanceof URIError)) throw error;
@@ -127,6 +143,8 @@ export function toAddress(state) {
   if (state.channels) parts.push(`ch=${state.channels.join(",")}`);
   if (state.on) parts.push(`on=${state.on.join(",")}`);
   if (state.tap !== null) parts.push(`tap=${state.tap}`);
+  if (state.view) parts.push(state.view);
+  if (state.step) parts.push(`step=${state.step}`);
   if (state.modes.length) parts.push(`show=${state.modes.join(",")}`);
   return `#${parts.join("&")}`;
 }

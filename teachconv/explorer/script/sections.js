@@ -22,7 +22,7 @@ export function sectionsOf(app) {
     list.push({ element, body, depends, content, usual: open });
   };
   if (app.data.beside) add("beside", `Beside it: ${app.data.beside.label}`, "cell", () => besidePanel(app.view, app), true);
-  add("geometry", "The geometry, with numbers", "variant", () => geometryPanel(app.view), true);
+  add("geometry", "The geometry, with numbers", "variant", () => geometryPanel(app.view));
   for (const section of app.host?.sections ?? []) add(section.name, section.title, "variant", () => section.content(app), section.open);
   if (!doc.empty && doc.kind === "conv2d_backprop_input") {
     add("ways", "Transposed convolution, four ways", "cell", () => fourWays(app.view, app), small);

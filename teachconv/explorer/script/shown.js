@@ -18,13 +18,15 @@ export function shownIn(app) {
     at: app.view.isCropped(app.cell()) ? null : [state.row, state.col],
     channels: several && (state.c || state.o) ? [state.c, state.o] : null,
     on: state.focus ? [state.focus.grid === "source" ? "x" : "w", state.focus.row, state.focus.col] : null,
-    tap: player.on ? null : player.tap,
+    tap: player.on || app.tour.now !== null ? null : player.tap,
+    view: app.presenting,
+    step: app.tour.now === null ? null : app.tour.now + 1,
     modes: [...modes, ...opened],
   };
 }
 
 /** Show that again, as far as this call has it. */
-export function showAgain(app, { channels, on, tap, modes }) {
+export function showAgain(app, { channels, on, tap, modes, step }) {
   app.quiet = true;
   const { root, doc, view, state } = app;
   if (channels && view.groupOfIn.has(channels[0]) && view.groupOfOut.get(channels[1])?.in.some(([c]) => c === channels[0])) {
@@ -41,6 +43,7 @@ export function showAgain(app, { channels, on, tap, modes }) {
   if (on && !doc.empty) app.follow(on[0] === "x" ? "source" : "operand", on[1], on[2]);
   if (tap !== null && tap < app.player.taps.length - 1) app.player.showTap(tap);
   if (on || tap !== null) app.player.stay();
+  if (step) app.tour.go(step - 1);
   app.quiet = false;
   app.tellHost();
 }

@@ -7,6 +7,7 @@ import { planeNote, unfed } from "./parts.js";
 import { inside } from "./view.js";
 
 const HIGHEST = 30; // em of a plane
+const MOST_NARROW = 30; // pixels of a cell on a phone, where picture and buttons have to meet
 const LEGIBLE = 24; // pixels of a cell whose number can be read
 const CROPS = new WeakMap(); // where the frame of the result stood, by app
 
@@ -63,7 +64,7 @@ function plane(app, side, photo, onPoint) {
   };
   const change = app.host?.edit && side !== doc.result;
   const onEdit = change ? (r, q, number) => app.host.edit(side, view.cell(side, r, q, state), number) : null;
-  const grid = new Grid({ title: doc.names[side], note: planeNote(view, side, state, photo), rows, cols, content, onPoint, onEdit, scale: view.arrays[side]?.largest ?? app.thumbs.largest[side] });
+  const grid = new Grid({ title: doc.names[side], note: planeNote(view, side, state, photo), rows, cols, content, onPoint, onEdit, scale: view.arrays[side]?.largest ?? app.thumbs.largest[side], least: view.arrays[side]?.least ?? app.thumbs.least[side] });
   grid.photo = photo && side === doc.source;
   return grid;
 }
@@ -91,7 +92,8 @@ export function frameResult(app) {
 }
 
 /**
- * Set the size of the cells by the room that there is.
+ * Set the size of the cells by the room that there is: the planes in a row if their numbers can be read; else the
+ * larger one of source and result in a row of its own; else all below each other.
  * @param {any} app
  */
 export function fitGrids(app) {
@@ -100,34 +102,50 @@ export function fitGrids(app) {
   const style = getComputedStyle(app.stage);
   const width = app.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   const { source, operand, result } = app.grids;
-  const signs = [...app.stage.querySelectorAll(".sign")].reduce((sum, element) => sum + element.clientWidth, 0);
-  const room = width - signs - 4 * em - 3 * 20; // each grid has row numbers
+  const [times, equals] = [...app.stage.querySelectorAll(".sign")].map((element) => element.clientWidth);
+  const narrow = width < 44 * em;
+  const least = (narrow ? 1.5 : 2.1) * em; // of a small filter beside large planes
+  const row = (others, room) => { // the cells of the planes in a row, and of a small filter among them
+    const even = cellIn(room, others + operand.columns);
+    const apart = operand.columns <= 7 && even < least;
+    const cell = apart ? cellIn(room - operand.columns * (least + 1), others) : even;
+    return { cell, filter: apart ? least : cell };
+  };
   const planes = source.columns + result.columns;
-  const least = 2.1 * em; // of a small filter beside large planes
-  const even = cellIn(room, planes + operand.columns);
-  const apart = operand.columns <= 7 && even < least;
-  const beside = apart ? cellIn(room - operand.columns * (least + 1), planes) : even;
+  const beside = row(planes, width - times - equals - 4 * em - 3 * 20); // each grid has row numbers
   const alone = cellIn(width - 20, Math.max(planes - Math.min(source.columns, result.columns), operand.columns));
   const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
-  const flat = beside < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
-  const wide = !flat && beside >= (width > 44 * em ? 5 : 22); // in a narrow host, such as a docs page, only if legible
-  app.stage.classList.toggle("stacked", !wide);
-  const high = wide ? Math.min(HIGHEST * em, Math.max(LEGIBLE * Math.max(...rows), roomBelow(app, em))) : HIGHEST * em;
+  const flat = beside.cell < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
+  const paper = app.root.classList.contains("drawn");
+  const low = paper || (window.parent === window && innerHeight < 640); // a row is all that it has room for
+  const wide = !flat && beside.cell >= (!narrow ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow host, such as a docs page, only if legible
+  const below = row(Math.min(source.columns, result.columns), width - times - equals - 3 * 0.6 * em - 2 * 20);
+  const large = source.columns >= result.columns ? source : result;
+  const folded = !wide && narrow && below.filter >= 16 && below.cell >= Math.min(16, alone);
+  app.stage.classList.toggle("stacked", !wide && !folded);
+  app.stage.classList.toggle("folded", folded);
+  app.stage.classList.toggle("last", folded && large === result);
+  const legible = LEGIBLE * Math.max(...rows); // the height of planes whose numbers can be read
+  const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
+  const most = app.presenting ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
   for (const [i, grid] of [source, operand, result].entries()) {
-    grid.most = Math.min(2.9 * em, Math.floor(high / rows[i]) - (wide ? 1 : 0));
-    grid.fit(wide ? (apart && grid === operand ? least : beside) : alone);
+    grid.most = Math.min(most, Math.floor(high / rows[i]) - (wide ? 1 : 0));
+    const { cell, filter } = wide ? beside : below;
+    grid.fit(wide || (folded && grid !== large) ? (grid === operand ? filter : cell) : alone);
   }
-  if (wide || operand.columns > 7) return;
-  operand.most = 2.9 * em;
+  if (wide || folded || operand.columns > 7) return;
+  operand.most = most;
   operand.fit(cellIn(width - 20, operand.columns));
 }
 
 /** The height that planes may have so that the buttons below them can be seen too, on a page of its own. */
 function roomBelow(app, em) {
-  if (window.parent !== window) return Infinity; // a frame is as high as what it shows
+  if (window.parent !== window || app.root.classList.contains("drawn")) return Infinity; // a frame is as high as what it shows
   const top = app.stage.getBoundingClientRect().top + scrollY;
-  const below = app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
-  const around = 14 + 2 * em + Math.max(...[...app.stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em));
+  const below = app.tour.element.offsetHeight + app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
+  const headline = app.sum.querySelector(".headline");
+  const sticks = headline && getComputedStyle(headline).position === "sticky" ? headline.offsetHeight : 0; // above the buttons
+  const around = sticks + 14 + 2 * em + Math.max(...[...app.stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em));
   return innerHeight - top - below - around;
 }
 

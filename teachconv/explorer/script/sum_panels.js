@@ -96,7 +96,8 @@ function equation(view, taps, app) {
 function productFigure(title, list, columns, total, app, dense) {
   const wide = columns * Math.max(3.4, ...list.map((tap) => (tap.product === undefined ? 0 : 0.9 + 0.42 * factors(tap).length))); // in em
   const size = dense || list.length > 64 || wide > CLOSE ? " dense" : wide > ROOMY ? " close" : "";
-  const grid = h("div", { class: `products${size}` }, list.map((tap) => productCell(tap, app)));
+  const many = list.length > 6 * columns ? " many" : ""; // rows
+  const grid = h("div", { class: `products${size}${many}`, tabindex: columns > 7 ? "0" : null, role: "group", "aria-label": title || "the products" }, list.map((tap) => productCell(tap, app)));
   grid.style.setProperty("--cols", String(columns));
   return h("figure", { class: "unfolded" }, title ? h("figcaption", {}, title) : null, grid,
     h("p", { class: "partial", "data-tap": list.at(-1).order ?? null }, `adds up to ${total === undefined ? "?" : full(total)}`));
@@ -147,7 +148,9 @@ function listed(caption, columns, list, app, row) {
   });
   const rest = list.length - shown.length;
   const more = rest ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `show ${plural(rest, "more row")}`) : null;
-  return h("div", { class: "taps" }, table(caption, columns, shown.map(row), each), more);
+  const folded = h("details", { class: "taps", open: app.opened.get("taps"), ontoggle: () => { app.opened.set("taps", folded.open); } },
+    h("summary", {}, caption), table(caption, columns, shown.map(row), each), more);
+  return folded;
 }
 
 // ---------------------------------------------------------------------------------------------

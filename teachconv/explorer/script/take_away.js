@@ -6,9 +6,33 @@ import { copyButton } from "./parts.js";
 import { fromJson } from "./python.js";
 import { FRAMEWORKS } from "./rules.js";
 
-/** Downloads the picture. */
+const CENTIMETRES = { "as wide as here": 0, "8.5 cm": 8.5, "17 cm": 17 }; // a column, and a page, of a paper
+const DOTS = 300 / 2.54; // of a PNG for paper, in a centimetre
+
+/** Downloads the picture: its format, its ground and its width. */
 export function pictureButton(app) {
-  return h("button", { type: "button", class: "save", title: "download this picture as SVG", onclick: () => download(`${app.doc.op}.svg`, pictureOf(app), "image/svg+xml") }, "⤓ SVG");
+  const choice = (label, names) => h("select", { "aria-label": label }, names.map((name) => h("option", { value: name }, name)));
+  const format = choice("format of the picture", ["SVG", "PNG"]);
+  const ground = choice("ground of the picture", ["as here", "light", "transparent"]);
+  const width = choice("width of the picture", Object.keys(CENTIMETRES));
+  const save = async () => {
+    const svg = pictureOf(app, ground.value, CENTIMETRES[width.value]);
+    if (format.value === "SVG") download(`${app.doc.op}.svg`, svg, "image/svg+xml");
+    else download(`${app.doc.op}.png`, await pngOf(svg, CENTIMETRES[width.value]), "image/png");
+  };
+  return h("span", { class: "picture", role: "group", "aria-label": "The picture as a file" },
+    h("button", { type: "button", class: "save", title: "download this picture", onclick: save }, "⤓ picture"), format, ground, width);
+}
+
+/** An SVG as PNG: two dots for a pixel, or 300 dots per inch for paper. */
+async function pngOf(svg, centimetres) {
+  const image = new Image();
+  image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const scale = centimetres ? (centimetres * DOTS) / image.naturalWidth : 2;
+  const canvas = h("canvas", { width: Math.round(image.naturalWidth * scale), height: Math.round(image.naturalHeight * scale) });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => { canvas.toBlob(done, "image/png"); });
 }
 
 /** Copies the call that is shown in a framework's words; null if the page does not know its function. */
@@ -23,7 +47,7 @@ export function callCopier(app) {
     said.textContent = code.startsWith("not possible") ? code : "";
     return said.textContent ? null : code;
   };
-  return h("div", { class: "transport take-away", role: "group", "aria-label": "The call in other words" },
+  return h("div", { class: "take-away", role: "group", "aria-label": "The call in other words" },
     h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the framework chosen"), said);
 }
 
@@ -47,18 +71,35 @@ export function download(name, contents, type = "application/octet-stream") {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-/** The stage and its legend as SVG text: what is drawn there now, in the colours that it has now. */
-export function pictureOf(app) {
-  const parts = [app.stage, app.legend];
-  const ground = paint(getComputedStyle(app.root).backgroundColor);
+/**
+ * What the page shows as SVG text: channels, windows, legend, the sum, and what stands beside it.
+ * @param {any} app
+ * @param {string} ground "as here", "light" or "transparent", which has light's colours
+ * @param {number} centimetres its width; 0 for as many pixels as here
+ */
+export function pictureOf(app, ground = "as here", centimetres = 0) {
+  const { root } = app;
+  const scheme = root.style.colorScheme;
+  if (ground !== "as here") root.style.colorScheme = "light";
+  root.classList.add("drawn", "alone");
+  const picture = drawing(app, ground === "transparent", centimetres);
+  root.classList.remove("drawn", "alone");
+  root.style.colorScheme = scheme;
+  return picture;
+}
+
+function drawing(app, clear, centimetres) {
+  const { root, stage } = app;
+  const parts = [stage, app.legend, ...root.querySelectorAll(".rooms-map > *, .touring .caption p, .equation > *, [data-section=beside][open] .strip")];
   const boxes = parts.map((part) => part.getBoundingClientRect());
-  const [left, top] = [Math.min(...boxes.map((box) => box.left)) - 10, boxes[0].top - 30];
-  const widest = [...app.stage.children, app.legend].map((e) => e.getBoundingClientRect().right);
-  const [width, height] = [Math.ceil(Math.max(...widest) - left) + 12, Math.ceil(boxes[1].bottom - top) + 6];
-  const title = `<text x="10" y="20" font-size="14" font-weight="600" fill="${paint(getComputedStyle(app.root).color)}">${escaped(app.heading.textContent)}</text>`;
+  const [left, top] = [Math.min(...boxes.map((box) => box.left)) - 10, Math.min(...boxes.map((box) => box.top)) - 30];
+  const all = parts.flatMap((part) => [...part.children, part]).map((element) => element.getBoundingClientRect());
+  const [width, height] = [Math.ceil(Math.max(...all.map((box) => box.right)) - left) + 12, Math.ceil(Math.max(...all.map((box) => box.bottom)) - top) + 6];
+  const title = `<text x="10" y="20" font-size="14" font-weight="600" fill="${paint(getComputedStyle(root).color)}">${escaped(app.heading.textContent)}</text>`;
   const shapes = parts.map((part) => painted(part, left, top)).join("\n");
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif">\n`
-    + `<rect width="100%" height="100%" fill="${ground}"/>\n${title}\n${shapes}\n</svg>\n`;
+  const size = centimetres ? `width="${centimetres}cm" height="${near((centimetres * height) / width)}cm"` : `width="${width}" height="${height}"`;
+  const behind = clear ? "" : `<rect width="100%" height="100%" fill="${paint(getComputedStyle(root).backgroundColor)}"/>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" ${size} font-family="system-ui, sans-serif">\n${behind}${title}\n${shapes}\n</svg>\n`;
 }
 
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
@@ -84,7 +125,10 @@ function painted(element, left, top) {
   const style = getComputedStyle(element);
   if (style.visibility !== "visible" || style.display === "none") return "";
   const box = element.getBoundingClientRect();
-  const own = style.display === "contents" ? "" : boxOf(style, box.left - left, box.top - top, box.width, box.height);
+  if (element instanceof HTMLCanvasElement) {
+    return `<image x="${near(box.left - left)}" y="${near(box.top - top)}" width="${near(box.width)}" height="${near(box.height)}" preserveAspectRatio="none" image-rendering="pixelated" href="${element.toDataURL()}"/>\n`;
+  }
+  const own = style.display === "contents" ? "" : boxOf(style, box.left - left, box.top - top, box.width, box.height) + generated(element, style, box.left - left, box.top - top);
   const inner = [...element.childNodes].map((child) => {
     if (child.nodeType === Node.ELEMENT_NODE) return painted(/** @type {HTMLElement} */ (child), left, top);
     return child.nodeType === Node.TEXT_NODE ? texts(child, style, left, top) : "";
@@ -93,22 +137,34 @@ function painted(element, left, top) {
   return text && style.opacity !== "1" ? `<g opacity="${style.opacity}">${text}</g>\n` : text;
 }
 
+/** What ::after draws on an element: the frame of another call's window, or a sign. */
+function generated(element, around, left, top) {
+  const style = getComputedStyle(element, "::after");
+  if (style.content === "none" || style.position !== "absolute") return "";
+  const at = (side) => parseFloat(style[side]) + parseFloat(around[`border${side === "left" ? "Left" : "Top"}Width`]);
+  const [x, y, width, height] = [left + at("left"), top + at("top"), parseFloat(style.width), parseFloat(style.height)];
+  const sign = style.content.slice(1, -1);
+  if (!sign) return boxOf(style, x, y, width, height);
+  const size = parseFloat(style.fontSize);
+  return `<text x="${near(x)}" y="${near(y + size)}" font-size="${near(size)}" font-weight="600" fill="${paint(style.color)}">${escaped(sign)}</text>\n`;
+}
+
 /** A box: its ground, its border, the rings inside it, and the outline around it. */
 function boxOf(style, x, y, width, height) {
   const rect = (inset, attributes) => `<rect x="${near(x + inset)}" y="${near(y + inset)}" width="${near(Math.max(0, width - 2 * inset))}" height="${near(Math.max(0, height - 2 * inset))}" ${attributes}/>\n`;
   const stroke = (colour, size, dashes = "") => `fill="none" stroke="${colour}" stroke-width="${near(size)}"${dashes}`;
   const shapes = [];
   const ground = paint(style.backgroundColor);
-  if (ground) shapes.push(rect(0, `fill="${ground}" rx="${near(parseFloat(style.borderTopLeftRadius) || 0)}"`));
+  if (ground) shapes.push(rect(0, `fill="${ground}" ${parseFloat(style.borderTopLeftRadius) ? `rx="${near(parseFloat(style.borderTopLeftRadius))}"` : 'shape-rendering="crispEdges"'}`)); // no hairlines between small cells
   const stops = style.backgroundImage.match(/(?:rgba?|color)\([^)]*\)/g);
-  if (style.backgroundImage.startsWith("linear-gradient") && stops?.length === 3 && width > 2 * height) {
+  if (style.backgroundImage.startsWith("linear-gradient") && width > 2 * height) {
     shapes.push(...scale(stops.map(paint), x, y, width, height));
   } else if (stops) {
     const colour = stops.map(paint).findLast(Boolean); // a line across, or hatching
     if (colour) shapes.push(`<path d="M${near(x)} ${near(y + height)}L${near(x + width)} ${near(y)}" stroke="${colour}"/>\n`);
   }
   const border = parseFloat(style.borderTopWidth);
-  const dashes = { dashed: ' stroke-dasharray="5 4"', dotted: ' stroke-dasharray="2 2"' }[style.borderTopStyle] ?? "";
+  const dashes = { dashed: ` stroke-dasharray="${width > 20 ? "5 4" : "3 2"}"`, dotted: ' stroke-dasharray="2 2"' }[style.borderTopStyle] ?? "";
   if (border && paint(style.borderTopColor)) shapes.push(rect(border / 2, stroke(paint(style.borderTopColor), border, dashes)));
   const rings = [...style.boxShadow.matchAll(/((?:rgba?|color)\([^)]*\)) 0px 0px 0px ([\d.]+)px inset/g)].reverse();
   for (const [, colour, size] of rings) shapes.push(rect(border + Number(size) / 2, stroke(paint(colour), Number(size))));
@@ -121,8 +177,9 @@ function boxOf(style, x, y, width, height) {
 function scale(stops, x, y, width, height) {
   const steps = 24;
   const mixed = (share) => {
-    const [one, other] = share < 0.5 ? stops.slice(0, 2) : stops.slice(1);
-    const part = share < 0.5 ? 2 * share : 2 * share - 1;
+    const from = Math.min(stops.length - 2, Math.floor(share * (stops.length - 1)));
+    const [one, other] = stops.slice(from);
+    const part = share * (stops.length - 1) - from;
     const at = (colour, i) => parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
     return `rgb(${[0, 1, 2].map((i) => Math.round(at(one, i) * (1 - part) + at(other, i) * part)).join(",")})`;
   };

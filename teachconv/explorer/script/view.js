@@ -10,7 +10,7 @@ export const index = (cell) => (cell ? cell.join(", ") : "a zero between two cel
 class Held {
   constructor({ axes, values }, doc) {
     this.axes = axes;
-    this.known = undefined;
+    this.known = this.lowest = undefined;
     this.values = values.map((raw) => parse(raw, doc));
   }
 
@@ -31,6 +31,12 @@ class Held {
       return Number.isFinite(size) && size > most ? size : most;
     }, 0);
     return this.known;
+  }
+
+  /** The least finite number. */
+  get least() {
+    this.lowest ??= this.values.reduce((least, value) => (Number.isFinite(Number(value)) && value < least ? Number(value) : least), Infinity);
+    return this.lowest;
   }
 
   indices(axis) {
@@ -304,6 +310,22 @@ export class View {
     const key = cell.join();
     if (!this.known.has(key)) this.known.set(key, this.taps(cell).total);
     return this.known.get(key);
+  }
+
+  /** The sum of a cell of the result in float64, for a map that is only painted. */
+  painted([n, row, col, channel]) {
+    const forward = this.kind === "conv2d";
+    const taps = (axis, i) => (forward ? axis.gather[i] ?? [] : inverse(axis.scatter, axis.gather, i)).filter(([, , outside]) => !outside);
+    const planes = forward ? this.groupOfOut.get(channel).in.map(([c, i]) => [c, i, channel]) : this.groupOfIn.get(channel).out.map((o) => [o, this.depth(channel), o]);
+    let sum = this.doc.bias ? Number(parse(this.doc.bias[channel], this.doc)) : 0;
+    for (const [tapRow, r] of taps(this.rows, row)) {
+      for (const [tapCol, q] of taps(this.cols, col)) {
+        for (const [plane, depth, o] of planes) {
+          sum += Number(this.number(this.doc.source, [n, r, q, plane])) * Number(this.number("filter", [tapRow, tapCol, depth, o]));
+        }
+      }
+    }
+    return sum;
   }
 
   /** Whether a cell of the result is cut away. */

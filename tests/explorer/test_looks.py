@@ -1,0 +1,336 @@
+"""What a page looks like on screens of several sizes, on paper and as a picture: nothing is cut off, blank or unlabelled."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from browser import Page, needs_browser
+from explorer_pages import integers, wait_for
+
+import teachconv as tc
+from teachconv import palette
+from teachconv.data import photo
+
+pytestmark = needs_browser
+
+SVG = "{http://www.w3.org/2000/svg}"
+CALLS = {
+    "channels": lambda: tc.explore(
+        tc.conv2d, integers(1, 7, 7, 2), integers(3, 3, 2, 4), 2, "SAME", budget=1
+    ),
+    "transposed": lambda: tc.explore(
+        tc.conv2d_transpose, integers(1, 4, 4, 2), integers(3, 3, 1, 2), None, 2, "SAME", budget=1
+    ),
+    "photo": lambda: tc.explore(
+        tc.conv2d, photo()[None, 40:80, 90:150].astype("float32"), integers(3, 3, 3, 4), 2, "SAME", budget=1
+    ),
+    "beside": lambda: tc.explore(
+        tc.conv2d, integers(1, 6, 6, 1), integers(3, 3, 1, 1), 2, "SAME", at=(0, 1, 1, 0), budget=1
+    ).beside(padding=1),
+    "filter gradient": lambda: tc.explore(
+        tc.conv2d_backprop_filter,
+        integers(1, 8, 8, 1),
+        (3, 3, 1, 1),
+        integers(1, 8, 8, 1),
+        1,
+        "SAME",
+        budget=1,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("looks")
+    saved = {name: call().save(folder / f"{name}.html") for name, call in CALLS.items()}
+    return saved | {"playground": tc.playground().save(folder / "playground.html")}
+
+
+BOX = """
+const box = (e) => { const { left, top, right, bottom, width, height } = e.getBoundingClientRect(); return { left, top, right, bottom, width, height }; };
+const boxes = (selector) => [...document.querySelectorAll(selector)].map(box);
+"""
+SEEN = (
+    BOX
+    + """
+return { grids: boxes(".stage .cells"), stage: boxes(".stage")[0], transport: boxes(".transport")[0], main: boxes("main")[0],
+  cells: boxes(".stage .cell").map((b) => b.width), headline: boxes(".headline")[0], table: parseFloat(getComputedStyle(document.querySelector("table")).fontSize),
+  wide: document.documentElement.scrollWidth };
+"""
+)
+
+
+@pytest.mark.parametrize("name", ["channels", "transposed"])
+def test_on_a_phone_picture_sum_and_buttons_meet(driver, paths, name):
+    page = Page(driver, paths[name], width=390, height=844)
+    seen = page.run(SEEN)
+    assert seen["wide"] <= 390
+    assert max(seen["cells"]) <= 30.5
+    # the buttons are at the bottom edge, with the sum above them, and all planes fit in what is left
+    assert 790 < seen["transport"]["bottom"] <= 844
+    assert seen["headline"]["bottom"] <= seen["transport"]["top"] + 1
+    assert max(b["right"] for b in page.run(BOX + "return boxes('.transport > *')")) <= 390
+    for grid in seen["grids"]:
+        assert grid["left"] >= 0
+        assert grid["right"] <= 390
+        assert grid["bottom"] <= seen["headline"]["top"]
+    caption = page.run(BOX + "return boxes('.caption')[0]")
+    assert caption["top"] >= max(grid["bottom"] for grid in seen["grids"])
+    assert seen["grids"][1]["top"] == pytest.approx(
+        seen["grids"][2 if name == "channels" else 0]["top"], abs=60
+    )
+
+
+@pytest.mark.parametrize(("width", "height"), [(960, 540), (640, 400)], ids=["a slide", "200 percent"])
+def test_a_low_window_shows_all_planes_and_the_buttons(driver, paths, width, height):
+    for name in ("channels", "transposed"):
+        page = Page(driver, paths[name], width=width, height=height)
+        page.run("scrollTo(0, document.querySelector('.stage').getBoundingClientRect().top)")
+        seen = page.run(SEEN)
+        for grid in seen["grids"]:
+            assert grid["left"] >= 0
+            assert grid["right"] <= width
+            assert grid["bottom"] <= height, name
+        assert seen["transport"]["bottom"] <= height
+        assert seen["wide"] <= width
+
+
+def test_a_wide_window_is_used(driver, paths):
+    seen = Page(driver, paths["channels"], width=1920, height=1080).run(SEEN)
+    assert seen["main"]["width"] > 1700
+    assert seen["table"] >= 14
+    assert max(seen["cells"]) > 48
+    assert seen["transport"]["bottom"] <= 1080
+
+
+def test_the_products_of_a_filter_gradient_and_its_sum_are_on_one_screen(driver, paths):
+    page = Page(driver, paths["filter gradient"], width=1280, height=800)
+    assert page.run(BOX + "return boxes('.product').length") == 64
+    bottoms = page.run(BOX + "return [...boxes('.product'), ...boxes('.terms .said')].map((b) => b.bottom)")
+    assert max(bottoms) <= 800
+
+
+def test_indices_in_the_table_of_taps_do_not_touch(driver, paths):
+    page = Page(driver, paths["channels"], width=1280, height=800)
+    page.run("document.querySelector('details.taps').open = true")
+    gaps = page.run(
+        """const range = document.createRange();
+        const text = (td) => { range.selectNodeContents(td); return range.getBoundingClientRect(); };
+        return [...document.querySelectorAll(".taps tr")].flatMap((tr) => [...tr.children].slice(1).map((td, i) => {
+          const [a, b] = [text(tr.children[i]), text(td)];
+          return a.width && b.width ? b.left - a.right : 99; }));"""
+    )
+    assert min(gaps) >= 6
+
+
+def test_what_scrolls_can_be_focused_and_headers_have_words(driver, paths):
+    for name in ("channels", "filter gradient", "playground"):
+        page = Page(driver, paths[name], width=390, height=844)
+        page.run("document.querySelectorAll('details').forEach((e) => { e.open = true })")
+        found = page.run(
+            """const scrolls = (e) => /auto|scroll/.test(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth;
+            const reached = (e) => e.tabIndex >= 0 || e.querySelector("button, input, select, a, [tabindex='0']");
+            const headers = [...document.querySelectorAll("th, [role=columnheader], [role=rowheader]")];
+            return [...document.querySelectorAll("body *")].filter((e) => scrolls(e) && !reached(e)).map((e) => e.outerHTML.slice(0, 90))
+              .concat(headers.filter((e) => !e.textContent.trim()).map((e) => e.outerHTML));"""
+        )
+        assert found == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_source_of_the_trace_can_be_read(driver, paths, dark):
+    page = Page(driver, paths["channels"], dark=dark)
+    page.run("document.querySelectorAll('details').forEach((e) => { e.open = true })")
+    least, where = page.contrast(".trace *")
+    assert least >= 4.5, where
+
+
+def test_padding_and_what_is_cut_away_look_different(driver, paths):
+    page = Page(driver, paths["transposed"])
+    style = "const s = getComputedStyle(document.querySelector(arguments[0])); return [s.borderTopStyle, s.backgroundImage !== 'none']"
+    looks = [
+        page.run(style, f".stage .cell:is({kind}):not(.window)") for kind in (".padding, .outside", ".cut")
+    ]
+    assert looks == [["dashed", False], ["solid", True]]
+
+
+def test_numbers_that_are_never_negative_have_a_scale_from_zero(driver, tmp_path):
+    x = np.abs(integers(1, 6, 6, 2))
+    x[..., 1] *= -1
+    for values, low in ((np.abs(x), "0"), (x, "-4")):  # one scale for all channels
+        path = tc.explore(tc.conv2d, values, integers(3, 3, 2, 1), budget=1).save(tmp_path / "page.html")
+        entry = next(e.text for e in Page(driver, path).all(".legend li") if e.text.startswith("input"))
+        assert entry.split() == ["input", low, "4"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Paper, and the picture as a file
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["channels", "photo", "transposed"])
+def test_on_paper_all_planes_are_there_and_nothing_to_press(driver, paths, name):
+    page = Page(driver, paths[name], width=1280, height=800)
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 717, "height": 1046, "deviceScaleFactor": 1, "mobile": False},
+    )
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        seen = page.run(SEEN)
+        assert all(grid["left"] >= 0 and grid["right"] <= 700 for grid in seen["grids"])
+        assert seen["stage"]["height"] < 800  # so that it stays on the first page
+        assert (
+            page.run(
+                """return [...document.querySelectorAll("button:not(.thumb, .overview), select, input, summary")].filter((e) => e.checkVisibility() && !e.closest("details[open]")).length"""
+            )
+            == 0
+        )
+        scrolls = "return [...document.querySelectorAll('.tcx *')].filter((e) => e.checkVisibility() && /auto|scroll/.test(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth).length"
+        assert page.run(scrolls) == 0
+        assert (
+            page.run("return getComputedStyle(document.querySelector('.stage .cell')).printColorAdjust")
+            == "exact"
+        )
+        page.run("dispatchEvent(new Event('afterprint'))")
+        assert page.run("return document.querySelector('.drawn')") is None
+    finally:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+SAVED = """const { createObjectURL } = URL;
+return new Promise((done) => {
+  URL.createObjectURL = (blob) => { blob.text().then(done); return createObjectURL.call(URL, blob); };
+  HTMLAnchorElement.prototype.click = () => {};
+  for (const [label, value] of Object.entries(arguments[0] ?? {})) document.querySelector(`[aria-label="${label} of the picture"]`).value = value;
+  document.querySelector(".save").click();
+});"""
+
+
+def drawing(driver, path, **options):
+    """The picture that the page saves."""
+    return ElementTree.fromstring(Page(driver, path, width=1280, height=800, **options).run(SAVED))
+
+
+def test_the_saved_picture_has_the_other_calls_window_and_what_differs(driver, paths):
+    root = drawing(driver, paths["beside"])
+    dashed = [
+        rect
+        for rect in root.iter(f"{SVG}rect")
+        if rect.get("stroke-dasharray") and rect.get("stroke") == palette.COLOURS["mark"].light
+    ]
+    assert len(dashed) == 9 + 1  # the window of the other call, and its entry in the legend
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert texts.count("≠") == 2 * 9
+    assert "output[0, 1, 1, 0]" in " ".join(texts)  # the sum as well
+    width, height = float(root.get("width")), float(root.get("height"))
+    for rect in root.iter(f"{SVG}rect"):
+        if rect.get("x") is not None:
+            assert float(rect.get("x")) + float(rect.get("width")) <= width
+            assert float(rect.get("y")) + float(rect.get("height")) <= height
+
+
+def test_the_saved_picture_of_a_photo_has_a_scale_and_no_hairlines(driver, tmp_path):
+    grey = photo()[None, 40:60, 90:110, :1].astype("float32")
+    path = tc.explore(tc.conv2d, grey, np.ones((1, 1, 1, 1), "float32"), budget=1).save(
+        tmp_path / "page.html"
+    )
+    root = drawing(driver, path)
+    fills = [rect.get("fill") for rect in root.iter(f"{SVG}rect")]
+    assert "rgb(17,17,17)" in fills  # the ends of the scale
+    assert "rgb(255,255,255)" in fills
+    sharp = [rect for rect in root.iter(f"{SVG}rect") if rect.get("shape-rendering") == "crispEdges"]
+    assert len(sharp) >= 2 * 400
+
+
+def test_a_picture_for_a_paper_is_transparent_light_and_as_wide_as_a_column(driver, paths):
+    page = Page(driver, paths["channels"], width=1280, height=800, dark=True)
+    chosen = {"ground": "transparent", "width": "8.5 cm"}
+    root = ElementTree.fromstring(page.run(SAVED, chosen))
+    assert root.get("width") == "8.5cm"
+    assert root.get("height").endswith("cm")
+    fills = {rect.get("fill") for rect in root.iter(f"{SVG}rect") if rect.get("width") == "100%"}
+    assert fills == set()  # no ground
+    inks = {text.get("fill") for text in root.iter(f"{SVG}text")}
+    assert palette.COLOURS["ink"].light in inks
+    assert palette.COLOURS["ink"].dark not in inks
+    maps = list(root.iter(f"{SVG}image"))
+    assert len(maps) == 2 * 2 + 4  # input channels with their filters, and output channels
+    assert all(image.get("href").startswith("data:image/png;base64,") for image in maps)
+
+
+def test_the_picture_as_png_has_two_dots_for_a_pixel(driver, paths):
+    page = Page(driver, paths["beside"], width=1280, height=800)
+    width = float(ElementTree.fromstring(page.run(SAVED)).get("width"))
+    page = Page(driver, paths["beside"], width=1280, height=800)
+    sizes = page.run(
+        SAVED.replace(
+            "blob.text().then(done)",
+            "createImageBitmap(blob).then((b) => done([b.width, b.height, blob.type]))",
+        ),
+        {"format": "PNG"},
+    )
+    assert sizes[0] == 2 * width
+    assert sizes[2] == "image/png"
+
+
+# ---------------------------------------------------------------------------------------------
+# The playground
+# ---------------------------------------------------------------------------------------------
+
+
+class Address:
+    """A page at an address."""
+
+    def __init__(self, path, hash_):
+        self.uri = path.as_uri() + hash_
+
+    def as_uri(self):
+        return self.uri
+
+
+def test_all_channels_of_a_large_call_are_painted_or_said_to_be_missing(driver, paths):
+    blank = """return [...document.querySelectorAll("[data-thumb^=o] canvas.plane:not(.weights)")].map((canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return data.every((value) => value === 0); })"""
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["playground"], "#conv2d&n=28&k=3&s=1&p=same&c=3&o=8"))
+    assert page.run(blank) == [False] * 8
+    title = "return document.querySelector('[data-thumb=o5]').title"
+    assert page.run(title) == "output channel 5: painted with sums in float64"
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["playground"], "#conv2d&n=16&k=9&s=1&p=same&c=16&o=16"))
+    assert page.run(blank) == [False] + [True] * 7  # of the channels that are held
+    assert "too many to sum here" in page.run("return document.querySelector('.channels-map').textContent")
+
+
+def test_a_refused_call_keeps_the_picture_and_offers_what_would_do(driver, paths):
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["playground"], "#conv2d&n=2&k=5&p=valid"))
+    assert "VALID needs in_rows >= 5" in page.all(".head .message")[0].text
+    assert page.run("return document.querySelectorAll('.playground .stale .stage .cell').length") > 0
+    assert page.run("return document.querySelectorAll('.help .over').length") == 25 - 4
+    offers = page.all(".help button")
+    assert [offer.text for offer in offers] == ["padding SAME", "padding 2"]
+    offers[1].click()
+    assert page.run(
+        "return [document.querySelector('.stale'), document.querySelector('h1 code').textContent]"
+    ) == [
+        None,
+        "tc.conv2d(input [1, 2, 2, 1], filters [5, 5, 1, 1], strides=2, padding=2)",
+    ]
+    assert page.complaints() == []
+
+
+def test_a_frame_in_a_light_page_is_light_whatever_the_system_is(driver, tmp_path):
+    frame = CALLS["beside"]()._repr_html_()
+    (tmp_path / "host.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>host</title>{frame}")
+    page = Page(driver, tmp_path / "host.html", dark=True)
+    driver.switch_to.frame(0)
+    try:
+        light = "rgb({}, {}, {})".format(*bytes.fromhex(palette.COLOURS["paper"].light[1:]))
+        wait_for(page, f"return getComputedStyle(document.body).backgroundColor === '{light}'")
+    finally:
+        driver.switch_to.default_content()
+    assert page.complaints() == []

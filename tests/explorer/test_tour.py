@@ -1,0 +1,302 @@
+"""The beginning of a page, its tour, and a teacher's story, in a real browser."""
+
+import time
+
+import numpy as np
+import pytest
+from browser import Page, needs_browser
+from explorer_pages import integers, wait_for
+
+import teachconv as tc
+
+X, W = integers(1, 6, 6, 2), integers(3, 3, 2, 2)
+CALLS = {
+    "conv2d": lambda: tc.explore(tc.conv2d, X, W, 2, "SAME", budget=1),
+    "conv2d_transpose": lambda: tc.explore(tc.conv2d_transpose, X[:, :4, :4], W, None, 2, "SAME", budget=1),
+    "conv2d_backprop_filter": lambda: tc.explore(
+        tc.conv2d_backprop_filter, X, (3, 3, 2, 2), integers(1, 3, 3, 2), 2, "SAME", budget=1
+    ),
+}
+STORY = [
+    ("Here we begin.", (0, 1, 2, 1), None, ["source", "result"]),
+    ("The third product.", (0, 0, 0, 0), 2, "products"),
+    ("All of it.",),
+]
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tour")
+    saved = {name: call().save(folder / f"{name}.html") for name, call in CALLS.items()}
+    saved["story"] = tc.explore(tc.conv2d, X, W, 2, "SAME", story=STORY, budget=1).save(folder / "story.html")
+    return saved | {"playground": tc.playground().save(folder / "playground.html")}
+
+
+class Address:
+    """A page at an address."""
+
+    def __init__(self, path, hash_):
+        self.uri = path.as_uri() + hash_
+
+    def as_uri(self):
+        return self.uri
+
+
+NOW = """
+const lit = (selector) => { const e = document.querySelector(selector); return e && Number(getComputedStyle(e).opacity) === 1; };
+return { caption: document.querySelector(".caption p").textContent, hash: location.hash, headline: document.querySelector(".headline").textContent,
+  lit: [".stage .grid:nth-of-type(1)", ".stage .grid:nth-of-type(2)", ".unfold", ".headline", ".stage .grid:nth-of-type(3)"].map(lit),
+  later: document.querySelectorAll(".product.later").length, touring: document.querySelector(".touring") !== null }
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize("name", CALLS)
+def test_five_steps_of_one_short_sentence(driver, paths, name):
+    page = Page(driver, paths[name], width=1280, height=800)
+    before = page.look()["headline"]
+    for step in range(1, 6):
+        page.press(" ")
+        now = page.run(NOW)
+        number, _, sentence = now["caption"].partition(" ")
+        assert number == f"{step}/5"
+        assert 3 < len(sentence.split()) <= 15, sentence
+        assert now["hash"] == f"#step={step}"
+        assert True in now["lit"]
+        assert False in now["lit"] or step == 5  # something is dimmed
+        box = "const { bottom } = document.querySelector('.caption').getBoundingClientRect(); return bottom"
+        assert page.run(box) <= 800
+    page.press(" ")
+    now = page.run(NOW)
+    assert (now["caption"], now["hash"], now["touring"]) == ("Point at any cell.", "", False)
+    assert now["lit"] == [True] * 5
+    page.press(" ", "\ue014", "\ue014", "\ue012")  # right, right, left
+    assert page.run(NOW)["hash"] == "#step=2"
+    page.press("\ue00c")  # Escape
+    assert page.run(NOW)["hash"] == ""
+    assert before
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_an_address_opens_a_step_and_a_click_ends_the_tour(driver, paths):
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["conv2d"], "#step=3"), motion=True)
+    now = page.run(NOW)
+    assert now["caption"].startswith("3/5 The 18 products add up")
+    time.sleep(0.3)
+    assert page.run("return document.querySelector('.playing')") is None  # what was asked for stays
+    page.run("const back = document.querySelector('.caption .back'); back.focus(); back.click();")
+    assert page.run(NOW)["hash"] == "#step=2"
+    assert page.run("return document.activeElement.className") == "back"
+    page.run('document.querySelector(\'.stage .grid:nth-of-type(3) [data-row="0"][data-col="1"]\').click()')
+    now = page.run(NOW)
+    assert (now["touring"], now["hash"], now["headline"].split(" = ")[0]) == (False, "", "output[0, 0, 1, 0]")
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_a_teachers_story(driver, paths):
+    page = Page(driver, paths["story"])
+    page.press(" ")
+    now = page.run(NOW)
+    value = float(tc.conv2d(X, W, 2, "SAME")[0, 1, 2, 1])
+    assert now["caption"] == "1/3 Here we begin."
+    assert now["headline"] == f"output[0, 1, 2, 1] = {value:.0f}"
+    assert now["lit"] == [True, False, False, False, True]
+    page.press(" ")
+    now = page.run(NOW)
+    tap = tc.explain(tc.conv2d, X, W, 2, "SAME", at=(0, 0, 0, 0)).taps[2]
+    assert now["headline"] == f"output[0, 0, 0, 0] so far {tap.running_sum:.0f}"
+    assert now["later"] == 18 - 3
+    assert now["lit"] == [False, False, True, False, False]
+    page.press(" ")
+    assert page.run(NOW)["lit"] == [True] * 5
+    assert page.complaints() == []
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "match"),
+    [
+        ("text", TypeError, "each step of story must be"),
+        ((1,), TypeError, "each step of story must be"),
+        (("text", (0, 9, 0, 0)), IndexError, "at"),
+        (("text", None, -1), ValueError, "tap must be"),
+        (("text", None, None, "filter"), ValueError, "focus must be one of source"),
+    ],
+)
+def test_a_step_that_is_not_legal_is_refused(step, kind, match):
+    with pytest.raises(kind, match=match):
+        tc.explore(tc.conv2d, X, W, 2, "SAME", story=[step])
+
+
+def test_a_story_is_a_list():
+    with pytest.raises(TypeError, match="story must be a list of steps.*got 'text'"):
+        tc.explore(tc.conv2d, X, W, 2, "SAME", story="text")
+
+
+@needs_browser
+def test_the_playground_keeps_the_step_in_its_address(driver, paths):
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["playground"], "#conv2d&n=6&k=3&s=1&p=same&step=2"))
+    assert page.run(NOW)["caption"].startswith("2/5 ")
+    page.press(" ")
+    assert page.run("return location.hash").endswith("&step=3")
+    assert page.complaints() == []
+
+
+# ---------------------------------------------------------------------------------------------
+# The beginning
+# ---------------------------------------------------------------------------------------------
+
+
+@needs_browser
+def test_a_page_opens_with_three_windows_and_one_cell_tap_by_tap(driver, tmp_path):
+    x, w = integers(1, 6, 6, 1), integers(2, 2, 1, 1)
+    page = Page(driver, tc.explore(tc.conv2d, x, w, budget=1).save(tmp_path / "page.html"), motion=True)
+    page.run(
+        """window.seen = [];
+        setInterval(() => {
+          const [cell, later] = [document.querySelector(".position").textContent, document.querySelectorAll(".product.later").length > 0];
+          if (seen.at(-1)?.join() !== [cell, later].join()) seen.push([cell, later]);
+        }, 20);"""
+    )
+    wait_for(page, "return document.querySelector('.play').textContent.endsWith('pause')")
+    wait_for(page, "return document.querySelector('.play').textContent.endsWith('play')")
+    assert page.run("return window.seen") == [
+        ["1 / 25", False],
+        ["2 / 25", False],
+        ["3 / 25", False],
+        ["4 / 25", True],
+        ["4 / 25", False],
+    ]
+    assert page.run("return document.querySelectorAll('.ahead, .later').length") == 0
+    assert page.run(NOW)["caption"] == "Point at any cell."
+
+
+@needs_browser
+def test_a_page_says_what_it_is_in_one_line(driver, paths):
+    lines = {}
+    for name in CALLS:
+        page = Page(driver, paths[name])
+        lines[name] = page.all(".people")[0].text
+        assert page.run("return [...document.querySelectorAll('details')].some((e) => e.open)") == (
+            name == "conv2d_transpose"  # four ways, of a small call
+        )
+    assert lines == {
+        "conv2d": "Each output cell is the sum of 18 products; the window moves 2 cells.",
+        "conv2d_transpose": "Each input cell stamps the filter, times its value, on the output; the stamp moves 2 cells; overlaps add up.",
+        "conv2d_backprop_filter": "Each weight's gradient is the sum of 9 products: what the weight met, times the gradient there.",
+    }
+
+
+@needs_browser
+def test_the_playground_says_what_it_is_and_where_to_begin(driver, paths, tmp_path):
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["playground"], ""), width=1280, height=800)
+    tops = page.run(
+        "return ['[role=heading]', '.beginnings', '.call', '.stage'].map((s) => document.querySelector(s).getBoundingClientRect().top)"
+    )
+    assert tops == sorted(tops)
+    assert page.run("return document.querySelector('.call').getBoundingClientRect().height") < 90  # one row
+    beginnings = page.all(".beginnings button")
+    assert len(beginnings) == 8
+    for number in range(8):
+        page.all(".beginnings button")[number].click()
+        assert page.run(
+            "return [document.querySelector('.stale'), document.querySelector('.head .message').hidden]"
+        ) == [None, True]
+    assert page.run("return document.querySelector('h1 code').textContent").startswith("tc.conv2d_transpose(")
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_steppers_and_sliders_set_a_number(driver, paths):
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["playground"], "#conv2d&n=6&k=3&s=1&p=same"))
+    heading = "return document.querySelector('h1 code').textContent"
+    page.run("document.querySelector('[aria-label=\"input: one more\"]').click()")
+    assert "input [1, 7, 7, 1]" in page.run(heading)
+    page.run("document.querySelector('[aria-label=\"stride, as a slider\"]').focus()")
+    page.press("\ue014")
+    assert "strides=2" in page.run(heading)
+    assert page.run("return document.activeElement.getAttribute('aria-label')") == "stride, as a slider"
+    assert page.run("return location.hash").startswith("#conv2d&n=7&k=3&s=2")
+    before = page.run("return history.length")
+    page.run(
+        """const slider = document.querySelector('[aria-label="filter, as a slider"]');
+        for (const value of [4, 5]) { slider.value = value; slider.dispatchEvent(new Event("input")); }
+        window.same = slider.isConnected;"""
+    )
+    assert "filters [5, 5, 1, 1]" in page.run(heading)
+    assert page.run("return [window.same, history.length]") == [
+        True,
+        before,
+    ]  # while it slides, nothing is a step back
+    assert page.complaints() == []
+
+
+def test_the_first_cell_is_an_inner_one():
+    def first(size, filter_size, stride, padding):
+        x, w = np.ones((1, size, size, 1), "float32"), np.ones((filter_size, filter_size, 1, 1), "float32")
+        explorer = tc.explore(tc.conv2d, x, w, stride, padding)
+        taps = tc.explain(tc.conv2d, x, w, stride, padding, at=explorer._document.at).taps
+        return explorer._document.at[1:3], sum(tap.in_padding for tap in taps)
+
+    assert first(7, 3, 1, "SAME") == ((1, 1), 0)
+    assert first(7, 3, 2, "SAME") == ((1, 1), 0)
+    assert first(7, 3, 2, "VALID") == ((0, 0), 0)
+    assert first(90, 3, 2, "SAME") == ((22, 22), 0)
+    assert first(2, 5, 1, "SAME") == ((0, 0), 21)  # no window lies inside
+
+
+# ---------------------------------------------------------------------------------------------
+# Slides, and pages within other pages
+# ---------------------------------------------------------------------------------------------
+
+
+FILLED = """
+const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+const planes = [...document.querySelectorAll(".stage .cells")].map((e) => e.getBoundingClientRect());
+return { bottoms: [...planes, box(".caption"), box(".transport"), box(".headline")].map((b) => b.bottom), caption: box(".caption").top, planes: planes.map((b) => b.bottom),
+  digits: parseFloat(getComputedStyle(document.querySelector(".stage .cell.current")).fontSize),
+  others: [...document.querySelectorAll("header, .top, .legend, .tools, details, footer")].filter((e) => e.checkVisibility()).length };
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize(("address", "width", "height"), [("present", 1920, 1080), ("embed", 640, 360)])
+def test_a_slide_and_a_frame_are_filled(driver, paths, address, width, height):
+    for name in ("conv2d", "playground"):
+        driver.get("about:blank")
+        hash_ = f"#{address}&step=2" if name == "conv2d" else f"#conv2d&n=7&k=3&s=2&p=same&{address}&step=2"
+        page = Page(driver, Address(paths[name], hash_), width=width, height=height)
+        seen = page.run(FILLED)
+        assert max(seen["bottoms"]) <= height, (name, seen)
+        assert seen["caption"] >= max(seen["planes"]) - 1
+        assert seen["others"] == 0
+        assert seen["digits"] >= (22 if height == 1080 else 11)
+        assert f"{address}&step=2" in page.run("return location.hash").replace("step=2&embed", "embed&step=2")
+        page.press("\ue00f")  # PageDown, as a clicker sends it
+        assert page.run(NOW)["caption"].startswith("3/5")
+        page.press("\ue00c", "\ue00c")  # Escape ends the tour, and then the slide
+        assert page.run("return document.querySelector('.presenting')") is None
+        assert address not in page.run("return location.hash")
+        page.press("f")
+        assert page.run("return document.querySelector('.presenting') !== null")
+        page.all(".caption .whole")[0].click()  # without a keyboard
+        assert page.run("return document.querySelector('.presenting')") is None
+        assert page.complaints() == []
+
+
+@needs_browser
+def test_a_link_and_a_frame_to_copy(driver, paths):
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["conv2d"], "#step=2"))
+    page.run("window.copies = []; navigator.clipboard.writeText = async (text) => { copies.push(text); };")
+    page.run(
+        "for (const label of ['a link', 'a frame']) document.querySelector(`[aria-label='copy ${label} to what is shown'], [aria-label='copy ${label} of what is shown']`).click()"
+    )
+    link, frame = page.run("return copies")
+    assert link == paths["conv2d"].as_uri() + "#step=2"
+    assert f'<iframe src="{paths["conv2d"].as_uri()}#embed&step=2" title="tc.conv2d(' in frame
