@@ -24,6 +24,7 @@ from ..calls import Call
 from ..data.seeded import DATA
 from ..dtypes import float_format, is_integer, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
+from ..geometry import AxisGeometry
 from ..kinds import KINDS, Kind, kind_of, layout_of
 from .cases import Case, find_cases
 from .diagnosing import Tolerance, at_most
@@ -212,6 +213,8 @@ class _Check:
         """Whether the check says anything of a call."""
         if call.kind.sums_images and self.run is plain and self.activation and self.change is None:
             return False  # a filter gradient has neither bias nor activation
+        if self.change is _with_nan_weight and not all(map(_reads_each_once, call.geometry.axes)):
+            return False  # NaN times 0 is NaN: a kernel that multiplies with padding may spread it
         return not (self.change and is_integer(call.first.dtype))
 
     def truth(self, call: Call, tolerance: Tolerance) -> Truth:
@@ -411,6 +414,11 @@ def _with_nan(call: Call) -> Call:
     return replace(call, first=first)
 
 
+def _reads_each_once(axis: AxisGeometry) -> bool:
+    """Whether each input cell is in one window, and nothing else is."""
+    return (axis.filter_size, axis.stride, axis.pad_before, axis.in_size) == (1, 1, 0, axis.out_size)
+
+
 def _with_nan_weight(call: Call) -> Call:
     second = call.second.copy()
     second[..., 0] = np.nan
@@ -450,7 +458,6 @@ WAYS: dict[str, _Check] = {
         _Check("subnormal numbers", plain, bias=False, change=_subnormal, data="tiny"),
         _Check("huge numbers", plain, bias=False, change=_huge, data="huge"),
         _Check("NaN, bias and relu", plain, "relu", True, _with_nan, data="nonfinite"),
-        # without padding: 0 times NaN is NaN
         _Check("NaN times 0", plain, bias=False, change=_with_nan_weight, cases=("1x1",), data="nonfinite"),
         _Check("algorithm=None", plain, precision=None),
         _Check("algorithm=None, precision='strict'", plain, precision="strict"),
