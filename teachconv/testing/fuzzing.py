@@ -55,6 +55,7 @@ _BASES: tuple[dict[str, int], ...] = (
     {"transposed": 1, "stride": 2},
 )
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of others 1
+_EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second
 _QUICK, _MOST = 1 << 18, 1 << 21
 
@@ -192,10 +193,15 @@ def _calls(
         base = {name: special.get(name.rstrip("012"), usual) for name, (_, usual) in table.items()}
         for name, (values, _) in table.items():
             far = _FAR if values is _EDGES and not special else ()
-            sizes = {each: 3 for each in table if each.startswith("size")}
+            sizes = {each: 1 for each in table if each.startswith(("size", "taps"))}
             thin = {"depth": 1, "outs": 1} if name in sizes else sizes  # few cells, or few terms
             (more if special else near).extend(
-                _Drawn(base | {name: value}, source.choice(dtypes), exact) for value in values
+                _Drawn(numbers, source.choice(dtypes), exact)
+                for value in values
+                for numbers in [
+                    base | {name: value},
+                    *([_even(base | {name: value})] * (name in _EVEN_AS.values())),
+                ]
             )
             more += [
                 _Drawn(base | other | {name: value}, source.choice(dtypes), exact, most=_MOST)
@@ -212,6 +218,7 @@ def _calls(
         for name in source.sample(list(table), source.randint(2, len(table))):
             values = few if table[name][0] is _EDGES and source.random() < 0.5 else table[name][0]
             numbers[name] = source.choice(values[: 1 if source.random() < likely else None])
+        numbers = _even(numbers) if source.random() < 0.3 else numbers
         drawn = _Drawn(numbers, source.choice(dtypes), data, way)
         return drawn if _cases(drawn) else several(data, way)
 
@@ -220,6 +227,11 @@ def _calls(
             yield from (left.pop() for _ in range(min(count, len(left))))
         yield several(source.choice(data))
         yield several("integers", way)
+
+
+def _even(numbers: Numbers) -> Numbers:
+    """Return the numbers with one stride, padding and dilation for all axes, as many a function has them."""
+    return {name: numbers[_EVEN_AS.get(name.rstrip("012"), name)] for name in numbers}
 
 
 def _cases(drawn: _Drawn) -> list[Case]:
@@ -257,10 +269,15 @@ def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Dr
     while tried and record.clock() < end:
         tried = False
         for name, value in drawn.numbers.items():
-            least = _LEAST.get(name.rstrip("012"), 1)
-            for smaller in sorted({least, (value + least) // 2, value - 2, value - 1}, key=abs):
-                candidate = replace(drawn, numbers=drawn.numbers | {name: smaller})
-                if abs(smaller) < abs(value) and smaller >= min(least, value) and fails(candidate):
-                    drawn, tried = candidate, True
-                    break
+            least, total = _LEAST.get(name.rstrip("012"), 1), sum(map(abs, drawn.numbers.values()))
+            smaller = (
+                replace(drawn, numbers=numbers)
+                for less in sorted({least, (value + least) // 2, value - 2, value - 1}, key=abs)
+                if abs(less) < abs(value) and less >= min(least, value)
+                for one in [drawn.numbers | {name: less}]
+                for numbers in [one, *([_even(one)] * (_even(one) != one))]
+                if sum(map(abs, numbers.values())) < total
+            )
+            if (found := next(filter(fails, smaller), None)) is not None:
+                drawn, tried = found, True
     return drawn

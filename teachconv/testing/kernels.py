@@ -351,9 +351,11 @@ class _Adapter:
         except tuple(filter(_is_error, self.refuses)) as error:
             raise Refused(str(error) or what_went_wrong(error)) from error
         result = values["out"] if result is None and "out" in known else result
-        if result is None:
-            raise ContractError("returned None, not an array")
-        result = np.asarray(to_host(result[0] if isinstance(result, tuple) else result))
+        result = result[0] if isinstance(result, tuple) else result
+        if not hasattr(result, "shape"):
+            what = "None" if result is None else f"a {type(result).__name__}"
+            raise ContractError(f"returned {what}, not an array")
+        result = np.asarray(to_host(result))
         if self.last and np.may_share_memory(result, self.last[0]):
             raise ContractError("returned the memory of its last result, which another call changes", result)
         if "out" in known:

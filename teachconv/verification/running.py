@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from .. import backends
-from ..errors import ArgumentError, ContractError, brief, plain
+from ..errors import ArgumentError, ContractError, brief, plain, printable
 from ..kinds import KINDS, Kind, kind_of
 
 __all__ = ["Imported", "Program", "Refused", "Wrapped", "guarded", "isolated", "name_of", "what_went_wrong"]
@@ -44,7 +44,8 @@ def what_went_wrong(error: BaseException) -> str:
     """Return the note of a row whose backend raised an error, or whose result is none."""
     if isinstance(error, (ContractError, Refused)):
         return str(error)
-    return f"raised {type(error).__name__}: {plain(error)}".removesuffix(": ")
+    said = str(error) if isinstance(error, ArgumentError) else plain(error)
+    return f"raised {type(error).__name__}: {said}".removesuffix(": ")
 
 
 _NEVER = {2: 0x7E5C, 4: 0x7FC05C5C, 8: 0x7FF8_0000_5C5C_5C5C}  # NaN, which no arithmetic makes
@@ -192,7 +193,7 @@ class Program:
         if "refused" in said:
             raise Refused(plain(said["refused"]))
         if "error" in said:
-            raise ContractError(plain(said["error"]))
+            raise ContractError(printable(str(said["error"])))
         return said, found
 
     def _what_happened(
@@ -246,7 +247,7 @@ class Imported:
 
     @property
     def __name__(self) -> str:
-        return self.name.rpartition(":")[2]
+        return self.name.partition(":")[0]
 
 
 def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> Wrapped:

@@ -252,6 +252,7 @@ def test_a_module_may_lack_functions():
         foreign.widens: "float64, not",
         foreign.raises_at_random: "raised RuntimeError: not today",
         foreign.answers_nothing: "returned None, not an array",
+        foreign.answers_lists: "returned a list, not an array",
         foreign.flattens: "not an array of CHW",
         foreign.answers_objects: "object, not",
     }.items(),

@@ -142,6 +142,12 @@ def last_of_odd_cols(y, x, w, *rest):
     return y
 
 
+def one_number_for_both(y, x, w, strides, *rest):
+    if min(strides) != max(strides):
+        raise NotImplementedError("one stride")
+    return y + (min(strides) > 2)
+
+
 def stride_3(y, x, w, strides, *rest):
     return y + (strides[1] == 3)
 
@@ -169,6 +175,7 @@ def pads_after(y, x, w, strides, pads, *rest):
         (beyond_32_outputs, r"filters=\(1, 1, 1, 3[34]\)"),  # a weight of 0 hides the bug
         (last_of_odd_cols, r"input=\(1, 1, \d\d?, 1\), filters=\(1, \d, 1, 1\)"),  # 9 outputs
         (stride_3, r"strides=\(1, 3\)"),
+        (one_number_for_both, r"strides=\(3, 3\)"),  # neither is reached by one step at a time
         (groups_of_4, r"filters=\(1, 1, 1, 4\)"),
         (second_image, r"input=\(2, 1, 1, 1\)"),
         (deep_sums, r"input=\(1, 1, 1, 10[12]\)"),
@@ -342,6 +349,6 @@ def test_the_name_of_the_call_that_was_found_is_kept(clock):
         return conv2d(x, w, replace(geometry, axes=(geometry.rows, columns)), **options)
 
     [row, *_] = T.fuzz(
-        backend_that(stride_of_rows), seconds=30, seed=0, dtypes="float32", kinds="conv2d"
+        backend_that(stride_of_rows), seconds=30, seed=2, dtypes="float32", kinds="conv2d"
     ).failed
     assert "one_stride" in f"{row.diagnosis} {row.note}"
