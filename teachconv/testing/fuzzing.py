@@ -196,7 +196,11 @@ def _calls(
             sizes = {each: 1 for each in table if each.startswith(("size", "taps"))}
             thin = {"depth": 1, "outs": 1} if name in sizes else sizes  # few cells, or few terms
             (more if special else near).extend(
-                _Drawn(numbers, source.choice(dtypes), exact)
+                _Drawn(
+                    numbers | ({"bias": source.choice((0, 1))} if special else {}),
+                    source.choice(dtypes),
+                    exact,
+                )
                 for value in values
                 for numbers in [
                     base | {name: value},
@@ -214,7 +218,7 @@ def _calls(
         table = source.choice(tables)
         likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
         few = source.sample(_EDGES, 2)  # sizes are often equal: some mistakes show only then
-        numbers = {name: usual for name, (_, usual) in table.items()}
+        numbers = {name: usual for name, (_, usual) in table.items()} | {"bias": source.choice((0, 1))}
         for name in source.sample(list(table), source.randint(2, len(table))):
             values = few if table[name][0] is _EDGES and source.random() < 0.5 else table[name][0]
             numbers[name] = source.choice(values[: 1 if source.random() < likely else None])

@@ -40,7 +40,6 @@ def stand_ins(kernel_folder, monkeypatch):
 @pytest.fixture
 def path(monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
-    yield
 
 
 def run(blocks, names):
