@@ -52,6 +52,30 @@ def run(folder, *words, bug="", options=""):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow  # a session of pytest, as PROJECT's are
+def test_the_lines_of_the_readme_are_a_test_file(tmp_path):
+    """With a conv of the reader's own; the time of the fuzzer alone is changed."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [block] = [
+        found for found in re.findall(r"```python\n(.*?)```", readme, re.S) if "T.kernel(my_conv" in found
+    ]
+    ours = PROJECT[PROJECT.index("def conv(") : PROJECT.index("{bug}")]
+    ours = ours.replace("def conv(x, w, stride, pad)", "def my_conv(x, weight, stride, padding)")
+    ours = (
+        ours.replace("(pad, pad)", "(padding, padding)")
+        .replace("w.shape", "weight.shape")
+        .replace(", w)", ", weight)")
+    )
+    text = "import numpy as np\n" + ours + "\n" + block.replace("seconds=20", "seconds=0.5")
+    (tmp_path / "test_readme_lines.py").write_text(text)
+    code, printed = run(tmp_path, "-rf", "test_readme_lines.py", "-k", "hand or fuzz")
+    assert "float16" in printed
+    failed = re.findall(r"^FAILED .*", printed, re.M)
+    assert failed
+    assert all("float16" in line for line in failed), printed  # in which it sums
+    assert re.search(r"convolutions: \d+ pass, \d+ fail", printed)
+
+
 def test_a_correct_function_passes_and_what_ran_is_said(tmp_path):
     code, printed = run(tmp_path, "--conv-seconds", "0.5")
     assert code == 0, printed
