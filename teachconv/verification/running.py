@@ -236,18 +236,13 @@ def _how_it_ended(code: int, late: list[bool], seconds: float) -> str:
     return f"ended its process with exit status {code}"
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(str):
     """A function by its name, "module:function": only the process that it is sent to imports it."""
 
-    name: str
+    __name__ = property(lambda self: self.partition(":")[0])  # reports call it by its module
 
     def __reduce__(self) -> Any:
-        return resolve_name, (self.name,)
-
-    @property
-    def __name__(self) -> str:
-        return self.name.partition(":")[0]
+        return resolve_name, (str(self),)
 
 
 def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> Wrapped:
