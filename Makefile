@@ -52,6 +52,7 @@ $(VENV)/.dev: $(EXTENSION)
 
 $(VENV)/.peers: $(EXTENSION)
 	$(INSTALL_EXTRA) ".[test,peers]"
+	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --fetch-retries 1 --prefix $(VENV)/tfjs @tensorflow/tfjs || true; fi
 	touch $@
 
 # TypeScript checks the types of the explorer's JavaScript, and eslint its statements.
@@ -74,7 +75,8 @@ test-slow: $(VENV)/.test $(VENV)/.system
 	$(PYTEST) -m "slow and not release"
 
 test-peers: $(VENV)/.peers
-	$(PYTEST) --dist loadfile tests/peers tests/translation/test_onnx_models.py tests/translation/test_translating.py \
+	NODE_PATH=$(CURDIR)/$(VENV)/tfjs/node_modules $(PYTEST) --dist loadfile tests/peers tests/testing/test_wiring.py \
+	  tests/translation/test_onnx_models.py tests/translation/test_translating.py \
 	  tests/arrays/test_arrays.py tests/hostile/test_onnx_files.py tests/test_documents.py \
 	  -k "not test_documents or torch_and_jax" -m "not release"
 

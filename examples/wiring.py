@@ -2,7 +2,7 @@
 
 ``python examples/wiring.py torch opencv`` checks some of them, ``python examples/wiring.py`` all that are
 installed, and prints a verdict for each. Two are not packages of Python: ``DARKNET`` is the folder of a
-checkout of darknet, and ``NODE_PATH`` one with ``@tensorflow/tfjs``.
+checkout of darknet, such as ``tests/recorded/darknet``, and ``NODE_PATH`` one with ``@tensorflow/tfjs``.
 """
 
 import os

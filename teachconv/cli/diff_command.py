@@ -11,6 +11,7 @@ from ..verification.cases import find_cases
 from ..verification.diffing import DiffReport, check_cases, diff
 from .call_arguments import add_backends, add_call, read_call, read_npy, refuse_call
 from .output import show
+from .parsing import add_tolerance
 
 __all__ = ["add_arguments", "run"]
 
@@ -24,10 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--error", metavar="WORD", help=f"how that output was computed, which says its bound: one of {words}"
     )
-    for name, kind in (("rtol", "relative"), ("atol", "absolute")):
-        parser.add_argument(
-            f"--{name}", type=float, help=f"{kind} error to allow beside the bound (of one call)"
-        )
+    add_tolerance(parser, " (of one call)")
     parser.add_argument(
         "-v",
         "--verbose",

@@ -9,8 +9,9 @@ from pkgutil import resolve_name
 
 from ..testing import fuzz, kernel
 from .output import show
+from .parsing import add_tolerance
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="another seed gives other calls (default 0)")
     parser.add_argument("--dtype", action="append", help="a dtype; several times for several")
     parser.add_argument("--isolate", action="store_true", help="in a process of its own, which may crash")
-    for word in ("rtol", "atol"):
-        parser.add_argument(f"--{word}", type=float, help="an error to allow beside the bound")
+    add_tolerance(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

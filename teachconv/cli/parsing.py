@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from ..errors import brief, printable, suggestion
 from ..tables import Table, left
 
-__all__ = ["PROGRAM", "Parser", "add_commands", "fill_from_module"]
+__all__ = ["PROGRAM", "Parser", "add_commands", "add_tolerance", "fill_from_module"]
 
 PROGRAM = "teachconv" if Path(sys.argv[0]).stem == "teachconv" else "python -m teachconv"
 
@@ -82,6 +82,12 @@ def add_commands(parser: Parser, commands: dict[str, str], fill: Callable[[str, 
     for name, text in commands.items():
         about = text[0].upper() + text[1:] + "."
         choices.add_parser(name, description=about, fill=partial(fill, name))
+
+
+def add_tolerance(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Add the two errors that may be allowed; ``of`` says more of them."""
+    for name, kind in (("rtol", "relative"), ("atol", "absolute")):
+        parser.add_argument(f"--{name}", type=float, help=f"{kind} error to allow beside the bound{of}")
 
 
 def fill_from_module(name: str, parser: Parser) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 from ..testing.vectors import export, judge
 from .output import show
-from .parsing import Parser, add_commands
+from .parsing import Parser, add_commands, add_tolerance
 
 __all__ = ["add_arguments"]
 
@@ -21,8 +21,7 @@ def _fill(name: str, parser: Parser) -> None:
     if name == "judge":
         parser.add_argument("--results", help="the directory of the results (default: results in DIRECTORY)")
         parser.add_argument("--error", default="direct", help='how they were computed (default "direct")')
-        for word in ("rtol", "atol"):
-            parser.add_argument(f"--{word}", type=float, help="an error to allow beside the bound")
+        add_tolerance(parser)
         parser.add_argument("--require", action="append", default=[], help="a case that must have a result")
         parser.set_defaults(run=_judge)
         return

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import cycle, product
 from typing import Any
 
 from .. import record
@@ -31,7 +31,7 @@ _EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 
 _FAR = (255, 256, 257, 511, 513, 1025, 4097, 16393)  # where blocks and indices of 8 and 16 bits end
 # what is drawn from, and what it is where another number is varied
 _CHANNELS = {
-    "images": ((1, 2, 3, 5), 1),
+    "images": ((1, 2, 3, 4, 5, 8, 9, 17), 1),
     "groups": (_EDGES, 1),
     "depth": (_EDGES, 2),
     "outs": (_EDGES, 3),
@@ -55,6 +55,7 @@ _BASES: tuple[dict[str, int], ...] = (
     {"transposed": 1, "stride": 2},
 )
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of others 1
+_EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second
 _QUICK, _MOST = 1 << 18, 1 << 21
 
@@ -192,29 +193,49 @@ def _calls(
         base = {name: special.get(name.rstrip("012"), usual) for name, (_, usual) in table.items()}
         for name, (values, _) in table.items():
             far = _FAR if values is _EDGES and not special else ()
-            thin = {"depth": 1, "outs": 1} if name.startswith("size") else {}
+            sizes = {each: 1 for each in table if each.startswith(("size", "taps"))}
+            thin = {"depth": 1, "outs": 1} if name in sizes else sizes  # few cells, or few terms
             (more if special else near).extend(
-                _Drawn(base | {name: value}, source.choice(dtypes), exact) for value in values
+                _Drawn(
+                    numbers | ({"bias": source.choice((0, 1))} if special else {}),
+                    source.choice(dtypes),
+                    exact,
+                )
+                for value in values
+                for numbers in [
+                    base | {name: value},
+                    *([_even(base | {name: value})] * (name in _EVEN_AS.values())),
+                ]
             )
             more += [
-                _Drawn(base | thin | {name: value}, source.choice(dtypes), exact, most=_MOST) for value in far
+                _Drawn(base | other | {name: value}, source.choice(dtypes), exact, most=_MOST)
+                for value, other in product(far, ({}, thin))
             ]
-    source.shuffle(near)
-    source.shuffle(more)
+    for each in (near, more, ways):
+        source.shuffle(each)
 
-    def several() -> Numbers:
+    def several(data: str, way: str | None = None) -> _Drawn:
         table = source.choice(tables)
         likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
-        varied = source.sample(list(table), source.randint(2, len(table)))
-        return {name: usual for name, (_, usual) in table.items()} | {
-            name: source.choice(table[name][0][: 1 if source.random() < likely else None]) for name in varied
-        }
+        few = source.sample(_EDGES, 2)  # sizes are often equal: some mistakes show only then
+        numbers = {name: usual for name, (_, usual) in table.items()} | {"bias": source.choice((0, 1))}
+        for name in source.sample(list(table), source.randint(2, len(table))):
+            values = few if table[name][0] is _EDGES and source.random() < 0.5 else table[name][0]
+            numbers[name] = source.choice(values[: 1 if source.random() < likely else None])
+        numbers = _even(numbers) if source.random() < 0.3 else numbers
+        drawn = _Drawn(numbers, source.choice(dtypes), data, way)
+        return drawn if _cases(drawn) else several(data, way)
 
-    while True:
+    for way in cycle(ways):
         for left, count in ((near, 3), (more, 1 if near else 3)):
             yield from (left.pop() for _ in range(min(count, len(left))))
-        yield _Drawn(several(), source.choice(dtypes), source.choice(data))
-        yield _Drawn(several(), source.choice(dtypes), "integers", source.choice(ways))
+        yield several(source.choice(data))
+        yield several("integers", way)
+
+
+def _even(numbers: Numbers) -> Numbers:
+    """Return the numbers with one stride, padding and dilation for all axes, as many a function has them."""
+    return {name: numbers[_EVEN_AS.get(name.rstrip("012"), name)] for name in numbers}
 
 
 def _cases(drawn: _Drawn) -> list[Case]:
@@ -252,10 +273,15 @@ def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Dr
     while tried and record.clock() < end:
         tried = False
         for name, value in drawn.numbers.items():
-            least = _LEAST.get(name.rstrip("012"), 1)
-            for smaller in sorted({least, (value + least) // 2, value - 2, value - 1}, key=abs):
-                candidate = replace(drawn, numbers=drawn.numbers | {name: smaller})
-                if abs(smaller) < abs(value) and smaller >= min(least, value) and fails(candidate):
-                    drawn, tried = candidate, True
-                    break
+            least, total = _LEAST.get(name.rstrip("012"), 1), sum(map(abs, drawn.numbers.values()))
+            smaller = (
+                replace(drawn, numbers=numbers)
+                for less in sorted({least, (value + least) // 2, value - 2, value - 1}, key=abs)
+                if abs(less) < abs(value) and less >= min(least, value)
+                for one in [drawn.numbers | {name: less}]
+                for numbers in [one, *([_even(one)] * (_even(one) != one))]
+                if sum(map(abs, numbers.values())) < total
+            )
+            if (found := next(filter(fails, smaller), None)) is not None:
+                drawn, tried = found, True
     return drawn

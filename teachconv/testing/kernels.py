@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
 from ..taps import window
 from ..verification.contract import check_guards, packed
-from ..verification.running import Refused, isolated, name_of, unwritten, what_went_wrong
+from ..verification.running import Imported, Refused, isolated, name_of, unwritten, what_went_wrong
 
 __all__ = ["kernel", "rank_of"]
 
@@ -86,7 +87,8 @@ def kernel(
     Args:
         function: computes the output of an input and filters; None if there is no such function. Of a tuple
             that it returns the first item counts. Or a module that keeps the contract of
-            `teachconv.backends`, to isolate it.
+            `teachconv.backends`, to isolate it. Or, with ``isolate``, the name of a function,
+            "module:function": then only the other process imports it.
         x: the layout of its activations: "NHWC", "NCHW", "NCW", "NDHWC" or another order. Without N it is
             called once for each image, and a letter that is left out stands for an axis of size 1.
         w: the layout of its filters, such as "HWIO", "OIHW" or "IOHW"; O are the output channels of the
@@ -105,8 +107,10 @@ def kernel(
             or False; a type of exception that they raise then; or several of these.
         dtypes: the dtypes that are checked if nobody says which; it is run on any that is asked for.
         error: how it computes, which says by what bound it is judged: a word of `diff`.
-        isolate: whether to run it in a process of its own, which may crash or hang.
-        seconds: how long a call may take there.
+        isolate: whether to run it in a process of its own, which may crash or hang, and cannot touch what
+            judges it. It is no sandbox: files and the network are as open to it as to you.
+        seconds: how long a call may take there; a kernel that was stopped three times in turn is not run
+            again. Its module has a minute to be imported.
         nbytes: how much memory it may take there; None for no limit.
 
     Returns:
@@ -143,9 +147,10 @@ def kernel(
     functions = {FORWARD: function, INPUT_GRADIENT: input_gradient, FILTER_GRADIENT: filter_gradient}
     for kind, given in functions.items():
         if given is not None:
-            meanings = _meanings(given, kind)
-            numbers = _forms(meanings, forms)
-            found[kind.name] = _Adapter(given, kind, layouts, meanings, numbers, groups, tuple(known))
+            named = Imported(given) if isolate and isinstance(given, str) else given
+            found[kind.name] = adapter = _Adapter(named, kind, layouts, forms, groups, tuple(known))
+            if named is given:
+                _ = adapter.meanings  # which raises where a parameter has no known name
     if not found:
         raise ArgumentTypeError("function must be a function of arrays; got None, and no gradient")
     first = next(iter(found.values())).function
@@ -191,7 +196,10 @@ _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def _meanings(function: Any, kind: Kind) -> dict[str, str]:
     """Return what each parameter of a function means."""
     if not callable(function):
-        raise ArgumentTypeError(f"function must be a function of arrays; got {brief(function)}")
+        raise ArgumentTypeError(
+            "function must be a function of arrays, or with isolate=True the name of one, "
+            f'"module:function"; got {brief(function)}'
+        )
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -241,11 +249,18 @@ class _Adapter:
     function: Any
     kind: Kind
     layouts: Mapping[str, str]
-    meanings: Mapping[str, str]
-    forms: Mapping[str, str]
+    asked: Mapping[str, str | None]  # the forms of numbers, where the caller says them
     groups: bool
     refuses: tuple[Any, ...]
     last: list[Any] = field(default_factory=list)  # the result before, as the function returned it
+
+    @cached_property
+    def meanings(self) -> Mapping[str, str]:
+        return _meanings(self.function, self.kind)
+
+    @cached_property
+    def forms(self) -> Mapping[str, str]:
+        return _forms(self.meanings, self.asked)
 
     def __call__(
         self,
@@ -336,9 +351,11 @@ class _Adapter:
         except tuple(filter(_is_error, self.refuses)) as error:
             raise Refused(str(error) or what_went_wrong(error)) from error
         result = values["out"] if result is None and "out" in known else result
-        if result is None:
-            raise ContractError("returned None, not an array")
-        result = np.asarray(to_host(result[0] if isinstance(result, tuple) else result))
+        result = result[0] if isinstance(result, tuple) else result
+        if not hasattr(result, "shape"):
+            what = "None" if result is None else f"a {type(result).__name__}"
+            raise ContractError(f"returned {what}, not an array")
+        result = np.asarray(to_host(result))
         if self.last and np.may_share_memory(result, self.last[0]):
             raise ContractError("returned the memory of its last result, which another call changes", result)
         if "out" in known:

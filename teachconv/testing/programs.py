@@ -16,22 +16,17 @@ standard error is quoted if it crashes.
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
-import tempfile
-import weakref
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ContractError, brief, plain, words_of
+from ..errors import ArgumentError, brief, words_of
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind
-from ..verification.running import Refused, how_it_ended, time_limit
+from ..verification.running import Program
 from .kernels import kernel
 
 __all__ = ["process"]
@@ -75,26 +70,9 @@ def process(
     words = [command] if isinstance(command, str) else [str(word) for word in command]
     if shutil.which(words[0]) is None:
         raise ArgumentError(f"command must be a program that can be run; got {brief(words[0])}")
-    ask, has = _Program(words, seconds).ask, words_of(kinds, "kinds", map(str, KINDS))
-    functions = {
-        FORWARD: lambda x, w, out, geometry: ask(FORWARD, x, w, out, geometry),
-        INPUT_GRADIENT: lambda dy, w, out, geometry: ask(INPUT_GRADIENT, dy, w, out, geometry),
-        FILTER_GRADIENT: lambda x, dy, out, geometry: ask(FILTER_GRADIENT, x, dy, out, geometry),
-    }
-    given = [function if str(kind) in has else None for kind, function in functions.items()]
-    made = kernel(given[0], x=x, w=w, y=y, input_gradient=given[1], filter_gradient=given[2], **options)
-    made.__name__ = Path(words[0]).name
-    return made
+    program, has = Program(words, seconds), words_of(kinds, "kinds", map(str, KINDS))
 
-
-class _Program:
-    """A program that runs."""
-
-    def __init__(self, command: list[str], seconds: float) -> None:
-        self._command, self._seconds = command, seconds
-        self._running: Any = None
-
-    def ask(self, kind: Kind, first: Any, second: Any, out: np.ndarray, g: ConvGeometry) -> np.ndarray:
+    def ask(kind: Kind, first: Any, second: Any, out: np.ndarray, g: ConvGeometry) -> np.ndarray:
         request = {
             "op": str(kind),
             "dtype": first.dtype.name,
@@ -105,50 +83,16 @@ class _Program:
             "pads": g.padding,
             "dilations": g.dilations,
             "groups": g.groups,
-            "nbytes": first.nbytes + second.nbytes,
         }
-        line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
-        running = self._running or self._start()
-        with time_limit(running, self._seconds) as late:
-            with suppress(OSError):  # it has ended: then it answers nothing
-                running.stdin.write(line + first.tobytes() + second.tobytes())
-                running.stdin.flush()
-            answer, said, data = running.stdout.readline(), {}, b""
-            with suppress(ValueError, TypeError, AttributeError):  # it is no answer
-                said = dict(json.loads(answer))
-                data = running.stdout.read(int(said.get("nbytes", 0)))
-        if "refused" in said:
-            raise Refused(plain(said["refused"]))
-        if "error" in said:
-            raise ContractError(f"answered an error: {plain(said['error'])}")
-        if late or len(data) != out.nbytes or "nbytes" not in said:
-            raise ContractError(self._what_happened(running, answer, late, len(data), out.nbytes))
+        _, data = program.ask(request, first.tobytes() + second.tobytes(), out.nbytes)
         return np.frombuffer(data, out.dtype).reshape(out.shape)
 
-    def _start(self) -> Any:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
-        pipe = subprocess.PIPE
-        self._running = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, stderr=self._errors)
-        self._stop = weakref.finalize(self, _stop, self._running, self._errors)
-        return self._running
-
-    def _what_happened(self, running: Any, answer: bytes, late: list[bool], got: int, nbytes: int) -> str:
-        """Say why there is no answer, and end the program: what it sends next would answer another call."""
-        ended = not answer or late
-        code = running.wait() if ended else 0
-        self._errors.seek(0)
-        last = self._errors.read().decode(errors="replace").strip().rpartition("\n")[2]
-        self._running = None
-        self._stop()
-        if ended:
-            return how_it_ended(code, late, self._seconds) + (f"; it said {brief(last)}" if last else "")
-        if not answer.startswith(b'{"nbytes":'):
-            said = brief(answer.decode(errors="replace").strip())
-            return f'printed {said} where a line such as {{"nbytes":{nbytes}}} was due'
-        return f"answered {got} bytes, not the {nbytes} of its result"
-
-
-def _stop(running: Any, errors: Any) -> None:
-    running.kill()
-    running.communicate()  # closes its pipes
-    errors.close()
+    functions = {
+        FORWARD: lambda x, w, out, geometry: ask(FORWARD, x, w, out, geometry),
+        INPUT_GRADIENT: lambda dy, w, out, geometry: ask(INPUT_GRADIENT, dy, w, out, geometry),
+        FILTER_GRADIENT: lambda x, dy, out, geometry: ask(FILTER_GRADIENT, x, dy, out, geometry),
+    }
+    given = [function if str(kind) in has else None for kind, function in functions.items()]
+    made = kernel(given[0], x=x, w=w, y=y, input_gradient=given[1], filter_gradient=given[2], **options)
+    made.__name__ = Path(words[0]).name
+    return made

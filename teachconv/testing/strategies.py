@@ -109,7 +109,7 @@ def calls(
 
     >>> from teachconv import diff, testing as T
     >>> from hypothesis import given, settings
-    >>> @settings(max_examples=5, database=None)
+    >>> @settings(max_examples=5, database=None, deadline=None)
     ... @given(T.strategies.calls(ranks=[2], dialects=["tensorflow", "torch"]))
     ... def test_numpy(call):
     ...     diff(call.op, *call.args, backends="numpy", **call.kwargs).check()

@@ -1,8 +1,9 @@
 """Inputs, exact results and the bound of every cell as files, for a kernel that Python does not call.
 
 A directory of vectors has ``index.json``; ``data.bin``, which holds all arrays, little-endian and in C order,
-at the offsets that the index says; ``vectors.h``, the index as a table in C; and ``read_vectors.c``, which
-reads both. The results are files ``results/ID.bin``, and are judged as `diff` judges.
+at the offsets that the index says, multiples of 16; ``vectors.h``, the index as a table in C; and
+``read_vectors.c``, which reads both. The results are files ``results/ID.bin``, and are judged as `diff`
+judges.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = ["export", "judge"]
 
 _AXIS = ("in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after")
 _LARGE = 100_000_000  # bytes
+_ALIGN = 16  # each array begins at a multiple: a processor may need that to read a double
 
 
 def export(
@@ -103,7 +105,7 @@ def export(
                 moved = array.transpose(axis_order(w if role == "filters" else x)) if role else array
                 raw = np.ascontiguousarray(moved).astype(moved.dtype.newbyteorder("<"), copy=False)
                 entry[name] = {"shape": list(raw.shape), "offset": offset, "nbytes": raw.nbytes}
-                offset += file.write(raw.tobytes())
+                offset += file.write(raw.tobytes() + bytes(-raw.nbytes % _ALIGN))
             index.append(entry)
     texts = {
         "index.json": json.dumps({"format": 1, "x": x, "w": w, "vectors": index}, indent=1),

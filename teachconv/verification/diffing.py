@@ -209,7 +209,7 @@ class DiffReport(tables.Report):
         return f"with a tolerance of rtol {self.rtol:g}, atol {self.atol:g} where that is more than the bound"
 
     def _table(self) -> tables.Table:
-        short = len(self.rows) > _ROWS and bool(self.failed)  # what failed is what is asked
+        short = len(self.rows) > _ROWS  # what failed is what is asked
         ordered = self.failed if short else sorted(self.rows, key=lambda row: row.passed is not False)
         allowed = "of tolerance" if self._tolerance else "of bound"
         timed = any(row.seconds is not None for row in self.rows)
@@ -234,7 +234,9 @@ class DiffReport(tables.Report):
                 f" (tried {tables.count(tried, 'explanation')} in {tables.duration(float(f'{looked:.1g}'))})"
             )
             lines.append(f"{names}{more}: {text}{how if tried and not alike[0].diagnosis else ''}")
-        return tables.Table(columns, rows, self._headline(), lines, marked=range(len(self.failed)))
+        return tables.Table(
+            columns if rows else (), rows, self._headline(), lines, marked=range(len(self.failed))
+        )
 
 
 def diff(
@@ -390,7 +392,7 @@ def check_cases(
                 for algorithms in [[one] for one in fitting] or [[]]:
                     what = module, call.kind, *(one.name for one in algorithms)
                     if large and failed[what] >= _ENOUGH:
-                        note = f"not run: {_ENOUGH} cases before it failed"
+                        note = f"{_ENOUGH} cases before it failed"
                         rows.append(DiffRow(label, algorithms[0].name, None, note=note))
                         continue
                     rows += _backend_rows(label, module, algorithms, truth, {}, timed=False)
@@ -736,7 +738,7 @@ def _first(where: np.ndarray) -> Cell:
 
 
 _REASONS = 6  # that the first line of a report has room for
-_ROWS = 60  # that a report with failures shows; of a longer one those that failed
+_ROWS = 60  # that a report shows; of a longer one those that failed
 _WORDS = {True: "pass", False: "FAIL", None: "not run"}
 
 

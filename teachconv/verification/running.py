@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import importlib
 import io
-import multiprocessing
+import json
+import os
+import pickle
 import signal
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+import tempfile
+import weakref
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.reduction import ForkingPickler
+from multiprocessing.spawn import import_main_path
+from pkgutil import resolve_name
 from threading import Timer
 from types import ModuleType
 from typing import Any
@@ -24,19 +30,10 @@ from typing import Any
 import numpy as np
 
 from .. import backends
-from ..errors import ArgumentError, ContractError, brief, plain
+from ..errors import ArgumentError, ContractError, brief, plain, printable
 from ..kinds import KINDS, Kind, kind_of
 
-__all__ = [
-    "Refused",
-    "Wrapped",
-    "guarded",
-    "how_it_ended",
-    "isolated",
-    "name_of",
-    "time_limit",
-    "what_went_wrong",
-]
+__all__ = ["Imported", "Program", "Refused", "Wrapped", "guarded", "isolated", "name_of", "what_went_wrong"]
 
 
 class Refused(Exception):  # noqa: N818 (the code is not wrong)
@@ -47,7 +44,8 @@ def what_went_wrong(error: BaseException) -> str:
     """Return the note of a row whose backend raised an error, or whose result is none."""
     if isinstance(error, (ContractError, Refused)):
         return str(error)
-    return f"raised {type(error).__name__}: {error}".removesuffix(": ")
+    said = str(error) if isinstance(error, ArgumentError) else plain(error)
+    return f"raised {type(error).__name__}: {said}".removesuffix(": ")
 
 
 _NEVER = {2: 0x7E5C, 4: 0x7FC05C5C, 8: 0x7FF8_0000_5C5C_5C5C}  # NaN, which no arithmetic makes
@@ -121,85 +119,115 @@ def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options
 # In a process of its own
 # ---------------------------------------------------------------------------------------------
 
+_IMPORT = 60.0  # seconds in which a process must have imported what it runs
+_OFTEN = 3  # so many calls in turn that take too long are enough
+_LINE = 1 << 16  # bytes of the line of an answer
 
-def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> Wrapped:
-    """Return a backend that runs in a process of its own, which is started again after it has ended.
 
-    Args:
-        module: the backend: a module, or an object that can be pickled.
-        seconds: how long a call may take.
-        nbytes: how much memory the process may take beside what it has at its start; None for no limit.
+class Program:
+    """A program that stays alive: it is sent a line of JSON and bytes, and answers by a line and bytes.
+
+    Of an answer nothing is unpickled: whoever wrote it, no code of theirs runs here.
     """
-    return Wrapped(module, _Process(module, seconds, nbytes))
 
+    def __init__(self, command: list[str], seconds: float, hello: bytes = b"") -> None:
+        self._command, self._seconds, self._hello = command, seconds, hello
+        self._running: Any = None
+        self._late, self._why_not = 0, ""
 
-class _Process:
-    """What goes around the functions of an isolated backend: it asks the other process instead."""
+    def ask(self, request: dict[str, Any], data: bytes, nbytes: int | None = None) -> tuple[Any, bytes]:
+        """Return what the answer says, and its bytes; if ``nbytes`` are not so many, that is an error."""
+        if self._why_not:
+            raise ContractError(self._why_not)
+        if self._running is None:
+            self._start()
+        answer = self._exchange(request, data, nbytes, self._seconds)
+        self._late = 0
+        return answer
 
-    def __init__(self, module: Any, seconds: float, nbytes: int | None) -> None:
-        self._seconds, self._nbytes = seconds, nbytes
-        self._sent = module.__name__ if isinstance(module, ModuleType) else module
-        self._process: Any = None
+    def _start(self) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
+        pipe, environment = subprocess.PIPE, os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        running = self._running = subprocess.Popen(
+            self._command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=self._errors,
+            env=environment if self._hello else None,
+            start_new_session=True,
+        )
+        self._stop = weakref.finalize(self, _stop, running, self._errors)
+        if self._hello:
+            try:
+                self._exchange({}, self._hello, 0, _IMPORT)
+            except ContractError as error:
+                self._why_not = f"another process cannot import it: {error}"
+                raise ContractError(self._why_not) from None
+
+    def _exchange(
+        self, request: dict[str, Any], data: bytes, nbytes: int | None, seconds: float
+    ) -> tuple[Any, bytes]:
+        running, self._running = self._running, None  # which it is again when it has answered
+        line = json.dumps(request | {"nbytes": len(data)}, separators=(",", ":")).encode() + b"\n"
+        late: list[bool] = []
+        timer = Timer(seconds, lambda: late.append(_kill(running)))
+        timer.start()
         try:
-            ForkingPickler.dumps(self._sent)  # as the other process is sent it
-        except Exception as error:
-            raise ArgumentError(
-                "isolate=True needs a function that another process can import: define it with def at the "
-                f"top of a module; {plain(error)}"
-            ) from None
+            with suppress(OSError):  # it has ended: then it answers nothing
+                running.stdin.write(line + data)
+                running.stdin.flush()
+            answer, said, found = running.stdout.readline(_LINE), {}, b""
+            with suppress(ValueError, TypeError, AttributeError, RecursionError):  # it is no answer
+                said = dict(json.loads(answer))
+                found = running.stdout.read(int(said.get("nbytes", 0)))
+        finally:
+            timer.cancel()
+        due = said.get("nbytes", 0) if nbytes is None or "nbytes" not in said else nbytes
+        if late or said.keys().isdisjoint(("nbytes", "refused", "error")) or len(found) != due:
+            self._late = self._late + 1 if late else 0
+            note = self._what_happened(running, answer, late, len(found), nbytes or 0, seconds)
+            if self._late == _OFTEN:
+                self._why_not = f"not run: {_OFTEN} calls in turn {note}"
+            raise ContractError(note)
+        self._running = running
+        if "refused" in said:
+            raise Refused(plain(said["refused"]))
+        if "error" in said:
+            raise ContractError(printable(str(said["error"])))
+        return said, found
 
-    def __call__(
-        self, kind: Kind, function: Any, *args: Any, out: np.ndarray | None = None, **options: Any
-    ) -> np.ndarray:
-        if self._process is None:
-            context = multiprocessing.get_context("spawn")
-            self._pipe, theirs = context.Pipe()
-            self._process = context.Process(
-                target=_serve, args=(self._sent, theirs, self._nbytes), daemon=True
-            )
-            try:
-                self._process.start()
-                theirs.close()
-                self._pipe.recv()  # it is ready: the time that this takes is not the function's
-            except (RuntimeError, EOFError):  # it runs the script that started it
-                self._process = None
-                note = 'isolate=True runs a script again: put its calls below if __name__ == "__main__":'
-                raise ContractError(note) from None
-        with time_limit(self._process, self._seconds) as late:
-            try:
-                self._pipe.send((kind.name, args, options))
-                refused, note, result = self._pipe.recv()
-            except (EOFError, OSError):
-                self._process.join()
-                code, self._process = self._process.exitcode, None
-                raise ContractError(how_it_ended(code, late, self._seconds)) from None
-        if note:
-            raise Refused(note) if refused else ContractError(note, result)
-        if out is None or out.shape != result.shape:
-            return np.asarray(result)
-        np.copyto(out, result)
-        return out
-
-
-@contextmanager
-def time_limit(process: Any, seconds: float) -> Iterator[list[bool]]:
-    """Kill a process that takes longer; the list that is yielded has an item then."""
-    late: list[bool] = []
-
-    def stop() -> None:
-        late.append(True)
-        process.kill()
-
-    timer = Timer(seconds, stop)
-    timer.start()
-    try:
-        yield late
-    finally:
-        timer.cancel()
+    def _what_happened(
+        self, running: Any, answer: bytes, late: list[bool], got: int, nbytes: int, seconds: float
+    ) -> str:
+        """Say why there is no answer, and end the program: what it sends next would answer another call."""
+        ended = not answer or late
+        code = running.wait() if ended else 0
+        self._errors.seek(0)
+        last = self._errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+        self._stop()
+        if ended:
+            return _how_it_ended(code, late, seconds) + (f"; it said {brief(last)}" if last else "")
+        if not answer.startswith(b'{"nbytes":'):
+            said = brief(answer.decode(errors="replace").strip())
+            return f'printed {said} where a line such as {{"nbytes":{nbytes}}} was due'
+        return f"answered {got} bytes, not the {nbytes} of its result"
 
 
-def how_it_ended(code: int, late: list[bool], seconds: float) -> str:
-    """Say why a process answers no more."""
+def _stop(running: Any, errors: Any) -> None:
+    _kill(running)
+    running.communicate()  # closes its pipes
+    errors.close()
+
+
+def _kill(running: Any) -> bool:
+    """End a program and what it has started, which would hold its pipes open."""
+    with suppress(OSError, AttributeError):  # all have ended; Windows knows no groups
+        os.killpg(running.pid, signal.SIGKILL)
+    running.kill()
+    return True
+
+
+def _how_it_ended(code: int, late: list[bool], seconds: float) -> str:
     if late:
         return f"took more than {seconds:g} seconds, and was stopped"
     if code < 0:
@@ -208,20 +236,89 @@ def how_it_ended(code: int, late: list[bool], seconds: float) -> str:
     return f"ended its process with exit status {code}"
 
 
-def _serve(module: Any, pipe: Any, nbytes: int | None) -> None:
-    """Run calls in the other process until nobody asks."""
+class Imported(str):
+    """A function by its name, "module:function": only the process that it is sent to imports it."""
+
+    __name__ = property(lambda self: self.partition(":")[0])  # reports call it by its module
+
+    def __reduce__(self) -> Any:
+        return resolve_name, (str(self),)
+
+
+def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> Wrapped:
+    """Return a backend that runs in a process of its own, which is started again after it has ended.
+
+    That process is sent arrays and arguments, and sends back text and numbers, which are judged here.
+
+    Args:
+        module: the backend: a module, or an object that can be pickled.
+        seconds: how long a call may take.
+        nbytes: how much memory the process may take beside what it has at its start; None for no limit.
+    """
+    try:
+        sent = pickle.dumps(module.__name__ if isinstance(module, ModuleType) else module)
+    except Exception as error:
+        raise ArgumentError(
+            "isolate=True needs a function that another process can import: define it with def at the "
+            f"top of a module; {plain(error)}"
+        ) from None
+    script = getattr(sys.modules["__main__"], "__file__", None) if b"__main__" in sent else None
+    command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
+    program = Program(command, seconds, pickle.dumps((script, sent, nbytes)))
+
+    def ask(
+        kind: Kind, function: Any, *args: Any, out: np.ndarray | None = None, **options: Any
+    ) -> np.ndarray:
+        said, data = program.ask({}, pickle.dumps((kind.name, args, options)))
+        try:
+            shape, dtype = said["shape"], np.dtype(str(said["dtype"]))
+            objects = np.broadcast_to(np.array(None), shape) if dtype.hasobject else None  # were not sent
+            result = np.ndarray(shape, dtype, bytearray(data)) if objects is None else objects
+        except (ValueError, TypeError, LookupError) as error:
+            raise ContractError(f"its process answered no array: {plain(error)}") from None
+        if out is None or out.shape != result.shape:
+            return result
+        np.copyto(out, result)
+        return out
+
+    return Wrapped(module, ask)
+
+
+def serve() -> None:
+    """Run calls until nobody asks, as the process of `isolated`; the first request says of what."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    for number in (0, 1):  # what is run reads nothing, and prints nowhere
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    backend: Any = None
+    for line in requests:
+        said, data = dict[str, Any](), requests.read(json.loads(line)["nbytes"])
+        try:
+            if backend is None:
+                backend, data = _imported(*pickle.loads(data)), b""
+            else:
+                name, args, options = pickle.loads(data)
+                result = np.array(getattr(backend, name)(*args, **options))
+                data = b"" if result.dtype.hasobject else result.tobytes()
+                word = result.dtype.name if result.dtype.kind == "V" else result.dtype.str
+                said = {"shape": result.shape, "dtype": word}
+            said = {"nbytes": len(data)} | said
+        except Refused as refused:
+            said, data = {"refused": str(refused)}, b""
+        except (Exception, SystemExit) as error:
+            said, data = {"error": what_went_wrong(error)}, b""
+        answers.write(json.dumps(said, separators=(",", ":")).encode() + b"\n" + data)
+        answers.flush()
+
+
+def _imported(script: str | None, sent: bytes, nbytes: int | None) -> Any:
+    if script is not None:
+        import_main_path(script)
+    with redirect_stdout(io.StringIO()):
+        module = pickle.loads(sent)
+        backend = guarded(importlib.import_module(module) if isinstance(module, str) else module)
     if nbytes is not None:
         _limit_memory(nbytes)
-    watched = guarded(importlib.import_module(module) if isinstance(module, str) else module)
-    pipe.send("ready")
-    with suppress(EOFError, KeyboardInterrupt):  # nobody asks any more, or the whole program is stopped
-        while True:
-            name, args, options = pipe.recv()
-            try:
-                answer: tuple[bool, str, Any] = False, "", np.array(getattr(watched, name)(*args, **options))
-            except Exception as error:
-                answer = isinstance(error, Refused), what_went_wrong(error), getattr(error, "result", None)
-            pipe.send(answer)
+    return backend
 
 
 def _limit_memory(nbytes: int) -> None:

@@ -75,6 +75,10 @@ def answers_nothing(x, w, strides):
     return None
 
 
+def answers_lists(x, w, strides):
+    return right(x, w, strides).tolist()
+
+
 def answers_objects(x, w, strides):
     return right(x, w, strides).astype(object)
 

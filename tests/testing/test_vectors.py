@@ -92,12 +92,14 @@ def test_a_vector_says_all_that_there_is_to_a_call(tmp_path):
         got = tc.conv2d(x, w, steps[0], pads, dilations=steps[1], backend="numpy")
         if "bias" not in entry:
             assert np.array_equal(got, want)
+        assert not any(entry[name]["offset"] % 16 for name in ("first", "second", "want", "bound"))
         assert (bound >= 0).all()
         assert bound.any()
 
 
 @pytest.mark.parametrize(("shift", "chosen"), [(0, []), (1, ["--tag", "odd", "--tag", "padding"])])
 def test_a_kernel_in_c_is_judged(shift, chosen, tmp_path, capsys):
+    """Also built as for a device without files."""
     words = ["vectors", "export", str(tmp_path), "--x", "NCHW", "--w", "OIHW", *chosen]
     assert main(words) == 0
     assert "vectors, " in capsys.readouterr().out
@@ -113,12 +115,19 @@ def test_a_kernel_in_c_is_judged(shift, chosen, tmp_path, capsys):
         "-Werror",
         "read_vectors.c",
         "my_conv.c",
+        "-lm",
         "-o",
         "run",
-        "-lm",
     ]
     subprocess.run(command, cwd=tmp_path, check=True)
     done = subprocess.run(["./run"], cwd=tmp_path, capture_output=True, text=True)
+    numbers = ",".join(map(str, (tmp_path / "data.bin").read_bytes()))  # what xxd -i writes
+    (tmp_path / "data.c").write_text(f"unsigned char data_bin[] = {{{numbers}}};\n")
+    subprocess.run([*command[:-2], "-DNO_FILES", "data.c", "-o", "on_device"], cwd=tmp_path, check=True)
+    (tmp_path / "data.bin").rename(tmp_path / "gone")
+    on_device = subprocess.run(["./on_device"], cwd=tmp_path, capture_output=True, text=True)
+    assert (on_device.stdout, on_device.returncode) == (done.stdout, done.returncode)
+    (tmp_path / "gone").rename(tmp_path / "data.bin")
     passed, failed, refused = map(int, re.findall(r"\d+", done.stdout.strip().rpartition("\n")[2]))
     assert passed + failed + refused == len(entries(tmp_path))
     assert refused > (10 if chosen else 100)
@@ -133,6 +142,20 @@ def test_a_kernel_in_c_is_judged(shift, chosen, tmp_path, capsys):
         assert failed == 0
         assert code == 0
         assert f"{passed} pass, {refused} not run ({refused}: no result)" in printed
+
+
+@pytest.mark.slow  # the compiler
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_kernel_in_rust_is_judged(shift, tmp_path):
+    T.vectors.export(tmp_path / "vectors", x="NCHW", w="OIHW", tags="hand" if shift else "small")
+    source = (EXAMPLES / "read_vectors.rs").read_text().replace("+ b * c.", f"+ {shift} + b * c.")
+    (tmp_path / "run.rs").write_text(source)
+    subprocess.run(["rustc", "-O", "run.rs"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./run", "vectors"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    report = T.vectors.judge(tmp_path / "vectors")
+    assert sum(row.compared for row in report.rows) == int(done.stdout.split()[0]) >= 10
+    assert bool(report.passed) == (not shift)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
