@@ -75,7 +75,7 @@ def export(
     >>> from teachconv import testing as T
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     T.vectors.export(folder, tags="hand", kinds="conv2d", data="integers")
-    '6 vectors, 4.71 KiB'
+    '6 vectors, 4.81 KiB'
     """
     rank = rank_of("input", x)
     if rank_of("filters", w) != rank or len(x) != rank + 2 or len(w) != rank + 2:
