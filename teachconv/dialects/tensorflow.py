@@ -21,8 +21,8 @@ __all__: list[str] = []
 
 
 def _plain(geometry: Conv2DGeometry) -> Conv2DGeometry:
-    """Return the geometry in NHWC, as backends see it."""
-    return replace(geometry, data_format="")
+    """Return the geometry with the channels last, as backends see it."""
+    return replace(geometry, data_format=layout_of("input", len(geometry.axes)))
 
 
 def _conv2d(

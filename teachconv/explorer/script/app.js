@@ -6,7 +6,7 @@ import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
 import { pressed } from "./keyboard.js";
-import { ADDRESSED, present, presentIn } from "./present.js";
+import { ADDRESSED, present, presenting } from "./present.js";
 import { sectionsOf } from "./sections.js";
 import { Thumbs } from "./channels.js";
 import { drawGrids, fitGrids, frameResult } from "./stage.js";
@@ -37,7 +37,7 @@ export class App {
     root.addEventListener("pointerleave", () => this.unhover());
     root.addEventListener("click", (event) => this.tour.now !== null && event.target.closest?.("[role=grid], .transport") && this.tour.leave());
     const address = location.hash; // both write theirs
-    if (presentIn(address)) present(this, presentIn(address));
+    if (presenting(address)) present(this, presenting(address));
     this.tour.read(address);
     this.player.open(root, this.stage);
     addEventListener("beforeprint", () => this.onPaper(true));

@@ -15,9 +15,10 @@ export function mount(root, data, host = null) {
 /** The document of a saved page, with what packing.py leaves out. */
 export function unpacked(data) {
   const { call } = data;
-  const transposed = call.source === "out";
-  call.axes = call.axes.map((axis) =>
-    axisTable(axisOf({ ...axis, formulas: axis.formulas.map((i) => call.lines[i]) }), transposed, axis.ins, axis.outs));
+  for (const drawn of [call, data.beside?.call].filter(Boolean)) {
+    drawn.axes = drawn.axes.map((axis) =>
+      axisTable(axisOf({ ...axis, formulas: axis.formulas.map((i) => drawn.lines[i]) }), drawn.source === "out", axis.ins, axis.outs));
+  }
   for (const variant of Object.values(data.variants.table)) {
     if (!variant.call) continue;
     variant.code = callText(call.function, variant.call.shapes, wordsOf(call, variant));

@@ -7,7 +7,7 @@ export const ADDRESSED = location.protocol !== "about:"; // a frame in a noteboo
 const HOW = /(?:^#|&)(present|embed)(?=&|$)/;
 
 /** Whether the address asks for a slide ("present") or for a page within another ("embed"); else null. */
-export const presentIn = (address) => HOW.exec(address)?.[1] ?? null;
+export const presenting = (address) => HOW.exec(address)?.[1] ?? null;
 
 /** Fill the page with the picture, or show all of the page again. */
 export function present(app, how) {
