@@ -27,9 +27,9 @@ settings.load_profile("teachconv")
 if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
     assert not why_not("cython"), why_not("cython")
 
-# scripts without doctests: the one for a machine with a GPU would put benchmarks/ on the path, and the user's program
-# computes, which one test does
-collect_ignore = ["cuda/first_run.py", "typing/user.py"]
+# scripts without doctests: the one for a machine with a GPU would put benchmarks/ on the path, the networks need
+# frameworks, and the user's program computes, which one test does
+collect_ignore = ["cuda/first_run.py", "peers/ported_networks.py", "typing/user.py"]
 
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network,

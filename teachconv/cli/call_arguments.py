@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .. import nn_ops
+from .. import kinds, nn_ops
 from ..arguments import PADDING_WORDS, ints_in, normalize_shape, padding_in, shape_only
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
@@ -166,7 +166,8 @@ def _sizes(arguments: argparse.Namespace, name: str) -> Any:
     given = getattr(arguments, name)
     if given is None:
         return _array(arguments, _SIZES_OF[name]).shape
-    return normalize_shape((given,) if isinstance(given, int) else given, _option(name), rank=None)
+    rank = kinds.OPS[arguments.op].rank
+    return normalize_shape((given,) if isinstance(given, int) else given, _option(name), rank=rank)
 
 
 def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:

@@ -496,8 +496,8 @@ def _pool(reduce: str, rank: int) -> Callable[..., PoolCall]:
         pads = ints(padding, "padding", rank, least=0, single=True)
         spread = ints(dilation, "dilation", rank, single=True)
         for axis, k, p in zip(AXES[-rank:], sizes, pads, strict=True):
-            if p > k // 2:  # without the dilation
-                raise ArgumentError(f"padding {axis} must be at most {k // 2}, half of the window; got {p}")
+            if 2 * p > k:  # without the dilation
+                raise ArgumentError(f"padding {axis} must be at most half of the window of {k}; got {p}")
         if reduce == "average" and rank == 3 and any(n < k for n, k in zip(input[-3:], sizes, strict=True)):
             raise ArgumentError(
                 f"input must be as large as the window without its padding; got {list(input)}"

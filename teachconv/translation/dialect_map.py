@@ -334,9 +334,9 @@ def _way(way: Any) -> str:
     """Return in a few words what a translation does besides the call itself."""
     if not way.possible:
         return "impossible"
-    target = way._target
     if not isinstance(way.source, ConvCall):
         return ", ".join(words for part, words in _LINES.items() if part in way.code) or "directly"
+    target = way._target
     steps = []
     if any(map(any, target.pad_input)):
         steps.append("pad first")

@@ -33,7 +33,7 @@ from .sizes import family_of, made_for
 from .source_text import filter_permutation, here, write
 from .target_calls import TargetCall, is_transposed
 from .targets import TARGETS, framework, function_named, target_call
-from .window_targets import window_here, window_target, write_window
+from .window_targets import WindowTarget, window_here, window_target, write_window
 
 __all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
 
@@ -126,9 +126,8 @@ class Translation:
     source_text: str
     _function: Callable[..., Any] = field(repr=False)
     _arguments: dict[str, Any] = field(repr=False)
-    _target: TargetCall = field(repr=False)
+    _target: TargetCall | WindowTarget = field(repr=False)
     _made_for: str = field(default="", repr=False)
-    _here: Callable[[], Callable[..., Any]] | None = field(default=None, repr=False)
 
     def check(self, x: Any = None, w: Any = None, b: Any = None) -> DiffReport:
         """Compare source and target on arrays: in teachconv, and in the framework if it is installed.
@@ -157,7 +156,7 @@ class Translation:
             inputs.extend(self.source.channels.astype(inputs[0].dtype))
         against, failed = {}, []
         runs: list[tuple[str, Callable[[], Callable[..., Any]]]] = []
-        if self._here is not None:
+        if isinstance(self._target, WindowTarget) or self._target.function is not None:
             runs.append((f"teachconv's {self.to}", self._here))
         version = _version(self.to) if installed(self.to) else ""
         if version:
@@ -182,6 +181,12 @@ class Translation:
         names: dict[str, Any] = {}
         exec(compile(self.code, f"<{self.source.function} in {self.to}>", "exec"), names)
         return [*names.values()][-1]
+
+    def _here(self) -> Callable[..., Any]:
+        """Return what ``code`` does, with teachconv's function in place of the framework's."""
+        if isinstance(self._target, WindowTarget):
+            return window_here(self.source, self._target)
+        return here(self.source, self._target, self._made_for)
 
     def _arrays(self, *given: Any) -> dict[str, np.ndarray]:
         """Return the arrays of the source call by name, seeded ones in place of None."""
@@ -293,7 +298,7 @@ def translate(
     for handed in filter(None, (read(function, *args) for read in LAYERS)):
         function, args, arguments = *handed[:2], handed[2] | arguments
     called, checked, permutation, flip = _function(function), "", None, False
-    own: Callable[[], Callable[..., Any]] | None
+    way: TargetCall | WindowTarget
     if is_one_of(called, WINDOWS):
         source, shape = bound_call(called, args, arguments, shapes=True)
         given = nn_ops.with_defaults(called, nn_ops.bind(called, args, arguments).arguments)
@@ -303,7 +308,7 @@ def translate(
             raise ArgumentError(
                 f"any_size must be False here: no call of {to} has these windows at every size"
             )
-        target, own = way.call, lambda: window_here(source, way)
+        target = way.call
         code = "" if target.why_not else write_window(source, way)
     else:
         source, given = bind_shapes(called, args, arguments)
@@ -313,7 +318,7 @@ def translate(
                 "resolve gives its numbers"
             )
         target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
-        own = (lambda: here(source, target, checked)) if target.function is not None else None
+        way = target
         if not target.why_not:
             permutation, flip = filter_permutation(source, target), source.flip != target.flip
     return Translation(
@@ -328,9 +333,8 @@ def translate(
         _source_text(called, given),
         called,
         given,
-        target,
+        way,
         checked,
-        own,
     )
 
 

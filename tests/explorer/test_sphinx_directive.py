@@ -50,7 +50,7 @@ def test_the_sphinx_directive_embeds_the_picture(rendered):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (".. teachconv:: conv3d", "did you mean"),
+        (".. teachconv:: conv4d", "did you mean"),
         (".. teachconv:: conv2d\n   :input: 1,5,5,1", "the option :filters: must give its shape"),
         (".. teachconv:: conv2d\n   :input: 1,2,2,1\n   :filters: 3,3,1,1", "VALID needs in_rows"),
         (".. teachconv:: conv2d\n   :input: a", "invalid option value"),
@@ -74,8 +74,9 @@ Pictures
    :filters: 3, 3, 1, 1
    :strides: 2
    :padding: SAME
+   :at: 0, 0, 0, 0
 """
-SAID = "the sum of 4 products; 5 of 9 taps in the padding"  # the first cell's window hangs over two borders
+SAID = "the sum of 4 products; 5 of 9 taps in the padding"  # the corner's window hangs over two borders
 
 
 @pytest.fixture(scope="module")

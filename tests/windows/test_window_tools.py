@@ -134,11 +134,11 @@ def test_receptive_field():
     [
         (
             lambda x: torch.max_pool2d(x, 3, padding=2),
-            "padding rows must be at most 1, half of the window; got 2",
+            "padding rows must be at most half of the window of 3; got 2",
         ),
         (
             lambda x: torch.max_pool2d(x, 3, padding=2, dilation=2),
-            "padding rows must be at most 1, half of the window; got 2",
+            "padding rows must be at most half of the window of 3; got 2",
         ),
         (
             lambda x: torch.avg_pool3d(x[:, :, None], 3, padding=1),
