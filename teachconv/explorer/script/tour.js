@@ -18,6 +18,7 @@ function padded(app) {
 function usualSteps(app) {
   const { view, doc } = app;
   const { names } = doc;
+  if (doc.empty) return []; // no cell to show
   const [lines, columns] = view.drawn(doc.result).map(inside);
   const [row, col] = lines.includes(app.first[0]) && columns.includes(app.first[1]) ? app.first : [lines[0], columns[0]];
   const next = [row, columns[(columns.indexOf(col) + 1) % columns.length]];
