@@ -109,7 +109,8 @@ def _why_not(path, link, pages):
         fragment = urllib.parse.unquote(parts.fragment)
         if target is None:
             yield "no such file"
-        elif "explorer/" in parts.path or target not in pages:  # on an explorer's page it is what was set
+        elif {"explorer", "stories"} & {*parts.path.split("/")} or target not in pages:
+            # on an explorer's page it is what was set
             return
         elif fragment and fragment not in pages[target].anchors:
             yield "no such anchor"
