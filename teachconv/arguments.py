@@ -27,6 +27,7 @@ from .memory import TRIFLE, check_memory
 
 __all__ = [
     "as_array",
+    "begins_then_ends",
     "channels_first",
     "channels_last",
     "check_alike",
@@ -362,6 +363,15 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Shape:
 
 
 PADDING_WORDS: tuple[str, ...] = get_args(PaddingWord)
+
+
+def begins_then_ends(pads: Iterable[Sequence[int]]) -> list[int]:
+    """Return pads in ONNX's order: before every axis, then after every axis.
+
+    >>> begins_then_ends([(0, 1), (2, 3)])
+    [0, 2, 1, 3]
+    """
+    return [pad for side in zip(*pads, strict=True) for pad in side]
 
 
 def _padding_help(rank: int, words: Sequence[str] = PADDING_WORDS) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import nn_ops
 from ..argument_types import File
-from ..arguments import as_array, axis_order, check_alike, is_shape
+from ..arguments import as_array, axis_order, begins_then_ends, check_alike, is_shape
 from ..devices import to_host
 from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
@@ -257,5 +257,5 @@ def _attributes(axes: Axes, groups: int, pads: list[Any]) -> dict[str, Any]:
         "strides": [axis.stride for axis in axes],
         "dilations": [axis.dilation for axis in axes],
         "group": groups,
-        "pads": [before for before, _ in pads] + [after for _, after in pads],
+        "pads": begins_then_ends(pads),
     }

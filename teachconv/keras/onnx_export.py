@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
+from ..arguments import begins_then_ends
 from ..dialects.keras import conv_transpose
 from ..dialects.onnx_export import write_call, write_model
 from ..dialects.onnx_graph import OnnxGraph, OnnxTensor, check_dtype
@@ -154,7 +155,7 @@ def _pooling(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
     attributes = {
         "kernel_shape": list(layer.pool_size),
         "strides": list(layer.strides),
-        "pads": [before for before, _ in pads] + [after for _, after in pads],
+        "pads": begins_then_ends(pads),
     }
     name = "MaxPool" if isinstance(layer, MaxPooling2D) else "AveragePool"
     return graph.add(name, [x], shape, **attributes).transpose(last)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from .. import dialects
-from ..arguments import PADDING_WORDS
+from ..arguments import PADDING_WORDS, begins_then_ends
 from ..data.seeded import DATA, make_array
 from ..dtypes import FLOATS, INTEGERS
 from ..errors import words_of
@@ -174,7 +174,7 @@ _DIALECTS: dict[str, Any] = {
     "onnx": lambda s, pads, d, groups: (
         dialects.onnx.conv,
         (),
-        {"strides": s, "pads": np.transpose(pads).ravel().tolist(), "dilations": d, "group": groups},
+        {"strides": s, "pads": begins_then_ends(pads), "dilations": d, "group": groups},
     ),
     "jax": lambda s, pads, d, groups: (
         dialects.jax.conv_general_dilated,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Pads
+from ..arguments import Pads, begins_then_ends
 from ..dialects import jax, keras, onnx, torch
 from ..kinds import layout_of
 from ..windows import normalization, padding, pooling
@@ -98,13 +98,15 @@ def regular(call: Any) -> Any:
     """Return a call; a pool without a batch or channels, or with more such axes, as one of one channel."""
     if not isinstance(call, PoolCall) or {*call.layout} - {*"DHW"} == {*"NC"}:
         return call
-    outer = prod(
-        axis.in_size for axis, letter in zip(call.axes, call.layout, strict=True) if letter not in "DHW"
-    )
-    axes = (whole(outer), whole(1), *call.spatial)
-    return replace(
-        call, axes=axes, layout="NC" + "".join(letter for letter in call.layout if letter in "DHW")
-    )
+    outer, spatial = _letters(call.layout)
+    rest = prod(axis.in_size for axis, letter in zip(call.axes, call.layout, strict=True) if letter in outer)
+    return replace(call, axes=(whole(rest), whole(1), *call.spatial), layout=f"NC{spatial}")
+
+
+def _letters(layout: str) -> tuple[str, str]:
+    """Return the letters of a layout: those of images and channels, and those of the axes of the window."""
+    spatial = "".join(letter for letter in layout if letter in "DHW")
+    return "".join(letter for letter in layout if letter not in spatial), spatial
 
 
 def _fitting(way: WindowTarget, call: Any) -> WindowTarget | str:
@@ -261,7 +263,7 @@ def _pool_call(call: PoolCall, to: str, word: str, pads: Pads, ceil: bool, other
             {
                 "kernel_shape": [*k],
                 "strides": [*s],
-                own: word if own == "auto_pad" else np.transpose(pads).ravel().tolist(),
+                own: word if own == "auto_pad" else begins_then_ends(pads),
                 "dilations": spread and [*d],
                 "ceil_mode": int(ceil) or None,
                 "count_include_pad": int(other) or None,
@@ -299,7 +301,7 @@ def _pad_ways(call: PadCall, to: str) -> Iterator[WindowTarget]:
         "tensorflow": (padding.pad, "tf.pad", "paddings", "constant_values", pairs),
         "torch": (torch.pad, "F.pad", "pad", "value", tuple(n for pair in pairs[start:][::-1] for n in pair)),
         "jax": (jax.pad, "jax.numpy.pad", "pad_width", "constant_values", pairs),
-        "onnx": (onnx.pad, "Pad", "pads", "constant_value", np.transpose(pairs).ravel().tolist()),
+        "onnx": (onnx.pad, "Pad", "pads", "constant_value", begins_then_ends(pairs)),
         "keras": (keras.pad, "keras.ops.pad", "pad_width", "constant_values", pairs),
     }
     function, name, argument, number, found = says[to]
@@ -397,10 +399,9 @@ def _function(call: Any, way: WindowTarget, section: list[str]) -> list[str]:
         shape = ", ".join(str(sizes.get(i, letter)) for i, letter in enumerate(have))
         lines.append(f"if {' or '.join(f'x.shape[{i}] != {n}' for i, n in sizes.items())}:")
         lines.append(f'    raise ValueError(f"made for x [{shape}]; got {{x.shape}}")')
-    outer = "".join(letter for letter in have if letter not in "DHW")
+    outer, spatial = _letters(have)
     back: list[str] = []
     if regular(call).layout != have:
-        spatial = "".join(letter for letter in have if letter in "DHW")
         lines += [*transposed("x", have, outer + spatial), f"outer = x.shape[:{len(outer)}]"]
         lines.append(
             f"x = x.reshape(-1, 1, *x.shape[{len(outer)}:])  # all axes but those of the window are the batch"

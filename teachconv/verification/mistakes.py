@@ -8,13 +8,14 @@ the numbers of the arrays are in `number_mistakes`, those that are read off a wr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
 
 import numpy as np
 
+from ..arguments import begins_then_ends
 from ..calls import Call
 from ..geometry import AxisGeometry, ConvGeometry, forward_axis, split_padding
 from ..kinds import AXES, layout_of
@@ -22,7 +23,6 @@ from .failures import Failure, Mistake, View
 
 __all__ = [
     "alignments",
-    "begins_then_ends",
     "causal_strides",
     "filter_orders",
     "flips",
@@ -251,11 +251,6 @@ def _moved(call: Call, axes: Sequence[AxisGeometry], code: str, sentence: str) -
         if call.title.startswith(("onnx", "jax")):
             words = f"{_pads(call, moved.geometry)} instead of {_pads(call, g)}"
         yield Mistake(code, f"with {words}: {sentence}", moved)
-
-
-def begins_then_ends(pads: Iterable[tuple[int, int]]) -> list[int]:
-    """Return pads in ONNX's order: before every axis, then after every axis."""
-    return [pad for side in zip(*pads, strict=True) for pad in side]
 
 
 def _pads(call: Call, g: ConvGeometry) -> str:

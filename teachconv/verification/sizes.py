@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import axis_order
+from ..arguments import axis_order, begins_then_ends
 from ..calls import Call
 from ..devices import lazy_call
 from ..dialects.binding import bind_shapes
@@ -30,7 +30,6 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnosing import Diagnosis, diagnose
 from .failures import Failure, relu
-from .mistakes import begins_then_ends
 
 __all__ = ["diagnose_shape"]
 

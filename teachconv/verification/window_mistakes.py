@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import begins_then_ends
 from ..devices import to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError
@@ -138,9 +139,9 @@ def _other_windows(call: PoolCall) -> Iterator[tuple[str, str, tuple[AxisGeometr
 def _pad_mistakes(call: PadCall) -> list[Mistake]:
     """Return the mistakes of padding: another mode, another order of the sides, another number."""
     sides, rank = call.sides, len(call.sides)
-    flat, listed = [*chain(*sides)], [*chain(*zip(*sides, strict=True))]
+    flat, listed = [*chain(*sides)], begins_then_ends(sides)
     block = {axis: pair for axis, pair in enumerate(sides) if any(pair)}  # what a list for some axes holds
-    pytorch, onnx = [*chain(*[*block.values()][::-1])], [*chain(*zip(*block.values(), strict=True))]
+    pytorch, onnx = [*chain(*[*block.values()][::-1])], begins_then_ends(block.values())
     orders = (
         {
             "before and after are exchanged": [pair[::-1] for pair in sides],
