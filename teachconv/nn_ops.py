@@ -838,7 +838,7 @@ def conv_transpose(
     filters: ArrayLike,
     output_shape: ShapeLike | None = None,
     strides: Ints = 1,
-    padding: CausalPaddingLike = "SAME",
+    padding: PaddingLike = "SAME",
     data_format: AnyDataFormat | None = None,
     dilations: Ints | None = None,
     name: str | None = None,

@@ -79,6 +79,8 @@ def run() -> None:
     tc.conv2d(x, w, 1, [(two, two), (two, two)])
     tc.conv2d(x, w, 1, "SAME")
     tc.conv2d(x, w, 1, "SAME_LOWER")
+    tc.conv1d(x[0], w[0], padding="CAUSAL")
+    tc.convolution(x[0], w[0], padding="CAUSAL")
     same(x, ((0, -1), (0, 0)))
 
     # the other words

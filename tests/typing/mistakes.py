@@ -39,6 +39,8 @@ def mistakes() -> None:
     tc.conv2d_transpose(x, w, "SAME")  # padding where a shape stands
     tc.conv2d_transpose(x, w, 16)  # one size
     tc.conv2d_transpose(x, w, output_padding="1")  # a text
+    tc.conv_transpose(x, w, padding="CAUSAL")  # that of a convolution, which the transpose refuses
+    tc.conv3d(x, w, padding="CAUSAL")  # of one axis only
     tc.conv2d_backprop_input("1883", w, x)  # a text
     tc.conv2d_backprop_filter(x, 3, x)  # one size
     tc.conv2d_geometry(x.shape, w.shape, 2, "SMAE")  # no such word
