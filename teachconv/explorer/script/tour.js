@@ -18,7 +18,6 @@ function padded(app) {
 function usualSteps(app) {
   const { view, doc } = app;
   const { names } = doc;
-  if (doc.empty) return []; // no cell to show
   const [lines, columns] = view.drawn(doc.result).map(inside);
   const [row, col] = lines.includes(app.first[0]) && columns.includes(app.first[1]) ? app.first : [lines[0], columns[0]];
   const next = [row, columns[(columns.indexOf(col) + 1) % columns.length]];
@@ -128,13 +127,14 @@ export class Tour {
 
   /** Write the caption. */
   draw() {
+    this.element.hidden = this.app.doc.empty; // there is no cell to show
+    if (this.element.hidden) return;
     const { steps, now } = this;
     const button = (name, words, label, act) => h("button", { type: "button", class: name, "aria-label": label, title: label, onclick: act }, words);
     const leave = this.app.presenting ? [button("whole", "✕", "show the whole page", () => present(this.app, null))] : [];
     const had = document.activeElement; // the keyboard's focus stays on the button that was pressed
     const pressed = this.element.contains(had) ? had.className : null;
     const count = steps.length === 5 ? "five" : String(steps.length);
-    this.element.hidden = this.app.doc.empty;
     this.element.replaceChildren(...now === null ? [
       h("p", {}, "Point at any cell."),
       ...leave,
