@@ -2,7 +2,6 @@
 
 import runpy
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from .answers import RIGHT, WRONG
 
 NAMES = ex.puzzles().names
 DOCS = Path(__file__).parents[2] / "docs"
-SOLUTIONS = SimpleNamespace(**runpy.run_path(str(DOCS / "learn" / "solutions.py")))
+ANSWERS = DOCS.parent / "notebooks" / "answers"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -28,7 +27,7 @@ def test_answers_in_three_styles_pass(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_answers_of_the_pages_pass(name):
-    found = ex.check(name, getattr(SOLUTIONS, name))
+    found = ex.check(name, runpy.run_path(str(ANSWERS / f"{name}.py"))[name])
     assert found.passed, str(found)
 
 
