@@ -164,7 +164,7 @@ def check(name: str, function: Callable[..., Any]) -> Checked:
 
     Raises:
         ValueError: if there is no such puzzle.
-        TypeError: if ``function`` is none.
+        TypeError: if ``function`` cannot be called.
 
     >>> from teachconv import exercises as ex
     >>> def same(n, k, s, d):

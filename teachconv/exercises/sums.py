@@ -52,7 +52,7 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("wraps", "an index below 0 or behind the end was read: Python takes x[-1] from the other end",
              lambda x, w: np.array([sum(x[(i + j) % len(x)] * w[j] for j in range(len(w)))
                                     for i in range(len(x))])),
-            ("full", "windows that hang over the edge are none with VALID",
+            ("full", "with VALID, windows that hang over the edge are left out",
              lambda x, w: np.correlate(x, w, "full")),
         ),
         ("Two loops: one over the outputs, one over the taps.",

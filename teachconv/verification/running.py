@@ -51,7 +51,7 @@ class Refused(Exception):  # noqa: N818 (the code is not wrong)
 
 
 def what_went_wrong(error: BaseException) -> str:
-    """Return the note of a row whose backend raised an error, or whose result is none."""
+    """Return the note of a row whose backend raised an error, or returned no array."""
     if isinstance(error, (ContractError, Refused)):
         return str(error)
     said = str(error) if isinstance(error, ArgumentError) else plain(error)
