@@ -5,6 +5,7 @@ no other host for anything.
 """
 
 import json
+import re
 from pathlib import Path
 
 import yaml
@@ -38,17 +39,25 @@ def with_badge(text: str, name: str, address: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def with_prompts(text: str) -> str:
-    """Return a notebook's text in which the hidden cells are called answers.
+def with_answers(text: str, folder: Path) -> str:
+    """Return a notebook's text in which a hidden answer stands wherever the reader is to give one.
 
-    >>> cells = [{"metadata": {"tags": ["hide-cell"]}}, {"metadata": {}}]
-    >>> json.loads(with_prompts(json.dumps({"cells": cells})))["cells"][0]["metadata"]["mystnb"]
-    {'code_prompt_show': 'Show the answer', 'code_prompt_hide': 'Hide the answer'}
+    Args:
+        text: the notebook; a cell for an answer says which file of ``answers`` has one.
+        folder: the folder of the notebooks.
     """
     notebook = json.loads(text)
     for cell in notebook["cells"]:
-        if "hide-cell" in cell["metadata"].get("tags", []):
-            prompts = {"code_prompt_show": "Show the answer", "code_prompt_hide": "Hide the answer"}
+        source = "".join(cell["source"])
+        found = re.search(r"%load answers/(\w+)\.py", source)
+        if found:
+            answer = (folder / "answers" / f"{found[1]}.py").read_text(encoding="utf-8")
+            if check := re.search(r"^ex\.check\(.*\)$", source, re.MULTILINE):
+                answer += f"\n\nfrom teachconv import exercises as ex\n\nfound = {check[0]}\n"
+                answer += "assert found.passed\nfound"
+            cell["source"] = answer.rstrip().splitlines(keepends=True)
+            cell["metadata"]["tags"] = ["hide-cell"]
+            prompts = {"code_prompt_show": "Show an answer", "code_prompt_hide": "Hide the answer"}
             cell["metadata"]["mystnb"] = prompts
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
@@ -57,7 +66,7 @@ def write(folder: Path) -> None:
     """Copy the notebooks, each only if it has changed."""
     cited = yaml.safe_load((HERE.parent / "CITATION.cff").read_text(encoding="utf-8"))
     for path in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
-        text = with_prompts(path.read_text(encoding="utf-8"))
+        text = with_answers(path.read_text(encoding="utf-8"), path.parent)
         text = with_badge(text, path.name, cited.get("repository-code", ""))
         target = folder / path.name
         if not target.exists() or target.read_text(encoding="utf-8") != text:

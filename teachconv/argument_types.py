@@ -53,7 +53,7 @@ class HasInterface(Protocol):
 class Nested(Protocol):
     """Lists or tuples of numbers or of arrays, or nested ones.
 
-    A text is none: of a text one may only ask whether it contains a text, of a list whether it contains
+    A text is not one: of a text one may only ask whether it contains a text, of a list whether it contains
     any object.
     """
 

@@ -312,7 +312,7 @@ def ints_in(text: str) -> Any:
     """Return ints that are written with commas between them: one as an int, several as a tuple.
 
     Raises:
-        ArgumentError: if they are none.
+        ArgumentError: if they are not.
 
     >>> ints_in("2"), ints_in("1, 2, 2, 1")
     (2, (1, 2, 2, 1))

@@ -49,7 +49,7 @@ class Call:
             dialect may have them in any order. A depthwise filter is reshaped to ``result_shape``.
         bias: [out_channels], or None.
         title: what a dialect calls the op, or "".
-        names: how the caller numbers cells, where that is another way than NHWC and HWIO, or None.
+        names: how the caller numbers cells, if not as NHWC and HWIO, or None.
     """
 
     op: Op

@@ -550,7 +550,7 @@ class ConvGeometry(_Shared):
     """A convolution as integers: all that a backend is told about a call.
 
     Backends always see it with channels last, ``data_format="NHWC"`` for rank 2, whatever the caller's
-    layout is. `Conv2DGeometry` is another name of this class.
+    layout is. `Conv2DGeometry` is a second name for this class.
 
     Attributes:
         batch: the number of images.
@@ -706,7 +706,7 @@ def slab(
 class ConvTransposeGeometry(_Shared):
     """A transposed convolution: the geometry of a forward convolution, with input and output exchanged.
 
-    `Conv2DTransposeGeometry` is another name of this class.
+    `Conv2DTransposeGeometry` is a second name for this class.
 
     Attributes:
         forward: the convolution that this is the transpose of; it maps this op's output to its input.

@@ -88,6 +88,13 @@ def search_faults(driver, folder):
         for words in question.searches:
             if search(words)[:1] != [(folder / f"{question.page}.html").as_uri()]:
                 yield f"search for {words}: {question.page} is not the first"
+    missed = []
+    for words, pages in (queries := questions.queries()):
+        wanted = {(folder / f"{page}.html").as_uri() for page in pages}
+        if wanted.isdisjoint(search(words)[:3]):
+            missed.append(words)
+    if 10 * len(missed) > len(queries):
+        yield f"searches without a wanted page among the first three: {'; '.join(missed)}"
     for word, wanted in SEARCHES.items():
         found = search(word)
         for name in wanted:

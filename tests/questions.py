@@ -31,3 +31,10 @@ def read():
             name, _, op = rest.rpartition(" = ")
             blocks[-1].names.append((name, op))
     return blocks
+
+
+def queries():
+    """Return what is typed and the pages that are wanted, of tests/founding/queries.txt."""
+    lines = (PATH.parent / "queries.txt").read_text(encoding="utf-8").splitlines()
+    typed = [line.rpartition(" = ") for line in lines if line and not line.startswith("#")]
+    return [(words, pages.split()) for words, _, pages in typed]

@@ -46,6 +46,7 @@ ROOMS = """
     networks
     explorer
     comparing
+    exercises
     cli
     __init__ __main__
 """

@@ -34,7 +34,7 @@ class SlabCells:
     Attributes:
         shapes: the shape of the whole array of each role.
         starts: of each role where the part begins, [image, row, column, channel].
-        inner: how the caller numbers the cells of the whole call, where that is another way, or None.
+        inner: how the caller numbers the cells of the whole call, where that is a different way, or None.
     """
 
     shapes: Mapping[str, Shape]

@@ -108,7 +108,7 @@ def _option(name: str) -> str:
 def refuse_call(
     arguments: argparse.Namespace, message: str, used: Sequence[str] = (), more: Sequence[str] = ()
 ) -> None:
-    """Raise for an option of a call where there is none.
+    """Raise for an option of a call where no call is made.
 
     Args:
         arguments: what was given.

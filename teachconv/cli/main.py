@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": "two models layer by layer: which layer differs first, and why",
     "fuzz": "random convolutions on a function of yours, until one fails",
     "vectors": "inputs, exact results and bounds as files, for a kernel in any language",
+    "exercises": "puzzles to solve, and a verdict on your answers that names the mistake",
     "backends": "which backends can run here, and what they can do",
     "explore": "an interactive page of one call: windows, products, variants, the transpose four ways",
     "translate": "write a framework's convolution for another framework",

@@ -39,7 +39,7 @@ class Optimizer:
     _slot_names: Sequence[str] = ()
 
     def __init__(self, use_locking: bool, name: str, **numbers: Any) -> None:
-        self._name, self._numbers = name, numbers  # the learning rate and the like, by the op's argument
+        self._name, self._numbers = name, numbers  # the learning rate and the rest, by the op's argument
         self._slots: dict[str, dict[int, Variable]] = {}  # slot name -> id of the variable -> slot
         self._owned: list[Any] = []  # the variables that have slots, kept alive with their ids
 
@@ -186,7 +186,7 @@ class Optimizer:
             slots[id(variable)] = Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, name=name)
 
     def _rates(self, dtype: Any) -> dict[str, Any]:
-        """Return the learning rate and the like as tensors, made once for all variables."""
+        """Return the learning rate and the rest as tensors, made once for all variables."""
         return {key: _tensor(number, dtype, _NODES.get(key, key)) for key, number in self._numbers.items()}
 
     # --- what a subclass defines -----------------------------------------------------------------

@@ -264,7 +264,7 @@ def _box(ax: Axes, x: float, y: float, text: str, *, padding: bool = False) -> N
 
 
 def _fit_figure(ax: Axes, margin: float = 0.15) -> None:
-    """Make the figure as large as its one axes with all that stands around it, and ``margin`` inches."""
+    """Make the figure as large as its one axes with its labels, and ``margin`` inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     figure = ax.figure

@@ -1,4 +1,4 @@
-"""Checks of arguments and of data, and the names of layers, models, losses and the like.
+"""Checks of arguments and of data, and the names of layers, models, losses and other things.
 
 Keras: keras/src/utils/naming.py, the ``get`` function of each module, and keras/src/trainers/data_adapters.
 """

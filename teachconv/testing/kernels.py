@@ -397,7 +397,7 @@ class _Adapter:
     def _shape(self, role: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         order, lost = self._order(role)
         if any(shape[axis] != 1 for axis in lost):
-            raise Refused(f"axes that {self.layouts[role]} has not: {role} {list(shape)}")
+            raise Refused(f"axes that {self.layouts[role]} lacks: {role} {list(shape)}")
         return tuple(shape[axis] for axis in order)
 
     def _to_theirs(self, role: str, array: np.ndarray) -> np.ndarray:

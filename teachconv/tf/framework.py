@@ -1,4 +1,4 @@
-"""tf.constant, tf.reshape, tf.Variable, tf.function, tf.device and the like, with TensorFlow's signatures.
+"""tf.constant, tf.reshape, tf.Variable, tf.function, tf.device and others, with TensorFlow's signatures.
 
 TensorFlow: python/framework/ops.py, python/ops/array_ops.py and variables.py, and
 python/eager/polymorphic_function/.

@@ -193,7 +193,7 @@ class _Check:
         run: runs a call on a module with these options, and returns the result.
         activation: the activation, but not of a filter gradient, which has none.
         bias: whether the call has a bias; None if that is left to the case.
-        change: returns the call with other numbers.
+        change: returns the call with different numbers.
         cases: the names of the cases that are run.
         precision: with which ``precision`` the choice of an algorithm is left to the backend; "" if each
             algorithm is asked for.
@@ -393,7 +393,7 @@ def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
 
 
 def _new_weights(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """Run a call, and again with other numbers in the memory of its second array."""
+    """Run a call, and again after writing different numbers to the memory of its second array."""
     other = replace(call, second=2 * call.second + 1)
     _, second = layout(other.second, 0)
     moved = replace(call, second=second)

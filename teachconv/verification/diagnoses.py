@@ -117,7 +117,7 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("residual", "the input is added to the result", "result",
           numbers.residuals, "conv2d(x, w[..., : x.shape[3]], 1, 'SAME')",
           "conv2d(x, w[..., : x.shape[3]], 1, 'SAME') + x", "answers/the_three_steps"),
-    Known("padding_values", "padding with other numbers than zeros", "input",
+    Known("padding_values", "padding with something other than zeros", "input",
           numbers.padding_values, _PAD, "conv2d(pad(x, ((0, 0), (2, 1), (1, 2), (0, 0)), 'SYMMETRIC'), w)",
           "answers/is_padding_a_crop", fitted.padding_constants),
     Known("rounded", "arrays or the result are rounded to a smaller type", "numbers",

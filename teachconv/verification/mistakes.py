@@ -238,7 +238,7 @@ def _padded(axis: AxisGeometry, before: int) -> AxisGeometry:
 
 
 def _moved(call: Call, axes: Sequence[AxisGeometry], code: str, sentence: str) -> Iterator[Mistake]:
-    """The call with other padding before, if it is another."""
+    """The call with different padding before, if that makes it a different call."""
     g = call.geometry
     changes = [
         f"{_SIDES[name][0]} {now.pad_before} instead of {was.pad_before}"

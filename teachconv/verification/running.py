@@ -33,7 +33,17 @@ from .. import backends
 from ..errors import ArgumentError, ContractError, brief, plain, printable
 from ..kinds import KINDS, Kind, kind_of
 
-__all__ = ["Imported", "Program", "Refused", "Wrapped", "guarded", "isolated", "name_of", "what_went_wrong"]
+__all__ = [
+    "Imported",
+    "Program",
+    "Refused",
+    "Wrapped",
+    "elsewhere",
+    "guarded",
+    "isolated",
+    "name_of",
+    "what_went_wrong",
+]
 
 
 class Refused(Exception):  # noqa: N818 (the code is not wrong)
@@ -41,7 +51,7 @@ class Refused(Exception):  # noqa: N818 (the code is not wrong)
 
 
 def what_went_wrong(error: BaseException) -> str:
-    """Return the note of a row whose backend raised an error, or whose result is none."""
+    """Return the note of a row whose backend raised an error, or returned no array."""
     if isinstance(error, (ContractError, Refused)):
         return str(error)
     said = str(error) if isinstance(error, ArgumentError) else plain(error)
@@ -246,14 +256,33 @@ class Imported(str):
 
 
 def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> Wrapped:
-    """Return a backend that runs in a process of its own, which is started again after it has ended.
+    """Return a backend that runs in a process of its own, as `elsewhere` has it."""
+    ask = elsewhere(module, seconds, nbytes)
+
+    def around(
+        kind: Kind, function: Any, *args: Any, out: np.ndarray | None = None, **options: Any
+    ) -> np.ndarray:
+        result = ask(kind.name, args, options)
+        if out is None or out.shape != result.shape:
+            return result
+        np.copyto(out, result)
+        return out
+
+    return Wrapped(module, around)
+
+
+def elsewhere(module: Any, seconds: float, nbytes: int | None = None) -> Callable[..., np.ndarray]:
+    """Return what calls an object's functions in a process, which is started again after it has ended.
 
     That process is sent arrays and arguments, and sends back text and numbers, which are judged here.
 
     Args:
-        module: the backend: a module, or an object that can be pickled.
+        module: the object: a module, or one that can be pickled.
         seconds: how long a call may take.
         nbytes: how much memory the process may take beside what it has at its start; None for no limit.
+
+    Returns:
+        A function of the name of a function, its arguments, and its keyword arguments; it returns an array.
     """
     try:
         sent = pickle.dumps(module.__name__ if isinstance(module, ModuleType) else module)
@@ -266,22 +295,16 @@ def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> W
     command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
     program = Program(command, seconds, pickle.dumps((script, sent, nbytes)))
 
-    def ask(
-        kind: Kind, function: Any, *args: Any, out: np.ndarray | None = None, **options: Any
-    ) -> np.ndarray:
-        said, data = program.ask({}, pickle.dumps((kind.name, args, options)))
+    def ask(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> np.ndarray:
+        said, data = program.ask({}, pickle.dumps((name, args, options)))
         try:
             shape, dtype = said["shape"], np.dtype(str(said["dtype"]))
             objects = np.broadcast_to(np.array(None), shape) if dtype.hasobject else None  # were not sent
-            result = np.ndarray(shape, dtype, bytearray(data)) if objects is None else objects
+            return np.ndarray(shape, dtype, bytearray(data)) if objects is None else objects
         except (ValueError, TypeError, LookupError) as error:
             raise ContractError(f"its process answered no array: {plain(error)}") from None
-        if out is None or out.shape != result.shape:
-            return result
-        np.copyto(out, result)
-        return out
 
-    return Wrapped(module, ask)
+    return ask
 
 
 def serve() -> None:

@@ -124,7 +124,7 @@ def checked_grad(grad: Any, call: Any, by: str) -> np.ndarray:
 
 
 def floating(x: np.ndarray, name: str) -> np.ndarray:
-    """Return an array of floats; raise for integers, whose mean is none."""
+    """Return an array of floats; raise for integers: their mean mostly is not one."""
     if is_integer(x.dtype):
         raise ArgumentTypeError(f'{name} must have a floating dtype; got {x.dtype}: .astype("float32")')
     return x

@@ -356,7 +356,7 @@ def avg_pool(
         As `max_pool`; every mean is exact, and rounded once.
 
     Raises:
-        ValueError, TypeError: as `max_pool`; for integers, whose mean is none.
+        ValueError, TypeError: as `max_pool`; for integers, which their mean mostly is not.
 
     Source: tensorflow/python/ops/nn_ops.py, avg_pool_v2; core/kernels/avgpooling_op.cc.
 

@@ -39,6 +39,17 @@ def test_each_question_has_a_source_and_a_page_that_is_there():
         assert (Path(__file__).parents[2] / "docs" / f"{block.page}.md").is_file()
 
 
+def test_each_query_wants_pages_that_are_there():
+    found = questions.queries()
+    assert len(found) >= 50
+    for words, pages in found:
+        for page in pages:
+            name = page.removeprefix("learn/")
+            folder = "notebooks" if page.startswith("learn/") else "docs"
+            files = [Path(__file__).parents[2] / folder / f"{name}.{ending}" for ending in ("md", "ipynb")]
+            assert any(file.is_file() for file in files), (words, page)
+
+
 @pytest.mark.parametrize(("typed", "op"), NAMES)
 def test_a_name_from_a_question_leads_to_its_op(capsys, typed, op):
     assert main(["find-source", typed]) == 0

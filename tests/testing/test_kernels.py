@@ -146,7 +146,7 @@ def test_a_function_of_one_image_without_padding_runs_padded_batches():
     planes = T.kernel(lambda x, w: foreign.right(x[None], w[None, None], (1, 1))[0], x="HW", w="HW")
     report = quick(planes)
     assert report.passed
-    assert "axes that HW has not" in report.summary
+    assert "axes that HW lacks" in report.summary
 
 
 def test_refuses_takes_reasons_predicates_and_exceptions():

@@ -1,0 +1,271 @@
+"""Checks somebody's function against a puzzle, and says which mistake it makes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import tables
+from ..errors import ArgumentTypeError, brief, check_word
+from ..inspection.explaining import explain
+from ..verification.diffing import diff
+from ..verification.running import what_went_wrong
+from . import bugs, gradients, matrices, numbers, sizes, sums
+from .puzzle import Puzzle
+
+__all__ = ["Checked", "check", "hint", "judged", "puzzles"]
+
+_PUZZLES: dict[str, Puzzle] = {
+    puzzle.name: puzzle
+    for module in (sizes, sums, matrices, gradients, numbers, bugs)
+    for puzzle in module.PUZZLES
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Puzzles(tables.Report):
+    """The puzzles, by name."""
+
+    names: tuple[str, ...] = tuple(_PUZZLES)
+
+    def __iter__(self) -> Any:
+        return map(_PUZZLES.__getitem__, self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, name: str) -> Puzzle:
+        check_word(name, "name", self.names)
+        return _PUZZLES[name]
+
+    def _headline(self) -> str:
+        return f"{len(self)} puzzles; print one of them for its task: ex.puzzles()[{self.names[0]!r}]"
+
+    def _table(self) -> tables.Table:
+        rows = [(puzzle.name, puzzle.title) for puzzle in self]
+        return tables.Table(tables.left("puzzle", "what it is about"), rows, self._headline())
+
+
+def puzzles() -> Puzzles:
+    """Return the puzzles: a mapping from their names.
+
+    >>> from teachconv import exercises as ex
+    >>> print(ex.puzzles()["same"])
+    same: what SAME pads
+    def same(n, k, s, d):
+        n inputs, a filter of k taps, stride s and dilation d. Return (before, after): the zeros that
+        TensorFlow's SAME adds on each side.
+    ex.check("same", same) checks it, ex.hint("same") helps
+    """
+    return Puzzles()
+
+
+def hint(name: str, step: int = 1) -> str:
+    """Return one of the three hints for a puzzle.
+
+    Args:
+        name: the puzzle.
+        step: 1 to 3; each says more than the one before.
+
+    Raises:
+        ValueError: if there is no such puzzle or step.
+
+    >>> from teachconv import exercises as ex
+    >>> ex.hint("same")
+    'SAME begins with the number of outputs: ceil(n / s), whatever the filter.'
+    """
+    check_word(step, "step", (1, 2, 3))
+    return puzzles()[name].hints[step - 1]
+
+
+@dataclass(frozen=True, repr=False)
+class Checked(tables.Report):
+    """What a check found.
+
+    Attributes:
+        puzzle: the puzzle.
+        passed: whether the function is right in all cases.
+        right: in how many.
+        code: the mistake in one word: of the puzzle's, or of `teachconv.diff`; "shape" for another shape,
+            "raised" for an exception, "nothing" where nothing was returned, "wrong" where no mistake is known
+            that gives these numbers; "" if it passed.
+        sentence: the same for a reader.
+        args: the arguments of the smallest case that fails; () if it passed.
+        got: what was returned then.
+        want: what is right then.
+    """
+
+    puzzle: Puzzle
+    passed: bool
+    right: int
+    code: str = ""
+    sentence: str = ""
+    args: tuple[Any, ...] = ()
+    got: Any = field(default=None)
+    want: Any = field(default=None)
+
+    def _headline(self) -> str:
+        name, count = self.puzzle.name, len(list(self.puzzle.cases()))
+        if self.passed:
+            return f"{name}: right in all {count} cases"
+        return f"{name}: right in {self.right} of {count} cases; {self.code}: {self.sentence}"
+
+    def _table(self) -> tables.Table:
+        if self.passed:
+            return tables.Table((), [], self._headline())
+        given = zip(self.puzzle.parameters, self.args, strict=True)
+        rows = [(f"with {name}", _short(value)) for name, value in given]
+        if self.code != "raised":
+            rows.append(("you returned", _short(self.got)))
+        if not self.puzzle.judge:
+            rows.append(("right is", _short(self.want)))
+        more = f'ex.hint("{self.puzzle.name}") helps; the page {self.puzzle.page} explains it'
+        return tables.Table(tables.left("", ""), rows, self._headline(), [], [more])
+
+    def _repr_html_(self) -> str:
+        """The table, and below it a picture of the smallest call that fails."""
+        picture = self._picture() if self.puzzle.call and not self.passed else ""
+        return f"<div>{self._table().html()}{picture}</div>"
+
+    def _picture(self) -> str:
+        """The first cell that is wrong, or the first one, of the call that computes the right result."""
+        assert self.puzzle.call
+        op, *args = self.puzzle.call(*self.args)
+        want = np.asarray(op(*args))
+        theirs = _as_result(self.got, want) if self.puzzle.diffed else want
+        alike = theirs is not None and theirs.shape == want.shape
+        cell = int(np.argmax(theirs != want)) if alike else 0
+        at = tuple(map(int, np.unravel_index(cell, want.shape)))
+        return f"<p>cell {tables.index(at)}, as it is right:</p>{explain(op, *args, at=at).picture()}"
+
+
+def _short(value: Any) -> str:
+    """A value in one line; of an array its first numbers, and its shape if that says more."""
+    if not isinstance(value, (np.ndarray, np.floating)) or value.dtype.kind not in "fiu":
+        return getattr(value, "__name__", None) or brief(value)
+    first = ", ".join(f"{number:.9g}" for number in value.ravel()[:8])
+    numbers = f"[{first}{', ...' * (value.size > 8)}]" if value.shape else first
+    return f"{list(value.shape)} {numbers}" if value.ndim > 1 else numbers
+
+
+def check(name: str, function: Callable[..., Any]) -> Checked:
+    """Run a function on the cases of a puzzle, and say which mistake it makes.
+
+    Args:
+        name: the puzzle.
+        function: the function; it is given copies of the arguments, one after the other.
+
+    Returns:
+        What was found; printed, it is for the learner.
+
+    Raises:
+        ValueError: if there is no such puzzle.
+        TypeError: if ``function`` cannot be called.
+
+    >>> from teachconv import exercises as ex
+    >>> def same(n, k, s, d):
+    ...     return (k - 1) * d // 2, (k - 1) * d // 2  # as PyTorch pads
+    >>> found = ex.check("same", same)
+    >>> found.passed, found.code, found.args
+    (False, 'symmetric', (5, 3, 3, 1))
+    """
+    puzzle = puzzles()[name]
+    if not callable(function):
+        raise ArgumentTypeError(f"function must be your function {name}; got {brief(function)}")
+    return judged(puzzle, [_answer(function, args) for args in puzzle.cases()])
+
+
+def _answer(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What a function returns; an exception that it raises is an answer too."""
+    try:
+        return function(*copy.deepcopy(args))
+    except Exception as error:
+        return error
+
+
+def judged(puzzle: Puzzle, answers: Iterable[Any]) -> Checked:
+    """Judge the answers to the cases of a puzzle."""
+    cases, given = list(puzzle.cases()), list(answers)
+    codes = [_judge(puzzle, args, got) for args, got in zip(cases, given, strict=True)]
+    bad = next((i for i, code in enumerate(codes) if code), None)
+    if bad is None:
+        return Checked(puzzle, True, len(cases))
+    args, got, want = cases[bad], given[bad], puzzle.right(*cases[bad])
+    code, sentence = _told(puzzle, cases, given, codes, bad)
+    return Checked(puzzle, False, codes.count(""), code, sentence, args, got, want)
+
+
+def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
+    """Return what is wrong with one answer in a word, or ""."""
+    if isinstance(got, Exception):
+        return "raised"
+    if got is None or (isinstance(got, np.ndarray) and got.dtype.hasobject):  # which another process sends
+        return "nothing"
+    try:
+        found = np.asarray(got)
+        if puzzle.judge:
+            return puzzle.judge(args, found) if found.shape == () else "shape"
+    except (TypeError, ValueError):
+        return "shape"
+    want = np.asarray(puzzle.right(*args))
+    if found.shape != want.shape:
+        return "shape"
+    return "" if np.array_equal(found, want) else "wrong"
+
+
+def _told(
+    puzzle: Puzzle, cases: Sequence[Any], given: Sequence[Any], codes: Sequence[str], bad: int
+) -> tuple[str, str]:
+    """Return code and sentence for answers of which some are wrong."""
+    got, code = given[bad], codes[bad]
+    if code == "raised":
+        return code, what_went_wrong(got).removeprefix("raised ")
+    if code == "nothing":
+        return code, "the function returned None: it has no return, or not on every way"
+    sentences = {name: sentence for name, sentence, _ in puzzle.mistakes}
+    if code in sentences:
+        return code, sentences[code]
+    found = [
+        (sum(_equal(_answer(makes, args), got) for args, got in zip(cases, given, strict=True)), name)
+        for name, _, makes in puzzle.mistakes
+        if makes and _equal(_answer(makes, cases[bad]), got)
+    ]
+    most, name = max(found, key=lambda pair: pair[0], default=(0, ""))
+    if most == len(cases):
+        return name, sentences[name]
+    if puzzle.call and puzzle.diffed:
+        for i in (i for i, each in enumerate(codes) if each):
+            op, *more = puzzle.call(*cases[i])
+            theirs = _as_result(given[i], np.asarray(op(*more)))
+            row = theirs is not None and diff(op, *more, backends=[], against={"yours": theirs}).rows[0]
+            if row and row.diagnosis:
+                return row.diagnosis.code, row.diagnosis.sentence
+    if name:
+        return name, f"in this case, {sentences[name]}"
+    want = np.asarray(puzzle.right(*cases[bad]))
+    if code == "shape":
+        shape = list(np.shape(got)) if not isinstance(got, (list, tuple)) else f"{len(got)} items"
+        return code, f"the result has the shape {shape}, and must have {list(want.shape)}"
+    return code, "no usual mistake gives these numbers; compute this case by hand"
+
+
+def _equal(made: Any, got: Any) -> bool:
+    try:
+        return bool(np.array_equal(np.asarray(made), np.asarray(got)))
+    except (TypeError, ValueError):
+        return False
+
+
+def _as_result(got: Any, want: np.ndarray) -> np.ndarray | None:
+    """Return an answer in the axes of an op's result; None if it cannot be one."""
+    try:
+        found = np.asarray(got, want.dtype)
+    except (TypeError, ValueError):
+        return None
+    if found.size == want.size:
+        return found.reshape(want.shape)
+    return found.reshape(1, -1, 1) if found.ndim == 1 and want.ndim == 3 and want.shape[0] == 1 else None

@@ -1,0 +1,177 @@
+"""Grades a folder of answers: each file runs in a process of its own, and is judged here."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import runpy
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .. import tables
+from ..errors import ArgumentError, ContractError, brief, plain, words_of
+from ..verification.running import elsewhere
+from .checking import Checked, judged, puzzles
+
+__all__ = ["Grades", "grade"]
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One file.
+
+    Attributes:
+        file: its name below the folder.
+        checked: what was found, by the names of the puzzles that it answers.
+        imports: the modules that it imports beside NumPy and the standard library's math: look at them.
+        note: why nothing of it could be run, or "".
+    """
+
+    file: str
+    checked: dict[str, Checked]
+    imports: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Grades(tables.Report):
+    """The grades of a folder.
+
+    Attributes:
+        puzzles: the puzzles that were asked for, or that a file answers.
+        files: the files, each with ``file``, ``checked``, ``imports`` and ``note``.
+    """
+
+    puzzles: tuple[str, ...]
+    files: tuple[Graded, ...]
+
+    @property
+    def csv(self) -> str:
+        """A line for each file and puzzle: file, puzzle, passed, cases that are right, code, sentence."""
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(("file", "puzzle", "passed", "right", "code", "sentence", "imports"))
+        for one, name, found in self._each():
+            facts = (
+                (found.passed, found.right, found.code, found.sentence) if found else (False, 0, "", one.note)
+            )
+            lines.writerow((_plain(one.file), name, *facts, " ".join(one.imports)))
+        return text.getvalue()
+
+    def _each(self) -> Iterator[tuple[Graded, str, Checked | None]]:
+        return ((one, name, one.checked.get(name)) for one in self.files for name in self.puzzles)
+
+    def _headline(self) -> str:
+        return f"{tables.count(len(self.files), 'file')}, {tables.count(len(self.puzzles), 'puzzle')}"
+
+    def _table(self) -> tables.Table:
+        rows = []
+        for one in self.files:
+            passed = sum(found.passed for found in one.checked.values())
+            missed = [f"{name}: {found.code}" for name, found in one.checked.items() if not found.passed]
+            said = [*missed, *(f"imports {name}" for name in one.imports), *filter(None, [one.note])]
+            rows.append((one.file, f"{passed} of {len(self.puzzles)}", "; ".join(said)))
+        return tables.Table(tables.left("file", "right", "to look at"), rows, self._headline())
+
+
+def _plain(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+_OFTEN = 3  # so many errors in turn are enough
+
+
+class Submission:
+    """A file of functions, which only the process that runs it reads."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    @cached_property
+    def _functions(self) -> dict[str, Any]:
+        return runpy.run_path(self._path)
+
+    def answer(self, name: str, *args: Any) -> Any:
+        """Call one of its functions."""
+        return self._functions[name](*args)
+
+
+def grade(
+    folder: str | Path,
+    names: Iterable[str] | str | None = None,
+    *,
+    seconds: float = 10.0,
+    nbytes: int = 2**30,
+) -> Grades:
+    """Check all files of functions in a folder, each in a process of its own.
+
+    A file that crashes, hangs, prints or exits fails its puzzle and no other; it is sent arguments and sends
+    back numbers, so that it cannot write its own verdict. It is no sandbox: files and the network are open to
+    it. A file that imports teachconv could ask that for the answers: imports are listed.
+
+    Args:
+        folder: the folder; its files *.py are read, also those in folders below it.
+        names: the puzzles; None for all that any of the files answers.
+        seconds: how long one call may take; after three in turn that take longer a file is not run again.
+        nbytes: how much memory its process may take.
+
+    Returns:
+        The grades; ``.csv`` is a text for a spreadsheet.
+
+    Raises:
+        ValueError: if there is no such folder, no file in it, or no such puzzle.
+
+    >>> import tempfile, pathlib
+    >>> from teachconv import exercises as ex
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = "def due(arrived, k, s, before): return arrived // s"
+    ...     _ = pathlib.Path(folder, "ana.py").write_text(text)
+    ...     print(ex.grade(folder))
+    1 file, 1 puzzle
+    file    right   to look at
+    ana.py  0 of 1  due: taps_ignored
+    """
+    paths = sorted(Path(folder).rglob("*.py"))
+    if not paths:
+        raise ArgumentError(f"folder must have files *.py of functions; got {brief(str(folder))}")
+    asked = words_of(names, "names", puzzles().names)
+    read = [_read(path) for path in paths]
+    answered = {name for functions, _, _ in read for name in functions}
+    chosen = tuple(name for name in asked if names is not None or name in answered)
+    found = []
+    for path, (functions, imports, note) in zip(paths, read, strict=True):
+        ask = elsewhere(Submission(str(path.resolve())), seconds, nbytes)
+        checked = {name: _checked(ask, name) for name in chosen if name in functions}
+        found.append(Graded(str(path.relative_to(folder)), checked, imports, note))
+    return Grades(chosen, tuple(found))
+
+
+def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
+    """Return the functions that a file defines, what it imports, and why it cannot be read."""
+    try:
+        tree = ast.parse(path.read_bytes(), str(path.name))
+    except (SyntaxError, ValueError) as error:
+        return set(), (), f"cannot be read: {plain(error)}"
+    imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imports |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return functions, tuple(sorted(imports - {"numpy", "math"})), ""
+
+
+def _checked(ask: Any, name: str) -> Checked:
+    puzzle = puzzles()[name]
+    answers: list[Any] = []
+    cases = list(puzzle.cases())
+    for args in cases:
+        try:
+            answers.append(ask("answer", (name, *args), {}))
+        except ContractError as error:
+            answers.append(error)
+        if len(answers) >= _OFTEN and all(isinstance(one, ContractError) for one in answers[-_OFTEN:]):
+            break  # each may have cost a process
+    return judged(puzzle, answers + answers[-1:] * (len(cases) - len(answers)))

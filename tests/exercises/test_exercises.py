@@ -1,0 +1,158 @@
+"""Puzzles: right answers of every style pass, and wrong ones get the code that is expected."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from teachconv import exercises as ex
+from teachconv.cli.main import main
+from teachconv.exercises.puzzle import ints
+
+from .answers import RIGHT, WRONG
+
+NAMES = ex.puzzles().names
+DOCS = Path(__file__).parents[2] / "docs"
+ANSWERS = DOCS.parent / "notebooks" / "answers"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_in_three_styles_pass(name):
+    assert len(RIGHT[name]) >= 3
+    for answer in RIGHT[name]:
+        found = ex.check(name, answer)
+        assert found.passed, (answer.__name__, str(found))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_answers_of_the_pages_pass(name):
+    found = ex.check(name, runpy.run_path(str(ANSWERS / f"{name}.py"))[name])
+    assert found.passed, str(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_answers_get_their_code(name, capsys):
+    assert len(WRONG[name]) >= 4
+    for code, answer in WRONG[name]:
+        found = ex.check(name, answer)
+        assert (found.passed, found.code) == (False, code), str(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mistakes_of_the_table_are_told_apart(name):
+    """Each is found by its code, so that no two of them give the same numbers in all cases."""
+    for code, sentence, makes in ex.puzzles()[name].mistakes:
+        if makes is not None:
+            found = ex.check(name, makes)
+            assert (found.code, found.sentence) == (code, sentence)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_puzzle_has_hints_and_a_page(name):
+    puzzle = ex.puzzles()[name]
+    assert len({*puzzle.hints}) == 3
+    assert puzzle.signature in str(puzzle)
+    assert (DOCS / f"{puzzle.page}.md").exists(), puzzle.page
+
+
+def test_a_function_may_change_its_arguments():
+    def correlate(x, w):
+        found = np.correlate(x, w)
+        x[:] = 0
+        return found
+
+    assert ex.check("correlate", correlate).passed
+
+
+@pytest.mark.parametrize("name", ["same", "correlate", "conv2d", "filter_gradient", "scatter"])
+def test_a_failure_is_drawn(name):
+    html = ex.check(name, lambda *args: 7)._repr_html_()
+    assert "<svg" in html
+
+
+def test_what_is_near_a_mistake_is_told_of_the_smallest_case():
+    found = ex.check("same", lambda n, k, s, d: ((k - 1) // 2, (k - 1) // 2))
+    assert found.code == "dilation_ignored"
+    assert found.sentence.startswith("in this case, ")
+
+
+def test_an_answer_that_is_told_by_its_size():
+    found = ex.check("correlate", lambda x, w: np.correlate(x, w)[1:])
+    assert found.code == "window"
+    assert "[1, 3, 1]" in found.sentence
+
+
+def test_an_unknown_puzzle_or_step():
+    with pytest.raises(ValueError, match="name must be .*same"):
+        ex.check("sam", len)
+    with pytest.raises(TypeError, match="function must be your function same; got 3"):
+        ex.check("same", 3)
+    with pytest.raises(ValueError, match="step must be"):
+        ex.hint("same", 4)
+
+
+# ---------------------------------------------------------------------------------------------
+# Grades
+# ---------------------------------------------------------------------------------------------
+
+SUBMISSIONS = {
+    "ana.py": "def due(arrived, k, s, before):\n    return len(range(k, arrived + before + 1, s))\n",
+    "ben/all.py": "import os\n\ndef due(arrived, k, s, before):\n    os._exit(0)\n\n"
+    "def output_padding(i, k, s, p, wanted):\n    return wanted - ((i - 1) * s + k - 2 * p)\n",
+    "cleo.py": "def due(arrived, k, s, before):\n    print('passed')\n    return None\n",
+    "=dora.py": "def due(arrived, k, s, before:\n",
+    "emil.py": "def due(arrived, k, s, before):\n    while True: pass\n",
+    "fay.py": "from teachconv.exercises import checking\n"
+    "checking.judged = lambda *args: None\n\ndef due(*args):\n    return True\n",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("answers")
+    for name, text in SUBMISSIONS.items():
+        file = path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    return path
+
+
+@pytest.mark.slow  # processes are started, and stopped
+def test_a_folder_is_graded(folder):
+    grades = ex.grade(folder, seconds=0.5)
+    codes = {one.file: {name: found.code for name, found in one.checked.items()} for one in grades.files}
+    assert grades.puzzles == ("output_padding", "due")
+    assert codes["ana.py"] == {"due": ""}
+    assert codes["ben/all.py"] == {"output_padding": "", "due": "raised"}
+    assert codes["cleo.py"] == {"due": "nothing"}
+    assert codes["emil.py"] == {"due": "raised"}
+    assert codes["=dora.py"] == {}
+    assert codes["fay.py"] == {"due": "wrong"}
+    notes = {one.file: (one.note, one.imports) for one in grades.files}
+    assert notes["=dora.py"][0].startswith("cannot be read")
+    assert notes["fay.py"][1] == ("teachconv.exercises",)
+    assert "took more than 0.5 seconds" in str(grades.csv)
+    assert "\n'=dora.py,due,False" in grades.csv
+
+
+def test_a_folder_without_files(tmp_path):
+    with pytest.raises(ValueError, match=r"folder must have files \*\.py"):
+        ex.grade(tmp_path)
+
+
+def test_the_command(tmp_path, capsys):
+    assert main(["exercises"]) == 0
+    assert f"{len(NAMES)} puzzles" in capsys.readouterr().out
+    assert main(["exercises", "same", "--hint", "2"]) == 0
+    assert capsys.readouterr().out.strip() == ex.hint("same", 2)
+    file = tmp_path / "mine.py"
+    file.write_text("def same(n, k, s, d):\n    return (k - 1) * d // 2, (k - 1) * d // 2\n")
+    assert main(["exercises", str(file)]) == 1
+    assert "symmetric" in capsys.readouterr().out
+    assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 0
+    assert (tmp_path / "grades.csv").read_text().startswith("file,puzzle,passed")
+
+
+def test_numbers_are_exact_in_any_order():
+    assert {*ints(1000).tolist()} == {*map(float, range(-4, 5))}
