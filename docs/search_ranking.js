@@ -9,8 +9,20 @@
 
 const IN_TITLE = 3; // how often a word in a title counts
 const LENGTH = 0.4; // the part of a page's weight that depends on its length
-const ROOMS = [["answers/", 1.3], ["api/", 0.5], ["changelog", 0.3], ["benchmarks_", 0.5]]; // the rest: 1
+const ROOMS = [["answers/index", 0.5], ["answers/", 1.3], ["api/", 0.5], ["changelog", 0.3], ["benchmarks_", 0.5]]; // the rest: 1
 const SHOWN = 20; // pages
+const OTHER_WORD = 0.8; // how often our word for what was asked counts
+
+/* Words that say nothing about the subject. SAME and VALID are not among them, though "same" is in most such lists. */
+const SILENT = new Set("a an and are as at be by can for from i in it my not of on or so that the this to was with you".split(" "));
+
+/* What people call a thing, and the words that these pages have for it; a query with the left one finds both. */
+const ALSO = [
+  ["atrous", "dilated"], ["autodiff", "gradients"], ["backprop", "gradients"], ["backpropagation", "gradients"],
+  ["channels last", "nhwc"], ["conv", "convolution"], ["deconvolution", "transposed"], ["flip", "correlation"],
+  ["fractionally", "transposed"], ["im2col", "matrix"], ["separable", "depthwise"], ["slow", "slower"],
+  ["toeplitz", "matrix"], ["1x1", "depthwise"],
+];
 
 /** The numbers of the pages in an entry of the index: a list, one number, or undefined. */
 const pagesOf = (table, word) => (Object.hasOwn(table, word) ? [table[word]].flat() : []);
@@ -38,7 +50,21 @@ const lengths = (index) => {
   return found;
 };
 
-/** [page, score] of the best pages for the words, the best first. */
+/** The words of a query with which pages are ranked, each with the words that count as it. */
+const meant = (query, words) => {
+  const stem = (word) => (typeof Stemmer === "undefined" ? word : new Stemmer().stemWord(word));
+  const plain = query.toLowerCase();
+  const told = [...words].filter((word) => !SILENT.has(word));
+  const kept = new Map((told.length ? told : [...words]).map((word) => [word, [word]]));
+  for (const [asked, ours] of ALSO) {
+    if (!new RegExp(`(^|\\W)${asked}(\\W|$)`).test(plain)) continue;
+    const word = stem(asked.split(" ").at(-1));
+    kept.set(word, [...(kept.get(word) ?? []), stem(ours)]);
+  }
+  return [...kept.values()];
+};
+
+/** [page, score] of the best pages for the words, the best first; a list of words counts as one. */
 const rankPages = (index, words) => {
   const count = index.docnames.length;
   const length = lengths(index);
@@ -46,7 +72,11 @@ const rankPages = (index, words) => {
   const sums = new Map();
   let possible = 0;
   for (const word of words) {
-    const weights = weightsOf(index, word);
+    const weights = new Map();
+    for (const [i, each] of [word].flat().entries()) {
+      const part = i ? OTHER_WORD : 1;
+      for (const [page, weight] of weightsOf(index, each)) weights.set(page, part * weight + (weights.get(page) ?? 0));
+    }
     const rarity = Math.log(1 + (count - weights.size + 0.5) / (weights.size + 0.5));
     possible += rarity;
     for (const [page, weight] of weights) {
@@ -66,7 +96,7 @@ if (typeof Search !== "undefined") { // it begins to search when the page has be
   Search._performSearch = (query, words, excluded, ...more) => {
     const index = Search._index;
     const left = (page) => [...excluded].every((word) => !weightsOf(index, word).has(page));
-    const pages = rankPages(index, words).filter(([page]) => left(page)).map(([page, score]) => [
+    const pages = rankPages(index, meant(query, words)).filter(([page]) => left(page)).map(([page, score]) => [
       index.docnames[page], index.titles[page], "", null, score, index.filenames[page], "text",
     ]);
     const listed = new Set(pages.map(([name]) => name));
