@@ -41,7 +41,7 @@ register_op(
     inputs=["input: T"],
     outputs=["output: out_type"],
     attrs=["T: type", "out_type: {int32, int64} = int32"],
-    shape_fn=array_shape_fns.shape_shape,
+    shape_fn=array_shape_fns.shape_n_shape,
     summary="Returns the shape of a tensor as a vector.",
 )
 register_op(

@@ -9,8 +9,9 @@ None, and every size that depends on it is None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial, reduce
 from math import prod
 from typing import Any
 
@@ -239,9 +240,7 @@ def assign_shape(c: InferenceContext) -> list[StaticShape]:
 
 def bias_add_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the value, and check that the bias has one element per channel."""
-    value, bias = c.shapes[0], c.with_rank(1, 1, "bias")
-    if value is None:
-        return [None]
+    bias, value = c.with_rank(1, 1, "bias"), c.shape(0)
     nchw = c.attrs["data_format"] == "NCHW"
     if len(value) < (3 if nchw else 2):
         raise ArgumentError(f"value of {c.op} must have an axis of channels; got shape {text(value)}")
@@ -255,19 +254,16 @@ def bias_add_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 def broadcast_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the broadcast shape of x and y."""
-    x, y = c.shapes
-    return [broadcast(x, y, c.op)]
+    """Return the shape to which all inputs are broadcast."""
+    return [reduce(partial(broadcast, op=c.op), map(c.shape, range(len(c.shapes))))]
 
 
-def broadcast(x: StaticShape, y: StaticShape, op: str) -> StaticShape:
+def broadcast(x: tuple[int | None, ...], y: tuple[int | None, ...], op: str) -> tuple[int | None, ...]:
     """Return the broadcast shape by NumPy's rule: axes are matched from the last, and a size of 1 expands.
 
     >>> broadcast((8, 1, None), (5, 3), "Add")
     (8, 5, 3)
     """
-    if x is None or y is None:
-        return None
     longest = max(len(x), len(y))
     sizes: list[int | None] = []
     ones: tuple[int, ...] = (1,)
@@ -301,15 +297,17 @@ def matmul_shape(c: InferenceContext) -> list[StaticShape]:
 
 def reduction_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape without the reduced axes, or with size 1 for them if ``keep_dims``."""
-    shape, axes = c.shapes[0], c.values[1]
-    if shape is None:
-        return [None]
-    if axes is None:
-        return [(None,) * len(shape) if c.attrs["keep_dims"] else None]
+    shape, keeps = c.shape(0), c.attrs["keep_dims"]
+    axes = c.value(1, len(shape) if keeps else None)
     gone = normalize_axes(axes, len(shape), f"reduction_indices of {c.op}")
-    if c.attrs["keep_dims"]:
+    if keeps:
         return [tuple(1 if axis in gone else size for axis, size in enumerate(shape))]
-    return [tuple(size for axis, size in enumerate(shape) if axis not in gone)]
+    return [without(shape, gone)]
+
+
+def without(shape: tuple[int | None, ...], gone: Collection[int]) -> tuple[int | None, ...]:
+    """Return a shape without some axes."""
+    return tuple(size for axis, size in enumerate(shape) if axis not in gone)
 
 
 def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
@@ -348,10 +346,8 @@ def reshape_shape(c: InferenceContext) -> list[StaticShape]:
 
 def transpose_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the sizes of the input in the order of ``perm``."""
-    shape, perm = c.shapes[0], c.values[1]
-    if shape is None or perm is None:
-        return [None if shape is None else (None,) * len(shape)]
-    order = normalize_axes(perm, len(shape), f"perm of {c.op}")
+    shape = c.shape(0)
+    order = normalize_axes(c.value(1, len(shape)), len(shape), f"perm of {c.op}")
     if len(order) != len(shape):
         raise ArgumentError(f"perm of {c.op} must name all {len(shape)} axes; got {list(order)}")
     return [tuple(shape[axis] for axis in order)]
@@ -359,10 +355,8 @@ def transpose_shape(c: InferenceContext) -> list[StaticShape]:
 
 def pad_shape(c: InferenceContext) -> list[StaticShape]:
     """Return each size plus its padding before and after."""
-    shape, paddings = c.shapes[0], c.values[1]
-    pairs = c.with_rank(1, 2, "paddings")
-    if shape is None or paddings is None:
-        return [None if shape is None else (None,) * len(shape)]
+    pairs, shape = c.with_rank(1, 2, "paddings"), c.shape(0)
+    paddings = c.value(1, len(shape))
     if pairs != (len(shape), 2):
         raise ArgumentError(
             f"paddings of {c.op} must have shape [{len(shape)}, 2]: before and after for each axis of "

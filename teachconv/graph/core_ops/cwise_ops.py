@@ -9,7 +9,6 @@ comparison with NaN is false; Maximum and Minimum return NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ import numpy as np
 from ...dtypes import is_integer
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_def import register_op
-from ..framework.shape_inference import InferenceContext
-from ..framework.tensor_shape import StaticShape
 from . import common_shape_fns as shape_fns
 
 # --- one input ----------------------------------------------------------------------------------------
@@ -174,17 +171,12 @@ register_op("LogicalOr", **_logical(np.logical_or), summary="Returns x or y with
 # --- several inputs -----------------------------------------------------------------------------------
 
 
-def select_v2_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the shape that condition, t and e are expanded to."""
-    return [reduce(lambda one, other: shape_fns.broadcast(one, other, c.op), c.shapes)]
-
-
 register_op(
     "SelectV2",
     inputs=["condition: bool", "t: T", "e: T"],
     outputs=["output: T"],
     attrs=["T: type"],
-    shape_fn=select_v2_shape,
+    shape_fn=shape_fns.broadcast_shape,
     function=np.where,
     summary="Returns t where the condition is true, e elsewhere, with broadcasting.",
 )
