@@ -22,7 +22,6 @@ _INSTEAD = {
     **dict.fromkeys(("cond", "case", "switch_case"), "tf.where, which takes both results"),
     **dict.fromkeys(("py_function", "numpy_function", "py_func"), "eager tensors and their numpy()"),
     **dict.fromkeys(("einsum", "tensordot", "linalg"), "tf.matmul, tf.transpose and tf.reshape"),
-    **dict.fromkeys(("conv1d", "conv1d_transpose"), "conv2d and conv2d_transpose of images of one row"),
     **dict.fromkeys(("elu", "selu", "gelu", "swish", "silu", "crelu"), "relu"),
     **dict.fromkeys(("split", "reverse", "roll"), "slices, such as x[:, ::-1]"),
     **dict.fromkeys(("eye", "linspace"), "tf.constant of NumPy's array"),

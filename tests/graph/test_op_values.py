@@ -271,7 +271,6 @@ def test_sizes_known_before_the_run():
         (lambda: gen.avg_pool_grad([1, 4, 4, 1], np.ones((1, 3, 2, 1)), [1, 2, 2, 1], [1, 2, 2, 1], "SAME"),
          r"grad of AvgPoolGrad must have shape \[1, 2, 2, 1\]; got \[1, 3, 2, 1\]"),
         (lambda: tg.nn.sparse_softmax_cross_entropy_with_logits([1, 2], [[1.0, 2.0]]), "one class for each row"),
-        (lambda: gen.resize_nearest_neighbor(np.ones((1, 2, 2, 1)), [0, 3]), "must be positive"),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_refused(call, message):

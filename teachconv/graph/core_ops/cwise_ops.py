@@ -68,40 +68,6 @@ register_op(
     summary="Converts to another dtype; floats are cut off towards zero, bool becomes 0 or 1.",
 )
 
-# --- gradients that take the output of their op -------------------------------------------------------
-
-
-def _unary_grad(function: Callable[..., Any]) -> dict[str, Any]:
-    return {
-        "inputs": ["y: T", "dy: T"],
-        "outputs": ["z: T"],
-        "attrs": ["T: floattype"],
-        "shape_fn": shape_fns.merged_shape,
-        "function": function,
-    }
-
-
-register_op(
-    "SqrtGrad",
-    **_unary_grad(lambda y, dy: dy * y.dtype.type(0.5) / y),
-    summary="Returns dy / (2 y), where y = sqrt(x).",
-)
-register_op(
-    "RsqrtGrad",
-    **_unary_grad(lambda y, dy: y.dtype.type(-0.5) * dy * y * y * y),
-    summary="Returns -dy y ** 3 / 2, where y = 1 / sqrt(x).",
-)
-register_op(
-    "TanhGrad",
-    **_unary_grad(lambda y, dy: dy * (y.dtype.type(1) - y * y)),
-    summary="Returns dy (1 - y ** 2), where y = tanh(x).",
-)
-register_op(
-    "SigmoidGrad",
-    **_unary_grad(lambda y, dy: dy * y * (y.dtype.type(1) - y)),
-    summary="Returns dy y (1 - y), where y = sigmoid(x).",
-)
-
 # --- two inputs ---------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ from .tensor_shape import StaticShape, as_shape, is_compatible, is_fully_defined
 _MAX_NODES = 64  # larger computations are left to the run
 _MAX_ELEMENTS = 1 << 16
 # ops that only move elements: their kernels take an array in which some are not known, too
-_MOVERS = frozenset("ConcatV2 ExpandDims GatherV2 Identity Pack Reshape Slice Squeeze StridedSlice".split())
+_MOVERS = ("ConcatV2", "ExpandDims", "GatherV2", "Identity", "Pack", "Reshape", "Slice", "StridedSlice")
 
 
 class UnknownShapeError(Exception):
