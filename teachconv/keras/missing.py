@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..errors import brief, suggestion
+from ..graph.options import no_name
 
 _PATH = "a model is one path of layers here; combine tensors in the call of a Layer of your own"
 _AHEAD = "change the images before fit"
@@ -125,12 +125,7 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
     own = module.rpartition("keras")[2].strip(".")
 
     def look_up(name: str) -> Any:
-        near = ""
-        if not name.startswith("__"):
-            instead = instead_of(own, name)
-            near = "" if instead else suggestion(name, known)
-            near = near or f"; nearest: {instead or _MODULES[own][1]}"
-        raise AttributeError(f"{module} has no {brief(name)}{near}", name=name, obj=None)
+        no_name(module, name, known, instead_of(own, name), _MODULES[own][1])
 
     return look_up
 

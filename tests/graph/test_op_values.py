@@ -67,11 +67,6 @@ EXACT = {  # name: ours, NumPy's, arguments; whatever the dtype, the results are
         lambda x: np.where(np.eye(3, dtype=bool)[[2, 0]].T, x[1, 1], x[0, 0]),
         MATRIX,
     ),
-    "segments": (
-        lambda x: gen.unsorted_segment_sum(x, [1, -1, 1], 3),
-        lambda x: np.stack([0 * x[0], x[0] + x[2], 0 * x[0]]),
-        MATRIX,
-    ),
     "permutation": (lambda x: gen.invert_permutation([2, 0, 1]), lambda x: np.int32([1, 2, 0]), X),
     "stitch": (
         lambda x: gen.dynamic_stitch([[0, 2], [2, 1]], [x[:2], x[1:]]),

@@ -159,16 +159,6 @@ def gather_shape(c: InferenceContext) -> list[StaticShape]:
     return [(*params[:axis], *indices, *params[axis + 1 :])]
 
 
-def unsorted_segment_sum_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the number of segments, and the axes of data after those of the segment numbers."""
-    data, ids = c.shape(0), c.shape(1)
-    if not is_compatible(data[: len(ids)], ids):
-        raise ArgumentError(
-            f"segment_ids of {c.op} must have the first axes of data {text(data)}; got {text(ids)}"
-        )
-    return [(c.int_value(2, 1 + len(data) - len(ids)), *data[len(ids) :])]
-
-
 # --- several tensors ----------------------------------------------------------------------------------
 
 

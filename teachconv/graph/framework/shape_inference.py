@@ -211,7 +211,7 @@ def _unknown(tensor: Any) -> np.ndarray | None:
 def _computed(tensor: Any, known: _Known) -> np.ndarray | None:
     """Return a constant, a shape, or what the kernel of a node gives for inputs that are known; or None."""
     op = tensor.op
-    if op.type in ("Shape", "Size", "Rank", "ShapeN"):
+    if op.type in ("Shape", "Size", "ShapeN"):
         return _of_shape(op.type, as_shape(op.inputs[tensor.index].shape), tensor.dtype)
     if op.type != "Const" and (
         not op.inputs or op.op_def.is_stateful or op.control_inputs or len(known) > _MAX_NODES
@@ -237,11 +237,9 @@ def _computed(tensor: Any, known: _Known) -> np.ndarray | None:
 
 
 def _of_shape(op_type: str, shape: StaticShape, dtype: np.dtype[Any]) -> np.ndarray | None:
-    """Return what Shape, Size or Rank gives for a tensor of a static shape, as far as that is known."""
+    """Return what Shape or Size gives for a tensor of a static shape, as far as that is known."""
     if shape is None:
         return None
-    if op_type == "Rank":
-        return np.array(len(shape), dtype)
     sizes = np.array(shape, object if None in shape else dtype)
     if op_type != "Size":
         return sizes
@@ -265,23 +263,7 @@ def check_size(op_def: OpDef, attrs: Mapping[str, Any], shapes: Sequence[StaticS
             check_memory(shape, dtype, f"the result of {op_def.name}")  # type: ignore[arg-type]
 
 
-class InferringKernel(OpKernel):
-    """The base of kernels whose result's shape depends on values, or whose inputs must fit each other."""
-
-    def infer(self, *inputs: Any) -> Any:
-        """Return the shapes of the outputs for these inputs.
-
-        Raises:
-            ValueError: if the inputs do not fit.
-            MemoryError: if an output would not fit into memory.
-        """
-        op_def, attrs = get_op_def(self.node.op), self.node.attrs
-        shapes = infer_shapes(op_def, [array.shape for array in inputs], inputs, attrs)
-        check_size(op_def, attrs, shapes)
-        return shapes
-
-
-class FunctionKernel(InferringKernel):
+class FunctionKernel(OpKernel):
     """A kernel that a function of the inputs defines; `register_function` makes one.
 
     Attributes:
@@ -300,6 +282,18 @@ class FunctionKernel(InferringKernel):
         facts = {**node.attrs, "attrs": node.attrs} if self._named else {}
         given = {name: facts[name] for name in self._named if name in facts}
         self._function = partial(type(self).function, **given) if given else type(self).function
+
+    def infer(self, *inputs: Any) -> Any:
+        """Return the shapes of the outputs for these inputs.
+
+        Raises:
+            ValueError: if the inputs do not fit.
+            MemoryError: if an output would not fit into memory.
+        """
+        op_def, attrs = get_op_def(self.node.op), self.node.attrs
+        shapes = infer_shapes(op_def, [array.shape for array in inputs], inputs, attrs)
+        check_size(op_def, attrs, shapes)
+        return shapes
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the function of the inputs."""

@@ -259,8 +259,3 @@ def _min_or_max_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     selected = math_ops.cast(math_ops.equal(y, x), grad.dtype)
     number = array_ops.reshape(math_ops.reduce_sum(selected, axes), kept)
     return math_ops.truediv(selected, number) * grad, None
-
-
-@RegisterGradient("UnsortedSegmentSum")
-def _unsorted_segment_sum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return array_ops.gather(grad, op.inputs[1]), None, None

@@ -100,7 +100,6 @@ __all__ = [
     "random_uniform",
     "random_uniform_int",
     "range",
-    "rank",
     "real_div",
     "relu",
     "relu_grad",
@@ -130,7 +129,6 @@ __all__ = [
     "transpose",
     "truncated_normal",
     "unpack",
-    "unsorted_segment_sum",
     "variable",
     "zeros_like",
 ]
@@ -1511,15 +1509,6 @@ def range(start: Any, limit: Any, delta: Any, name: str | None = None, _kernel: 
     return run_or_add("Range", name, [start, limit, delta], {"_kernel": _kernel})
 
 
-def rank(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
-    """Returns the number of axes of a tensor.
-
-    Rank(input: T) -> output: int32.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
-    """
-    return run_or_add("Rank", name, [input], {"_kernel": _kernel})
-
-
 def real_div(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x / y with broadcasting.
 
@@ -1896,18 +1885,6 @@ def unpack(value: Any, num: Any, axis: Any = 0, name: str | None = None, _kernel
     num: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; axis: int = 0.
     """
     return run_or_add("Unpack", name, [value], {"num": num, "axis": axis, "_kernel": _kernel})
-
-
-def unsorted_segment_sum(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None, _kernel: str | None = None
-) -> Any:
-    """Returns the sums of the slices with each segment number; this is the gradient of GatherV2.
-
-    UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tindices: {int32, int64}; Tnumsegments:
-        {int32, int64} = 'int32'.
-    """
-    return run_or_add("UnsortedSegmentSum", name, [data, segment_ids, num_segments], {"_kernel": _kernel})
 
 
 def variable(shape: Any, dtype: Any, name: str | None = None) -> Any:

@@ -265,8 +265,13 @@ def conv3d(
     Raises:
         ValueError, TypeError: if the arguments are invalid.
     """
-    windows = windows_of(strides, padding, data_format, dilations, rank=3)
-    return gen_nn_ops.conv3d(input, filters, **windows, name=name, _kernel=backend)
+    return gen_nn_ops.conv3d(
+        input,
+        filters,
+        **windows_of(strides, padding, data_format, dilations, rank=3),
+        name=name,
+        _kernel=backend,
+    )
 
 
 def conv3d_transpose(
@@ -339,10 +344,8 @@ def conv1d(
     """
     padding = _causal(padding, static_shape(filters), dilations)
     windows = windows_of(strides, padding, data_format, dilations, rank=1)
-    with name_scope(name or "conv1d") as scope:
-        images, rows = expand_dims(input, _row_of(windows)), expand_dims(filters, 0)
-        result = gen_nn_ops.conv2d(images, rows, **_with_a_row(windows), name=scope, _kernel=backend)
-        return squeeze(result, [_row_of(windows)])
+    arrays = {"input": input, "filter": filters}
+    return _of_one_row(gen_nn_ops.conv2d, arrays, windows, name or "conv1d", backend)
 
 
 def conv1d_transpose(
@@ -373,14 +376,8 @@ def conv1d_transpose(
     """
     windows = windows_of(strides, padding, data_format, dilations, rank=1)
     sizes = _transposed_sizes(input, filters, output_shape, strides, padding, data_format, dilations)
-    row = _row_of(windows)
-    with name_scope(name or "conv1d_transpose") as scope:
-        images, rows = expand_dims(input, row), expand_dims(filters, 0)
-        sizes = concat([sizes[:row], [1], sizes[row:]], 0)
-        result = gen_nn_ops.conv2d_backprop_input(
-            sizes, rows, images, **_with_a_row(windows), name=scope, _kernel=backend
-        )
-        return squeeze(result, [row])
+    arrays = {"out_backprop": input, "filter": filters, "input_sizes": sizes}
+    return _of_one_row(gen_nn_ops.conv2d_backprop_input, arrays, windows, name or "conv1d_transpose", backend)
 
 
 def conv3d_backprop_input(
@@ -396,9 +393,13 @@ def conv3d_backprop_input(
     backend: str | None = None,
 ) -> Any:
     """Return the gradient of `conv3d` with respect to its input; arguments as in `conv2d_backprop_input`."""
-    windows = windows_of(strides, padding, data_format, dilations, rank=3)
     return gen_nn_ops.conv3d_backprop_input_v2(
-        input_sizes, filters, out_backprop, **windows, name=name, _kernel=backend
+        input_sizes,
+        filters,
+        out_backprop,
+        **windows_of(strides, padding, data_format, dilations, rank=3),
+        name=name,
+        _kernel=backend,
     )
 
 
@@ -415,9 +416,13 @@ def conv3d_backprop_filter(
     backend: str | None = None,
 ) -> Any:
     """Return the gradient of `conv3d` by its filters; arguments as in `conv2d_backprop_filter`."""
-    windows = windows_of(strides, padding, data_format, dilations, rank=3)
     return gen_nn_ops.conv3d_backprop_filter_v2(
-        input, filter_sizes, out_backprop, **windows, name=name, _kernel=backend
+        input,
+        filter_sizes,
+        out_backprop,
+        **windows_of(strides, padding, data_format, dilations, rank=3),
+        name=name,
+        _kernel=backend,
     )
 
 
@@ -454,14 +459,9 @@ def conv1d_backprop_filter(
     """Return the gradient of `conv1d` by its filters; arguments as in `conv2d_backprop_filter`."""
     padding = _causal(padding, None if hasattr(filter_sizes, "op") else filter_sizes, dilations)
     windows = windows_of(strides, padding, data_format, dilations, rank=1)
-    row = _row_of(windows)
-    with name_scope(name or "conv1d_backprop_filter") as scope:
-        images, changes = expand_dims(input, row), expand_dims(out_backprop, row)
-        sizes = concat([[1], filter_sizes], 0)
-        result = gen_nn_ops.conv2d_backprop_filter(
-            images, sizes, changes, **_with_a_row(windows), name=scope, _kernel=backend
-        )
-        return squeeze(result, [0])
+    arrays = {"input": input, "out_backprop": out_backprop, "filter_sizes": filter_sizes}
+    name = name or "conv1d_backprop_filter"
+    return _of_one_row(gen_nn_ops.conv2d_backprop_filter, arrays, windows, name, backend)
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
@@ -698,9 +698,36 @@ def _pool(
         )
     if rank > 1:
         return wrapper(input, **windows, name=name)
-    with name_scope(name or name_of_one_axis) as scope:
-        result = over_two(expand_dims(input, _row_of(windows)), **_with_a_row(windows), name=scope)
-        return squeeze(result, [_row_of(windows)])
+    name_of_input = "value" if wrapper is gen_nn_ops.avg_pool else "input"
+    return _of_one_row(wrapper, {name_of_input: input}, windows, name or name_of_one_axis, None)
+
+
+def _of_one_row(
+    wrapper: Any, arrays: Mapping[str, Any], windows: Mapping[str, Any], name: str, backend: str | None
+) -> Any:
+    """Run an op of images on signals, as images of one row: TensorFlow has no ops over one axis.
+
+    Args:
+        wrapper: the wrapper of the op.
+        arrays: its inputs by their names: signals, filters over one axis, and sizes of either.
+        windows: the attributes of the op over one axis.
+        name: the name of the node.
+        backend: the label of the kernel.
+    """
+    row = windows["data_format"].index("W")
+    before = {"strides": [1], "dilations": [1], "ksize": [1], "explicit_paddings": [0, 0]}
+    lists = {key: [*before[key], *value] for key, value in windows.items() if key in before and value}
+    attrs = {**windows, **lists, "data_format": windows["data_format"].replace("W", "HW")}
+    with name_scope(name) as scope:
+        given = {}
+        for key, value in arrays.items():
+            at = 0 if key.startswith("filter") else row
+            if not key.endswith("sizes"):
+                given[key] = expand_dims(value, at)
+                continue
+            given[key] = concat([value[:at], [1], value[at:]] if at else [[1], value], 0)
+        result = wrapper(**given, **attrs, name=scope, _kernel=backend)
+        return squeeze(result, [0 if "filter_sizes" in arrays else row])
 
 
 def _layout(data_format: str | None, rank: int = 2) -> str:
@@ -710,18 +737,6 @@ def _layout(data_format: str | None, rank: int = 2) -> str:
 def _for_each_axis(spatial: Sequence[Any], other: Any, layout: str) -> list[Any]:
     """Return what the spatial axes have, and ``other`` for batch and channels, in the order of a layout."""
     return [other, other, *spatial] if layout[1] == "C" else [other, *spatial, other]
-
-
-def _row_of(windows: Mapping[str, Any]) -> int:
-    """Return which axis of an image is the row that a signal has not."""
-    return str(windows["data_format"]).index("W")
-
-
-def _with_a_row(windows: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of an op over one axis for images of one row."""
-    before = {"strides": [1], "dilations": [1], "ksize": [1], "explicit_paddings": [0, 0]}
-    lists = {key: [*before[key], *value] for key, value in windows.items() if key in before and value}
-    return {**windows, **lists, "data_format": windows["data_format"].replace("W", "HW")}
 
 
 def _causal(padding: Any, filters: Any, dilations: Any) -> Any:
