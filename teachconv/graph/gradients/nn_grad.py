@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kinds import FORWARD, ROLES, gradient_of, sibling
+from ...kinds import ROLES, gradient_of, sibling
 from ..common_runtime.execute import run_or_add
 from ..core_ops.nn_ops import CONVOLUTIONS
 from ..framework.tensor_shape import as_shape
@@ -33,7 +33,7 @@ def _conv2d_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     own = CONVOLUTIONS[op.type]
     arrays = dict(zip(ROLES, op.inputs, strict=False))
     # of Conv2D in one node, as TensorFlow's graphs have it
-    in_one_node = own.kind is FORWARD and not own.depthwise
+    in_one_node = own.kind.gathers and not own.depthwise
     shapes = dict(zip(ROLES, gen_nn_ops.shape_n(op.inputs), strict=False)) if in_one_node else {}
 
     def of(role: str) -> Any:
