@@ -479,8 +479,7 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit each other.
     """
-    rank = len(data_format) - 2 if isinstance(data_format, str) and len(data_format) in (3, 5) else 2
-    layout = "NCHW" if _layout(data_format, rank)[1] == "C" else "NHWC"
+    layout = "NCHW" if _layout(data_format, _rank_of(data_format))[1] == "C" else "NHWC"
     return gen_nn_ops.bias_add(value, bias, data_format=layout, name=name)
 
 
@@ -688,8 +687,7 @@ def _pool(
 ) -> Any:
     """Call the wrapper of a pool over two axes or three; over one, that over two for images of one row."""
     shape, (over_two, over_three) = static_shape(input), wrappers
-    any_rank = data_format is None and shape is not None and len(shape) in (3, 5)
-    rank = len(shape if any_rank else data_format or "NHWC") - 2
+    rank = _rank_of(shape if data_format is None else data_format)
     windows = windows_of(strides, padding, data_format, None, ksize, rank)
     wrapper = over_three if rank == 3 else over_two
     if wrapper is not gen_nn_ops.max_pool and windows.pop("explicit_paddings"):
@@ -732,6 +730,11 @@ def _of_one_row(
 
 def _layout(data_format: str | None, rank: int = 2) -> str:
     return check_data_format(layout_of("input", rank) if data_format is None else data_format, rank)
+
+
+def _rank_of(axes: Any) -> int:
+    """Return how many of the axes of a layout or a shape are spatial; 2 where neither says it."""
+    return len(axes) - 2 if isinstance(axes, (str, tuple)) and len(axes) in (3, 5) else 2
 
 
 def _for_each_axis(spatial: Sequence[Any], other: Any, layout: str) -> list[Any]:
