@@ -485,14 +485,10 @@ def _op_of(generated: str) -> str:
 
 
 def _wrappers(op_name: str) -> list[Callable[..., Any]]:
-    """Return the public functions that lead to an op."""
-    found = []
-    for module in _PUBLIC:
-        for name in module.__all__:
-            public = inspect.unwrap(getattr(module, name))
-            if not _is_generated(public) and _op_of(_generated_name(public)) == op_name:
-                found.append(public)
-    return found
+    """Return the public functions that lead to an op; those over one axis, as images of one row, apart."""
+    named = (getattr(module, name) for module in _PUBLIC for name in module.__all__ if "1d" not in name)
+    wrappers = [public for public in map(inspect.unwrap, named) if not _is_generated(public)]
+    return [public for public in wrappers if _op_of(_generated_name(public)) == op_name]
 
 
 def _is_generated(public: Callable[..., Any]) -> bool:
@@ -504,13 +500,18 @@ def _generated_name(public: Callable[..., Any]) -> str:
     """Return the generated wrapper that a function is or calls, read from its code instead of a table."""
     if _is_generated(public):
         return public.__name__
-    names = [each.argval for each in get_instructions(public)]
-    if "gen_nn_ops" in names:
-        wrapper: str = names[names.index("gen_nn_ops") + 1]
-        return wrapper
-    for helper in (public.__globals__.get(name) for name in names if isinstance(name, str)):
-        if inspect.isfunction(helper) and helper.__module__ == public.__module__:
-            return _generated_name(helper)
+    waiting, seen = [public], {public}
+    for function in waiting:
+        names = [each.argval for each in get_instructions(function)]
+        if "gen_nn_ops" in names:
+            wrapper: str = names[names.index("gen_nn_ops") + 1]
+            return wrapper
+        helpers = (function.__globals__.get(name) for name in names if isinstance(name, str))
+        beside = {
+            each for each in helpers if inspect.isfunction(each) and each.__module__ == public.__module__
+        }
+        waiting += beside - seen
+        seen |= beside
     raise ArgumentError(f"{public.__name__} calls no generated wrapper")
 
 

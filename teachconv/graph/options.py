@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import ismodule, signature
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from ..errors import ArgumentError, brief
+from ..errors import ArgumentError, brief, suggestion
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,3 +77,22 @@ def refuse_other_names(module: str, answer: Callable[..., Any]) -> None:
     below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
     for each in (whole, *below):
         vars(each)["__getattr__"] = answer(each.__name__, each.__all__)
+
+
+def no_name(
+    module: str, name: str, known: Iterable[str], instead: str, otherwise: str = "", why: str = ""
+) -> NoReturn:
+    """Raise ``AttributeError`` for a name that a module does not have.
+
+    Args:
+        module: the module's name.
+        name: the name.
+        known: the names that it has, of which a similar one is suggested.
+        instead: what is nearest, or "".
+        otherwise: what is nearest if nothing is similar.
+        why: why the module does not have it.
+    """
+    near = suggestion(name, known) if not instead and not name.startswith("__") else ""
+    nearest = instead or ("" if near or name.startswith("__") else otherwise)
+    text = f"; nearest: {nearest}" if nearest else near
+    raise AttributeError(f"{module} has no {brief(name)}{why}{text}", name=name, obj=None)

@@ -63,14 +63,20 @@ def check_name(name: Any, default: str) -> str:
     return default if name is None else name
 
 
-def check_sizes(value: Any, name: str, least: int | None = 0, *, batch: bool = False) -> tuple[Any, ...]:
-    """Return a shape, without its batch or with it, as a tuple; None is an unknown size if ``least`` is 0."""
+def check_sizes(
+    value: Any, name: str, least: int | None = 0, *, batch: bool = False, known: bool = False
+) -> tuple[Any, ...]:
+    """Return a shape as a tuple; without its batch or with it, or one of a weight, whose sizes are ``known``.
+
+    None is an unknown size if ``least`` is 0.
+    """
     if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence) or len(value) > _AXES:
-        legal = (
-            "with the batch, such as (None, 28, 28, 1)" if batch else "without the batch, such as (28, 28, 1)"
-        )
+        legal = "without the batch, such as (28, 28, 1)"
+        if batch or known:
+            legal = "with the batch, such as (None, 28, 28, 1)" if batch else "of it, such as (3, 3, 1, 8)"
         raise ArgumentTypeError(f"{name} must be the sizes {legal}; got {brief(value)}")
-    sizes = tuple(None if size is None and least == 0 else integer(size, name) for size in value)
+    is_open = least == 0 and not known
+    sizes = tuple(None if size is None and is_open else integer(size, name) for size in value)
     if any(size is not None and least is not None and size < least for size in sizes):
         raise ArgumentError(f"{name} must hold sizes from {least}; got {brief(value)}")
     return sizes

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
 from ..graph.framework.op_def import as_dtype
 from ..graph.kernels.math_ops import truncated_normal
 from ..memory import check_memory
-from .checks import as_numpy, check_number, look_up
+from .checks import as_numpy, check_number, check_sizes, look_up
 from .config import check_seed, floatx, next_seed
 
 __all__ = [
@@ -56,23 +55,13 @@ class Initializer:
             ValueError, TypeError: if the shape is none.
             MemoryError: if the weight would not fit into memory.
         """
-        wanted, sizes = as_dtype(dtype or floatx()), _check_shape(shape)
+        wanted, sizes = as_dtype(dtype or floatx()), check_sizes(shape, "shape", known=True)
         check_memory(sizes, np.dtype(np.float64), "a weight")
         return self.values(sizes).astype(wanted, copy=False)
 
     def values(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return the values in float64."""
         raise NotImplementedError
-
-
-def _check_shape(shape: Any) -> tuple[int, ...]:
-    """Return a shape as a tuple of ints; raise unless it is one."""
-    if isinstance(shape, (str, bytes, bytearray)) or not isinstance(shape, Sequence) or len(shape) > 64:
-        raise ArgumentTypeError(f"shape must be a tuple of sizes, such as (3, 3, 1, 8); got {brief(shape)}")
-    sizes = tuple(integer(size, "shape") for size in shape)
-    if min(sizes, default=0) < 0:
-        raise ArgumentError(f"shape must hold sizes from 0; got {brief(shape)}")
-    return sizes
 
 
 class Constant(Initializer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..errors import brief, suggestion
+from ..graph.options import no_name
 
 _PATH = "a model is one path of layers here; combine tensors in the call of a Layer of your own"
 _AHEAD = "change the images before fit"
@@ -29,12 +29,6 @@ _LAYERS = {
         ("GlobalMaxPooling2D", "GlobalMaxPool2D", "AdaptiveMaxPooling2D"),
         "MaxPooling2D of (rows, cols), then Flatten",
     ),
-    **dict.fromkeys(("MaxPool1D", "MaxPooling1D"), "MaxPooling2D"),
-    **dict.fromkeys(("AvgPool1D", "AveragePooling1D"), "AveragePooling2D"),
-    **dict.fromkeys(("Conv1D", "Convolution1D"), "Conv2D; one row makes it one-dimensional"),
-    **dict.fromkeys(("Conv1DTranspose", "Convolution1DTranspose"), "Conv2DTranspose"),
-    **dict.fromkeys(("Conv3D", "Convolution3D", "Conv3DTranspose"), "Conv2D and Conv2DTranspose"),
-    **dict.fromkeys(("SeparableConv2D", "SeparableConvolution2D"), "DepthwiseConv2D and Conv2D(filters, 1)"),
     **dict.fromkeys(("LeakyReLU", "PReLU", "ELU"), "ReLU, or Activation with a function of your own"),
     **dict.fromkeys(("LayerNormalization", "GroupNormalization", "UnitNormalization"), "BatchNormalization"),
     **dict.fromkeys(("SpatialDropout2D", "AlphaDropout", "GaussianDropout", "GaussianNoise"), "Dropout"),
@@ -131,12 +125,7 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
     own = module.rpartition("keras")[2].strip(".")
 
     def look_up(name: str) -> Any:
-        near = ""
-        if not name.startswith("__"):
-            instead = instead_of(own, name)
-            near = "" if instead else suggestion(name, known)
-            near = near or f"; nearest: {instead or _MODULES[own][1]}"
-        raise AttributeError(f"{module} has no {brief(name)}{near}", name=name, obj=None)
+        no_name(module, name, known, instead_of(own, name), _MODULES[own][1])
 
     return look_up
 

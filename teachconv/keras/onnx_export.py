@@ -13,29 +13,41 @@ from typing import Any
 import numpy as np
 
 from .. import nn_ops
-from ..arguments import begins_then_ends
-from ..dialects.keras import conv_transpose
+from ..arguments import begins_then_ends, channels_last
+from ..dialects.calls import ConvCall
 from ..dialects.onnx_export import write_call, write_model
 from ..dialects.onnx_graph import OnnxGraph, OnnxTensor, check_dtype
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..kinds import OPS
 from ..translation.translating import resolve
 from . import activations
 from .checks import shape_text
 from .layers import (
     Activation,
+    AveragePooling1D,
     AveragePooling2D,
+    AveragePooling3D,
     BatchNormalization,
+    Conv1D,
+    Conv1DTranspose,
     Conv2D,
     Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
     Dense,
+    DepthwiseConv1D,
     DepthwiseConv2D,
     Dropout,
     Flatten,
     InputLayer,
+    MaxPooling1D,
     MaxPooling2D,
+    MaxPooling3D,
     ReLU,
     Reshape,
+    SeparableConv1D,
+    SeparableConv2D,
     Softmax,
     UpSampling2D,
 )
@@ -133,32 +145,53 @@ def _same(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
 def _convolution(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
     """Write the call that the layer makes, in the words of TensorFlow or, transposed, of Keras."""
     kernel = layer.kernel.numpy()
-    shapes = (1, *x.shape[1:]), kernel.shape
     if isinstance(layer, Conv2DTranspose):
-        words = layer.strides, layer.padding, layer.output_padding, layer.data_format, layer.dilation_rate
-        conv = resolve(conv_transpose, *shapes, *words)
-    else:
-        op = nn_ops.depthwise_conv2d if isinstance(layer, DepthwiseConv2D) else nn_ops.conv2d
-        windows = layer.strides, layer.padding.upper(), layer.layout, layer.dilation_rate
-        conv = resolve(op, *shapes, *windows)
-    bias = {} if layer.bias is None else {"bias": layer.bias.numpy()}
-    return write_call(graph, conv, {"input": x, "filters": kernel, **bias})
+        shape: Any = (1, *x.shape[1:])
+        g = layer.geometry(channels_last(shape, layer.layout)).forward
+        filters = f"{g.data_format[1:-1]}OI"
+        op = OPS[f"conv{layer.rank}d_transpose"]
+        conv = ConvCall("keras.conv_transpose", op, g, layer.layout, filters, layer.layout)
+        bias = {} if layer.bias is None else {"bias": layer.bias.numpy()}
+        return write_call(graph, conv, {"input": x, "filters": kernel, **bias})
+    if isinstance(layer, DepthwiseConv2D):
+        kernel = _grouped(kernel)
+    return _forward(graph, layer, x, kernel, layer.windows(), layer.bias)
+
+
+def _grouped(kernel: np.ndarray) -> np.ndarray:
+    """Return depthwise filters as those of a convolution with one group for each channel."""
+    return kernel.reshape(*kernel.shape[:-2], 1, -1)
+
+
+def _forward(
+    graph: OnnxGraph, layer: Any, x: OnnxTensor, kernel: np.ndarray, windows: dict[str, Any], bias: Any
+) -> OnnxTensor:
+    op = getattr(nn_ops, f"conv{layer.rank}d")
+    conv = resolve(op, (1, *x.shape[1:]), kernel.shape, **windows)
+    more = {} if bias is None else {"bias": bias.numpy()}
+    return write_call(graph, conv, {"input": x, "filters": kernel, **more})
+
+
+def _separable(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    between = _forward(graph, layer, x, _grouped(layer.depthwise_kernel.numpy()), layer.windows(), None)
+    one_tap = {"data_format": layer.layout}
+    return _forward(graph, layer, between, layer.pointwise_kernel.numpy(), one_tap, layer.bias)
 
 
 def _pooling(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
-    first, last = ((0, 3, 1, 2), (0, 2, 3, 1)) if layer.layout == "NHWC" else ((0, 1, 2, 3), (0, 1, 2, 3))
-    x = x.transpose(first)
-    batch, channels, rows, cols = x.shape
-    g = layer.geometry((1, rows, cols, channels))
-    pads = [axis.window_edges[0] for axis in (g.rows, g.cols)]
-    shape = batch, channels, g.rows.out_size, g.cols.out_size
+    rank = layer.rank
+    order = [0, rank + 1, *range(1, rank + 1)] if layer.layout[-1] == "C" else [*range(rank + 2)]
+    x = x.transpose(order)
+    batch, channels, *sizes = x.shape
+    axes = layer.geometry((1, *sizes, channels)).axes
     attributes = {
         "kernel_shape": list(layer.pool_size),
         "strides": list(layer.strides),
-        "pads": begins_then_ends(pads),
+        "pads": begins_then_ends(axis.window_edges[0] for axis in axes),
     }
     name = "MaxPool" if isinstance(layer, MaxPooling2D) else "AveragePool"
-    return graph.add(name, [x], shape, **attributes).transpose(last)
+    shape = batch, channels, *(axis.out_size for axis in axes)
+    return graph.add(name, [x], shape, **attributes).transpose(np.argsort(order).tolist())
 
 
 def _normalization(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
@@ -219,20 +252,17 @@ def _dropout(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
 
 
 _LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, OnnxTensor], OnnxTensor]] = {
-    Activation: _same,
-    AveragePooling2D: _pooling,
+    **dict.fromkeys((Activation, InputLayer, ReLU, Softmax), _same),
+    **dict.fromkeys((AveragePooling1D, AveragePooling2D, AveragePooling3D), _pooling),
+    **dict.fromkeys((MaxPooling1D, MaxPooling2D, MaxPooling3D), _pooling),
+    **dict.fromkeys((Conv1D, Conv2D, Conv3D, DepthwiseConv1D, DepthwiseConv2D), _convolution),
+    **dict.fromkeys((Conv1DTranspose, Conv2DTranspose, Conv3DTranspose), _convolution),
+    **dict.fromkeys((SeparableConv1D, SeparableConv2D), _separable),
     BatchNormalization: _normalization,
-    Conv2D: _convolution,
-    Conv2DTranspose: _convolution,
     Dense: _dense,
-    DepthwiseConv2D: _convolution,
     Dropout: _dropout,
     Flatten: _flatten,
-    InputLayer: _same,
-    MaxPooling2D: _pooling,
-    ReLU: _same,
     Reshape: _reshape,
-    Softmax: _same,
     UpSampling2D: _upsampling,
 }
 _ANY_DTYPE = (_same, _flatten, _reshape, _dropout)

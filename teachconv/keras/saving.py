@@ -5,9 +5,9 @@ class and its number among those, as in Keras' files: the file fits every model 
 their names are. A file is written as a whole or not at all; one that is damaged or does not fit changes no
 weight.
 
-PyTorch's weights are the same numbers in another layout. Filters go through `teachconv.convert_filters`. The
-matrix of a Dense after a Flatten is reordered, because PyTorch flattens [channels, rows, cols] and Keras
-[rows, cols, channels]. Keras' own weights need no conversion:
+PyTorch's weights are the same numbers in another layout. Filters are turned as `teachconv.convert_filters`
+turns them, over any number of axes. The matrix of a Dense after a Flatten is reordered, because PyTorch
+flattens [channels, rows, cols] and Keras [rows, cols, channels]. Keras' own weights need no conversion:
 ``model.set_weights(keras_model.get_weights())``.
 """
 
@@ -24,9 +24,8 @@ import numpy as np
 from ..errors import ArgumentError, ArgumentTypeError, brief, plain
 from ..files import path_of, replacing
 from ..graph import Variable
-from ..translation.filters import convert_filters
 from .checks import shape_text, snake_case
-from .layers import BatchNormalization, Conv2D, Conv2DTranspose, Dense, DepthwiseConv2D, Flatten
+from .layers import BatchNormalization, Conv2D, Dense, DepthwiseConv2D, Flatten
 from .layers.layer import Layer, number_of_elements, set_all
 
 if TYPE_CHECKING:
@@ -253,9 +252,16 @@ def _weights_of(model: Model) -> Iterator[tuple[Layer, str, Variable, tuple[int,
         if isinstance(layer, Flatten) and layer.data_format == "channels_last":
             flattened = tuple(layer.input_shape or ())[1:]  # type: ignore[assignment]
         for weight in layer.weights:
-            yield layer, _NAMES[weight.name.rpartition("/")[2]], weight, flattened
+            name = weight.name.rpartition("/")[2]
+            if name not in _NAMES:
+                raise _no_counterpart(layer)
+            yield layer, _NAMES[name], weight, flattened
         if layer.weights and not isinstance(layer, BatchNormalization):
             flattened = ()
+
+
+def _no_counterpart(layer: Layer) -> ArgumentError:
+    return ArgumentError(f"layer {brief(layer.name)} ({type(layer).__name__}) has no counterpart in PyTorch")
 
 
 def _converted(
@@ -265,18 +271,17 @@ def _converted(
     if name != "weight" or isinstance(layer, BatchNormalization):
         return w
     if isinstance(layer, Dense):
-        if len(flattened) != 3:
+        if not flattened:
             return w.T
-        rows, cols, channels = flattened  # of an image, which torch flattens in another order
+        *sizes, channels = flattened  # of an image, which torch flattens in another order
         if back:
-            return w.reshape(-1, channels, rows, cols).transpose(2, 3, 1, 0).reshape(-1, w.shape[0])
-        return w.reshape(rows, cols, channels, -1).transpose(3, 2, 0, 1).reshape(w.shape[1], -1)
-    if not isinstance(layer, (Conv2D, Conv2DTranspose, DepthwiseConv2D)):
-        raise ArgumentError(
-            f"layer {brief(layer.name)} ({type(layer).__name__}) has no counterpart in PyTorch"
-        )
-    ours: Any = "tensorflow_depthwise" if isinstance(layer, DepthwiseConv2D) else "keras"
-    transposed = isinstance(layer, Conv2DTranspose)
+            return np.moveaxis(w.reshape(-1, channels, *sizes), (1, 0), (-2, -1)).reshape(-1, w.shape[0])
+        return np.moveaxis(w.reshape(*sizes, channels, -1), (-1, -2), (0, 1)).reshape(w.shape[1], -1)
+    if not isinstance(layer, (Conv2D, DepthwiseConv2D)):
+        raise _no_counterpart(layer)
+    shape, rank = layer.kernel.numpy().shape, layer.rank
     if back:
-        return convert_filters(w, "torch", ours, transposed).reshape(layer.kernel.numpy().shape)
-    return convert_filters(w, ours, "torch", transposed)
+        return w.transpose(*range(2, rank + 2), 1, 0).reshape(shape)
+    by_channel = isinstance(layer, DepthwiseConv2D)  # one group for each channel
+    filters = w.reshape(*shape[:rank], 1, -1) if by_channel else w
+    return filters.transpose(rank + 1, rank, *range(rank))  # of a transposed convolution, too

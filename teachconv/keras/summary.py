@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import tables
 from ..arguments import truth
 from ..errors import ArgumentError, brief
-from ..geometry import Conv2DGeometry
+from ..geometry import ConvGeometry
 from ..inspection.receptive import receptive_field
 from .checks import shape_text
 from .layers.layer import Layer, number_of_elements
@@ -115,17 +115,17 @@ def _window(g: Any, params: int) -> list[str]:
     """Return window, strides, padding and multiply-adds of a layer's geometry, if it has one."""
     if g is None:
         return [""] * 4
-    window = _by((g.rows.filter_size, g.cols.filter_size))
+    window = _by([axis.filter_size for axis in getattr(g, "forward", g).axes])
     if max(g.dilations) > 1:
         window += f", dilation {_by(g.dilations)}"
-    strides = _by(g.strides) + ("" if isinstance(g, Conv2DGeometry) else " up")
-    (top, bottom), (left, right) = g.padding
+    strides = _by(g.strides) + ("" if isinstance(g, ConvGeometry) else " up")
+    pads = ", ".join(str(side) for pair in g.padding for side in pair)
     macs = f"{g.macs:,}" if params else ""  # a pool multiplies nothing
-    return [window, strides, f"{top}, {bottom}, {left}, {right}", macs]
+    return [window, strides, pads, macs]
 
 
-def _by(pair: Sequence[int]) -> str:
-    return f"{pair[0]} x {pair[1]}"
+def _by(sizes: Sequence[int]) -> str:
+    return " x ".join(map(str, sizes))
 
 
 def _size(pair: Sequence[int]) -> str:

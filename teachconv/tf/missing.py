@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from ..errors import brief, suggestion
+from ..graph.options import no_name
 
 __all__ = ["module_getattr"]
 
@@ -22,7 +22,6 @@ _INSTEAD = {
     **dict.fromkeys(("cond", "case", "switch_case"), "tf.where, which takes both results"),
     **dict.fromkeys(("py_function", "numpy_function", "py_func"), "eager tensors and their numpy()"),
     **dict.fromkeys(("einsum", "tensordot", "linalg"), "tf.matmul, tf.transpose and tf.reshape"),
-    **dict.fromkeys(("conv1d", "conv1d_transpose"), "conv2d and conv2d_transpose of images of one row"),
     **dict.fromkeys(("elu", "selu", "gelu", "swish", "silu", "crelu"), "relu"),
     **dict.fromkeys(("split", "reverse", "roll"), "slices, such as x[:, ::-1]"),
     **dict.fromkeys(("eye", "linspace"), "tf.constant of NumPy's array"),
@@ -62,10 +61,6 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
     def look_up(name: str) -> Any:
         if name in known:
             return import_module(f"{_TF}.{name}")
-        near = "" if name.startswith("__") else suggestion(name, known)
-        if name in _INSTEAD:
-            near = f"; nearest: {_INSTEAD[name]}"
-        what = f"{module} has no {brief(name)}, only what convolutional networks need"
-        raise AttributeError(what + near, name=name, obj=None)
+        no_name(module, name, known, _INSTEAD.get(name, ""), why=", only what convolutional networks need")
 
     return look_up

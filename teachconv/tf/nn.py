@@ -10,6 +10,7 @@ from typing import Any
 
 from ..arguments import check_data_format, normalize_steps
 from ..errors import ArgumentError, brief
+from ..graph.framework.eager_tensor import static_shape
 from ..graph.ops import gen_nn_ops, nn_ops
 from ..graph.ops.math_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import dropout, l2_loss, leaky_relu, moments, relu6
@@ -23,13 +24,19 @@ from ..graph.ops.nn_ops import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from ..graph.ops.nn_ops import max_pool as max_pool2d
+from ..kinds import layout_of
 
 __all__ = [
     "avg_pool",
     "avg_pool2d",
     "bias_add",
+    "conv1d",
+    "conv1d_transpose",
     "conv2d",
     "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "conv_transpose",
     "convolution",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
@@ -125,6 +132,143 @@ def conv2d_transpose(
     )
 
 
+def conv1d(
+    input: Any,
+    filters: Any,
+    stride: Any,
+    padding: Any,
+    data_format: Any = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Convolve signals with filters: as images of one row, because TensorFlow has no op over one axis.
+
+    Args:
+        input: [batch, in_cols, in_channels] in ``data_format`` order.
+        filters: [filter_cols, in_channels / groups, out_channels], of the same dtype.
+        stride: an int, or 3 ints in ``data_format`` order.
+        padding: "SAME", "VALID", or three pairs of ints in ``data_format`` order. "CAUSAL", which
+            `teachconv.conv1d` has, is none of TensorFlow's words: pad (k - 1) * dilation cells before.
+        data_format: "NWC", which None stands for, or "NCW".
+        dilations: as ``stride``; None stands for 1.
+        name: the name of the node.
+
+    Returns:
+        A tensor [batch, out_cols, out_channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.conv1d(tf.ones([1, 5, 1]), tf.ones([3, 1, 1]), 2, "SAME").numpy().ravel().tolist()
+    [2.0, 3.0, 2.0]
+    """
+    return nn_ops.conv1d(input, filters, stride, _not_causal(padding), data_format, dilations, name)
+
+
+def _not_causal(padding: Any) -> Any:
+    """Return a padding; refuse the word that only `teachconv.conv1d` and Keras have."""
+    if isinstance(padding, str) and padding == "CAUSAL":
+        raise ArgumentError(
+            'padding must be "SAME", "VALID", or three pairs in tf.nn; got "CAUSAL", which is that of '
+            "teachconv.conv1d and of keras.layers.Conv1D: ((k - 1) * dilation, 0) for the columns"
+        )
+    return padding
+
+
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: Any = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return the transposed convolution over one axis: the gradient of conv1d with respect to its input.
+
+    Args:
+        input: [batch, in_cols, in_channels] in ``data_format`` order.
+        filters: [filter_cols, out_channels, in_channels], of the same dtype.
+        output_shape: 3 ints in ``data_format`` order, or an int32 tensor.
+        strides, data_format, dilations, name: as in `conv1d`.
+        padding: that of the convolution whose gradient it is.
+
+    Returns:
+        A tensor of ``output_shape``.
+
+    Raises:
+        ValueError, TypeError: as `conv2d_transpose`.
+    """
+    return nn_ops.conv1d_transpose(
+        input, filters, output_shape, strides, padding, data_format, dilations, name
+    )
+
+
+def conv3d(
+    input: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Convolve volumes with filters.
+
+    Args:
+        input: [batch, in_depth, in_rows, in_cols, in_channels] in ``data_format`` order.
+        filters: [filter_depth, filter_rows, filter_cols, in_channels / groups, out_channels].
+        strides: an int, (depth, rows, cols), or 5 ints in ``data_format`` order.
+        padding: "SAME" or "VALID"; here also pairs of ints, which TensorFlow has for two axes only.
+        data_format: "NDHWC", which None stands for, or "NCDHW".
+        dilations: as ``strides``; None stands for 1.
+        name: the name of the node.
+
+    Returns:
+        A tensor [batch, out_depth, out_rows, out_cols, out_channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.conv3d(tf.ones([1, 4, 6, 8, 2]), tf.ones([3, 3, 3, 2, 5]), 2, "SAME").shape
+    TensorShape([1, 2, 3, 4, 5])
+    """
+    return nn_ops.conv3d(input, filters, strides, padding, data_format, dilations, name)
+
+
+def conv3d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: Any = "NDHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return the transposed convolution over three axes: the gradient of conv3d with respect to its input.
+
+    Args:
+        input: [batch, in_depth, in_rows, in_cols, in_channels] in ``data_format`` order.
+        filters: [filter_depth, filter_rows, filter_cols, out_channels, in_channels].
+        output_shape: 5 ints in ``data_format`` order, or an int32 tensor.
+        strides, data_format, dilations, name: as in `conv3d`.
+        padding: that of the convolution whose gradient it is.
+
+    Returns:
+        A tensor of ``output_shape``.
+
+    Raises:
+        ValueError, TypeError: as `conv2d_transpose`.
+    """
+    return nn_ops.conv3d_transpose(
+        input, filters, output_shape, strides, padding, data_format, dilations, name
+    )
+
+
 def convolution(
     input: Any,
     filters: Any,
@@ -134,34 +278,74 @@ def convolution(
     dilations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Convolve images with filters; only convolutions over two axes are here.
+    """Convolve over one, two or three axes: what `conv1d`, `conv2d` or `conv3d` does.
 
     Where it is executed: ``teachconv.find_source(tf.nn.convolution, input, filters)``.
 
     Args:
-        input, filters, padding, dilations, name: as in `conv2d`.
-        strides: as in `conv2d`; None stands for 1.
-        data_format: as in `conv2d`.
+        input, filters, padding, dilations, name: as in `conv1d`, `conv2d` and `conv3d`.
+        strides: likewise; None stands for 1.
+        data_format: likewise; None for channels last.
 
     Returns:
-        As `conv2d`.
+        As `conv1d`, `conv2d` or `conv3d`.
 
     Raises:
         ValueError, TypeError: if the arguments are invalid, or strides and dilations are both above 1, which
-            only `conv2d` takes.
+            only the others take.
 
     >>> import teachconv.tf as tf
     >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 2])).shape
     TensorShape([1, 2, 2, 2])
     """
-    layout = check_data_format("NHWC" if data_format is None else data_format)
+    shape = static_shape(filters) or static_shape(input) or ()
+    if len(shape) not in (3, 4, 5):
+        raise ArgumentError(f"filters must have 3, 4 or 5 axes; got shape {brief(shape)}")
+    rank = len(shape) - 2
+    layout = check_data_format(layout_of("input", rank) if data_format is None else data_format, rank)
     steps = normalize_steps(strides, "strides", layout)
     if max(steps) > 1 and max(normalize_steps(dilations, "dilations", layout)) > 1:
         raise ArgumentError(
             f"strides and dilations must not both be above 1; got {brief(strides)} and {brief(dilations)}: "
-            "conv2d has both"
+            f"conv{rank}d has both"
         )
-    return nn_ops.conv2d(input, filters, steps, padding, data_format, dilations, name)
+    op = (nn_ops.conv1d, nn_ops.conv2d, nn_ops.conv3d)[rank - 1]
+    return op(input, filters, steps, _not_causal(padding), layout, dilations, name)
+
+
+def conv_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: Any = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return the transposed convolution over one, two or three axes, by the length of ``output_shape``.
+
+    Args:
+        input, filters, output_shape, strides, padding, dilations, name: as in `conv1d_transpose`,
+            `conv2d_transpose` and `conv3d_transpose`.
+        data_format: likewise; None for channels last.
+
+    Returns:
+        A tensor of ``output_shape``.
+
+    Raises:
+        ValueError, TypeError: as `conv2d_transpose`.
+
+    >>> import teachconv.tf as tf
+    >>> tf.nn.conv_transpose(tf.ones([1, 4, 1]), tf.ones([3, 1, 1]), [1, 8, 1], 2).shape
+    TensorShape([1, 8, 1])
+    """
+    length = static_shape(output_shape) or (None,)
+    if length[0] not in (3, 4, 5):
+        raise ArgumentError(f"output_shape must hold 3, 4 or 5 sizes; got {brief(output_shape)}")
+    rank = length[0] - 2
+    op = (nn_ops.conv1d_transpose, nn_ops.conv2d_transpose, nn_ops.conv3d_transpose)[rank - 1]
+    return op(input, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
 def depthwise_conv2d(

@@ -12,7 +12,6 @@ from recorders import record_tensorflow_gradients as script
 import teachconv as tc
 from teachconv.graph.framework.op_def import REGISTRY
 from teachconv.graph.gradients.gradients_util import get_gradient_function
-from teachconv.graph.ops import gen_nn_ops
 from teachconv.truth import bounds
 
 tg = tc.graph
@@ -231,7 +230,7 @@ SMOOTH = {
     "bias": lambda x: tg.square(tg.nn.bias_add(tg.reshape(x, [2, 3]), tg.slice(x, [1], [3]))),
     "matmul": lambda x: tg.matmul(tg.reshape(x, [2, 3]), tg.reshape(x, [2, 3]), transpose_b=True),
     "joined": lambda x: tg.concat([tg.tile(x[1:], [2]), tg.pad(x, [[1, 2]])], 0) ** 3.0,
-    "resized": lambda x: tg.square(gen_nn_ops.resize_nearest_neighbor(tg.reshape(x, [1, 2, 3, 1]), [4, 5])),
+    "resized": lambda x: tg.square(tg.nn.avg_pool(tg.reshape(x, [1, 2, 3, 1]), 2, 1, "SAME")),
     "picked": lambda x: tg.gather(x, [3, 3, 1]) * tg.reduce_max(x) * tg.stack(tg.unstack(x, 6)[:3]),
 }
 

@@ -204,6 +204,7 @@ ALIASES = {  # where a message has another word for the argument
     ("set_backend", "name"): "backend",
     ("translate", "op"): "function",
     ("resolve", "op"): "function",
+    ("keras.DepthwiseConv1D", "depthwise_initializer"): "kernel initializer",
     ("keras.DepthwiseConv2D", "depthwise_initializer"): "kernel initializer",
     ("keras.compile", "metrics"): "metric",
     ("keras.set_weights", "weights"): "weight",
@@ -231,12 +232,15 @@ def of_dialects():
                 yield f"{name}.{function.__name__}", (function, required(function, words | more))
 
 
+OF_RANK = {1: X[:, 0], 2: X, 3: np.stack([X] * 4, 1)}  # what a layer takes
+
+
 def called(kind):
     """A class, and for a layer what it does with an input."""
 
     def function(**arguments):
         made = kind(**arguments)
-        return made(X) if isinstance(made, tc.keras.layers.Layer) else made
+        return made(OF_RANK[getattr(made, "rank", 2)]) if isinstance(made, tc.keras.layers.Layer) else made
 
     function.__signature__ = inspect.signature(kind)
     return function

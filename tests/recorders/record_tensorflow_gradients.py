@@ -46,12 +46,9 @@ def transposed(tf, x, w):
     return tf.nn.conv2d_transpose(x, w, [2, 8, 6, 3], [1, 2, 2, 1], "SAME")
 
 
-def resized(tf, x):
-    if hasattr(tf, "compat"):
-        return tf.compat.v1.image.resize_nearest_neighbor(x, [5, 7])
-    from teachconv.graph.ops import gen_nn_ops  # teachconv has no function for it, but the op of UpSampling2D
-
-    return gen_nn_ops.resize_nearest_neighbor(x, [5, 7])
+def of_float32(function):
+    """MaxPool3D has no float64 in TensorFlow, nor a gradient without a data_format; the inputs fit float32."""
+    return lambda tf, x: tf.cast(function(tf, tf.cast(x, "float32")), "float64")
 
 
 LABELS = np.array([2, 0, 1], "int32")
@@ -116,7 +113,26 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
     "unstack": (lambda tf, x: tf.unstack(x, axis=1)[1], (3, 2)),
     "concat": (lambda tf, x, y: tf.concat([x, y], -1), (2, 3), (2, 2)),
     "cast": (lambda tf, x: tf.cast(tf.cast(x, "float32"), "float64"), (3, 2)),
-    "resize_nearest_neighbor": (resized, (1, 3, 3, 2)),
+    "conv1d": (lambda tf, x, w: tf.nn.conv1d(x, w, 2, "SAME"), (2, 7, 3), (3, 3, 4)),
+    "conv1d_transpose": (
+        lambda tf, x, w: tf.nn.conv1d_transpose(x, w, [2, 8, 3], 2, "SAME"),
+        (2, 4, 2),
+        (3, 3, 2),
+    ),
+    "conv3d": (
+        lambda tf, x, w: tf.nn.conv3d(x, w, [1, 2, 1, 2, 1], "SAME"),
+        (1, 4, 3, 5, 2),
+        (2, 3, 2, 2, 3),
+    ),
+    "conv3d_transpose": (
+        lambda tf, x, w: tf.nn.conv3d_transpose(x, w, [1, 4, 3, 5, 3], [1, 2, 1, 2, 1], "SAME"),
+        (1, 2, 3, 3, 2),
+        (2, 3, 2, 3, 2),
+    ),
+    "max_pool 1": (lambda tf, x: tf.nn.max_pool(x, 3, 2, "SAME", "NWC"), (2, 7, 3)),
+    "max_pool 3": (of_float32(lambda tf, x: tf.nn.max_pool(x, 2, 2, "SAME", "NDHWC")), (1, 3, 5, 4, 2)),
+    "avg_pool 1": (lambda tf, x: tf.nn.avg_pool(x, 3, 2, "SAME", "NWC"), (2, 7, 3)),
+    "avg_pool 3": (of_float32(lambda tf, x: tf.nn.avg_pool(x, 2, 2, "SAME", "NDHWC")), (1, 3, 5, 4, 2)),
     "stop_gradient": (lambda tf, x: x * tf.stop_gradient(x), (3, 2)),
 }
 
@@ -182,7 +198,7 @@ def arithmetic(tf):
     x = tf.placeholder(tf.float32, [2, 3], name="x")
     y = tf.placeholder(tf.float32, [3], name="y")
     z = (x + y) * (x - y) / y
-    z = tf.exp(z) - tf.sqrt(z) + tf.tanh(-z)
+    z = tf.exp(z) - tf.square(z) + tf.abs(-z)
     tf.gradients(tf.reduce_sum(z, name="total"), [x, y])
 
 
@@ -208,6 +224,22 @@ def transpose_and_average(tf):
     tf.gradients(tf.nn.softmax(tf.reshape(mean, [2, 80])), [w], grad_ys=[np.ones((2, 80), "float32")])
 
 
+def signals(tf):
+    x = tf.placeholder(tf.float32, [5, 8, 3], name="x")
+    w = tf.Variable(np.ones((3, 3, 4), "float32"), name="w")
+    up = tf.Variable(np.ones((3, 2, 4), "float32"), name="up")
+    down = tf.nn.conv1d(x, w, 2, "SAME")
+    tf.gradients(tf.nn.conv1d_transpose(down, up, [5, 8, 2], 2), [x, w, up])
+
+
+def volumes(tf):
+    x = tf.placeholder(tf.float32, [None, 4, 6, 6, 3], name="x")
+    w = tf.Variable(np.ones((3, 3, 3, 3, 4), "float32"), name="w")
+    up = tf.Variable(np.ones((3, 3, 3, 2, 4), "float32"), name="up")
+    down = tf.nn.conv3d(x, w, [1, 2, 2, 2, 1], "SAME")
+    tf.gradients(tf.nn.conv3d_transpose(down, up, [5, 4, 6, 6, 2], [1, 2, 2, 2, 1]), [x, w, up])
+
+
 def optimizers(tf):
     w = tf.Variable([1.0, 2.0], name="w")
     b = tf.Variable(3.0, name="b")
@@ -220,7 +252,10 @@ def optimizers(tf):
 
 GRAPHS = {
     function.__name__: function
-    for function in (network, arithmetic, unknown_sizes, second_order, transpose_and_average, optimizers)
+    for function in (
+        *(network, arithmetic, unknown_sizes, second_order, transpose_and_average, signals, volumes),
+        optimizers,
+    )
 }
 
 STEPS = {  # a few steps of each optimizer: name, arguments

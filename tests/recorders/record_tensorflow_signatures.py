@@ -21,7 +21,8 @@ FUNCTIONS = """
     DType GradientTape Graph Module Operation RegisterGradient Tensor TensorShape TensorSpec Variable name_scope
 """
 NN = """
-    atrous_conv2d avg_pool avg_pool2d bias_add conv2d conv2d_transpose convolution depthwise_conv2d
+    atrous_conv2d avg_pool avg_pool2d bias_add conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose
+    conv_transpose convolution depthwise_conv2d
     depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input dropout elu in_top_k l2_loss leaky_relu log_softmax
     max_pool max_pool2d moments relu relu6 separable_conv2d sigmoid sigmoid_cross_entropy_with_logits softmax
     softmax_cross_entropy_with_logits softplus sparse_softmax_cross_entropy_with_logits swish tanh top_k zero_fraction
@@ -43,6 +44,12 @@ LAYERS = """
     Activation AveragePooling2D BatchNormalization Conv2D Conv2DTranspose Dense DepthwiseConv2D Dropout Flatten Input
     InputLayer Layer MaxPool2D MaxPooling2D AvgPool2D Convolution2D Convolution2DTranspose ReLU Reshape Softmax
     UpSampling2D ZeroPadding2D GlobalAveragePooling2D LeakyReLU
+    Conv1D Conv3D Conv1DTranspose Conv3DTranspose Convolution1D Convolution3D Convolution1DTranspose
+    Convolution3DTranspose DepthwiseConv1D SeparableConv1D SeparableConv2D SeparableConvolution1D
+    SeparableConvolution2D MaxPooling1D MaxPooling3D MaxPool1D MaxPool3D AveragePooling1D AveragePooling3D
+    AvgPool1D AvgPool3D GlobalAveragePooling1D GlobalAveragePooling3D GlobalAvgPool1D GlobalAvgPool2D
+    GlobalAvgPool3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D GlobalMaxPool1D GlobalMaxPool2D
+    GlobalMaxPool3D
 """
 MODULES = {
     "": FUNCTIONS + DEBUGGING,
@@ -74,7 +81,8 @@ MODULES = {
         get_or_create_global_step exponential_decay""",
     "compat.v1.config": "list_physical_devices",
 }
-GENERATED = "avg_pool bias_add conv2d conv2d_backprop_filter conv2d_backprop_input max_pool relu softmax"
+GENERATED = """avg_pool avg_pool3d bias_add conv2d conv2d_backprop_filter conv2d_backprop_input conv3d
+    conv3d_backprop_filter_v2 conv3d_backprop_input_v2 max_pool max_pool3d relu softmax"""
 
 
 def parameters(function):

@@ -162,7 +162,7 @@ def test_an_argument_that_is_not_here_is_named(call, message):
     ("module", "name", "near"),
     [
         (tf, "signal", "sign"),
-        (tf.nn, "conv3d", "conv2d"),
+        (tf.nn, "conv4d", "conv3d"),
         (tf1, "get_varible", "get_variable"),
         (tf.keras, "layer", "layers"),
     ],

@@ -28,7 +28,7 @@ from ..framework.op_def import ArgDef, OpDef, attr_of, get_op_def
 from ..framework.op_def_library import apply_op, check_attrs, element_type, packed
 from ..framework.op_kernel import OpKernelContext, VariableRef, find_kernel, has_kernel
 from ..framework.ops import Tensor, eager_device
-from ..framework.shape_inference import InferenceContext, check_size
+from ..framework.shape_inference import check_size, infer_shapes
 from ..framework.tensor import tensor_dtype
 from ..kernels.gpu_ops import to_gpu
 
@@ -129,9 +129,8 @@ def _computed(kernel: Any, op_type: str, arrays: list[Any]) -> Any:
 def _check_shapes(op_def: OpDef, arrays: list[Any], attrs: dict[str, Any]) -> None:
     """Raise `InvalidArgumentError` if the shapes of the inputs do not fit."""
     values = [None if type(array) is VariableRef else array for array in arrays]
-    context = InferenceContext(op_def.name, [array.shape for array in arrays], values, attrs)
     try:
-        check_size(op_def, attrs, op_def.shape_fn(context))
+        check_size(op_def, attrs, infer_shapes(op_def, [array.shape for array in arrays], values, attrs))
     except ArgumentError as error:  # when a node is added a ValueError, in a run InvalidArgumentError
         raise InvalidArgumentError(str(error)) from None
 

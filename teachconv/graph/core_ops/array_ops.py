@@ -41,7 +41,7 @@ register_op(
     inputs=["input: T"],
     outputs=["output: out_type"],
     attrs=["T: type", "out_type: {int32, int64} = int32"],
-    shape_fn=array_shape_fns.shape_shape,
+    shape_fn=array_shape_fns.shape_n_shape,
     summary="Returns the shape of a tensor as a vector.",
 )
 register_op(
@@ -59,14 +59,6 @@ register_op(
     attrs=["T: type", "out_type: {int32, int64} = int32"],
     shape_fn=array_shape_fns.scalar_shape,
     summary="Returns the number of elements of a tensor.",
-)
-register_op(
-    "Rank",
-    inputs=["input: T"],
-    outputs=["output: int32"],
-    attrs=["T: type"],
-    shape_fn=array_shape_fns.scalar_shape,
-    summary="Returns the number of axes of a tensor.",
 )
 register_op(
     "BroadcastGradientArgs",  # _BroadcastGradientArgs is a name of its own in TensorFlow
@@ -191,15 +183,6 @@ register_op(
     shape_fn=array_shape_fns.gather_shape,
     summary="Returns the slices at the indices along an axis.",
 )
-register_op(
-    "UnsortedSegmentSum",
-    inputs=["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
-    outputs=["output: T"],
-    attrs=["T: realnumbertype", "Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = int32"],
-    shape_fn=array_shape_fns.unsorted_segment_sum_shape,
-    summary="Returns the sums of the slices with each segment number; this is the gradient of GatherV2.",
-)
-
 register_op(
     "InvertPermutation",
     inputs=["x: T"],

@@ -14,9 +14,9 @@ import numpy as np
 
 from ...errors import ArgumentError, brief
 from ..framework.op_def import get_op_def
-from ..framework.shape_inference import InferenceContext
+from ..framework.shape_inference import InferenceContext, UnknownShapeError
 from ..framework.tensor_shape import StaticShape, is_compatible, text
-from .common_shape_fns import merged_shape, normalize_axes
+from .common_shape_fns import merged_shape, normalize_axes, without
 
 
 def scalar_shape(c: InferenceContext) -> list[StaticShape]:
@@ -36,11 +36,6 @@ def fill_shape(c: InferenceContext) -> list[StaticShape]:
     return shape_from_value(c)
 
 
-def shape_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return [number of axes]."""
-    return [(None,) if c.shapes[0] is None else (len(c.shapes[0]),)]
-
-
 def shape_n_shape(c: InferenceContext) -> list[StaticShape]:
     """Return [number of axes] of each input."""
     return [(None,) if shape is None else (len(shape),) for shape in c.shapes]
@@ -53,15 +48,13 @@ def broadcast_gradient_args_shape(c: InferenceContext) -> list[StaticShape]:
 
 def one_hot_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the indices with the depth inserted as a new axis."""
-    shape, axis = c.shapes[0], c.attrs["axis"]
     c.with_rank(1, 0, "depth")
-    depth = c.int_value(1)
-    if depth is not None and depth < 0:
-        raise ArgumentError(f"depth of {c.op} must be at least 0; got {depth}")
-    if shape is None:
-        return [None]
+    shape, axis, value = c.shape(0), c.attrs["axis"], c.values[1]
     if not -1 <= axis <= len(shape):
         raise ArgumentError(f"axis of {c.op} must be from -1 to {len(shape)}; got {axis}")
+    depth: Any = None if value is None else value[()]
+    if depth is not None and depth < 0:
+        raise ArgumentError(f"depth of {c.op} must be at least 0; got {depth}")
     return [_inserted(shape, len(shape) if axis == -1 else axis, depth)]
 
 
@@ -70,10 +63,8 @@ def one_hot_shape(c: InferenceContext) -> list[StaticShape]:
 
 def squeeze_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape without the named axes of size 1, or without all of them."""
-    shape, named = c.shapes[0], c.attrs["squeeze_dims"]
-    if shape is None:
-        return [None]
-    gone = normalize_axes(named, len(shape), f"squeeze_dims of {c.op}")
+    shape = c.shape(0)
+    gone = normalize_axes(c.attrs["squeeze_dims"], len(shape), f"squeeze_dims of {c.op}")
     for axis in gone:
         if shape[axis] not in (1, None):
             raise ArgumentError(
@@ -82,16 +73,13 @@ def squeeze_shape(c: InferenceContext) -> list[StaticShape]:
             )
     if not gone and None in shape:
         return [None]  # which axes have size 1 is not known
-    return [
-        tuple(size for axis, size in enumerate(shape) if (axis not in gone if gone else size != 1)),
-    ]
+    return [without(shape, gone or [axis for axis, size in enumerate(shape) if size == 1])]
 
 
 def expand_dims_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape with an axis of size 1 inserted."""
-    shape, axis = c.shapes[0], c.int_value(1)
-    if shape is None or axis is None:
-        return [None if shape is None else (None,) * (len(shape) + 1)]
+    shape = c.shape(0)
+    axis = c.int_value(1, len(shape) + 1)
     return [_inserted(shape, _axis(axis, len(shape) + 1, f"dim of {c.op}"), 1)]
 
 
@@ -140,9 +128,10 @@ def slice_shape(c: InferenceContext) -> list[StaticShape]:
 
 def tile_shape(c: InferenceContext) -> list[StaticShape]:
     """Return each size times its multiple."""
-    shape, multiples = c.shapes[0], _not_negative(c.shape_value(1, "multiples"), f"multiples of {c.op}")
+    multiples = _not_negative(c.shape_value(1, "multiples"), f"multiples of {c.op}")
+    shape = c.shapes[0] if c.shapes[0] is not None or multiples is None else (None,) * len(multiples)
     if shape is None or multiples is None:
-        return [None if shape is None and multiples is None else (None,) * len(shape or multiples or ())]
+        return [shape and (None,) * len(shape)]
     if len(shape) != len(multiples):
         raise ArgumentError(
             f"multiples of {c.op} must have one number for each axis of {text(shape)}; got {list(multiples)}"
@@ -165,23 +154,9 @@ def broadcast_to_shape(c: InferenceContext) -> list[StaticShape]:
 
 def gather_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of params with its axis replaced by the axes of the indices."""
-    params, indices, axis = c.shapes[0], c.shapes[1], c.int_value(2)
-    if params is None or indices is None or axis is None:
-        return [None]
-    axis = _axis(axis, len(params), f"axis of {c.op}")
+    params, indices = c.shape(0), c.shape(1)
+    axis = _axis(c.int_value(2), len(params), f"axis of {c.op}")
     return [(*params[:axis], *indices, *params[axis + 1 :])]
-
-
-def unsorted_segment_sum_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the number of segments, and the axes of data after those of the segment numbers."""
-    data, ids = c.shapes[0], c.shapes[1]
-    if data is None or ids is None:
-        return [None]
-    if not is_compatible(data[: len(ids)], ids):
-        raise ArgumentError(
-            f"segment_ids of {c.op} must have the first axes of data {text(data)}; got {text(ids)}"
-        )
-    return [(c.int_value(2), *data[len(ids) :])]
 
 
 # --- several tensors ----------------------------------------------------------------------------------
@@ -191,27 +166,26 @@ def pack_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the common shape of the inputs with their number as a new axis."""
     (shape,) = merged_shape(c)
     if shape is None:
-        return [None]
+        raise UnknownShapeError
     return [_inserted(shape, _axis(c.attrs["axis"], len(shape) + 1, f"axis of {c.op}"), len(c.shapes))]
 
 
 def unpack_shape(c: InferenceContext) -> list[StaticShape]:
     """Return, for each slice, the shape without the axis."""
-    shape, count = c.shapes[0], c.attrs["num"]
-    if shape is None:
-        return [None] * count
+    shape, count = c.shape(0), c.attrs["num"]
     axis = _axis(c.attrs["axis"], len(shape), f"axis of {c.op}")
     if shape[axis] not in (count, None):
         raise ArgumentError(f"num of {c.op} must be {shape[axis]}, the size of the axis; got {count}")
-    return [shape[:axis] + shape[axis + 1 :]] * count
+    return [without(shape, [axis])] * count
 
 
 def concat_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the inputs with the sum of their sizes along the axis."""
-    shapes, axis = c.shapes[:-1], c.int_value(len(c.shapes) - 1)
+    shapes = c.shapes[:-1]
     rank = next((len(shape) for shape in shapes if shape is not None), None)
-    if rank is None or axis is None:
-        return [None if rank is None else (None,) * rank]
+    axis = c.int_value(len(shapes), rank)
+    if rank is None:
+        raise UnknownShapeError
     axis = _axis(axis, rank, f"axis of {c.op}")
     merged: list[int | None] = [None] * rank
     total: int | None = 0
@@ -238,19 +212,9 @@ def concat_offset_shape(c: InferenceContext) -> list[StaticShape]:
 def dynamic_stitch_shape(c: InferenceContext) -> list[StaticShape]:
     """Return [largest index + 1] and the axes of data after those of the indices."""
     half = len(c.shapes) // 2
-    indices, data = c.shapes[:half], c.shapes[half:]
-    rest: StaticShape = None
-    for index, part in zip(indices, data, strict=True):
-        if index is not None and part is not None:
-            rest = part[len(index) :]
-    if rest is None:
-        return [None]
-    values = [c.values[number] for number in range(half)]
-    if any(value is None for value in values):
-        return [(None, *rest)]
-    return [
-        (max((int(value.max(initial=-1)) for value in values if value is not None), default=-1) + 1, *rest)
-    ]
+    rest = c.shape(half)[len(c.shape(0)) :]
+    largest = max(int(c.value(number, 1 + len(rest)).max(initial=-1)) for number in range(half))
+    return [(largest + 1, *rest)]
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------
@@ -258,21 +222,17 @@ def dynamic_stitch_shape(c: InferenceContext) -> list[StaticShape]:
 
 def arg_max_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape without the axis."""
-    shape, axis = c.shapes[0], c.int_value(1)
-    if shape is None or axis is None:
-        return [None if shape is None else (None,) * (len(shape) - 1)]
-    axis = _axis(axis, len(shape), f"dimension of {c.op}")
-    return [shape[:axis] + shape[axis + 1 :]]
+    shape = c.shape(0)
+    axis = c.int_value(1, len(shape) - 1)
+    return [without(shape, [_axis(axis, len(shape), f"dimension of {c.op}")])]
 
 
 def range_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the number of steps from start to limit."""
-    values = [c.values[index] for index in range(3)]
-    if any(value is None for value in values):
-        return [(None,)]
-    if not all(value is not None and np.size(value) == 1 and np.isfinite(value).all() for value in values):
+    values = [c.value(index, 1) for index in range(3)]
+    if not all(np.size(value) == 1 and np.isfinite(value).all() for value in values):
         raise ArgumentError(f"start, limit and delta of {c.op} must be finite numbers; got {brief(values)}")
-    start, limit, delta = (value[()] for value in values if value is not None)
+    start, limit, delta = (value[()] for value in values)
     if not delta:
         raise ArgumentError(f"delta of {c.op} must not be 0")
     return [(max(0, int(-((start - limit) // delta))),)]
@@ -295,19 +255,9 @@ def apply_shape(c: InferenceContext) -> list[StaticShape]:
 
 def strided_slice_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of input[key], as far as begin, end and strides are known."""
-    bounds = [c.values[index] for index in (1, 2, 3)]
-    if any(bound is None for bound in bounds):
-        return [_rank_after_slicing(c)]
-    return [sliced_shape(c.shapes[0], index_of(c.attrs, *bounds))]
-
-
-def _rank_after_slicing(c: InferenceContext) -> StaticShape:
-    """Return unknown sizes, as many as the key leaves and adds."""
-    shape, begin = c.shapes[0], c.shapes[1]
-    if shape is None or begin is None:
-        return None
+    shape = c.shape(0)
     axes = len(shape) - c.attrs["shrink_axis_mask"].bit_count() + c.attrs["new_axis_mask"].bit_count()
-    return (None,) * axes
+    return [sliced_shape(shape, index_of(c.attrs, *(c.value(index, axes) for index in (1, 2, 3))))]
 
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
@@ -346,7 +296,7 @@ def index_of(attrs: Mapping[str, Any], begin: Any, end: Any, strides: Any) -> tu
     return tuple(key)
 
 
-def sliced_shape(shape: StaticShape, key: tuple[Any, ...]) -> StaticShape:
+def sliced_shape(shape: tuple[int | None, ...], key: tuple[Any, ...]) -> StaticShape:
     """Return the static shape of ``x[key]``.
 
     Args:
@@ -362,33 +312,22 @@ def sliced_shape(shape: StaticShape, key: tuple[Any, ...]) -> StaticShape:
     >>> sliced_shape((None, 8, 8), (0, slice(1, None, 2)))
     (4, 8)
     """
-    if shape is None:
-        return None
-    used = sum(item is not None and item is not Ellipsis for item in key)
-    if used > len(shape):
+    rest = len(shape) - sum(item is not None and item is not Ellipsis for item in key)
+    if rest < 0:
         raise ArgumentError(
             f"Index out of range using input dim {len(shape)}; input has only {len(shape)} dims"
         )
-    if Ellipsis not in key:
-        key = (*key, Ellipsis)
+    at = key.index(Ellipsis) if Ellipsis in key else len(key)
     sizes: list[int | None] = []
     axis = 0
-    for item in key:
-        if item is Ellipsis:
-            rest = len(shape) - used
-            sizes += shape[axis : axis + rest]
-            axis += rest
-        elif item is None:
+    for item in (*key[:at], *[slice(None)] * rest, *key[at + 1 :]):
+        if item is None:
             sizes.append(1)
-        else:
-            size = shape[axis]
-            if isinstance(item, slice):
-                sizes.append(_length(item, size))
-            elif size is not None and not -size <= item < size:
-                raise ArgumentError(f"slice index {item} of dimension {axis} out of bounds.")
-            axis += 1
+            continue
+        size = shape[axis]
+        if isinstance(item, slice):
+            sizes.append(None if size is None else len(range(*item.indices(size))))
+        elif size is not None and not -size <= item < size:
+            raise ArgumentError(f"slice index {item} of dimension {axis} out of bounds.")
+        axis += 1
     return tuple(sizes)
-
-
-def _length(part: slice, size: int | None) -> int | None:
-    return None if size is None else len(range(*part.indices(size)))

@@ -9,8 +9,8 @@ None, and every size that depends on it is None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from functools import partial, reduce
 from math import prod
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from ...arguments import channels_last, normalize_padding, normalize_steps
 from ...errors import ArgumentError, brief
-from ...geometry import conv2d_geometry
+from ...geometry import forward_geometry
 from ...windows.pooling import refuse_wide_pads
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
@@ -27,18 +27,19 @@ _LARGE = 1 << 30  # used for unknown rows: no filter is larger
 
 
 def padding_argument(attrs: Mapping[str, Any]) -> Any:
-    """Return ``padding`` in the form that geometry accepts: the string, or four pairs for explicit padding.
+    """Return ``padding`` in the form that geometry accepts: the string, or a pair for each axis if explicit.
 
     Args:
         attrs: the attributes of a windowed op.
 
     Returns:
-        The string, or four (before, after) pairs in ``data_format`` order.
+        The string, or a pair (before, after) for each letter of ``data_format``.
 
     Raises:
         ValueError: if ``padding`` and ``explicit_paddings`` contradict each other.
 
-    >>> padding_argument({"padding": "EXPLICIT", "explicit_paddings": (0, 0, 1, 2, 3, 4, 0, 0)})
+    >>> paddings = (0, 0, 1, 2, 3, 4, 0, 0)
+    >>> padding_argument({"padding": "EXPLICIT", "explicit_paddings": paddings, "data_format": "NHWC"})
     ((0, 0), (1, 2), (3, 4), (0, 0))
     """
     padding, explicit = attrs["padding"], attrs.get("explicit_paddings", ())
@@ -48,10 +49,11 @@ def padding_argument(attrs: Mapping[str, Any]) -> Any:
                 f"explicit_paddings must be empty where padding is {brief(padding)}; got {list(explicit)}"
             )
         return padding
-    if len(explicit) != 8:
+    axes = len(attrs["data_format"])
+    if len(explicit) != 2 * axes:
         raise ArgumentError(
-            'explicit_paddings must hold 8 ints where padding is "EXPLICIT": before and after for each '
-            f"of the 4 axes, in data_format order; got {list(explicit)}"
+            f'explicit_paddings must hold {2 * axes} ints where padding is "EXPLICIT": before and after for '
+            f"each of the {axes} axes, in data_format order; got {list(explicit)}"
         )
     return tuple(zip(explicit[::2], explicit[1::2], strict=True))
 
@@ -61,133 +63,51 @@ def padding_argument(attrs: Mapping[str, Any]) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
-def conv2d_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return [batch, out_rows, out_cols, out_channels] in data_format order."""
-    return [_windowed(c, c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter"))]
-
-
-def depthwise_conv2d_native_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return `conv2d_shape` for a filter [filter_rows, filter_cols, in_channels, channel_multiplier]."""
-    shape, (rows, cols, channels, multiplier) = c.with_rank(0, 4, "input"), c.with_rank(1, 4, "filter")
-    in_channels = _nhwc(c, shape)[3]
-    if not is_compatible((in_channels,), (channels,)):
-        raise ArgumentError(
-            f"filter of {c.op} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
-            f"in_channels = {in_channels}; got {text(c.shapes[1])}"
-        )
-    known = in_channels if channels is None else channels
-    outs = None if known is None or multiplier is None else known * multiplier
-    # a depthwise convolution has one group per channel
-    return [_windowed(c, shape, (rows, cols, None if known is None else min(1, known), outs))]
-
-
-def conv2d_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the value of ``input_sizes`` as far as it is known; check that it fits ``out_backprop``."""
-    given = c.shapes[0]
-    if given is not None and len(given) == 1 and given[0] not in (None, 2, 4):
-        raise ArgumentError(
-            f"{c.op} requires input_sizes to contain 4 values or 2 values, but got: {given[0]}"
-        )
-    filters, out_backprop = c.with_rank(1, 4, "filter"), c.with_rank(2, 4, "out_backprop")
-    sizes = _two_sizes(c, out_backprop, filters) if given == (2,) else input_sizes(c)
-    check_out_backprop(c, conv2d_shape, sizes, filters)
-    return [sizes]
-
-
-def check_out_backprop(
-    c: InferenceContext,
-    forward: Callable[[InferenceContext], list[StaticShape]],
-    images: StaticShape,
-    filters: StaticShape,
-) -> None:
-    """Raise unless ``out_backprop`` has the shape of a convolution of images with filters."""
-    (wanted,) = forward(replace(c, shapes=[images, filters]))
-    out_backprop = c.with_rank(2, 4, "out_backprop")
-    if not is_compatible(wanted, out_backprop):
-        raise ArgumentError(
-            f"out_backprop of {c.op} must have shape {text(wanted)}, that of the convolution of an input "
-            f"{text(images)} with filters {text(filters)}; got {text(out_backprop)}"
-        )
-
-
-def _two_sizes(
-    c: InferenceContext, out_backprop: tuple[int | None, ...], filters: tuple[int | None, ...]
-) -> tuple[int | None, ...]:
-    """Return all four sizes where ``input_sizes`` holds rows and columns alone, as TensorFlow allows."""
-    sizes: Any = c.shape_value(0, "input_sizes", 2)
-    return all_input_sizes(sizes, out_backprop[0], filters[2], c.attrs["data_format"])
-
-
-def all_input_sizes(sizes: Any, batch: Any, channels: Any, data_format: str) -> tuple[Any, ...]:
-    """Return the sizes of a batch of images in ``data_format`` order, from rows and columns."""
-    return (batch, channels, *sizes) if data_format == "NCHW" else (batch, *sizes, channels)
-
-
-def input_sizes(c: InferenceContext) -> tuple[int | None, ...]:
-    """Return the value of ``input_sizes`` as far as it is known; -1 for the batch is ``out_backprop``'s."""
-    sizes: Any = c.shape_value(0, "input_sizes", 4)
-    if sizes[0] == -1:
-        sizes = (c.with_rank(2, 4, "out_backprop")[0], *sizes[1:])
-    if any(size is not None and size < 0 for size in sizes):
-        raise ArgumentError(
-            f"input_sizes of {c.op} must have no negative size except -1 for the batch; got {text(sizes)}"
-        )
-    return tuple(sizes)
-
-
-def conv2d_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the value of ``filter_sizes`` as far as it is known; check that it fits ``out_backprop``."""
-    shape, _ = c.with_rank(0, 4, "input"), c.with_rank(2, 4, "out_backprop")
-    sizes = c.shape_value(1, "filter_sizes", 4)
-    check_out_backprop(c, conv2d_shape, shape, sizes)
-    return [sizes]
-
-
-def pool_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the number of windows along rows and columns; batch and channels are unchanged."""
-    shape = c.with_rank(0, 4, "input")
-    rows, cols = normalize_steps(list(c.attrs["ksize"]), "ksize", c.attrs["data_format"])
-    refuse_wide_pads(normalize_padding(padding_argument(c.attrs), c.attrs["data_format"])[1], (rows, cols))
-    channels = _nhwc(c, shape)[3]
-    # a depthwise filter has the same windows
-    one_channel = (rows, cols, None if channels is None else min(1, channels), channels)
-    return [_windowed(c, shape, one_channel)]
-
-
-def _nhwc(c: InferenceContext, shape: Any) -> tuple[int | None, ...]:
-    return channels_last(shape, c.attrs["data_format"])
-
-
-def _windowed(
+def windowed_shape(
     c: InferenceContext, shape: tuple[int | None, ...], filters: tuple[int | None, ...]
-) -> StaticShape:
-    """Compute the shape with a legal value for every unknown size, then drop the sizes that depend on one."""
-    data_format = c.attrs["data_format"]
-    batch, in_rows, in_cols, in_channels = channels_last(shape, data_format)
-    filter_rows, filter_cols, depth, outs = filters
+) -> tuple[int | None, ...]:
+    """Return the shape that windows make of ``shape``, in data_format order.
+
+    It is computed with a legal size for each that is unknown; a size that depends on such a one is unknown.
+
+    Args:
+        c: the context, whose attributes say strides, dilations and padding.
+        shape: the input's, in ``data_format`` order.
+        filters: the filters' shape, ``[*taps, in_channels / groups, out_channels]``.
+    """
+    layout = c.attrs["data_format"]
+    batch, *sizes, in_channels = channels_last(shape, layout)
+    *taps, depth, outs = filters
     some_depth = 1 if depth is None else depth
     channels = some_depth if in_channels is None else in_channels
     some_depth = channels if depth is None else depth
-    mode, pads = normalize_padding(padding_argument(c.attrs), data_format)
+    mode, pads = normalize_padding(padding_argument(c.attrs), layout)
     same = mode in ("SAME", "SAME_LOWER")  # then the size does not depend on the filter
-    padding: Any = pads if mode == "EXPLICIT" else mode
-    rows_known = in_rows is not None and (same or filter_rows is not None)
-    cols_known = in_cols is not None and (same or filter_cols is not None)
-    geometry = conv2d_geometry(
+    known = [n is not None and (same or k is not None) for n, k in zip(sizes, taps, strict=True)]
+    geometry = forward_geometry(
         (
             1 if batch is None else batch,
-            in_rows if in_rows is not None and rows_known else _LARGE,
-            in_cols if in_cols is not None and cols_known else _LARGE,
+            *(n if n is not None and is_known else _LARGE for n, is_known in zip(sizes, known, strict=True)),
             channels,
         ),
-        (filter_rows or 1, filter_cols or 1, some_depth, channels if outs is None else outs),
-        normalize_steps(list(c.attrs["strides"]), "strides", data_format),
-        padding,
-        dilations=normalize_steps(list(c.attrs.get("dilations", (1, 1))), "dilations", data_format),
+        (*(k or 1 for k in taps), some_depth, channels if outs is None else outs),
+        normalize_steps(list(c.attrs["strides"]), "strides", layout),
+        (mode, pads),
+        normalize_steps(list(c.attrs.get("dilations", [1])), "dilations", layout),
     )
-    rows = geometry.rows.out_size if rows_known else None
-    cols = geometry.cols.out_size if cols_known else None
-    return (batch, outs, rows, cols) if data_format == "NCHW" else (batch, rows, cols, outs)
+    outer = [axis.out_size if is_known else None for axis, is_known in zip(geometry.axes, known, strict=True)]
+    return (batch, outs, *outer) if layout[1] == "C" else (batch, *outer, outs)
+
+
+def pool_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the number of windows along each spatial axis; batch and channels are unchanged."""
+    layout = c.attrs["data_format"]
+    shape = c.with_rank(0, len(layout), "input")
+    sizes = normalize_steps(list(c.attrs["ksize"]), "ksize", layout)
+    refuse_wide_pads(normalize_padding(padding_argument(c.attrs), layout)[1], sizes)
+    channels = channels_last(shape, layout)[-1]
+    # a depthwise filter has the same windows
+    return [windowed_shape(c, shape, (*sizes, None if channels is None else min(1, channels), channels))]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -239,9 +159,7 @@ def assign_shape(c: InferenceContext) -> list[StaticShape]:
 
 def bias_add_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of the value, and check that the bias has one element per channel."""
-    value, bias = c.shapes[0], c.with_rank(1, 1, "bias")
-    if value is None:
-        return [None]
+    bias, value = c.with_rank(1, 1, "bias"), c.shape(0)
     nchw = c.attrs["data_format"] == "NCHW"
     if len(value) < (3 if nchw else 2):
         raise ArgumentError(f"value of {c.op} must have an axis of channels; got shape {text(value)}")
@@ -255,19 +173,16 @@ def bias_add_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 def broadcast_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the broadcast shape of x and y."""
-    x, y = c.shapes
-    return [broadcast(x, y, c.op)]
+    """Return the shape to which all inputs are broadcast."""
+    return [reduce(partial(broadcast, op=c.op), map(c.shape, range(len(c.shapes))))]
 
 
-def broadcast(x: StaticShape, y: StaticShape, op: str) -> StaticShape:
+def broadcast(x: tuple[int | None, ...], y: tuple[int | None, ...], op: str) -> tuple[int | None, ...]:
     """Return the broadcast shape by NumPy's rule: axes are matched from the last, and a size of 1 expands.
 
     >>> broadcast((8, 1, None), (5, 3), "Add")
     (8, 5, 3)
     """
-    if x is None or y is None:
-        return None
     longest = max(len(x), len(y))
     sizes: list[int | None] = []
     ones: tuple[int, ...] = (1,)
@@ -301,15 +216,17 @@ def matmul_shape(c: InferenceContext) -> list[StaticShape]:
 
 def reduction_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape without the reduced axes, or with size 1 for them if ``keep_dims``."""
-    shape, axes = c.shapes[0], c.values[1]
-    if shape is None:
-        return [None]
-    if axes is None:
-        return [(None,) * len(shape) if c.attrs["keep_dims"] else None]
+    shape, keeps = c.shape(0), c.attrs["keep_dims"]
+    axes = c.value(1, len(shape) if keeps else None)
     gone = normalize_axes(axes, len(shape), f"reduction_indices of {c.op}")
-    if c.attrs["keep_dims"]:
+    if keeps:
         return [tuple(1 if axis in gone else size for axis, size in enumerate(shape))]
-    return [tuple(size for axis, size in enumerate(shape) if axis not in gone)]
+    return [without(shape, gone)]
+
+
+def without(shape: tuple[int | None, ...], gone: Collection[int]) -> tuple[int | None, ...]:
+    """Return a shape without some axes."""
+    return tuple(size for axis, size in enumerate(shape) if axis not in gone)
 
 
 def normalize_axes(axes: Any, rank: int, what: str) -> tuple[int, ...]:
@@ -348,10 +265,8 @@ def reshape_shape(c: InferenceContext) -> list[StaticShape]:
 
 def transpose_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the sizes of the input in the order of ``perm``."""
-    shape, perm = c.shapes[0], c.values[1]
-    if shape is None or perm is None:
-        return [None if shape is None else (None,) * len(shape)]
-    order = normalize_axes(perm, len(shape), f"perm of {c.op}")
+    shape = c.shape(0)
+    order = normalize_axes(c.value(1, len(shape)), len(shape), f"perm of {c.op}")
     if len(order) != len(shape):
         raise ArgumentError(f"perm of {c.op} must name all {len(shape)} axes; got {list(order)}")
     return [tuple(shape[axis] for axis in order)]
@@ -359,10 +274,8 @@ def transpose_shape(c: InferenceContext) -> list[StaticShape]:
 
 def pad_shape(c: InferenceContext) -> list[StaticShape]:
     """Return each size plus its padding before and after."""
-    shape, paddings = c.shapes[0], c.values[1]
-    pairs = c.with_rank(1, 2, "paddings")
-    if shape is None or paddings is None:
-        return [None if shape is None else (None,) * len(shape)]
+    pairs, shape = c.with_rank(1, 2, "paddings"), c.shape(0)
+    paddings = c.value(1, len(shape))
     if pairs != (len(shape), 2):
         raise ArgumentError(
             f"paddings of {c.op} must have shape [{len(shape)}, 2]: before and after for each axis of "

@@ -9,7 +9,6 @@ comparison with NaN is false; Maximum and Minimum return NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ import numpy as np
 from ...dtypes import is_integer
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_def import register_op
-from ..framework.shape_inference import InferenceContext
-from ..framework.tensor_shape import StaticShape
 from . import common_shape_fns as shape_fns
 
 # --- one input ----------------------------------------------------------------------------------------
@@ -69,40 +66,6 @@ register_op(
     attrs=["SrcT: type", "DstT: type"],
     shape_fn=shape_fns.unchanged_shape,
     summary="Converts to another dtype; floats are cut off towards zero, bool becomes 0 or 1.",
-)
-
-# --- gradients that take the output of their op -------------------------------------------------------
-
-
-def _unary_grad(function: Callable[..., Any]) -> dict[str, Any]:
-    return {
-        "inputs": ["y: T", "dy: T"],
-        "outputs": ["z: T"],
-        "attrs": ["T: floattype"],
-        "shape_fn": shape_fns.merged_shape,
-        "function": function,
-    }
-
-
-register_op(
-    "SqrtGrad",
-    **_unary_grad(lambda y, dy: dy * y.dtype.type(0.5) / y),
-    summary="Returns dy / (2 y), where y = sqrt(x).",
-)
-register_op(
-    "RsqrtGrad",
-    **_unary_grad(lambda y, dy: y.dtype.type(-0.5) * dy * y * y * y),
-    summary="Returns -dy y ** 3 / 2, where y = 1 / sqrt(x).",
-)
-register_op(
-    "TanhGrad",
-    **_unary_grad(lambda y, dy: dy * (y.dtype.type(1) - y * y)),
-    summary="Returns dy (1 - y ** 2), where y = tanh(x).",
-)
-register_op(
-    "SigmoidGrad",
-    **_unary_grad(lambda y, dy: dy * y * (y.dtype.type(1) - y)),
-    summary="Returns dy y (1 - y), where y = sigmoid(x).",
 )
 
 # --- two inputs ---------------------------------------------------------------------------------------
@@ -174,17 +137,12 @@ register_op("LogicalOr", **_logical(np.logical_or), summary="Returns x or y with
 # --- several inputs -----------------------------------------------------------------------------------
 
 
-def select_v2_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the shape that condition, t and e are expanded to."""
-    return [reduce(lambda one, other: shape_fns.broadcast(one, other, c.op), c.shapes)]
-
-
 register_op(
     "SelectV2",
     inputs=["condition: bool", "t: T", "e: T"],
     outputs=["output: T"],
     attrs=["T: type"],
-    shape_fn=select_v2_shape,
+    shape_fn=shape_fns.broadcast_shape,
     function=np.where,
     summary="Returns t where the condition is true, e elsewhere, with broadcasting.",
 )

@@ -7,33 +7,79 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...arguments import channels_last
 from ...errors import ArgumentError
+from ...kinds import OPS, ROLES
 from ..framework.op_def import register_op
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, merge, text
 from . import common_shape_fns as shape_fns
-from .common_shape_fns import (
-    bias_add_shape,
-    check_out_backprop,
-    depthwise_conv2d_native_shape,
-    input_sizes,
-    merged_shape,
-    pool_shape,
-)
+from .common_shape_fns import bias_add_shape, merged_shape, pool_shape, windowed_shape
+
+# each op that convolves, and what it is in teachconv; TensorFlow has none over one axis
+CONVOLUTIONS = {
+    "Conv2D": OPS["conv2d"],
+    "Conv2DBackpropInput": OPS["conv2d_backprop_input"],
+    "Conv2DBackpropFilter": OPS["conv2d_backprop_filter"],
+    "DepthwiseConv2dNative": OPS["depthwise_conv2d"],
+    "DepthwiseConv2dNativeBackpropInput": OPS["depthwise_conv2d_backprop_input"],
+    "DepthwiseConv2dNativeBackpropFilter": OPS["depthwise_conv2d_backprop_filter"],
+    "Conv3D": OPS["conv3d"],
+    "Conv3DBackpropInputV2": OPS["conv3d_backprop_input"],
+    "Conv3DBackpropFilterV2": OPS["conv3d_backprop_filter"],
+}
+_ARRAYS = {"input": "input", "filters": "filter", "output": "out_backprop"}  # their names by role
+_SIZES = {"input": "input_sizes", "filters": "filter_sizes"}
 
 
-def depthwise_backprop_input_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the value of ``input_sizes``, and check that it fits ``out_backprop``."""
-    sizes = input_sizes(c)
-    check_out_backprop(c, depthwise_conv2d_native_shape, sizes, c.with_rank(1, 4, "filter"))
-    return [sizes]
+def convolution_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape of the output; of a gradient its sizes, which must fit ``out_backprop``."""
+    op = CONVOLUTIONS[c.op.removeprefix("_Fused")]
+    axes, result = len(c.attrs["data_format"]), op.kind.result
+    shapes: dict[str, tuple[int | None, ...]] = {}
+    for index, role in enumerate(ROLES if op.is_gradient else ROLES[:2]):
+        if role != result:
+            shapes[role] = c.with_rank(index, axes, _ARRAYS[role])
+        else:
+            shapes[role] = c.shape_value(index, _SIZES[role], axes) or ()
+    if result == "input":
+        shapes["input"] = _input_sizes(c, shapes["input"])
+    filters = _grouped(c, shapes) if op.depthwise else shapes["filters"]
+    output = windowed_shape(c, shapes["input"], filters)
+    if not op.is_gradient:
+        return [output]
+    if not is_compatible(output, shapes["output"]):
+        raise ArgumentError(
+            f"out_backprop of {c.op} must have shape {text(output)}, that of the convolution of an input "
+            f"{text(shapes['input'])} with filters {text(shapes['filters'])}; got {text(shapes['output'])}"
+        )
+    return [shapes[result]]
 
 
-def depthwise_backprop_filter_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the value of ``filter_sizes``, and check that it fits ``out_backprop``."""
-    sizes = c.shape_value(1, "filter_sizes", 4)
-    check_out_backprop(c, depthwise_conv2d_native_shape, c.with_rank(0, 4, "input"), sizes)
-    return [sizes]
+def _input_sizes(c: InferenceContext, sizes: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Return the sizes of an input; -1 for the batch is that of ``out_backprop``."""
+    if sizes[0] == -1:
+        sizes = (c.with_rank(2, len(sizes), "out_backprop")[0], *sizes[1:])
+    if any(size is not None and size < 0 for size in sizes):
+        raise ArgumentError(
+            f"input_sizes of {c.op} must have no negative size except -1 for the batch; got {text(sizes)}"
+        )
+    return sizes
+
+
+def _grouped(c: InferenceContext, shapes: dict[str, tuple[int | None, ...]]) -> tuple[int | None, ...]:
+    """Return the shape of depthwise filters as those of a convolution with one group for each channel."""
+    *taps, channels, multiplier = shapes["filters"]
+    in_channels = channels_last(shapes["input"], c.attrs["data_format"])[-1]
+    if not is_compatible((in_channels,), (channels,)):
+        raise ArgumentError(
+            f"filter of {c.op} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
+            f"in_channels = {in_channels}; got {text(shapes['filters'])}"
+        )
+    known = in_channels if channels is None else channels
+    if known is None:
+        return (*taps, None, None)
+    return (*taps, min(1, known), None if multiplier is None else known * multiplier)
 
 
 def bias_add_grad_shape(c: InferenceContext) -> list[StaticShape]:
@@ -79,20 +125,12 @@ def max_pool_grad_grad_shape(c: InferenceContext) -> list[StaticShape]:
 
 def avg_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``orig_input_shape``."""
-    sizes = c.shape_value(0, "orig_input_shape", 4)
+    axes = len(c.attrs["data_format"])
+    sizes = c.shape_value(0, "orig_input_shape", axes)
     (pooled,) = pool_shape(replace(c, shapes=[sizes]))
-    if not is_compatible(pooled, c.with_rank(1, 4, "grad")):
+    if not is_compatible(pooled, c.with_rank(1, axes, "grad")):
         raise ArgumentError(f"grad of {c.op} must have shape {text(pooled)}; got {text(c.shapes[1])}")
     return [sizes]
-
-
-def resize_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the shape of the images with the rows and columns of ``size``."""
-    batch, _, _, channels = c.with_rank(0, 4, "images")
-    rows, cols = c.shape_value(1, "size", 2) or (None, None)
-    if 0 in (rows, cols):
-        raise ArgumentError(f"size of {c.op} must be positive; got {[rows, cols]}")
-    return [(batch, rows, cols, channels)]
 
 
 _STRIDES = "strides: list(int)"
@@ -102,7 +140,12 @@ _FORMAT = "data_format: {'NHWC', 'NCHW'} = 'NHWC'"
 _DILATIONS = "dilations: list(int) = [1, 1, 1, 1]"
 _WINDOWS = (_STRIDES, _PADDING, _EXPLICIT, _FORMAT, _DILATIONS)
 _MAX_POOL = ("ksize: list(int)", _STRIDES, _PADDING, _EXPLICIT, _FORMAT)
-_AVG_POOL = ("ksize: list(int)", _STRIDES, "padding: {'SAME', 'VALID', 'SAME_LOWER'}", _FORMAT)
+_WORDS = "padding: {'SAME', 'VALID', 'SAME_LOWER'}"
+_AVG_POOL = ("ksize: list(int)", _STRIDES, _WORDS, _FORMAT)
+_FORMAT_3D = "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'"
+# TensorFlow's Conv3D has no explicit padding; here it comes last, so that the others keep their places
+_WINDOWS_3D = (_STRIDES, _PADDING, _FORMAT_3D, "dilations: list(int) = [1, 1, 1, 1, 1]", _EXPLICIT)
+_POOL_3D = ("ksize: list(int)", _STRIDES, _WORDS, _FORMAT_3D)
 
 # --- convolution ------------------------------------------------------------------------------------
 
@@ -111,7 +154,7 @@ register_op(
     inputs=["input: T", "filter: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=shape_fns.conv2d_shape,
+    shape_fn=convolution_shape,
     summary="Convolves images with filters (a cross-correlation).",
 )
 register_op(
@@ -119,7 +162,7 @@ register_op(
     inputs=["input_sizes: int32", "filter: T", "out_backprop: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=shape_fns.conv2d_backprop_input_shape,
+    shape_fn=convolution_shape,
     summary="Returns the gradient of Conv2D with respect to its input; this is conv2d_transpose.",
 )
 register_op(
@@ -127,7 +170,7 @@ register_op(
     inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=shape_fns.conv2d_backprop_filter_shape,
+    shape_fn=convolution_shape,
     summary="Returns the gradient of Conv2D with respect to its filter.",
 )
 register_op(
@@ -135,7 +178,7 @@ register_op(
     inputs=["input: T", "filter: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=shape_fns.depthwise_conv2d_native_shape,
+    shape_fn=convolution_shape,
     summary="Convolves each channel with its own filters.",
 )
 register_op(
@@ -143,7 +186,7 @@ register_op(
     inputs=["input_sizes: int32", "filter: T", "out_backprop: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=depthwise_backprop_input_shape,
+    shape_fn=convolution_shape,
     summary="Returns the gradient of DepthwiseConv2dNative with respect to its input.",
 )
 register_op(
@@ -151,15 +194,39 @@ register_op(
     inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=depthwise_backprop_filter_shape,
+    shape_fn=convolution_shape,
     summary="Returns the gradient of DepthwiseConv2dNative with respect to its filter.",
+)
+register_op(
+    "Conv3D",
+    inputs=["input: T", "filter: T"],
+    outputs=["output: T"],
+    attrs=["T: numbertype", *_WINDOWS_3D],
+    shape_fn=convolution_shape,
+    summary="Convolves volumes with filters (a cross-correlation).",
+)
+register_op(
+    "Conv3DBackpropInputV2",
+    inputs=["input_sizes: Tshape", "filter: T", "out_backprop: T"],
+    outputs=["output: T"],
+    attrs=["T: numbertype", *_WINDOWS_3D, "Tshape: {int32, int64} = int32"],
+    shape_fn=convolution_shape,
+    summary="Returns the gradient of Conv3D with respect to its input; this is conv3d_transpose.",
+)
+register_op(
+    "Conv3DBackpropFilterV2",
+    inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
+    outputs=["output: T"],
+    attrs=["T: numbertype", *_WINDOWS_3D],
+    shape_fn=convolution_shape,
+    summary="Returns the gradient of Conv3D with respect to its filter.",
 )
 register_op(
     "_FusedConv2D",  # only the remapper creates it; names with an underscore have no wrapper
     inputs=["input: T", "filter: T", "bias: T"],
     outputs=["output: T"],
     attrs=["T: numbertype", *_WINDOWS, "fused_ops: list(string)"],
-    shape_fn=shape_fns.conv2d_shape,
+    shape_fn=convolution_shape,
     summary="Conv2D, BiasAdd and optionally Relu in one kernel call.",
 )
 
@@ -230,67 +297,46 @@ register_op(
     summary="Does the same for labels that are class numbers.",
 )
 
-# --- pooling and resizing ---------------------------------------------------------------------------
+# --- pooling ------------------------------------------------------------------------------------------
 
-register_op(
-    "MaxPool",
-    inputs=["input: T"],
-    outputs=["output: T"],
-    attrs=["T: realnumbertype", *_MAX_POOL],
-    shape_fn=shape_fns.pool_shape,
-    summary="Returns the largest value of each window; padding is ignored.",
-)
-register_op(
-    "MaxPoolGrad",
-    inputs=["orig_input: T", "orig_output: T", "grad: T"],
-    outputs=["output: T"],
-    attrs=["T: realnumbertype", *_MAX_POOL],
-    shape_fn=shape_fns.unchanged_shape,
-    summary="Adds the gradient of each window to the first of its largest cells, in row-major order.",
-)
-register_op(
-    "MaxPoolGradGrad",
-    inputs=["orig_input: T", "orig_output: T", "grad: T"],
-    outputs=["output: T"],
-    attrs=["T: realnumbertype", *_MAX_POOL],
-    shape_fn=max_pool_grad_grad_shape,
-    summary="Returns, for each window, the value of grad at the first of its largest cells.",
-)
-register_op(
-    "AvgPool",
-    inputs=["value: T"],
-    outputs=["output: T"],
-    attrs=[
-        "T: floattype",
-        "ksize: list(int)",
-        _STRIDES,
-        "padding: {'SAME', 'VALID', 'SAME_LOWER'}",
-        _FORMAT,
-    ],
-    shape_fn=shape_fns.pool_shape,
-    summary="Returns the mean of each window; padding is not counted.",
-)
-register_op(
-    "AvgPoolGrad",
-    inputs=["orig_input_shape: int32", "grad: T"],
-    outputs=["output: T"],
-    attrs=["T: floattype", *_AVG_POOL],
-    shape_fn=avg_pool_grad_shape,
-    summary="Distributes the gradient of each window equally among its cells.",
-)
-register_op(
-    "ResizeNearestNeighbor",
-    inputs=["images: T", "size: int32"],
-    outputs=["resized_images: T"],
-    attrs=["T: realnumbertype", "align_corners: bool = false", "half_pixel_centers: bool = false"],
-    shape_fn=resize_shape,
-    summary="Resizes images [batch, rows, cols, channels]; each cell copies its nearest neighbour.",
-)
-register_op(
-    "ResizeNearestNeighborGrad",
-    inputs=["grads: T", "size: int32"],
-    outputs=["output: T"],
-    attrs=["T: realnumbertype", "align_corners: bool = false", "half_pixel_centers: bool = false"],
-    shape_fn=resize_shape,
-    summary="Returns the gradient of ResizeNearestNeighbor: each cell sums the gradients of its copies.",
-)
+for _rank, _max, _average in (("", _MAX_POOL, _AVG_POOL), ("3D", _POOL_3D, _POOL_3D)):
+    register_op(
+        f"MaxPool{_rank}",
+        inputs=["input: T"],
+        outputs=["output: T"],
+        attrs=["T: realnumbertype", *_max],
+        shape_fn=shape_fns.pool_shape,
+        summary="Returns the largest value of each window; padding is ignored.",
+    )
+    register_op(
+        f"MaxPool{_rank}Grad",
+        inputs=["orig_input: T", "orig_output: T", "grad: T"],
+        outputs=["output: T"],
+        attrs=["T: realnumbertype", *_max],
+        shape_fn=shape_fns.unchanged_shape,
+        summary="Adds the gradient of each window to the first of its largest cells, in row-major order.",
+    )
+    register_op(
+        f"MaxPool{_rank}GradGrad",
+        inputs=["orig_input: T", "orig_output: T", "grad: T"],
+        outputs=["output: T"],
+        attrs=["T: realnumbertype", *_max],
+        shape_fn=max_pool_grad_grad_shape,
+        summary="Returns, for each window, the value of grad at the first of its largest cells.",
+    )
+    register_op(
+        f"AvgPool{_rank}",
+        inputs=["value: T" if _rank == "" else "input: T"],
+        outputs=["output: T"],
+        attrs=["T: floattype", *_average],
+        shape_fn=shape_fns.pool_shape,
+        summary="Returns the mean of each window; padding is not counted.",
+    )
+    register_op(
+        f"AvgPool{_rank}Grad",
+        inputs=["orig_input_shape: int32", "grad: T"],
+        outputs=["output: T"],
+        attrs=["T: floattype", *_average],
+        shape_fn=avg_pool_grad_shape,
+        summary="Distributes the gradient of each window equally among its cells.",
+    )

@@ -110,25 +110,29 @@ class AttrDef:
             value = value if isinstance(value, np.dtype) else as_dtype(value)
             if _name_of(value) not in self.allowed:
                 raise ArgumentTypeError(f"{where} must be one of {', '.join(self.allowed)}; got {value.name}")
-            return value
-        if self.type == "string":
-            if not isinstance(value, str):
-                raise ArgumentTypeError(f"{where} must be a string; got {brief(value)}")
+        elif self.type == "int":
+            value = integer(value, where)
+        elif self.type == "shape":
+            value = as_shape(value, where)
+        elif self.type in _PYTHON:
+            kinds, what = _PYTHON[self.type]
+            if not isinstance(value, kinds):
+                raise ArgumentTypeError(f"{where} must be {what}; got {brief(value)}")
             if self.allowed:
                 check_word(value, where, self.allowed)
-            return value
-        if self.type == "bool":
-            if not isinstance(value, (bool, np.bool_)):
-                raise ArgumentTypeError(f"{where} must be True or False; got {brief(value)}")
-            return bool(value)
-        if self.type == "int":
-            return integer(value, where)
-        if self.type.startswith("list("):
+            value = kinds[0](value)
+        elif self.type.startswith("list("):
             if isinstance(value, (str, bytes, dict, set)) or not hasattr(value, "__iter__"):
                 raise ArgumentTypeError(f"{where} must be a {self.type}; got {brief(value)}")
             converters: dict[str, Callable[[Any], Any]] = {"list(string)": str, "list(type)": as_dtype}
-            return tuple(map(converters.get(self.type, lambda item: integer(item, where)), value))
-        return as_shape(value, where) if self.type == "shape" else value
+            value = tuple(map(converters.get(self.type, lambda item: integer(item, where)), value))
+        return value
+
+
+_PYTHON: dict[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "a string"),
+    "bool": ((bool, np.bool_), "True or False"),
+}
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ from .context import get_default_graph
 from .eager_tensor import EagerTensor, frozen, to_argument, to_array
 from .op_def import ArgDef, OpDef, as_dtype, get_op_def
 from .ops import Graph, Tensor
-from .shape_inference import InferenceContext, Values
+from .shape_inference import Values, infer_shapes
 from .tensor import Operators, tensor_dtype
 from .tensor_shape import as_shape
 
@@ -51,14 +51,7 @@ def apply_op(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mappi
             _as_tensor(value, arg, checked, op_def, graph, name)
             for value, arg, name in zip(values, args, _names(args), strict=True)
         )
-    shapes = op_def.shape_fn(
-        InferenceContext(
-            op_type,
-            [as_shape(tensor.shape) for tensor in tensors],
-            Values(tensors),
-            checked,
-        )
-    )
+    shapes = infer_shapes(op_def, [as_shape(tensor.shape) for tensor in tensors], Values(tensors), checked)
     op = graph.create_op(op_def, scope[:-1], tensors, checked, op_def.output_dtypes(checked), shapes)
     return packed(op_def, op.outputs, op)
 

@@ -116,6 +116,9 @@ class Graph:
         self._names_in_use: dict[str, int] = {}  # in lower case: TensorFlow ignores case here
         self._scopes: ContextVar[_Scopes] = ContextVar("teachconv_graph_scopes", default=_NO_SCOPES)
         self._collections: dict[str, list[Any]] = {}
+        # what tf.variable_scope and tf.get_variable know (ops/variable_scope.py)
+        self.variable_scope: ContextVar[Any] = ContextVar("teachconv_variable_scope", default=None)
+        self.variables_by_name: dict[str, Any] = {}
         self.last_run: Mapping[str, Any] = {}  # name of each node of the latest run -> its KernelDef
         self.version = 0  # counts changes that can affect a run
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...dtypes import is_integer
 from ...errors import ArgumentError, brief
 from ...memory import check_memory
 from .node_def import NodeDef, from_operation
@@ -25,8 +26,20 @@ from .op_kernel import OpKernel, OpKernelContext, find_kernel, register_kernel
 from .tensor_shape import StaticShape, as_shape, is_compatible, is_fully_defined, text
 
 _MAX_NODES = 64  # larger computations are left to the run
-_MAX_DEPTH = 32
 _MAX_ELEMENTS = 1 << 16
+# ops that only move elements: their kernels take an array in which some are not known, too
+_MOVERS = ("ConcatV2", "ExpandDims", "GatherV2", "Identity", "Pack", "Reshape", "Slice", "StridedSlice")
+
+
+class UnknownShapeError(Exception):
+    """Ends a shape function that asks for something that is not known before the run.
+
+    Attributes:
+        shape: what is known of the shape of each output all the same.
+    """
+
+    def __init__(self, shape: StaticShape = None):
+        self.shape = shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +49,8 @@ class InferenceContext:
     Attributes:
         op: the name of the op.
         shapes: the static shapes of the inputs.
-        values: the values of inputs that are known before the run, None for the others. The shape of
-            Reshape's result, for example, depends on the value of its input ``shape``.
+        values: the values of the inputs as far as they are known before the run: `partial_value`. The shape
+            of Reshape's result, for example, depends on the value of its input ``shape``.
         attrs: the attributes by name.
     """
 
@@ -45,6 +58,13 @@ class InferenceContext:
     shapes: Sequence[StaticShape]
     values: Sequence[np.ndarray | None] | Values
     attrs: Mapping[str, Any]
+
+    def shape(self, index: int) -> tuple[int | None, ...]:
+        """Return the shape of an input; end the shape function where its number of axes is not known."""
+        shape = self.shapes[index]
+        if shape is None:
+            raise UnknownShapeError
+        return shape
 
     def with_rank(self, index: int, rank: int, what: str) -> tuple[int | None, ...]:
         """Return the shape of an input that must have ``rank`` axes; raise ``ValueError`` if it has not."""
@@ -54,6 +74,25 @@ class InferenceContext:
         if len(shape) != rank:
             raise ArgumentError(f"{what} of {self.op} must have {rank} axes; got shape {text(shape)}")
         return shape
+
+    def value(self, index: int, axes: int | None = None) -> np.ndarray:
+        """Return the value of an input; where it is not known, end the shape function.
+
+        Args:
+            index: the number of the input.
+            axes: how many axes each output has, whatever the value is; None if that depends on it.
+        """
+        value = _if_known(self.values[index])
+        if value is None:
+            raise UnknownShapeError(None if axes is None else (None,) * axes)
+        return value
+
+    def int_value(self, index: int, axes: int | None = None) -> int:
+        """Return the `value` of an input that is a single integer."""
+        value = self.value(index, axes)
+        if np.size(value) != 1 or np.asarray(value).dtype.kind not in "iu":
+            raise ArgumentError(f"input {index} of {self.op} must be one integer; got {brief(value)}")
+        return int(np.reshape(value, ()))
 
     def shape_value(self, index: int, what: str, size: int | None = None) -> StaticShape:
         """Return the value of an input that holds sizes, as far as it is known; -1 stays -1.
@@ -72,25 +111,14 @@ class InferenceContext:
         given = self.with_rank(index, 1, what)
         if size is not None and not is_compatible(given, (size,)):
             raise ArgumentError(f"{what} of {self.op} must hold {size} sizes; got shape {text(given)}")
-        found: StaticShape
-        if isinstance(self.values, Values):
-            found = self.values.as_shape(index)
-        else:
-            value = self.values[index]
-            found = None if value is None else tuple(int(each) for each in value)
-        length = given[0] if size is None else size
-        return (None,) * length if found is None and length is not None else found
-
-    def int_value(self, index: int) -> int | None:
-        """Return the value of an input that is a single integer, or None if it is not known."""
         value = self.values[index]
-        if value is not None and (np.size(value) != 1 or np.asarray(value).dtype.kind not in "iu"):
-            raise ArgumentError(f"input {index} of {self.op} must be one integer; got {brief(value)}")
-        return None if value is None else int(np.reshape(value, ()))
+        if value is None:
+            return None if size is None else (None,) * size
+        return tuple(None if each is None else int(each) for each in value)
 
 
 class Values:
-    """The values of tensors as a shape function asks for them: computed when they are, None where not known.
+    """The values of tensors as a shape function asks for them: computed when they are.
 
     Args:
         tensors: the tensors.
@@ -100,79 +128,122 @@ class Values:
         self.tensors = tensors
 
     def __getitem__(self, index: int) -> Any:
-        return constant_value(self.tensors[index])
+        return partial_value(self.tensors[index])
 
-    def as_shape(self, index: int) -> StaticShape:
-        """Return the value of a vector of sizes as far as it is known."""
-        return constant_value_as_shape(self.tensors[index])
+
+def infer_shapes(
+    op_def: OpDef,
+    shapes: Sequence[StaticShape],
+    values: Sequence[np.ndarray | None] | Values,
+    attrs: Mapping[str, Any],
+) -> list[StaticShape]:
+    """Return the static shapes of an op's outputs.
+
+    Args:
+        op_def: the op.
+        shapes, values, attrs: as in `InferenceContext`.
+
+    Returns:
+        A shape for each output.
+
+    Raises:
+        ValueError: if the inputs do not fit.
+    """
+    try:
+        found: list[StaticShape] = op_def.shape_fn(InferenceContext(op_def.name, shapes, values, attrs))
+    except UnknownShapeError as unknown:
+        return [unknown.shape] * len(op_def.flat(op_def.outputs, attrs))
+    return found
 
 
 _Known = dict[tuple[int, int], "np.ndarray | None"]  # by operation and output
 
 
-def constant_value(tensor: Any, known: _Known | None = None) -> np.ndarray | None:
-    """Return the value of a tensor of a graph that depends on constants and known shapes only.
+def _if_known(value: np.ndarray | None) -> np.ndarray | None:
+    return None if value is None or value.dtype == object else value
+
+
+def known_value(tensor: Any) -> np.ndarray | None:
+    """Return the value of an eager tensor, or of a tensor of a graph if it is known before the run.
+
+    >>> from teachconv import graph as tg
+    >>> with tg.Graph().as_default():
+    ...     x = tg.placeholder("float32", [None, 4])
+    ...     known_value(tg.shape(x)[1] * 2), known_value(tg.shape(x)[0])
+    (array(8, dtype=int32), None)
+    """
+    return np.asarray(tensor) if hasattr(tensor, "numpy") else _if_known(partial_value(tensor))
+
+
+def partial_value(tensor: Any, known: _Known | None = None) -> np.ndarray | None:
+    """Return the value of a tensor of a graph as far as constants and known shapes say it.
 
     Args:
         tensor: the tensor.
         known: what was found on the way to it already, or None.
 
     Returns:
-        The value, computed by the kernels that would run; None if it is not known before the run, or takes
-        more than a few nodes.
+        The value, computed by the kernels that would run. Of sizes some of which are not known before the
+        run, an array of objects with None for those; None if nothing is known, or it takes more than a few
+        nodes.
 
     >>> from teachconv import graph as tg
     >>> with tg.Graph().as_default():
-    ...     x = tg.placeholder("float32", [None, 4])
-    ...     constant_value(tg.shape(x)[1] * 2), constant_value(tg.shape(x)[0])
-    (array(8, dtype=int32), None)
+    ...     partial_value(tg.stack([tg.shape(tg.placeholder("float32", [None, 4]))[0], 8, 8, 3]))
+    array([None, 8, 8, 3], dtype=object)
     """
     known = {} if known is None else known
     key = id(tensor.op), tensor.index
     if key not in known:
-        known[key] = None  # while it is computed, and where it cannot be
-        found = _at_once(tensor)
-        known[key] = _computed(tensor, known) if found is None else found
+        known[key] = None  # while it is computed
+        found = _computed(tensor, known)
+        known[key] = _unknown(tensor) if found is None else found
     return known[key]
 
 
+def _unknown(tensor: Any) -> np.ndarray | None:
+    """Return a value of which no element is known, if it may hold sizes and their number is known."""
+    shape = as_shape(tensor.shape)
+    few = is_fully_defined(shape) and np.prod(shape) <= _MAX_NODES  # type: ignore[arg-type]
+    return np.full(shape, None) if few and is_integer(tensor.dtype) else None  # type: ignore[arg-type]
+
+
 def _computed(tensor: Any, known: _Known) -> np.ndarray | None:
-    """Return what the kernel of a node gives for inputs that are known, or None."""
+    """Return a constant, a shape, or what the kernel of a node gives for inputs that are known; or None."""
     op = tensor.op
-    if not op.inputs or op.op_def.is_stateful or op.control_inputs or len(known) > _MAX_NODES:
+    if op.type in ("Shape", "Size", "ShapeN"):
+        return _of_shape(op.type, as_shape(op.inputs[tensor.index].shape), tensor.dtype)
+    if op.type != "Const" and (
+        not op.inputs or op.op_def.is_stateful or op.control_inputs or len(known) > _MAX_NODES
+    ):
         return None
     inputs = []
     for each in op.inputs:
-        value = None if each.is_ref else constant_value(each, known)
+        value = None if each.is_ref else partial_value(each, known)
         if value is None or value.size > _MAX_ELEMENTS:
             return None
         inputs.append(value)
+    if any(value.dtype == object for value in inputs):
+        if op.type == "Cast":  # of sizes, which stay what they are
+            return inputs[0]
+        if op.type not in _MOVERS:
+            return None
     result = run_on_constants(from_operation(op), inputs)
-    return None if result is None else np.asarray(result if len(op.outputs) == 1 else result[tensor.index])
+    if result is None:
+        return None
+    found = np.asarray(result if len(op.outputs) == 1 else result[tensor.index])
+    one_size = found.dtype == object and not found.ndim and found[()] is not None
+    return found.astype(tensor.dtype) if one_size else found  # several stay what they are, as in TensorFlow
 
 
-def known_value(tensor: Any) -> np.ndarray | None:
-    """Return the value of an eager tensor, or of a tensor of a graph if it is known before the run."""
-    return np.asarray(tensor) if hasattr(tensor, "numpy") else constant_value(tensor)
-
-
-def _at_once(tensor: Any) -> np.ndarray | None:
-    """Return a value that takes no kernel: a constant's or a known shape, or None."""
-    op = tensor.op
-    if op.type == "Const":
-        value: np.ndarray = op.attrs["value"]
-        return value
-    if op.type in ("Shape", "Size", "Rank", "ShapeN"):
-        shape = as_shape(op.inputs[tensor.index].shape)
-        if op.type == "Rank":
-            return None if shape is None else np.array(len(shape), tensor.dtype)
-        if is_fully_defined(shape):
-            return np.array(shape if op.type != "Size" else int(np.prod(shape)), tensor.dtype)  # type: ignore[arg-type]
-    if op.type == "StridedSlice" and op.inputs[0].op.type == "Shape":  # one size of a shape in part unknown
-        part = _part(op, 0)
-        if isinstance(part, int):
-            return np.array(part, tensor.dtype)
-    return None
+def _of_shape(op_type: str, shape: StaticShape, dtype: np.dtype[Any]) -> np.ndarray | None:
+    """Return what Shape or Size gives for a tensor of a static shape, as far as that is known."""
+    if shape is None:
+        return None
+    sizes = np.array(shape, object if None in shape else dtype)
+    if op_type != "Size":
+        return sizes
+    return None if None in shape else np.array(sizes.prod(), dtype)
 
 
 def run_on_constants(node: NodeDef, inputs: list[np.ndarray], label: str = "") -> Any:
@@ -185,74 +256,6 @@ def run_on_constants(node: NodeDef, inputs: list[np.ndarray], label: str = "") -
         return None
 
 
-def constant_value_as_shape(tensor: Any, depth: int = 0) -> StaticShape:
-    """Return the value of a vector of sizes as a static shape, with None for a size that is not known.
-
-    It looks through Shape, Pack, ConcatV2, StridedSlice, Slice, Cast and Identity.
-
-    Args:
-        tensor: an int32 or int64 vector of a graph.
-        depth: how deep this call is in such ops.
-
-    Returns:
-        The static shape; -1 stays -1. None if not even the number of sizes is known.
-    """
-    known = constant_value(tensor)
-    if known is not None:
-        return tuple(int(size) for size in known)
-    op = tensor.op
-    if op.type in ("Shape", "ShapeN"):
-        return as_shape(op.inputs[tensor.index].shape)
-    found: StaticShape = None
-    if depth < _MAX_DEPTH:
-        if op.type == "Pack" and op.attrs["axis"] in (0, -1):
-            found = tuple(_size(each, depth + 1) for each in op.inputs)
-        elif op.type == "ConcatV2":
-            parts = [constant_value_as_shape(each, depth + 1) for each in op.inputs[:-1]]
-            if None not in parts:
-                found = tuple(size for part in parts for size in part)  # type: ignore[union-attr]
-        elif op.type in ("Cast", "Identity"):
-            found = constant_value_as_shape(op.inputs[0], depth + 1)
-        elif op.type in ("StridedSlice", "Slice"):
-            part = _part(op, depth)
-            found = part if isinstance(part, tuple) else None
-    if found is not None:
-        return found
-    length = as_shape(tensor.shape)
-    return None if not length or length[0] is None else (None,) * length[0]
-
-
-def _size(tensor: Any, depth: int) -> int | None:
-    """Return one size, a scalar, if it is known."""
-    known = constant_value(tensor)
-    if known is not None:
-        return int(known)
-    op = tensor.op
-    if depth < _MAX_DEPTH and op.type in ("Cast", "Identity"):
-        return _size(op.inputs[0], depth + 1)
-    if depth < _MAX_DEPTH and op.type == "StridedSlice":
-        part = _part(op, depth)
-        return part if isinstance(part, int) else None
-    return None
-
-
-def _part(op: Any, depth: int) -> Any:
-    """Return the part of a shape that a StridedSlice or a Slice takes: sizes, one size, or None."""
-    whole = constant_value_as_shape(op.inputs[0], depth + 1)
-    bounds = [constant_value(each) for each in op.inputs[1:]]
-    if whole is None or any(bound is None or bound.shape != (1,) for bound in bounds):
-        return None
-    first, last, *step = (int(bound[0]) for bound in bounds if bound is not None)
-    if op.type == "Slice":
-        return whole[first : None if last == -1 else first + last]
-    attrs = op.attrs
-    if attrs["shrink_axis_mask"]:
-        return whole[first] if -len(whole) <= first < len(whole) else None
-    if attrs["ellipsis_mask"] or attrs["new_axis_mask"]:
-        return None
-    return whole[None if attrs["begin_mask"] else first : None if attrs["end_mask"] else last : step[0]]
-
-
 def check_size(op_def: OpDef, attrs: Mapping[str, Any], shapes: Sequence[StaticShape]) -> None:
     """Raise ``MemoryError`` if a result of known shape would not fit into memory."""
     for shape, dtype in zip(shapes, op_def.output_dtypes(attrs), strict=True):
@@ -260,24 +263,7 @@ def check_size(op_def: OpDef, attrs: Mapping[str, Any], shapes: Sequence[StaticS
             check_memory(shape, dtype, f"the result of {op_def.name}")  # type: ignore[arg-type]
 
 
-class InferringKernel(OpKernel):
-    """The base of kernels whose result's shape depends on values, or whose inputs must fit each other."""
-
-    def infer(self, *inputs: Any) -> Any:
-        """Return the shapes of the outputs for these inputs.
-
-        Raises:
-            ValueError: if the inputs do not fit.
-            MemoryError: if an output would not fit into memory.
-        """
-        op_def, attrs = get_op_def(self.node.op), self.node.attrs
-        context = InferenceContext(op_def.name, [array.shape for array in inputs], inputs, attrs)
-        shapes = op_def.shape_fn(context)
-        check_size(op_def, attrs, shapes)
-        return shapes
-
-
-class FunctionKernel(InferringKernel):
+class FunctionKernel(OpKernel):
     """A kernel that a function of the inputs defines; `register_function` makes one.
 
     Attributes:
@@ -296,6 +282,18 @@ class FunctionKernel(InferringKernel):
         facts = {**node.attrs, "attrs": node.attrs} if self._named else {}
         given = {name: facts[name] for name in self._named if name in facts}
         self._function = partial(type(self).function, **given) if given else type(self).function
+
+    def infer(self, *inputs: Any) -> Any:
+        """Return the shapes of the outputs for these inputs.
+
+        Raises:
+            ValueError: if the inputs do not fit.
+            MemoryError: if an output would not fit into memory.
+        """
+        op_def, attrs = get_op_def(self.node.op), self.node.attrs
+        shapes = infer_shapes(op_def, [array.shape for array in inputs], inputs, attrs)
+        check_size(op_def, attrs, shapes)
+        return shapes
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return the function of the inputs."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ...errors import ArgumentError
 from ..core_ops.array_shape_fns import MASKS
 from ..framework.shape_inference import known_value
 from ..framework.tensor_shape import as_shape
@@ -12,25 +14,39 @@ from .gradients_util import NotDifferentiable, RegisterGradient
 from .math_grad import reduce_gradients
 
 for _name in (
-    *("StopGradient", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
+    *("StopGradient", "Shape", "ShapeN", "Size", "BroadcastGradientArgs", "ZerosLike", "OnesLike"),
     *("OneHot", "InvertPermutation", "ConcatOffset", "Assign", "AssignAdd", "AssignSub", "DynamicStitch"),
 ):
     NotDifferentiable(_name)
 
 
-@RegisterGradient("Identity")
-def _identity_grad(op: Any, grad: Any) -> Any:
-    return grad
+# --- what is one expression ---------------------------------------------------------------------------
+
+_GRADIENTS: dict[str, Callable[[Any, Any], Any]] = {
+    "Identity": lambda op, grad: grad,
+    "CheckNumerics": lambda op, grad: array_ops.check_numerics(
+        grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
+    ),
+    "Fill": lambda op, grad: (None, math_ops.reduce_sum(grad)),
+    "Squeeze": lambda op, grad: _reshape_to_input(op, grad),
+    "ExpandDims": lambda op, grad: (_reshape_to_input(op, grad), None),
+    "Transpose": lambda op, grad: (
+        array_ops.transpose(grad, gen_nn_ops.invert_permutation(op.inputs[1])),
+        None,
+    ),
+    "BroadcastTo": lambda op, grad: (reduce_gradients(op.inputs[0], op.outputs[0], grad, None)[0], None),
+    "Pack": lambda op, grad: gen_nn_ops.unpack(
+        grad, len(op.inputs), axis=op.get_attr("axis"), name="unstack"
+    ),
+}
 
 
-@RegisterGradient("CheckNumerics")
-def _check_numerics_grad(op: Any, grad: Any) -> Any:
-    return array_ops.check_numerics(grad, "Not a number (NaN) or infinity (Inf) values detected in gradient.")
+def _grad_of_one_expression(op: Any, grad: Any) -> Any:
+    return _GRADIENTS[op.type](op, grad)
 
 
-@RegisterGradient("Fill")
-def _fill_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return None, math_ops.reduce_sum(grad)
+for _name in _GRADIENTS:
+    RegisterGradient(_name)(_grad_of_one_expression)
 
 
 # --- the same elements in another shape ---------------------------------------------------------------
@@ -46,21 +62,6 @@ def _reshape_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     if shape is not None and shape.count(None) == 1 and 0 not in shape:  # no need to wait for the input
         return array_ops.reshape(grad, [-1 if size is None else size for size in shape]), None
     return _reshape_to_input(op, grad), None
-
-
-@RegisterGradient("Squeeze")
-def _squeeze_grad(op: Any, grad: Any) -> Any:
-    return _reshape_to_input(op, grad)
-
-
-@RegisterGradient("ExpandDims")
-def _expand_dims_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return _reshape_to_input(op, grad), None
-
-
-@RegisterGradient("Transpose")
-def _transpose_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return array_ops.transpose(grad, gen_nn_ops.invert_permutation(op.inputs[1])), None
 
 
 # --- more or fewer elements ---------------------------------------------------------------------------
@@ -96,29 +97,24 @@ def _tile_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     return math_ops.reduce_sum(array_ops.reshape(grad, both), axes), None
 
 
-@RegisterGradient("BroadcastTo")
-def _broadcast_to_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return reduce_gradients(op.inputs[0], op.outputs[0], grad, None)[0], None
-
-
 @RegisterGradient("GatherV2")
 def _gather_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    """The sum of the gradients of the slices with the same index; TensorFlow keeps them sparse on axis 0."""
+    """The sum of the gradients of the slices with the same index: a product with ones at the indices.
+
+    TensorFlow keeps it as IndexedSlices, and sums by UnsortedSegmentSum.
+    """
     params, indices, axis = op.inputs
     number, rank = known_value(axis), len(as_shape(params.shape) or ())
     if number is None or int(number) % max(rank, 1):
-        from ...errors import ArgumentError
-
         raise ArgumentError("the gradient of GatherV2 is there for axis 0 only")
-    return gen_nn_ops.unsorted_segment_sum(grad, indices, array_ops.shape(params)[0]), None, None
+    sizes, flat = array_ops.shape(params), array_ops.reshape(indices, [-1])
+    hot = array_ops.one_hot(flat, sizes[0], dtype=grad.dtype)
+    rows = array_ops.reshape(grad, array_ops.stack([array_ops.size(flat), -1]))
+    summed = math_ops.matmul(hot, rows, transpose_a=True)
+    return array_ops.reshape(summed, sizes), None, None
 
 
 # --- several tensors ----------------------------------------------------------------------------------
-
-
-@RegisterGradient("Pack")
-def _pack_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.unpack(grad, len(op.inputs), axis=op.get_attr("axis"), name="unstack")
 
 
 @RegisterGradient("Unpack")

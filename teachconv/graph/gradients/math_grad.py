@@ -164,10 +164,10 @@ _OF_ONE_INPUT: dict[str, Callable[[Any, Any, Any], Any]] = {
     "Abs": lambda x, y, grad: grad * gen_nn_ops.sign(x),
     "Sign": lambda x, y, grad: array_ops.zeros_like(x),
     "Square": lambda x, y, grad: gen_nn_ops.mul(grad, gen_nn_ops.mul(x, constant(2, dtype=x.dtype))),
-    "Sqrt": lambda x, y, grad: gen_nn_ops.sqrt_grad(y, grad),
-    "Rsqrt": lambda x, y, grad: gen_nn_ops.rsqrt_grad(y, grad),
-    "Tanh": lambda x, y, grad: gen_nn_ops.tanh_grad(y, grad),
-    "Sigmoid": lambda x, y, grad: gen_nn_ops.sigmoid_grad(y, grad),
+    "Sqrt": lambda x, y, grad: 0.5 * grad / y,
+    "Rsqrt": lambda x, y, grad: -0.5 * grad * y * y * y,
+    "Tanh": lambda x, y, grad: grad * (1.0 - y * y),
+    "Sigmoid": lambda x, y, grad: grad * y * (1.0 - y),
     "Exp": lambda x, y, grad: grad * y,
     "Log": lambda x, y, grad: grad / x,
 }
@@ -179,31 +179,6 @@ def _grad_of_one_input(op: Any, grad: Any) -> Any:
 
 for _name in _OF_ONE_INPUT:
     RegisterGradient(_name)(_grad_of_one_input)
-
-
-@RegisterGradient("SqrtGrad")
-def _sqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    ratio = grad / op.inputs[0]
-    return -ratio * op.outputs[0], 0.5 * ratio
-
-
-@RegisterGradient("RsqrtGrad")
-def _rsqrt_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    y, dy = op.inputs
-    return -1.5 * grad * dy * math_ops.square(y), gen_nn_ops.rsqrt_grad(y, grad)
-
-
-@RegisterGradient("TanhGrad")
-def _tanh_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    y, dy = op.inputs
-    return grad * -2.0 * dy * y, gen_nn_ops.tanh_grad(y, grad)
-
-
-@RegisterGradient("SigmoidGrad")
-def _sigmoid_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    y, dy = op.inputs
-    common = grad * dy
-    return common - 2.0 * common * y, gen_nn_ops.sigmoid_grad(y, grad)
 
 
 @RegisterGradient("Cast")
@@ -284,8 +259,3 @@ def _min_or_max_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     selected = math_ops.cast(math_ops.equal(y, x), grad.dtype)
     number = array_ops.reshape(math_ops.reduce_sum(selected, axes), kept)
     return math_ops.truediv(selected, number) * grad, None
-
-
-@RegisterGradient("UnsortedSegmentSum")
-def _unsorted_segment_sum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return array_ops.gather(grad, op.inputs[1]), None, None

@@ -1,4 +1,4 @@
-"""The gradient functions of the ops of neural networks. TensorFlow: python/ops/nn_grad.py, image_grad.py.
+"""The gradient functions of the ops of neural networks. TensorFlow: python/ops/nn_grad.py.
 
 The gradient of Conv2D with respect to its input is the op Conv2DBackpropInput, which is what
 conv2d_transpose runs. Both gradients of each of the three convolution ops are among the three again:
@@ -7,67 +7,48 @@ conv2d_transpose runs. Both gradients of each of the three convolution ops are a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, ROLES, Kind, gradient_of
+from ...kinds import ROLES, gradient_of, sibling
+from ..common_runtime.execute import run_or_add
+from ..core_ops.nn_ops import CONVOLUTIONS
 from ..framework.tensor_shape import as_shape
 from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradients_util import RegisterGradient
 
-_WINDOWS = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
-_MAX_POOL = ("ksize", "strides", "padding", "explicit_paddings", "data_format")
-_AVG_POOL = ("ksize", "strides", "padding", "data_format")
+_NAMES = {own: name for name, own in CONVOLUTIONS.items()}
 
 
-def _attrs(op: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the attributes for a wrapper; with the kernel label, the gradient runs on the op's backend."""
-    attrs = {name: op.get_attr(name) for name in names}
+def _attrs(op: Any) -> dict[str, Any]:
+    """Return the attributes for a related op; with the kernel label, it runs on the op's backend."""
+    attrs = {attr.name: op.get_attr(attr.name) for attr in op.op_def.attrs if attr.type != "type"}
     return attrs | {"_kernel": op.attrs.get("_kernel")}
 
 
 # --- convolution ------------------------------------------------------------------------------------
 
 
-# the wrappers in the order of KINDS; each takes input, filter and out_backprop, as far as its op reads them,
-# and that of a gradient takes the shape of its result in the place of the result
-_CONV2D = gen_nn_ops.conv2d, gen_nn_ops.conv2d_backprop_input, gen_nn_ops.conv2d_backprop_filter
-_DEPTHWISE = (
-    gen_nn_ops.depthwise_conv2d_native,
-    gen_nn_ops.depthwise_conv2d_native_backprop_input,
-    gen_nn_ops.depthwise_conv2d_native_backprop_filter,
-)
-_CONVOLUTIONS: dict[str, tuple[Kind, tuple[Callable[..., Any], ...]]] = {
-    "Conv2D": (FORWARD, _CONV2D),
-    "Conv2DBackpropInput": (INPUT_GRADIENT, _CONV2D),
-    "Conv2DBackpropFilter": (FILTER_GRADIENT, _CONV2D),
-    "DepthwiseConv2dNative": (FORWARD, _DEPTHWISE),
-    "DepthwiseConv2dNativeBackpropInput": (INPUT_GRADIENT, _DEPTHWISE),
-    "DepthwiseConv2dNativeBackpropFilter": (FILTER_GRADIENT, _DEPTHWISE),
-}
-
-
 def _conv2d_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    """The gradients of the six ops, by `gradient_of`; the shape of a result has none."""
-    kind, wrappers = _CONVOLUTIONS[op.type]
-    attrs = _attrs(op, _WINDOWS)
+    """The gradients of the ops that convolve, by `gradient_of`; the shape of a result has none."""
+    own = CONVOLUTIONS[op.type]
     arrays = dict(zip(ROLES, op.inputs, strict=False))
     # of Conv2D in one node, as TensorFlow's graphs have it
-    shapes = dict(zip(ROLES, gen_nn_ops.shape_n(op.inputs), strict=False)) if op.type == "Conv2D" else {}
+    in_one_node = own.kind.gathers and not own.depthwise
+    shapes = dict(zip(ROLES, gen_nn_ops.shape_n(op.inputs), strict=False)) if in_one_node else {}
 
     def of(role: str) -> Any:
-        if role == kind.result:
+        if role == own.kind.result:
             return None
-        computes, given = gradient_of(kind, role, arrays, grad)
-        if role != "output":
+        computes, given = gradient_of(own.kind, role, arrays, grad)
+        if role != "output":  # each op takes input, filter and out_backprop, or for its result the shape
             given[role] = shapes[role] if shapes else array_ops.shape(arrays[role])
-        wrapper = wrappers[KINDS.index(computes)]
-        return wrapper(*(given[each] for each in ROLES if each in given), **attrs)
+        inputs = [given[each] for each in ROLES if each in given]
+        return run_or_add(_NAMES[sibling(own, computes)], None, inputs, _attrs(op))
 
     return tuple(map(of, arrays))
 
 
-for _type in _CONVOLUTIONS:
+for _type in CONVOLUTIONS:
     RegisterGradient(_type)(_conv2d_grad)
 
 
@@ -99,51 +80,37 @@ def _relu_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     return gen_nn_ops.relu_grad(grad, features), array_ops.zeros_like(features)
 
 
-# --- pooling and resizing ---------------------------------------------------------------------------
+# --- pooling -----------------------------------------------------------------------------------------
 
 
 @RegisterGradient("MaxPool")
+@RegisterGradient("MaxPool3D")
 def _max_pool_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.max_pool_grad(op.inputs[0], op.outputs[0], grad, **_attrs(op, _MAX_POOL))
+    return run_or_add(f"{op.type}Grad", None, [op.inputs[0], op.outputs[0], grad], _attrs(op))
 
 
 @RegisterGradient("MaxPoolGrad")
 @RegisterGradient("MaxPoolGradGrad")
+@RegisterGradient("MaxPool3DGrad")
+@RegisterGradient("MaxPool3DGradGrad")
 def _max_pool_grad_grad(op: Any, grad: Any) -> tuple[Any, Any, Any]:
     """Each is linear in its last input, and picks or spreads by the cells that the first two say."""
     orig_input, orig_output, _ = op.inputs
-    other = gen_nn_ops.max_pool_grad_grad if op.type == "MaxPoolGrad" else gen_nn_ops.max_pool_grad
-    moved = other(orig_input, orig_output, grad, **_attrs(op, _MAX_POOL))
+    other = op.type.removesuffix("Grad") if op.type.endswith("GradGrad") else f"{op.type}Grad"
+    moved = run_or_add(other, None, [orig_input, orig_output, grad], _attrs(op))
     return array_ops.zeros_like(orig_input), array_ops.zeros_like(orig_output), moved
 
 
 @RegisterGradient("AvgPool")
+@RegisterGradient("AvgPool3D")
 def _avg_pool_grad(op: Any, grad: Any) -> Any:
-    return gen_nn_ops.avg_pool_grad(array_ops.shape(op.inputs[0]), grad, **_attrs(op, _AVG_POOL))
+    return run_or_add(f"{op.type}Grad", None, [array_ops.shape(op.inputs[0]), grad], _attrs(op))
 
 
 @RegisterGradient("AvgPoolGrad")
+@RegisterGradient("AvgPool3DGrad")
 def _avg_pool_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return None, gen_nn_ops.avg_pool(grad, **_attrs(op, _AVG_POOL))
-
-
-_RESIZE = ("align_corners", "half_pixel_centers")
-
-
-@RegisterGradient("ResizeNearestNeighbor")
-def _resize_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    sizes = as_shape(op.inputs[0].shape)
-    known = sizes is not None and None not in sizes[1:3]
-    size: Any = (
-        list(sizes[1:3]) if known and sizes else array_ops.slice(array_ops.shape(op.inputs[0]), [1], [2])
-    )
-    return gen_nn_ops.resize_nearest_neighbor_grad(grad, size, **_attrs(op, _RESIZE)), None
-
-
-@RegisterGradient("ResizeNearestNeighborGrad")
-def _resize_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    size = array_ops.slice(array_ops.shape(op.inputs[0]), [1], [2])
-    return gen_nn_ops.resize_nearest_neighbor(grad, size, **_attrs(op, _RESIZE)), None
+    return None, run_or_add(op.type.removesuffix("Grad"), None, [grad], _attrs(op))
 
 
 # --- softmax ------------------------------------------------------------------------------------------

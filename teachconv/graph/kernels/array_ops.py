@@ -56,12 +56,6 @@ def _size(x: Any, *, out_type: Any) -> Any:
     return np.array(x.size, out_type)
 
 
-@register_function("Rank")
-def _rank(x: Any) -> Any:
-    """Return the number of axes."""
-    return np.array(x.ndim, "int32")
-
-
 @register_function("BroadcastGradientArgs", name="BCastGradArgsOp")
 def _broadcast_gradient_args(s0: Any, s1: Any) -> Any:
     """Return, for two shapes, the axes along which the gradient must be summed.
@@ -164,15 +158,6 @@ def _gather(params: Any, indices: Any, axis: Any) -> Any:
     """Return params with the axis replaced by the axes of the indices."""
     _check_indices(indices, params.shape[int(axis)], "indices of GatherV2")
     return np.take(params, indices, axis=int(axis))
-
-
-@register_function("UnsortedSegmentSum")
-def _unsorted_segment_sum(data: Any, ids: Any, count: Any, *, out_shape: Any) -> Any:
-    """Return one sum for each segment; slices with a negative number are left out."""
-    _check_indices(np.maximum(ids, 0), int(count), "segment_ids of UnsortedSegmentSum")
-    sums = np.zeros(out_shape, data.dtype)
-    np.add.at(sums, ids[ids >= 0], data[ids >= 0])
-    return sums
 
 
 @register_function("InvertPermutation")

@@ -10,18 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...devices import array_module, to_host
+from ..core_ops.nn_ops import CONVOLUTIONS
 from ..framework.config import DeviceSpec
 from ..framework.op_kernel import KERNELS, OpKernel, OpKernelContext, register_kernel
 from ..framework.shape_inference import register_function
 from . import array_ops, conv_ops, state_ops  # noqa: F401  (register what the GPU has, too)
 
-for _name in (
-    "Conv2D",
-    "_FusedConv2D",
-    "Conv2DBackpropInput",
-    "Conv2DBackpropFilter",
-    "DepthwiseConv2dNative",
-):
+for _name in (*CONVOLUTIONS, "_FusedConv2D"):
     register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", ""].kernel)
 for _name in ("Identity", "Variable", "Assign", "NoOp"):
     register_kernel(_name, "GPU")(KERNELS[_name, "CPU", ""].kernel)

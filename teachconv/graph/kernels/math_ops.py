@@ -64,14 +64,13 @@ class MatMulOp(OpKernel):
                 f"the columns of a and the rows of b must be equally many; got {inner} and {other}"
             )
         if transpose_a:  # the sum over the positions of an image
-            op, first, second = "conv2d_backprop_filter", a[None, None], b[None, None]
-            geometry = conv2d_geometry((1, 1, inner, rows), (1, 1, rows, cols))
+            op, positions, channels, filters = "conv2d_backprop_filter", inner, rows, cols
         elif transpose_b:
-            op, first, second = "conv2d_backprop_input", a[None, None], b[None, None]
-            geometry = conv2d_geometry((1, 1, rows, cols), (1, 1, cols, inner))
+            op, positions, channels, filters = "conv2d_backprop_input", rows, cols, inner
         else:
-            op, first, second = "conv2d", a[None, None], b[None, None]
-            geometry = conv2d_geometry((1, 1, rows, inner), (1, 1, inner, cols))
+            op, positions, channels, filters = "conv2d", rows, inner, cols
+        geometry = conv2d_geometry((1, 1, positions, channels), (1, 1, channels, filters))
+        first, second = a[None, None], b[None, None]
         call = Call(OPS[op], first, second, geometry, (1, 1, rows, cols), "NHWC", bias)
         return dispatch.run_canonical(call, self.label or None, activation=activation)[0, 0]
 

@@ -1,7 +1,6 @@
-"""The kernels of bias, ReLU, softmax and cross-entropy, of their gradients, and of resizing, in NumPy.
+"""The kernels of bias, ReLU, softmax and cross-entropy, and of their gradients, in NumPy.
 
-TensorFlow: core/kernels/bias_op.cc, relu_op.cc, softmax_op.cc, xent_op.cc, sparse_xent_op.cc and
-image/resize_nearest_neighbor_op.cc.
+TensorFlow: core/kernels/bias_op.cc, relu_op.cc, softmax_op.cc, xent_op.cc and sparse_xent_op.cc.
 """
 
 from __future__ import annotations
@@ -129,40 +128,3 @@ def _sparse_softmax_xent(features: Any, labels: Any) -> Any:
     backprop = powers / totals
     backprop[rows, labels] -= 1
     return loss.astype(features.dtype, copy=False), backprop.astype(features.dtype, copy=False)
-
-
-# --- images ------------------------------------------------------------------------------------------
-
-
-def _sources(in_size: int, out_size: int, attrs: Any) -> np.ndarray:
-    """Return, for each output row (or column), the input row that it copies.
-
-    TensorFlow computes in float32, and the results for odd ratios depend on that.
-    """
-    corners = attrs["align_corners"] and out_size > 1
-    ratio = (in_size - 1, out_size - 1) if corners else (in_size, out_size)
-    scale = np.float32(ratio[0]) / np.float32(ratio[1])
-    at = np.arange(out_size, dtype=np.float32)
-    at = (at + np.float32(0.5)) * scale if attrs["half_pixel_centers"] else at * scale
-    rounded = np.floor(at + np.float32(0.5)) if attrs["align_corners"] else np.floor(at)
-    return np.clip(rounded.astype(np.intp), 0, in_size - 1)
-
-
-@register_function("ResizeNearestNeighbor")
-def _resize(images: Any, size: Any, *, out_shape: Any, attrs: Any) -> Any:
-    """Return [batch, rows, cols, channels] of the size, in which each cell copies its nearest neighbour."""
-    rows, cols = (_sources(images.shape[axis], out_shape[axis], attrs) for axis in (1, 2))
-    return images[:, rows][:, :, cols]
-
-
-@register_function("ResizeNearestNeighborGrad", name="ResizeNearestNeighborOpGrad")
-def _resize_grad(grads: Any, size: Any, *, out_shape: Any, attrs: Any) -> Any:
-    """Return the gradient of images of the size: each cell sums the gradients of its copies."""
-    gradient = grads if is_integer(grads.dtype) else to_accumulator(grads)
-    for axis in (1, 2):
-        sources = _sources(out_shape[axis], gradient.shape[axis], attrs)
-        shape = (*gradient.shape[:axis], out_shape[axis], *gradient.shape[axis + 1 :])
-        summed = np.zeros(shape, gradient.dtype)
-        np.add.at(np.moveaxis(summed, axis, 0), sources, np.moveaxis(gradient, axis, 0))
-        gradient = summed
-    return gradient.astype(grads.dtype, copy=False)

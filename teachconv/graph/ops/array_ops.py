@@ -228,7 +228,7 @@ def rank(input: Any, name: str | None = None) -> Any:
     known = static_shape(input)
     if known is not None:
         return constant(np.array(len(known), "int32"), name=name or "Rank")
-    return gen_nn_ops.rank(input, name=name)
+    return size(shape(input), name=name)
 
 
 # --- the same elements in another shape ---------------------------------------------------------------

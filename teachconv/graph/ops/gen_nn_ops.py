@@ -33,6 +33,8 @@ __all__ = [
     "assign_add",
     "assign_sub",
     "avg_pool",
+    "avg_pool3d",
+    "avg_pool3d_grad",
     "avg_pool_grad",
     "bias_add",
     "bias_add_grad",
@@ -46,6 +48,9 @@ __all__ = [
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
+    "conv3d",
+    "conv3d_backprop_filter_v2",
+    "conv3d_backprop_input_v2",
     "depthwise_conv2d_native",
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
@@ -71,6 +76,9 @@ __all__ = [
     "mat_mul",
     "max",
     "max_pool",
+    "max_pool3d",
+    "max_pool3d_grad",
+    "max_pool3d_grad_grad",
     "max_pool_grad",
     "max_pool_grad_grad",
     "maximum",
@@ -92,21 +100,16 @@ __all__ = [
     "random_uniform",
     "random_uniform_int",
     "range",
-    "rank",
     "real_div",
     "relu",
     "relu_grad",
     "reshape",
-    "resize_nearest_neighbor",
-    "resize_nearest_neighbor_grad",
     "resource_apply_keras_momentum",
     "rsqrt",
-    "rsqrt_grad",
     "select_v2",
     "shape",
     "shape_n",
     "sigmoid",
-    "sigmoid_grad",
     "sign",
     "size",
     "slice",
@@ -114,7 +117,6 @@ __all__ = [
     "softmax_cross_entropy_with_logits",
     "sparse_softmax_cross_entropy_with_logits",
     "sqrt",
-    "sqrt_grad",
     "square",
     "squeeze",
     "stop_gradient",
@@ -123,12 +125,10 @@ __all__ = [
     "sub",
     "sum",
     "tanh",
-    "tanh_grad",
     "tile",
     "transpose",
     "truncated_normal",
     "unpack",
-    "unsorted_segment_sum",
     "variable",
     "zeros_like",
 ]
@@ -324,6 +324,65 @@ def avg_pool(
         "AvgPool",
         name,
         [value],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
+
+
+def avg_pool3d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns the mean of each window; padding is not counted.
+
+    AvgPool3D(input: T) -> output: T.
+    T: {float16, bfloat16, float32, float64}; ksize: list(int); strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER}; data_format: {NDHWC, NCDHW} = 'NDHWC'.
+    """
+    return run_or_add(
+        "AvgPool3D",
+        name,
+        [input],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
+
+
+def avg_pool3d_grad(
+    orig_input_shape: Any,
+    grad: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Distributes the gradient of each window equally among its cells.
+
+    AvgPool3DGrad(orig_input_shape: int32, grad: T) -> output: T.
+    T: {float16, bfloat16, float32, float64}; ksize: list(int); strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER}; data_format: {NDHWC, NCDHW} = 'NDHWC'.
+    """
+    return run_or_add(
+        "AvgPool3DGrad",
+        name,
+        [orig_input_shape, grad],
         {
             "ksize": ksize,
             "strides": strides,
@@ -547,6 +606,107 @@ def conv2d_backprop_input(
             "explicit_paddings": explicit_paddings,
             "data_format": data_format,
             "dilations": dilations,
+            "_kernel": _kernel,
+        },
+    )
+
+
+def conv3d(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    explicit_paddings: Any = (),
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Convolves volumes with filters (a cross-correlation).
+
+    Conv3D(input: T, filter: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; data_format: {NDHWC, NCDHW} = 'NDHWC'; dilations: list(int) = (1, 1, 1, 1, 1);
+        explicit_paddings: list(int) = ().
+    """
+    return run_or_add(
+        "Conv3D",
+        name,
+        [input, filter],
+        {
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "dilations": dilations,
+            "explicit_paddings": explicit_paddings,
+            "_kernel": _kernel,
+        },
+    )
+
+
+def conv3d_backprop_filter_v2(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    explicit_paddings: Any = (),
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns the gradient of Conv3D with respect to its filter.
+
+    Conv3DBackpropFilterV2(input: T, filter_sizes: int32, out_backprop: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; data_format: {NDHWC, NCDHW} = 'NDHWC'; dilations: list(int) = (1, 1, 1, 1, 1);
+        explicit_paddings: list(int) = ().
+    """
+    return run_or_add(
+        "Conv3DBackpropFilterV2",
+        name,
+        [input, filter_sizes, out_backprop],
+        {
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "dilations": dilations,
+            "explicit_paddings": explicit_paddings,
+            "_kernel": _kernel,
+        },
+    )
+
+
+def conv3d_backprop_input_v2(
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    explicit_paddings: Any = (),
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns the gradient of Conv3D with respect to its input; this is conv3d_transpose.
+
+    Conv3DBackpropInputV2(input_sizes: Tshape, filter: T, out_backprop: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64}; strides: list(int); padding: {SAME, VALID,
+        SAME_LOWER, EXPLICIT}; data_format: {NDHWC, NCDHW} = 'NDHWC'; dilations: list(int) = (1, 1, 1, 1, 1);
+        explicit_paddings: list(int) = (); Tshape: {int32, int64} = 'int32'.
+    """
+    return run_or_add(
+        "Conv3DBackpropInputV2",
+        name,
+        [input_sizes, filter, out_backprop],
+        {
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "dilations": dilations,
+            "explicit_paddings": explicit_paddings,
             "_kernel": _kernel,
         },
     )
@@ -939,6 +1099,97 @@ def max_pool(
     )
 
 
+def max_pool3d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns the largest value of each window; padding is ignored.
+
+    MaxPool3D(input: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; ksize: list(int); strides: list(int);
+        padding: {SAME, VALID, SAME_LOWER}; data_format: {NDHWC, NCDHW} = 'NDHWC'.
+    """
+    return run_or_add(
+        "MaxPool3D",
+        name,
+        [input],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
+
+
+def max_pool3d_grad(
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Adds the gradient of each window to the first of its largest cells, in row-major order.
+
+    MaxPool3DGrad(orig_input: T, orig_output: T, grad: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; ksize: list(int); strides: list(int);
+        padding: {SAME, VALID, SAME_LOWER}; data_format: {NDHWC, NCDHW} = 'NDHWC'.
+    """
+    return run_or_add(
+        "MaxPool3DGrad",
+        name,
+        [orig_input, orig_output, grad],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
+
+
+def max_pool3d_grad_grad(
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Returns, for each window, the value of grad at the first of its largest cells.
+
+    MaxPool3DGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; ksize: list(int); strides: list(int);
+        padding: {SAME, VALID, SAME_LOWER}; data_format: {NDHWC, NCDHW} = 'NDHWC'.
+    """
+    return run_or_add(
+        "MaxPool3DGradGrad",
+        name,
+        [orig_input, orig_output, grad],
+        {
+            "ksize": ksize,
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "_kernel": _kernel,
+        },
+    )
+
+
 def max_pool_grad(
     orig_input: Any,
     orig_output: Any,
@@ -1258,15 +1509,6 @@ def range(start: Any, limit: Any, delta: Any, name: str | None = None, _kernel: 
     return run_or_add("Range", name, [start, limit, delta], {"_kernel": _kernel})
 
 
-def rank(input: Any, name: str | None = None, _kernel: str | None = None) -> Any:
-    """Returns the number of axes of a tensor.
-
-    Rank(input: T) -> output: int32.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
-    """
-    return run_or_add("Rank", name, [input], {"_kernel": _kernel})
-
-
 def real_div(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns x / y with broadcasting.
 
@@ -1307,50 +1549,6 @@ def reshape(tensor: Any, shape: Any, name: str | None = None, _kernel: str | Non
     return run_or_add("Reshape", name, [tensor, shape], {"_kernel": _kernel})
 
 
-def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
-    align_corners: Any = False,
-    half_pixel_centers: Any = False,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Resizes images [batch, rows, cols, channels]; each cell copies its nearest neighbour.
-
-    ResizeNearestNeighbor(images: T, size: int32) -> resized_images: T.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; align_corners: bool = False;
-        half_pixel_centers: bool = False.
-    """
-    return run_or_add(
-        "ResizeNearestNeighbor",
-        name,
-        [images, size],
-        {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers, "_kernel": _kernel},
-    )
-
-
-def resize_nearest_neighbor_grad(
-    grads: Any,
-    size: Any,
-    align_corners: Any = False,
-    half_pixel_centers: Any = False,
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Returns the gradient of ResizeNearestNeighbor: each cell sums the gradients of its copies.
-
-    ResizeNearestNeighborGrad(grads: T, size: int32) -> output: T.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; align_corners: bool = False;
-        half_pixel_centers: bool = False.
-    """
-    return run_or_add(
-        "ResizeNearestNeighborGrad",
-        name,
-        [grads, size],
-        {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers, "_kernel": _kernel},
-    )
-
-
 def resource_apply_keras_momentum(
     var: Any,
     accum: Any,
@@ -1385,19 +1583,6 @@ def rsqrt(x: Any, name: str | None = None) -> Any:
         name: the name of the node.
     """
     return run_or_add("Rsqrt", name, [x], {})
-
-
-def rsqrt_grad(y: Any, dy: Any, name: str | None = None) -> Any:
-    """Returns -dy y ** 3 / 2, where y = 1 / sqrt(x).
-
-    RsqrtGrad(y: T, dy: T) -> z: T.
-    T: {float16, bfloat16, float32, float64}.
-
-    Args:
-        y, dy: tensors, variables, arrays or numbers.
-        name: the name of the node.
-    """
-    return run_or_add("RsqrtGrad", name, [y, dy], {})
 
 
 def select_v2(condition: Any, t: Any, e: Any, name: str | None = None) -> Any:
@@ -1443,19 +1628,6 @@ def sigmoid(x: Any, name: str | None = None) -> Any:
         name: the name of the node.
     """
     return run_or_add("Sigmoid", name, [x], {})
-
-
-def sigmoid_grad(y: Any, dy: Any, name: str | None = None) -> Any:
-    """Returns dy y (1 - y), where y = sigmoid(x).
-
-    SigmoidGrad(y: T, dy: T) -> z: T.
-    T: {float16, bfloat16, float32, float64}.
-
-    Args:
-        y, dy: tensors, variables, arrays or numbers.
-        name: the name of the node.
-    """
-    return run_or_add("SigmoidGrad", name, [y, dy], {})
 
 
 def sign(x: Any, name: str | None = None) -> Any:
@@ -1531,19 +1703,6 @@ def sqrt(x: Any, name: str | None = None) -> Any:
         name: the name of the node.
     """
     return run_or_add("Sqrt", name, [x], {})
-
-
-def sqrt_grad(y: Any, dy: Any, name: str | None = None) -> Any:
-    """Returns dy / (2 y), where y = sqrt(x).
-
-    SqrtGrad(y: T, dy: T) -> z: T.
-    T: {float16, bfloat16, float32, float64}.
-
-    Args:
-        y, dy: tensors, variables, arrays or numbers.
-        name: the name of the node.
-    """
-    return run_or_add("SqrtGrad", name, [y, dy], {})
 
 
 def square(x: Any, name: str | None = None) -> Any:
@@ -1688,19 +1847,6 @@ def tanh(x: Any, name: str | None = None) -> Any:
     return run_or_add("Tanh", name, [x], {})
 
 
-def tanh_grad(y: Any, dy: Any, name: str | None = None) -> Any:
-    """Returns dy (1 - y ** 2), where y = tanh(x).
-
-    TanhGrad(y: T, dy: T) -> z: T.
-    T: {float16, bfloat16, float32, float64}.
-
-    Args:
-        y, dy: tensors, variables, arrays or numbers.
-        name: the name of the node.
-    """
-    return run_or_add("TanhGrad", name, [y, dy], {})
-
-
 def tile(input: Any, multiples: Any, name: str | None = None, _kernel: str | None = None) -> Any:
     """Repeats a tensor along each axis.
 
@@ -1739,18 +1885,6 @@ def unpack(value: Any, num: Any, axis: Any = 0, name: str | None = None, _kernel
     num: int; T: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}; axis: int = 0.
     """
     return run_or_add("Unpack", name, [value], {"num": num, "axis": axis, "_kernel": _kernel})
-
-
-def unsorted_segment_sum(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None, _kernel: str | None = None
-) -> Any:
-    """Returns the sums of the slices with each segment number; this is the gradient of GatherV2.
-
-    UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tindices: {int32, int64}; Tnumsegments:
-        {int32, int64} = 'int32'.
-    """
-    return run_or_add("UnsortedSegmentSum", name, [data, segment_ids, num_segments], {"_kernel": _kernel})
 
 
 def variable(shape: Any, dtype: Any, name: str | None = None) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ArgumentTypeError, brief
-from ...geometry import conv2d_transpose_geometry
+from ...geometry import conv_transpose_geometry
+from ...kinds import OPS
 from ..core_ops.array_shape_fns import MASKS
 from ..framework.context import current_graph
 from ..framework.tensor import OVERRIDES
@@ -38,6 +39,12 @@ def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
     >>> print(tc.conv2d(x, w, bias=[1.0]))
     tf.Tensor([[[[7.]]]], shape=(1, 1, 1, 1), dtype=float32)
     """
+    own = OPS.get(op_name)
+    if own is not None and own.rank is None:  # the op of the rank that the first tensor has
+        first = next(value for name, value in arguments.items() if not name.endswith("_sizes"))
+        wanted = own.kind, own.transposed, False, (TensorShape(_shape_of(first)).rank or 4) - 2
+        ops = ((op.kind, op.transposed, op.depthwise, op.rank) for op in OPS.values())
+        op_name = dict(zip(ops, OPS, strict=True)).get(wanted, op_name)
     op = getattr(nn_ops, op_name, None)
     if op is None:
         raise ArgumentError(f"{op_name} takes no tensors of a graph or eager tensors, only arrays: .numpy()")
@@ -51,7 +58,7 @@ def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
     bias, output_padding = arguments.get("bias"), arguments.get("output_padding")
     given = {name: arguments[name] for name in inspect.signature(op).parameters}
     if output_padding is not None:
-        geometry = conv2d_transpose_geometry(
+        geometry = conv_transpose_geometry(
             _sizes(given["input"], "input"),
             _sizes(given["filters"], "filters"),
             *(given[name] for name in ("output_shape", "strides", "padding", "data_format", "dilations")),
@@ -63,12 +70,16 @@ def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
 
 
 def _sizes(value: Any, name: str) -> list[int]:
-    shape = TensorShape(np.shape(value) if not hasattr(value, "shape") else value.shape)
+    shape = TensorShape(_shape_of(value))
     if not shape.is_fully_defined():
         raise ArgumentError(
             f"output_padding needs known shapes; {name} has {shape}: give output_shape instead"
         )
     return list(shape)  # type: ignore[arg-type]
+
+
+def _shape_of(value: Any) -> Any:
+    return value.shape if hasattr(value, "shape") else np.shape(value)
 
 
 _STACKS = ("stack", "stack_1", "stack_2")  # TensorFlow's names of begin, end and strides

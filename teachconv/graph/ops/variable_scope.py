@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod, sqrt
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ...errors import ArgumentError
 from ..framework.context import get_default_graph, within
@@ -43,18 +41,9 @@ class VariableScope:
 _NO_SCOPE = VariableScope()
 
 
-@dataclass
-class _Store:
-    scope: ContextVar[VariableScope] = field(default_factory=lambda: ContextVar("scope", default=_NO_SCOPE))
-    variables: dict[str, Variable] = field(default_factory=dict)
-
-
-_stores: WeakKeyDictionary[Graph, _Store] = WeakKeyDictionary()
-
-
 def get_variable_scope() -> VariableScope:
     """Return the current variable scope of the default graph."""
-    return _store_of(get_default_graph()).scope.get()
+    return get_default_graph().variable_scope.get() or _NO_SCOPE
 
 
 def variable_scope(
@@ -91,15 +80,15 @@ def variable_scope(
 def _in_scope(
     graph: Graph, name_or_scope: str | VariableScope, reuse: Any, initializer: Any
 ) -> Iterator[VariableScope]:
-    store = _store_of(graph)
-    before, again = store.scope.get(), isinstance(name_or_scope, VariableScope)
+    before = graph.variable_scope.get() or _NO_SCOPE
+    again = isinstance(name_or_scope, VariableScope)
     name = name_or_scope.name if isinstance(name_or_scope, VariableScope) else name_or_scope
     scope = VariableScope(
         name if again else "/".join(filter(None, (before.name, name))),
         (reuse if reuse is not None else before.reuse),
         initializer or before.initializer,
     )
-    with within(store.scope, scope), graph.name_scope(name.rpartition("/")[2] if again else name):
+    with within(graph.variable_scope, scope), graph.name_scope(name.rpartition("/")[2] if again else name):
         yield scope
 
 
@@ -122,9 +111,9 @@ def get_variable(
     Raises:
         ValueError: if the variable is there and must not be, or the other way round, or has another shape.
     """
-    store, scope = _store_of(get_default_graph()), get_variable_scope()
+    variables, scope = get_default_graph().variables_by_name, get_variable_scope()
     full = f"{scope.name}/{name}".lstrip("/")
-    found = store.variables.get(full)
+    found = variables.get(full)
     if found is None and scope.reuse is True:
         raise ArgumentError(f"Variable {full} does not exist, or was not created with get_variable().")
     if found is not None and not scope.reuse:
@@ -143,8 +132,8 @@ def get_variable(
         raise ArgumentError(f"Shape of a new variable ({full}) must be fully defined, but instead was None.")
     with name_scope(None):
         value = (lambda: make(as_shape(shape), dtype)) if callable(make) else make
-        store.variables[full] = Variable(value, trainable, full, dtype)
-    return store.variables[full]
+        variables[full] = Variable(value, trainable, full, dtype)
+    return variables[full]
 
 
 def glorot_uniform(shape: Any, dtype: Any) -> Any:
@@ -153,7 +142,3 @@ def glorot_uniform(shape: Any, dtype: Any) -> Any:
     fan_in, fan_out = (shape[-2] if len(shape) > 1 else shape[-1], shape[-1]) if shape else (1, 1)
     limit = sqrt(6 / max(1, field_size * (fan_in + fan_out)))
     return random_uniform(shape, -limit, limit, dtype)
-
-
-def _store_of(graph: Graph) -> _Store:
-    return _stores.setdefault(graph, _Store())

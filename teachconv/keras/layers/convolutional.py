@@ -1,28 +1,31 @@
-"""The layers that convolve: Conv2D, DepthwiseConv2D and Conv2DTranspose.
+"""The layers that convolve, over one, two or three axes, plainly, by channel, separably and transposed.
 
 Keras: keras/src/layers/convolutional. Each call is three nodes, the convolution, BiasAdd and the
-activation. The shape of the output follows from the geometry, as everywhere in teachconv.
+activation. The shape of the output follows from the geometry, as everywhere in teachconv. The layers over
+two axes say what there is; those over one axis and three differ in their rank alone.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import Pair, normalize_steps, truth
-from ...dialects.calls import pair
-from ...dialects.keras import conv_transpose
+from ...arguments import normalize_output_padding, normalize_steps, truth
+from ...dialects.keras import _transposed_axis
 from ...errors import ArgumentError, brief
-from ...geometry import Conv2DTransposeGeometry, conv2d_geometry
-from ...graph import is_tensor, nn, stack
-from ...translation.translating import resolve
+from ...geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
+from ...graph import expand_dims, is_tensor, nn, squeeze, stack
+from ...kinds import AXES, layout_of
 from .. import activations
 from ..checks import positive
 from .layer import Shape, size
 from .pooling import Geometry, Windowed
 
+_CONV = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}  # by rank
+_TRANSPOSE = {1: nn.conv1d_transpose, 2: nn.conv2d_transpose, 3: nn.conv3d_transpose}
 
-class _Convolution(Windowed):
-    """What the three layers share: arguments, weights, and the bias and activation after the convolution."""
+
+class Convolution(Windowed):
+    """What all of them share: arguments, weights, and the bias and activation after the convolution."""
 
     _casts_integers = True
 
@@ -35,18 +38,14 @@ class _Convolution(Windowed):
         dilation_rate: Any,
         activation: Any,
         use_bias: bool,
-        kernel_initializer: Any,
         bias_initializer: Any,
         more: dict[str, Any],
     ):
-        self.dilation_rate = normalize_steps(dilation_rate, "dilation_rate")
+        self.dilation_rate = normalize_steps(dilation_rate, "dilation_rate", layout_of("input", self.rank))
         self.activation = activations.get(activation)
         self.use_bias = truth(use_bias, "use_bias")
-        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.bias_initializer = bias_initializer
         super().__init__(kernel_size, "kernel_size", strides, padding, data_format, **more)
-        self._check_strides()
-
-    def _check_strides(self) -> None:
         if max(self.strides) > 1 and max(self.dilation_rate) > 1:
             raise ArgumentError(
                 "strides above 1 do not go with a dilation_rate above 1, as in Keras; got "
@@ -55,28 +54,29 @@ class _Convolution(Windowed):
 
     @property
     def kernel_size(self) -> tuple[int, ...]:
-        """(rows, cols) of the filter."""
+        """The size of the filter: (rows, cols) for images."""
         return self.window
 
-    def kernel_shape(self, channels: int) -> tuple[int, ...]:
-        """Return the shape of the filter for an input with so many channels."""
+    def kernel_shapes(self, channels: int) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each filter by its name, for an input with so many channels."""
         raise NotImplementedError
 
     def build(self, input_shape: Shape) -> None:
-        """Make the filter and the bias."""
+        """Make the filters and the bias."""
         channels = self.channels(input_shape)
-        self.kernel = self.add_weight(self.kernel_shape(channels), self.kernel_initializer, name="kernel")
+        for name, shape in self.kernel_shapes(channels).items():
+            initializer = getattr(self, f"{name.removesuffix('_kernel')}_initializer")
+            setattr(self, name, self.add_weight(shape, initializer, name=name))
         self.bias = None
         if self.use_bias:
             self.bias = self.add_weight((self.out_channels(channels),), self.bias_initializer, name="bias")
 
     def check_weights(self, input_shape: Shape) -> None:
-        """Raise unless the input has the channels that the filter was made for."""
-        wanted = self.kernel_shape(self.channels(input_shape))
-        if tuple(self.kernel.shape) != wanted:
-            raise ArgumentError(
-                f"its kernel is {list(self.kernel.shape)}, and such an input needs {list(wanted)}"
-            )
+        """Raise unless the input has the channels that the filters were made for."""
+        for name, wanted in self.kernel_shapes(self.channels(input_shape)).items():
+            made = tuple(getattr(self, name).shape)
+            if made != wanted:
+                raise ArgumentError(f"its {name} is {list(made)}, and such an input needs {list(wanted)}")
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return activation(convolution + bias)."""
@@ -89,7 +89,13 @@ class _Convolution(Windowed):
         """Return the convolution alone."""
         raise NotImplementedError
 
-    def _windows(self) -> dict[str, Any]:
+    def forward_geometry(self, input_shape: tuple[int, ...], filters: tuple[int, ...]) -> ConvGeometry:
+        """Return the geometry of a convolution with the layer's windows."""
+        padding: Any = self.padding.upper()
+        return conv_geometry(input_shape, filters, self.strides, padding, dilations=self.dilation_rate)
+
+    def windows(self) -> dict[str, Any]:
+        """Return strides, padding and the like in TensorFlow's words."""
         return {
             "strides": self.strides,
             "padding": self.padding.upper(),
@@ -98,17 +104,7 @@ class _Convolution(Windowed):
         }
 
 
-class _Filters(_Convolution):
-    """What the two layers share whose number of filters is an argument."""
-
-    filters: int
-
-    def out_channels(self, channels: int) -> int:
-        """Return the number of filters."""
-        return self.filters
-
-
-class Conv2D(_Filters):
+class Conv2D(Convolution):
     """Convolves images with filters that are learned: one Conv2D node.
 
     Args:
@@ -138,10 +134,10 @@ class Conv2D(_Filters):
         self,
         filters: int,
         kernel_size: Any,
-        strides: Any = (1, 1),
+        strides: Any = 1,
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
+        dilation_rate: Any = 1,
         groups: int = 1,
         activation: Any = None,
         use_bias: bool = True,
@@ -152,38 +148,65 @@ class Conv2D(_Filters):
         self.filters, self.groups = positive(filters, "filters"), positive(groups, "groups")
         if self.filters % self.groups:
             raise ArgumentError(f"filters must be a multiple of groups {groups}; got {filters}")
-        super().__init__(
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            kernel_initializer,
-            bias_initializer,
-            more,
-        )
+        self.kernel_initializer = kernel_initializer
+        windows = kernel_size, strides, padding, data_format, dilation_rate
+        super().__init__(*windows, activation, use_bias, bias_initializer, more)
 
-    def kernel_shape(self, channels: int) -> tuple[int, ...]:
-        """Return [rows, cols, in_channels / groups, filters]."""
+    def out_channels(self, channels: int) -> int:
+        """Return the number of filters."""
+        return self.filters
+
+    def kernel_shapes(self, channels: int) -> dict[str, tuple[int, ...]]:
+        """Return that of the filters, ``[*taps, in_channels / groups, filters]``."""
         if channels % self.groups:
             raise ArgumentError(f"groups {self.groups} must divide the {channels} channels")
-        return (*self.window, channels // self.groups, self.filters)
+        return {"kernel": (*self.window, channels // self.groups, self.filters)}
 
-    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
-        """Return the geometry, as `teachconv.conv2d_geometry`."""
-        filters = self.kernel_shape(input_shape[3])
-        return conv2d_geometry(
-            input_shape, filters, self.strides, self.padding.upper(), dilations=self.dilation_rate
-        )
+    def geometry(self, input_shape: tuple[int, ...]) -> Geometry:
+        """Return the geometry, as `teachconv.conv_geometry`."""
+        return self.forward_geometry(input_shape, self.kernel_shapes(input_shape[-1])["kernel"])
 
     def convolve(self, inputs: Any) -> Any:
-        """Return the Conv2D node."""
-        return nn.conv2d(inputs, self.kernel, **self._windows())
+        """Return the Conv2D or Conv3D node."""
+        return _CONV[self.rank](inputs, self.kernel, **self.windows())
 
 
-class DepthwiseConv2D(_Convolution):
+class Conv1D(Conv2D):
+    """Convolves signals with filters that are learned: one Conv2D node, of images of one row.
+
+    Args:
+        filters, groups, activation, use_bias, kernel_initializer, bias_initializer: as in `Conv2D`.
+        kernel_size, strides, dilation_rate: an int.
+        padding: "valid", "same", or "causal", which pads (kernel_size - 1) * dilation_rate cells before the
+            signal and none after: no output depends on what comes later.
+        data_format: as in `Conv2D`.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> layer = keras.layers.Conv1D(1, 3, padding="causal", use_bias=False, kernel_initializer="ones")
+    >>> layer([[[1.0], [2.0], [4.0], [8.0]]]).numpy().ravel().tolist()
+    [1.0, 3.0, 7.0, 14.0]
+    """
+
+    rank = 1
+    paddings = ("valid", "same", "causal")
+
+
+class Conv3D(Conv2D):
+    """Convolves volumes with filters that are learned: one Conv3D node; arguments as in `Conv2D`.
+
+    >>> from teachconv import keras
+    >>> keras.layers.Conv3D(4, 3, strides=2, padding="same", input_shape=(8, 8, 6, 1)).output_shape
+    (None, 4, 4, 3, 4)
+    """
+
+    rank = 3
+
+
+class DepthwiseConv2D(Convolution):
     """Convolves each channel with filters of its own: one DepthwiseConv2dNative node.
 
     Args:
@@ -205,11 +228,11 @@ class DepthwiseConv2D(_Convolution):
     def __init__(
         self,
         kernel_size: Any,
-        strides: Any = (1, 1),
+        strides: Any = 1,
         padding: str = "valid",
         depth_multiplier: int = 1,
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
+        dilation_rate: Any = 1,
         activation: Any = None,
         use_bias: bool = True,
         depthwise_initializer: Any = "glorot_uniform",
@@ -217,40 +240,129 @@ class DepthwiseConv2D(_Convolution):
         **more: Any,
     ):
         self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
-        super().__init__(
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            depthwise_initializer,
-            bias_initializer,
-            more,
-        )
+        self.kernel_initializer = depthwise_initializer
+        windows = kernel_size, strides, padding, data_format, dilation_rate
+        super().__init__(*windows, activation, use_bias, bias_initializer, more)
 
     def out_channels(self, channels: int) -> int:
         """Return depth_multiplier channels for each one of the input."""
         return channels * self.depth_multiplier
 
-    def kernel_shape(self, channels: int) -> tuple[int, ...]:
-        """Return [rows, cols, in_channels, depth_multiplier]."""
-        return (*self.window, channels, self.depth_multiplier)
+    def kernel_shapes(self, channels: int) -> dict[str, tuple[int, ...]]:
+        """Return that of the filters, ``[*taps, in_channels, depth_multiplier]``."""
+        return {"kernel": (*self.window, channels, self.depth_multiplier)}
 
-    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
+    def geometry(self, input_shape: tuple[int, ...]) -> Geometry:
         """Return the geometry of the convolution with one group for each channel."""
-        filters = (*self.window, 1, self.out_channels(input_shape[3]))
-        return conv2d_geometry(
-            input_shape, filters, self.strides, self.padding.upper(), dilations=self.dilation_rate
-        )
+        filters = (*self.window, 1, input_shape[-1] * self.depth_multiplier)
+        return self.forward_geometry(input_shape, filters)
 
     def convolve(self, inputs: Any) -> Any:
         """Return the DepthwiseConv2dNative node."""
-        return nn.depthwise_conv2d(inputs, self.kernel, **self._windows())
+        return self.by_channel(inputs, self.kernel)
+
+    def by_channel(self, inputs: Any, kernel: Any) -> Any:
+        """Return the convolution of each channel with its filters; of signals, that of images of one row."""
+        windows = self.windows()
+        if self.rank == 2:
+            return nn.depthwise_conv2d(inputs, kernel, **windows)
+        row = self.layout.index("W")
+        windows |= {key: (1, *windows[key]) for key in ("strides", "dilations")}
+        images = expand_dims(inputs, row)
+        windows["data_format"] = self.layout.replace("W", "HW")
+        return squeeze(nn.depthwise_conv2d(images, expand_dims(kernel, 0), **windows), [row])
 
 
-class Conv2DTranspose(_Filters):
+class DepthwiseConv1D(DepthwiseConv2D):
+    """Convolves each channel of signals with filters of its own; arguments as in `DepthwiseConv2D`.
+
+    >>> from teachconv import keras
+    >>> keras.layers.DepthwiseConv1D(3, depth_multiplier=2, input_shape=(8, 3)).output_shape
+    (None, 6, 6)
+    """
+
+    rank = 1
+
+
+class SeparableConv2D(DepthwiseConv2D):
+    """Convolves each channel with filters of its own, and mixes the channels of each cell: two nodes.
+
+    F. Chollet, Xception: deep learning with depthwise separable convolutions, 2017. It has fewer weights
+    than a `Conv2D` of the same size: taps · in · multiplier + in · multiplier · filters.
+
+    Args:
+        filters: the number of channels of the output.
+        kernel_size, strides, padding, data_format, dilation_rate: as in `Conv2D`, for the first of the two.
+        depth_multiplier: as in `DepthwiseConv2D`.
+        activation, use_bias, bias_initializer: as in `Conv2D`, after the second.
+        depthwise_initializer: how the filters of the channels begin.
+        pointwise_initializer: how the filters of one tap begin.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> separable = keras.layers.SeparableConv2D(16, 3, input_shape=(8, 8, 4))
+    >>> separable.count_params(), keras.layers.Conv2D(16, 3, input_shape=(8, 8, 4)).count_params()
+    (116, 592)
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
+        depth_multiplier: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = "glorot_uniform",
+        pointwise_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        **more: Any,
+    ):
+        self.filters = positive(filters, "filters")
+        self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
+        self.depthwise_initializer, self.pointwise_initializer = depthwise_initializer, pointwise_initializer
+        windows = kernel_size, strides, padding, data_format, dilation_rate
+        Convolution.__init__(self, *windows, activation, use_bias, bias_initializer, more)
+
+    def out_channels(self, channels: int) -> int:
+        """Return the number of filters."""
+        return self.filters
+
+    def kernel_shapes(self, channels: int) -> dict[str, tuple[int, ...]]:
+        """Return those of the filters of the channels, and of the filters of one tap."""
+        between = channels * self.depth_multiplier
+        return {
+            "depthwise_kernel": (*self.window, channels, self.depth_multiplier),
+            "pointwise_kernel": (*(1,) * self.rank, between, self.filters),
+        }
+
+    def geometries(self, input_shape: Shape) -> list[Geometry]:
+        """Return the geometries of the two convolutions."""
+        found = super().geometries(input_shape)
+        return found + [
+            conv_geometry(g.output_shape, (*(1,) * self.rank, g.output_shape[-1], self.filters))
+            for g in found
+        ]
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the convolution of the cells after that of the channels."""
+        between = self.by_channel(inputs, self.depthwise_kernel)
+        return _CONV[self.rank](between, self.pointwise_kernel, data_format=self.layout)
+
+
+class SeparableConv1D(SeparableConv2D):
+    """Convolves each channel of signals, and mixes the channels; arguments as in `SeparableConv2D`."""
+
+    rank = 1
+
+
+class Conv2DTranspose(Conv2D):
     """Applies the transpose of a convolution: one Conv2DBackpropInput node.
 
     With "same" the output is strides times as large as the input. Where the kernel size is no multiple of the
@@ -273,78 +385,104 @@ class Conv2DTranspose(_Filters):
     (None, 8, 8, 1)
     """
 
-    output_padding: Pair | None
-
     def __init__(
         self,
         filters: int,
         kernel_size: Any,
-        strides: Any = (1, 1),
+        strides: Any = 1,
         padding: str = "valid",
         output_padding: Any = None,
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
+        dilation_rate: Any = 1,
         activation: Any = None,
         use_bias: bool = True,
         kernel_initializer: Any = "glorot_uniform",
         bias_initializer: Any = "zeros",
         **more: Any,
     ):
-        self.filters, self.output_padding = positive(filters, "filters"), None
+        self.output_padding: tuple[int, ...] | None = None
         if output_padding is not None:
-            self.output_padding = _below_strides(output_padding, normalize_steps(strides, "strides"))
+            self.output_padding = self._below_strides(output_padding, strides)
+        windows = kernel_size, strides, padding, data_format, dilation_rate
         super().__init__(
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            kernel_initializer,
-            bias_initializer,
-            more,
+            filters, *windows, 1, activation, use_bias, kernel_initializer, bias_initializer, **more
         )
 
-    def kernel_shape(self, channels: int) -> tuple[int, ...]:
-        """Return [rows, cols, filters, in_channels]."""
-        return (*self.window, self.filters, channels)
-
-    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
-        """Return the geometry that Keras' words resolve to."""
-        call = resolve(
-            conv_transpose,
-            input_shape,
-            self.kernel_shape(input_shape[3]),
-            self.strides,
-            self.padding,
-            self.output_padding,
-            dilation_rate=self.dilation_rate,
+    def _below_strides(self, output_padding: Any, strides: Any) -> tuple[int, ...]:
+        """Return output_padding, one for each axis; raise unless it is below the strides, as in Keras."""
+        layout = layout_of("input", self.rank)
+        extra, steps = (
+            normalize_output_padding(output_padding, layout),
+            normalize_steps(strides, "strides", layout),
         )
-        return Conv2DTransposeGeometry(call.geometry)
+        if any(not 0 <= size < stride for size, stride in zip(extra, steps, strict=True)):
+            raise ArgumentError(
+                f"output_padding must be from 0 to below strides {steps}; got {brief(output_padding)}"
+            )
+        return extra
+
+    def kernel_shapes(self, channels: int) -> dict[str, tuple[int, ...]]:
+        """Return that of the filters, ``[*taps, filters, in_channels]``."""
+        return {"kernel": (*self.window, self.filters, channels)}
+
+    def geometry(self, input_shape: tuple[int, ...]) -> ConvTransposeGeometry:
+        """Return the geometry that Keras' words resolve to, axis by axis."""
+        batch, *sizes, channels = input_shape
+        extra = self.output_padding or (None,) * self.rank
+        facts = sizes, self.window, self.strides, self.dilation_rate, extra
+        mode, names = self.padding.upper(), AXES[-self.rank :]
+        axes = tuple(_transposed_axis(mode, *each) for each in zip(names, *facts, strict=True))
+        return ConvTransposeGeometry(ConvGeometry(batch, axes, self.filters, channels, 1))
 
     def convolve(self, inputs: Any) -> Any:
-        """Return the Conv2DBackpropInput node; its first input is the shape of the output."""
-        windows, input_shape = self._windows(), tuple(inputs.shape)
+        """Return the node of the gradient; its first input is the shape of the output."""
+        windows, input_shape = self.windows(), tuple(inputs.shape)
         sizes: list[Any] = list(self.compute_output_shape(input_shape))
-        forward = self.geometry(self._known(input_shape)).forward  # type: ignore[union-attr]
+        laws = self.geometry(self._known(input_shape)).forward.axes
         if self.output_padding is not None:  # TensorFlow's words know only one size: crop explicitly
-            windows["padding"] = tuple(
-                (axis.pad_before, max(0, axis.pad_after)) for axis in (forward.rows, forward.cols)
-            )
-        first = self.layout.index("H")
-        for axis, law in (first, forward.rows), (first + 1, forward.cols):
-            if sizes[axis] is None:  # the output grows by the stride with each row of the input
+            windows["padding"] = tuple((axis.pad_before, max(0, axis.pad_after)) for axis in laws)
+        for axis, law in enumerate(laws, 1 if self.layout[-1] == "C" else 2):
+            if sizes[axis] is None:  # the output grows by the stride with each cell of the input
                 sizes[axis] = size(inputs, axis) * law.stride + (law.in_size - law.out_size * law.stride)
         sizes[0] = size(inputs, 0)
         if any(map(is_tensor, sizes)):
             sizes = stack(sizes)
-        return nn.conv2d_transpose(inputs, self.kernel, sizes, **windows)
+        return _TRANSPOSE[self.rank](inputs, self.kernel, sizes, **windows)
 
 
-def _below_strides(output_padding: Any, strides: tuple[int, ...]) -> Pair:
-    """Return output_padding as (rows, cols); raise unless each is from 0 to below its stride, as in Keras."""
-    extra = pair(output_padding, "output_padding", least=0)
-    if any(size >= stride for size, stride in zip(extra, strides, strict=True)):
-        raise ArgumentError(f"output_padding must be below strides {strides}; got {brief(output_padding)}")
-    return extra
+class Conv1DTranspose(Conv2DTranspose):
+    """Applies the transpose of a convolution to signals; arguments as in `Conv2DTranspose`, of one axis.
+
+    >>> from teachconv import keras
+    >>> keras.layers.Conv1DTranspose(1, 3, strides=2, padding="same", input_shape=(4, 8)).output_shape
+    (None, 8, 1)
+    """
+
+    rank = 1
+
+
+class Conv3DTranspose(Conv2DTranspose):
+    """Applies the transpose of a convolution to volumes: one Conv3DBackpropInputV2 node.
+
+    Arguments as in `Conv2DTranspose`, but that ``data_format`` comes before ``output_padding``, as in Keras.
+    """
+
+    rank = 3
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str | None = None,
+        output_padding: Any = None,
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        **more: Any,
+    ):
+        rest = dilation_rate, activation, use_bias, kernel_initializer, bias_initializer
+        super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, *rest, **more)

@@ -14,8 +14,7 @@ import numpy as np
 from ...arguments import normalize_steps, truth
 from ...errors import ArgumentError, brief, check_word
 from ...geometry import conv2d_transpose_geometry
-from ...graph import matmul, nn, reshape, shape, transpose, where
-from ...graph.ops import gen_nn_ops
+from ...graph import matmul, nn, reshape, shape, tile, transpose, where
 from ...graph.ops.random_ops import random_uniform
 from .. import activations
 from ..checks import check_number, check_sizes, positive, shape_text
@@ -300,7 +299,7 @@ class Reshape(Layer):
 
 
 class UpSampling2D(Layer):
-    """Repeats rows and columns: one ResizeNearestNeighbor node.
+    """Repeats rows and columns, as Keras' ``repeat``: one Tile node between two Reshape nodes.
 
     Followed by a Conv2D it enlarges an image without the checkerboard of a transposed convolution.
 
@@ -345,12 +344,14 @@ class UpSampling2D(Layer):
         return [conv2d_transpose_geometry((1, rows, cols, 1), (*self.size, 1, 1), None, self.size, "VALID")]
 
     def call(self, inputs: Any, training: bool = False) -> Any:
-        """Return the ResizeNearestNeighbor node, between two Transpose nodes for channels_first."""
-        first = self.data_format == "channels_first"
-        images = transpose(inputs, [0, 2, 3, 1]) if first else inputs
-        rows, cols = (size(images, axis) * times for axis, times in enumerate(self.size, 1))
-        images = gen_nn_ops.resize_nearest_neighbor(images, [rows, cols])
-        return transpose(images, [0, 3, 1, 2]) if first else images
+        """Return a Tile node, between two Reshape nodes that give rows and columns an axis of copies."""
+        first = 1 if self.data_format == "channels_last" else 2
+        sizes = [size(inputs, axis) for axis in range(4)]
+        before, (rows, cols), after = sizes[:first], sizes[first : first + 2], sizes[first + 2 :]
+        up, across = self.size
+        times = [*[1] * first, 1, up, 1, across, *[1] * len(after)]
+        copies = tile(reshape(inputs, [*before, rows, 1, cols, 1, *after]), times)
+        return reshape(copies, [*before, rows * up, cols * across, *after])
 
 
 def _product(sizes: Sequence[int | None]) -> int | None:

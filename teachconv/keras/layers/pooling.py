@@ -1,6 +1,6 @@
-"""`Windowed`: what the layers share that slide a window over rows and columns; and those that pool.
+"""`Windowed`: what the layers share that slide a window over one, two or three axes; and those that pool.
 
-Keras: keras/src/layers/pooling.
+Keras: keras/src/layers/pooling. A layer's class says of which rank it is, and nothing else.
 """
 
 from __future__ import annotations
@@ -9,50 +9,58 @@ from typing import Any
 
 from ...arguments import channels_first, channels_last, normalize_steps
 from ...errors import ArgumentError, check_word
-from ...geometry import Conv2DGeometry, Conv2DTransposeGeometry, conv2d_geometry
+from ...geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
 from ...graph import nn
+from ...kinds import AXES, layout_of
 from .layer import Layer, Shape
 
-Geometry = Conv2DGeometry | Conv2DTransposeGeometry
+Geometry = ConvGeometry | ConvTransposeGeometry
 
 
 class Windowed(Layer):
     """A layer with strides, padding and a data format, whose output shape follows from its geometry.
 
     Attributes:
-        window: (rows, cols) of the window.
-        strides: (rows, cols).
-        padding: "valid" or "same".
+        rank: over how many axes its windows move: 2 for images.
+        window: the size of the window along each of them, (rows, cols) for images.
+        strides: likewise.
+        padding: "valid" or "same"; of `Conv1D` also "causal".
         data_format: "channels_last" or "channels_first".
-        layout: the same in TensorFlow's words, "NHWC" or "NCHW".
+        layout: the same in TensorFlow's words, "NHWC" or "NCHW" for images.
     """
+
+    rank = 2
+    paddings: tuple[str, ...] = ("valid", "same")
 
     def __init__(
         self, window: Any, name_of_window: str, strides: Any, padding: Any, data_format: Any, **more: Any
     ):
-        self.window = normalize_steps(window, name_of_window)
-        self.strides = normalize_steps(strides, "strides")
-        self.padding: Any = check_padding(padding)  # a text
         self.data_format = check_data_format(data_format)
-        self.layout = "NHWC" if self.data_format == "channels_last" else "NCHW"
+        last = layout_of("input", self.rank)
+        self.layout = last if self.data_format == "channels_last" else f"NC{last[1:-1]}"
+        self.window = normalize_steps(window, name_of_window, self.layout)
+        self.strides = normalize_steps(strides, "strides", self.layout)
+        self.padding: Any = padding.lower() if isinstance(padding, str) else padding
+        check_word(self.padding, "padding", self.paddings)
         super().__init__(**more)
 
-    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
-        """Return the geometry for an input [batch, rows, cols, channels], NHWC whatever the data format."""
+    def geometry(self, input_shape: tuple[int, ...]) -> Geometry:
+        """Return the geometry for an input ``[batch, *sizes, channels]``, whatever the data format."""
         raise NotImplementedError
 
     def geometries(self, input_shape: Shape) -> list[Geometry]:
-        """Return the geometry for one image, as `Layer.geometries`; none if rows or columns are unknown."""
-        _, *sizes = self._nhwc(input_shape)
+        """Return the geometry for one image, as `Layer.geometries`; none if a size is unknown."""
+        _, *sizes = self._channels_last(input_shape)
         return [] if None in sizes else [self.geometry((1, *sizes))]  # type: ignore[arg-type]
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Return the shape of the output; unknown rows or columns stay unknown."""
-        batch, rows, cols, _ = self._nhwc(input_shape)
+        """Return the shape of the output; unknown sizes stay unknown."""
+        batch, *sizes, _ = self._channels_last(input_shape)
         known = self._known(input_shape)
-        _, out_rows, out_cols, _ = self.geometry(known).output_shape
-        shape = batch, rows and out_rows, cols and out_cols, self.out_channels(known[3])
-        return shape if self.layout == "NHWC" else channels_first(shape)
+        outer = self.geometry(known).output_shape[1:-1]
+        spatial = (size and out for size, out in zip(sizes, outer, strict=True))
+        shape = batch, *spatial, self.out_channels(known[-1])
+        return shape if self.layout[-1] == "C" else channels_first(shape)
 
     def out_channels(self, channels: int) -> int:
         """Return the number of channels of the output."""
@@ -60,29 +68,22 @@ class Windowed(Layer):
 
     def channels(self, input_shape: Shape) -> int:
         """Return the number of channels of the input; raise if it is unknown."""
-        channels = self._nhwc(input_shape)[3]
+        channels = self._channels_last(input_shape)[-1]
         if channels is None:
             raise ArgumentError("the number of channels must be known")
         return channels
 
-    def _known(self, shape: Shape) -> tuple[int, int, int, int]:
-        """Return [1, rows, cols, channels], with a size that is large enough for one that is unknown."""
-        _, rows, cols, _ = self._nhwc(shape)
-        large_enough = [max(n or 0, 1 << 12) for n in self.window]
-        return 1, rows or large_enough[0], cols or large_enough[1], self.channels(shape)
+    def _known(self, shape: Shape) -> tuple[int, ...]:
+        """Return ``[1, *sizes, channels]``, with a size that is large enough for one that is unknown."""
+        sizes = zip(self._channels_last(shape)[1:-1], self.window, strict=True)
+        return 1, *(size or max(taps, 1 << 12) for size, taps in sizes), self.channels(shape)
 
-    def _nhwc(self, shape: Shape) -> Shape:
-        if len(shape) != 4:
-            axes = "batch, rows, cols, channels" if self.layout == "NHWC" else "batch, channels, rows, cols"
-            raise ArgumentError(f"it needs 4 axes ({axes}), not {len(shape)}")
+    def _channels_last(self, shape: Shape) -> Shape:
+        if len(shape) != self.rank + 2:
+            names = AXES[-self.rank :]
+            axes = ("batch", *names, "channels") if self.layout[-1] == "C" else ("batch", "channels", *names)
+            raise ArgumentError(f"it needs {self.rank + 2} axes ({', '.join(axes)}), not {len(shape)}")
         return channels_last(shape, self.layout)
-
-
-def check_padding(padding: Any) -> str:
-    """Return Keras' word for a padding in lower case; raise unless it is "valid" or "same"."""
-    padding = padding.lower() if isinstance(padding, str) else padding
-    check_word(padding, "padding", ("valid", "same"))
-    return str(padding)
 
 
 def check_data_format(data_format: Any) -> str:
@@ -95,19 +96,27 @@ def check_data_format(data_format: Any) -> str:
 
 
 class _Pooling(Windowed):
-    def __init__(self, pool_size: Any, strides: Any, padding: str, data_format: str | None, **more: Any):
+    def __init__(
+        self,
+        pool_size: Any,
+        strides: Any = None,
+        padding: str = "valid",
+        data_format: str | None = None,
+        name: str | None = None,
+        **more: Any,
+    ):
         strides = pool_size if strides is None else strides
-        super().__init__(pool_size, "pool_size", strides, padding, data_format, **more)
+        super().__init__(pool_size, "pool_size", strides, padding, data_format, name=name, **more)
 
     @property
     def pool_size(self) -> tuple[int, ...]:
-        """(rows, cols) of the window."""
+        """The size of the window: (rows, cols) for images."""
         return self.window
 
-    def geometry(self, input_shape: tuple[int, int, int, int]) -> Geometry:
+    def geometry(self, input_shape: tuple[int, ...]) -> Geometry:
         """Return the geometry of one channel: windows of a pool follow the same law as filters."""
         window = (*self.window, 1, 1)
-        return conv2d_geometry((*input_shape[:3], 1), window, self.strides, self.padding.upper())
+        return conv_geometry((*input_shape[:-1], 1), window, self.strides, self.padding.upper())
 
 
 class MaxPooling2D(_Pooling):
@@ -128,18 +137,30 @@ class MaxPooling2D(_Pooling):
 
     def __init__(
         self,
-        pool_size: Any = (2, 2),
+        pool_size: Any = 2,
         strides: Any = None,
         padding: str = "valid",
         data_format: str | None = None,
         name: str | None = None,
         **more: Any,
     ):
-        super().__init__(pool_size, strides, padding, data_format, name=name, **more)
+        super().__init__(pool_size, strides, padding, data_format, name, **more)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
-        """Return the MaxPool node."""
+        """Return the node."""
         return nn.max_pool(inputs, self.window, self.strides, self.padding.upper(), self.layout)
+
+
+class MaxPooling1D(MaxPooling2D):
+    """Takes the largest value of each window of a signal; arguments as in `MaxPooling2D`, of one axis."""
+
+    rank = 1
+
+
+class MaxPooling3D(MaxPooling2D):
+    """Takes the largest value of each window of a volume: one MaxPool3D node; as `MaxPooling2D`."""
+
+    rank = 3
 
 
 class AveragePooling2D(_Pooling):
@@ -155,17 +176,18 @@ class AveragePooling2D(_Pooling):
     [2.5]
     """
 
-    def __init__(
-        self,
-        pool_size: Any,
-        strides: Any = None,
-        padding: str = "valid",
-        data_format: str | None = None,
-        name: str | None = None,
-        **more: Any,
-    ):
-        super().__init__(pool_size, strides, padding, data_format, name=name, **more)
-
     def call(self, inputs: Any, training: bool = False) -> Any:
-        """Return the AvgPool node."""
+        """Return the node."""
         return nn.avg_pool(inputs, self.window, self.strides, self.padding.upper(), self.layout)
+
+
+class AveragePooling1D(AveragePooling2D):
+    """Takes the mean of each window of a signal; arguments as in `AveragePooling2D`, of one axis."""
+
+    rank = 1
+
+
+class AveragePooling3D(AveragePooling2D):
+    """Takes the mean of each window of a volume: one AvgPool3D node; as `AveragePooling2D`."""
+
+    rank = 3

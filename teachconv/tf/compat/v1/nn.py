@@ -14,6 +14,8 @@ from ....graph.options import either
 from ... import nn
 from ...nn import (
     bias_add,
+    conv1d_transpose,
+    conv_transpose,
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
     l2_loss,
@@ -30,10 +32,15 @@ __all__ = [
     "avg_pool",
     "avg_pool2d",
     "bias_add",
+    "conv1d",
+    "conv1d_transpose",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
     "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "conv_transpose",
     "convolution",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
@@ -143,6 +150,58 @@ def conv2d_backprop_filter(
 
 
 @in_graph
+def conv1d(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: Any = None,
+    data_format: Any = None,
+    name: str | None = None,
+    input: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Convolve signals with filters, as images of one row."""
+    return nn.conv1d(
+        either("input", input, "value", value), filters, stride, padding, data_format, dilations, name
+    )
+
+
+@in_graph
+def conv3d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: Any = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Any:
+    """Convolve volumes with filters."""
+    filters = either("filters", filters, "filter", filter)
+    return nn.conv3d(input, filters, strides, padding, data_format, dilations, name)
+
+
+@in_graph
+def conv3d_transpose(
+    value: Any,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: Any = "NDHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Return the transposed convolution over three axes: the gradient of conv3d with respect to its input."""
+    value, filters = either("input", input, "value", value), either("filters", filters, "filter", filter)
+    return nn.conv3d_transpose(value, filters, output_shape, strides, padding, data_format, dilations, name)
+
+
+@in_graph
 def convolution(
     input: Any,
     filter: Any,
@@ -154,7 +213,7 @@ def convolution(
     filters: Any = None,
     dilations: Any = None,
 ) -> Any:
-    """Convolve images with filters; only convolutions over two axes are here."""
+    """Convolve over one, two or three axes."""
     filters = either("filters", filters, "filter", filter)
     dilations = either("dilations", dilations, "dilation_rate", dilation_rate)
     return nn.convolution(input, filters, strides, padding, data_format, dilations, name)
