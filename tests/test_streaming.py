@@ -473,3 +473,13 @@ def test_functions_must_be_element_wise_and_an_error_inside_ends_the_stream():
     uneven.push(np.ones((1, 6, 2), "float32"))
     with pytest.raises(tc.ArgumentError, match="one has 3 more than another"):
         uneven.flush()
+
+
+@pytest.mark.skipif("cython" not in BACKENDS, reason="the example names cython's algorithms")
+def test_the_example_streams_both_networks(capsys):
+    import streamed_networks
+
+    streamed_networks.main()
+    shown = capsys.readouterr().out
+    assert shown.count("the bits of the whole: True") == 2
+    assert "256 outputs for each input; <stream: lookahead 13, chunk_step 1, " in shown
