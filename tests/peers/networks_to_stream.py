@@ -6,7 +6,6 @@ writes how each layer of the ports agrees with PyTorch, and what their streams g
 """
 
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +13,9 @@ import streamed_networks as ports
 import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 (its usual name)
+from torch.nn.utils import weight_norm  # the older of two, which both repositories use
 
 import teachconv as tc
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # both repositories use the older of two weight norms
-    from torch.nn.utils import weight_norm
 
 
 class TemporalBlock(nn.Module):

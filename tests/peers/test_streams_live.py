@@ -11,6 +11,7 @@ pytestmark = pytest.mark.peers
 pytest.importorskip("torch")
 
 
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
 @pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
 def test_every_layer_of_the_ports_agrees_and_streams_have_the_bits_of_the_whole():
     from peers import networks_to_stream as script
