@@ -124,11 +124,11 @@ def calls(
     rank, kind = draw(st.sampled_from(sorted(ranks))), kind_of(draw(st.sampled_from(of)))
     drawn = draw(shapes(rank))
     images, filters, padding = drawn["input_shape"], drawn["filters_shape"], drawn["padding"]
-    names = ["conv2d" if rank == 2 else "convolution"]
+    names = [f"conv{rank}d", "convolution"]
     if rank == 2 and filters[-2] == 1:
         names.append("depthwise_conv2d")
     if kind.scatters and padding != "CAUSAL":
-        names.append("conv2d_transpose" if rank == 2 else "conv_transpose")
+        names += [f"conv{rank}d_transpose", "conv_transpose"]
     op = draw(st.sampled_from(names))
     if "depthwise" in op:
         filters = (*filters[:-2], images[-1], filters[-1] // images[-1])
