@@ -130,14 +130,12 @@ class Stream:
         try:
             result = self._push(x, self._layers[0].axis)
         except BaseException:
-            # else some layers are ahead of others
+            # if it has come to some layers and not to others, they no longer fit together
             self._open = before == [layer.received for layer in self._layers]
             raise
-        self._like = np.asarray
-        if (
-            adapter := adapter_of(chunk)
-        ) is not None:  # an empty array stands for the chunk, which is not kept
-            self._like = partial(adapter.from_array, like=adapter.from_array(x[:0].copy(), chunk))
+        adapter, empty = adapter_of(chunk), x[:0].copy()  # which stands for the chunk: that is not kept
+        back = adapter and partial(adapter.from_array, like=adapter.from_array(empty, chunk))
+        self._like = back or np.asarray
         return self._like(result)
 
     def flush(self) -> Any:
@@ -263,8 +261,8 @@ class _Layer:
 
     def __str__(self) -> str:
         kept = f"{self._name} {self._start} to {self.received - 1}" if self.nbytes else "nothing"
-        so_far = f"{count(self.received, 'input')}, {count(self._given, 'output')}"
-        return f"{self._op}, algorithm {self.algorithm}: {so_far}; kept {kept}"
+        inputs, outputs = count(self.received, "input"), count(self._given, "output")
+        return f"{self._op}, algorithm {self.algorithm}: {inputs}, {outputs}; kept {kept}"
 
     def push(self, x: np.ndarray, axis: int) -> np.ndarray:
         """Return the outputs that are due after a chunk."""
@@ -323,8 +321,8 @@ class _Layer:
         """Resolve the call, now that batch, channels and the sizes of the other axes are known."""
         shape = list(x.shape)
         shape[self.axis : self.axis + 1] = [_FAR if self._length is None else self._length]
-        arrays = shape_only(shape, x.dtype), self._filters
-        call, _ = nn_ops.call_of(self._function, arrays, self._words)
+        endless = shape_only(shape, x.dtype)
+        call, _ = nn_ops.call_of(self._function, (endless, self._filters), self._words)
         self.algorithm = self._chosen(call.geometry)
         self._call, self._kept = call, np.take(x, [], self.axis)
 
