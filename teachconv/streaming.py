@@ -19,7 +19,17 @@ from typing import Any
 import numpy as np
 
 from . import backends, dispatch, nn_ops
-from .arguments import Pair, as_array, check_data_format, grouped_shape, listed, normalize_shape, shape_only
+from .arguments import (
+    Pair,
+    as_array,
+    check_alike,
+    check_data_format,
+    grouped_shape,
+    integer,
+    listed,
+    normalize_shape,
+    shape_only,
+)
 from .devices import adapter_of, check_same_place
 from .errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
 from .geometry import AxisGeometry, ConvGeometry, axis_due, axis_slab, conv_geometry, conv_transpose_geometry
@@ -45,10 +55,10 @@ def stream(
     Args:
         op: conv1d, conv2d, conv3d, depthwise_conv2d, convolution or the transpose of one; or a list of
             layers, each of which is pushed what the one before it gives. A layer is ``(op, filters)`` or
-            ``(op, filters, {argument: value})``; an element-wise function, which is called with arrays;
+            ``(op, filters, {argument: value})``; an element-wise function, which is called with arrays; or
             ``(function, [branch], [branch], ...)``, an element-wise function of several lists of layers for
             the same input, where ``[]`` is the input itself, so that ``(numpy.add, layers, [])`` is a
-            residual connection; or a list again.
+            residual connection.
         filters: the filters of a single op. Do not change them while the stream is in use.
         axis: "depth", "rows" or "cols": the spatial axis along which the chunks follow each other; None for
             the first one.
@@ -82,9 +92,9 @@ def stream(
         return Stream([_Layer(op, filters, **options)])
     if filters is not None or length is not None:
         raise ArgumentTypeError(
-            "filters and length are arguments of a layer: (op, filters, {'length': length})"
+            "filters and length are arguments of a layer, if op is a list: (op, filters, {'length': length})"
         )
-    made = Stream(_nodes_of(op, options))
+    made = Stream([_node(entry, options) for entry in op])
     axes = {layer.axis for layer in made._layers}
     if len(axes) != 1:
         raise ArgumentError(
@@ -232,6 +242,8 @@ class _Layer:
             )
         nn_ops.refuse(words, "stream", out="push returns a new array")
         self._function, self._op, self._words, self._length = op, OPS[op.__name__], words, length
+        if length is not None and not 0 <= integer(length, "length") <= _FAR:
+            raise ArgumentError(f"length must be from 0 to {_FAR}, or None; got {brief(length)}")
         rank = self._op.rank
         self._filters = w = as_array(filters, "filters", (3, 4, 5) if rank is None else rank + 2)
         nn_ops.bind(op, (None, w), words, stream)
@@ -266,7 +278,7 @@ class _Layer:
 
     def push(self, x: np.ndarray, axis: int) -> np.ndarray:
         """Return the outputs that are due after a chunk."""
-        check_same_place(x, "chunk", self._filters, "filters")
+        check_same_place(as_array(x, "chunk", self._filters.ndim), "chunk", self._filters, "filters")
         if self._call is None:
             self._begin(x)
         self._check(x)
@@ -319,8 +331,9 @@ class _Layer:
 
     def _begin(self, x: np.ndarray) -> None:
         """Resolve the call, now that batch, channels and the sizes of the other axes are known."""
+        check_alike({"chunk": x, "filters": self._filters})
         shape = list(x.shape)
-        shape[self.axis : self.axis + 1] = [_FAR if self._length is None else self._length]
+        shape[self.axis] = _FAR if self._length is None else self._length
         endless = shape_only(shape, x.dtype)
         call, _ = nn_ops.call_of(self._function, (endless, self._filters), self._words)
         self.algorithm = self._chosen(call.geometry)
@@ -329,7 +342,7 @@ class _Layer:
     def _check(self, x: np.ndarray) -> None:
         """Raise unless a chunk goes with those before it."""
         want, got = list(self._kept.shape), list(x.shape)
-        want[self.axis : self.axis + 1] = got[self.axis : self.axis + 1]
+        want[self.axis] = got[self.axis]
         if got != want or x.dtype != self._kept.dtype:
             raise ArgumentError(
                 f"a chunk for {self._op} must have shape {want} and dtype {self._kept.dtype}, as those "
@@ -447,17 +460,16 @@ class _Combined:
         return result
 
 
-def _nodes_of(entry: Any, options: dict[str, Any]) -> list[_Layer | _Combined]:
-    """Return the nodes of a list of layers, or of one."""
-    if isinstance(entry, list):
-        return [node for each in entry for node in _nodes_of(each, options)]
+def _node(entry: Any, options: dict[str, Any]) -> _Layer | _Combined:
+    """Return what computes an entry of a list of layers."""
     first, *rest = entry if isinstance(entry, tuple) and entry else (entry,)
     is_op = is_one_of(first, nn_ops.RESOLVERS)
     if is_op and len(rest) in (1, 2) and isinstance((*rest, {})[1], dict):
-        return [_Layer(first, rest[0], **{**options, **(*rest, {})[1]})]
+        return _Layer(first, rest[0], **{**options, **(*rest, {})[1]})
     if callable(first) and not is_op and all(isinstance(branch, list) for branch in rest):
-        return [_Combined(first, [Stream(_nodes_of(branch, options)) for branch in rest or [[]]])]
+        branches = ([_node(each, options) for each in branch] for branch in rest or [[]])
+        return _Combined(first, [Stream(nodes) for nodes in branches])
     raise ArgumentTypeError(
-        "a layer must be (op, filters), (op, filters, {argument: value}), an element-wise function, "
-        f"(function, [layers of a branch], [of another], ...) or a list; got {brief(entry)}"
+        "layers must be (op, filters), (op, filters, {argument: value}), element-wise functions, or "
+        f"(function, [layers of a branch], [of another], ...); got {brief(entry)}"
     )
