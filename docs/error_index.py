@@ -22,6 +22,8 @@ NAMES["ONES"] = np.ones(4, "float32")
 # (the page that explains it, the call)
 OURS = [
     ("four_strides", "tc.conv2d(X, W, [1, 2, 2, 2])"),
+    ("clicks_at_chunk_borders", 'tc.stream(tc.conv2d, W, strides=2, padding="SAME")'),
+    ("clicks_at_chunk_borders", 'tc.stream(tc.conv2d, W, backend="numpy")'),
     ("same_or_valid", 'tc.conv2d(X, W, 1, "SMAE")'),
     ("dilated_grouped_depthwise", "tc.conv2d(X, W[:, :, :2])"),
     ("sizes_parameters_flops", "tc.conv2d(X[:, :2, :2], W)"),

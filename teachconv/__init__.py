@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .inspection.tracing import Trace, trace
     from .networks.handing import translate
     from .planning import Plan, plan
+    from .streaming import Stream, stream
     from .translation.filters import convert_filters
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
     from .translation.translating import Translation, resolve
@@ -98,6 +99,7 @@ __all__ = [
     "Playground",
     "ReceptiveField",
     "SourceChain",
+    "Stream",
     "Tap",
     "Trace",
     "Translation",
@@ -153,6 +155,7 @@ __all__ = [
     "resolve",
     "set_backend",
     "set_num_threads",
+    "stream",
     "to_onnx",
     "trace",
     "translate",
@@ -177,6 +180,7 @@ _NAMES = {
     "inspection.tracing": ("Trace", "trace"),
     "networks.handing": ("translate",),  # which then takes layers too
     "planning": ("Plan", "plan"),
+    "streaming": ("Stream", "stream"),
     "translation.filters": ("convert_filters",),
     "translation.onnx_models": ("OnnxModel", "OnnxNode", "onnx_model"),
     "translation.translating": ("Translation", "resolve"),

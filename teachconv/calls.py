@@ -192,8 +192,7 @@ def arranged(op: Op, data_format: Any, first: Any, second: Any) -> tuple[str, np
         named.reverse()  # the order of the op's signature
     if rank is None:
         name, head = named[0]
-        named[0] = name, as_array(head, name, (3, 4, 5))
-        rank = named[0][1].ndim - 2
+        rank = as_array(head, name, (3, 4, 5)).ndim - 2
         data_format = layout_of("input", rank) if data_format is None else data_format
     check_data_format(data_format, rank)
     arrays = {name: as_array(value, name, rank + 2) for name, value in named}

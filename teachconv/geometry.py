@@ -202,6 +202,33 @@ def axis_slab(axis: AxisGeometry, role: str, part: Pair) -> tuple[AxisGeometry, 
     return AxisGeometry(in_size, axis.filter_size, out_size, axis.stride, axis.dilation, before, after), read
 
 
+def axis_due(axis: AxisGeometry, role: str, received: int) -> int:
+    """Return how many cells of a result the first cells of the input decide, whatever follows them.
+
+    Their slabs end there, which makes this the inverse of `axis_slab`. A crop at the end, which moves as the
+    input grows, holds back the cells that it may still remove.
+
+    Args:
+        axis: one axis of the convolution of any longer input; only its sizes depend on how long that is.
+        role: the role of the result, as in `axis_slab`.
+        received: how many cells of the input there are.
+
+    Returns:
+        The number of cells of the result; 0 as long as there is no input.
+
+    >>> same = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 1, "SAME").rows
+    >>> [axis_due(same, "output", received) for received in range(5)]
+    [0, 0, 1, 2, 3]
+    """
+    if not received:
+        return 0
+    reach, before, stride = axis.effective_filter - 1, axis.pad_before, axis.stride
+    if role == "output":  # up to the output whose last tap reads the last cell
+        return max(0, (received + min(0, axis.pad_after) + before - reach - 1) // stride + 1)
+    after = axis.full_size - before - axis.in_size  # of the full result, behind its part that is kept
+    return max(0, received * stride - before - max(0, stride - reach - 1 + after))
+
+
 def _inside(span: Pair, size: int, wanted: bool) -> Pair:
     """Return the part of a span inside 0..size-1, one index beside it if there is none; none if unwanted."""
     if not (wanted and size):

@@ -29,7 +29,8 @@ if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
 
 # scripts without doctests: the one for a machine with a GPU would put benchmarks/ on the path, the networks need
 # frameworks, and the user's program computes, which one test does
-collect_ignore = ["cuda/first_run.py", "peers/ported_networks.py", "typing/user.py"]
+collect_ignore = ["cuda/first_run.py", "typing/user.py"]
+collect_ignore += ["peers/ported_networks.py", "peers/networks_to_stream.py"]
 
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network,

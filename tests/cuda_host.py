@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 
 from teachconv.backends.cuda import ladder, launches, sources
+from teachconv.backends.planes import with_planes
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 
 SHIM = Path(__file__).parent / "cuda" / "shim.h"
@@ -138,6 +139,12 @@ def host_backend(machine, algorithms=ladder.ALGORITHMS):
     """The contract of `teachconv.backends` implemented by the launches on a machine."""
 
     def run(kind, first, second, geometry, algorithm, precision, bias=None, activation=None, out=None):
+        if geometry.rank != 2:  # as the cupy backend does
+
+            def flat(a, b, image, *last):
+                return run(kind, a, b, image, algorithm, precision, *last)
+
+            return with_planes(flat, kind, first, second, geometry, bias, activation)
         scheduled = ladder.schedule(
             kind, geometry, first.dtype.name, algorithm, precision, bias is not None, activation == "relu"
         )
@@ -149,7 +156,7 @@ def host_backend(machine, algorithms=ladder.ALGORITHMS):
         return result
 
     module = ModuleType("host")
-    module.ALGORITHMS = tuple(algorithms)
+    module.ALGORITHMS, module.RANKS = tuple(algorithms), (1, 2, 3)
     module.conv2d = lambda x, w, g, **options: run(FORWARD, x, w, g, **options)
     module.conv2d_backprop_input = lambda dy, w, g, **options: run(INPUT_GRADIENT, dy, w, g, **options)
     module.conv2d_backprop_filter = lambda x, dy, g, **options: run(FILTER_GRADIENT, x, dy, g, **options)

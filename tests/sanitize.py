@@ -24,18 +24,19 @@ def load(path):
 
 
 def random_problem(rng):
-    """A legal problem with odd sizes: remainders, crops, filters larger than the input."""
+    """A legal problem of any rank with odd sizes: remainders, crops, filters larger than the input."""
+    rank = rng.choice([1, 2, 2, 3])
     groups = rng.choice([1, 1, 1, 2, 3, 5])
     depth, outs = rng.choice([1, 2, 3, 8, 17]), rng.choice([1, 2, 5, 16, 33])
-    k = [rng.randint(1, 4) for _ in range(2)]
-    s, d = [tuple(rng.choice([1, 1, 2, 3]) for _ in range(2)) for _ in range(2)]
+    k = [rng.randint(1, 4) for _ in range(rank)]
+    s, d = [tuple(rng.choice([1, 1, 2, 3]) for _ in range(rank)) for _ in range(2)]
     if rng.random() < 0.3:
-        k, s, d, groups = [3, 3], (1, 1), (1, 1), 1
+        k, s, d, groups = [3] * rank, 1, 1, 1
     if rng.random() < 0.2:
         groups, depth = rng.choice([3, 16, 19]), 1
-    pads = tuple(tuple(rng.randint(-2, 4) for _ in range(2)) for _ in range(2))
-    padding = rng.choice(["SAME", "VALID", "SAME_LOWER", pads])
-    sizes = [rng.randint(1, 14) for _ in range(2)]
+    pads = tuple(tuple(rng.randint(-2, 4) for _ in range(2)) for _ in range(rank))
+    padding = rng.choice(["SAME", "VALID", "SAME_LOWER", pads, *["CAUSAL"] * (rank == 1)])
+    sizes = [rng.randint(1, 14 if rank < 3 else 7) for _ in range(rank)]
     return (rng.randint(1, 2), *sizes, groups * depth), (*k, depth, groups * outs), s, padding, d
 
 
@@ -46,7 +47,7 @@ def main():
     import teachconv as tc
     from teachconv.backends import cython_backend
     from teachconv.data.seeded import make_array
-    from teachconv.geometry import conv2d_geometry
+    from teachconv.geometry import conv_geometry
     from teachconv.verification.cases import find_cases
     from teachconv.verification.diffing import check_cases
 
@@ -73,7 +74,7 @@ def main():
         tc.set_num_threads(rng.choice([1, 1, 2]))
         x_shape, w_shape, s, padding, d = random_problem(rng)
         try:
-            g = conv2d_geometry(x_shape, w_shape, s, padding, dilations=d)
+            g = conv_geometry(x_shape, w_shape, s, padding, dilations=d)
         except ValueError:
             continue
         x, w, dy = (
@@ -81,9 +82,9 @@ def main():
             for shape in (x_shape, w_shape, g.output_shape)
         )
         for op, args in (
-            (tc.conv2d, (x, w)),
-            (tc.conv2d_backprop_input, (x_shape, w, dy)),
-            (tc.conv2d_backprop_filter, (x, w_shape, dy)),
+            (tc.convolution, (x, w)),
+            (tc.convolution_backprop_input, (x_shape, w, dy)),
+            (tc.convolution_backprop_filter, (x, w_shape, dy)),
         ):
             call, _ = tc.nn_ops.call_of(op, args, {"strides": s, "padding": padding, "dilations": d})
             want = tc.dispatch.run(call, "numpy")

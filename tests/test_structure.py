@@ -32,6 +32,7 @@ ROOMS = """
     nn_ops
     windows
     planning
+    streaming
     tuning
     dialects
     truth

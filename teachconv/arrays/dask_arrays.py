@@ -25,7 +25,7 @@ from ..errors import ArgumentError, ArgumentTypeError
 from ..geometry import TITLES
 from ..kinds import OPS, layout_of
 from . import dialect_calls
-from .dask_chunks import AxisChunk, Job, result_chunks, steady_algorithm
+from .dask_chunks import AxisChunk, Job, algorithm_here, result_chunks
 from .dask_graph import Plan
 from .dask_parts import LazyCall
 
@@ -110,8 +110,7 @@ def _algorithm(job: Job, call: Call) -> str:
     """Return the algorithm of the chunks, as far as it is known here; raise if the backend has none."""
     name, module = dispatch.find_backend(job.backend)
     dispatch.find_algorithm(name, module, call, job.algorithm, job.precision)
-    steady = steady_algorithm(module, call.kind, call.first.dtype, call.geometry, job.precision)
-    return job.algorithm or steady or "auto"
+    return algorithm_here(job, call) or "auto"
 
 
 # ---------------------------------------------------------------------------------------------

@@ -10,9 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from itertools import accumulate, product
-from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,13 +21,14 @@ from ..calls import Call
 from ..dtypes import accumulator, is_integer
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab, slab
-from ..kinds import Kind, Op, layout_of
+from ..kinds import Op, layout_of
 from ..settings import one_thread
 
 __all__ = [
     "AxisChunk",
     "Job",
     "Piece",
+    "algorithm_here",
     "axis_chunks",
     "compute_chunk",
     "compute_partial",
@@ -167,7 +166,7 @@ class Job:
 
     def read_of(self, axis: AxisGeometry) -> Callable[[Pair], Pair]:
         """Return the function from a part of one axis of the result to what it reads."""
-        return partial(_read, axis, self.role)
+        return lambda part: axis_slab(axis, self.role, part)[1]
 
     def axes(self) -> Shape:
         """Return where images, rows and columns are among the axes of an image array; all but channels."""
@@ -176,43 +175,6 @@ class Job:
     def nhwc(self, array: np.ndarray) -> np.ndarray:
         """Return an array of images in NHWC order."""
         return array.transpose(*self.axes(), self.layout.index("C"))
-
-    def algorithm_here(self, dtype: np.dtype[Any]) -> str | None:
-        """Return the algorithm of a chunk where it is computed: one of the backend that this worker has."""
-        if self.algorithm is not None:
-            return self.algorithm
-        _, module = dispatch.find_backend(self.backend)
-        return steady_algorithm(module, self.op.kind, dtype, self.geometry, self.precision)
-
-
-def _read(axis: AxisGeometry, role: str, part: Pair) -> Pair:
-    return axis_slab(axis, role, part)[1]
-
-
-@lru_cache(maxsize=256)
-def steady_algorithm(
-    module: ModuleType,
-    kind: Kind,
-    dtype: np.dtype[Any],
-    geometry: Conv2DGeometry,
-    precision: str | None = None,
-) -> str | None:
-    """Return the backend's last algorithm whose bits are independent of the image's extent, or None.
-
-    The last is the fastest: algorithms are a ladder. None leaves the choice to the backend, chunk by chunk.
-    """
-    if kind.sums_images:
-        return None
-    fitting = [
-        one.name
-        for one in module.ALGORITHMS
-        if one.independent_of_extent
-        and one.fits(kind, dtype.name, geometry)
-        and (precision != "strict" or one.precision == "strict")
-        # vectors of channels side by side do not pay with one channel in all, which is a group of its own too
-        and (geometry.groups > 1 or one.name != "depthwise")
-    ]
-    return fitting[-1] if fitting else None
 
 
 def part_of(chunks: Sequence[AxisChunk]) -> Part:
@@ -297,20 +259,17 @@ def compute_chunk(
     """Return one chunk of the result, in the caller's layout: the task of forward ops and input gradients."""
     with one_thread():  # the scheduler's own threads are busy with other chunks
         call = call_of_part(job, part, joined(job, grid, pieces), filters, bias)
-        return dispatch.run(call, job.backend, _algorithm(job, call), job.precision)
+        return dispatch.run(call, job.backend, algorithm_here(job, call), job.precision)
 
 
-def _algorithm(job: Job, call: Call) -> str | None:
-    """Return the algorithm of a chunk."""
-    chosen = job.algorithm_here(call.first.dtype)
-    # Where the whole call has padding, kernels that multiply padding by zeros give way to the direct loops if
-    # the filter is not finite. A chunk inside the image has no padding, and would not.
-    padded = job.op.kind.scatters or job.geometry.has_padding
-    named = (one for one in dispatch.find_backend(job.backend)[1].ALGORITHMS if one.name == chosen)
-    steady = next((one for one in named if one.independent_of_extent and one.gives_way_to), None)
-    if padded and steady is not None and not np.isfinite(call.second).all():
-        return steady.gives_way_to
-    return chosen
+def algorithm_here(job: Job, call: Call) -> str | None:
+    """Return the algorithm of chunks where they are computed: one of the backend that this worker has."""
+    name, module = dispatch.find_backend(job.backend)
+    named, precision, padded = job.algorithm, job.precision, job.geometry.has_padding
+    found = dispatch.steady_algorithm(
+        name, module, call.kind, call.second, call.geometry, named, precision, padded=padded
+    )
+    return found or named
 
 
 def compute_partial(

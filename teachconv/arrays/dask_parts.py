@@ -13,6 +13,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from .. import dispatch
 from ..arguments import Pair, Shape, channels_first
 from ..calls import Call
 from ..dialects.calls import caller_layout
@@ -20,7 +21,7 @@ from ..geometry import slab
 from ..kinds import CellNames, layout_of
 from ..memory import check_memory
 from ..tables import count
-from .dask_chunks import call_of_part, compute_chunk, compute_partial, part_of, steady_algorithm
+from .dask_chunks import call_of_part, compute_chunk, compute_partial, part_of
 from .dask_graph import Plan
 from .dialect_calls import OwnCall
 
@@ -161,7 +162,7 @@ class LazyCall:
         ]
         if job.algorithm is None and self.plan.algorithm != "auto":
             why = "its bits are independent of the image's extent"
-            steps.append(("choice", steady_algorithm, f"{self.plan.algorithm}: {why}"))
+            steps.append(("choice", dispatch.steady_algorithm, f"{self.plan.algorithm}: {why}"))
         return steps
 
     def run_one(self) -> np.ndarray:

@@ -260,7 +260,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         ("An output is due as soon as the last tap of its window has arrived.",
          "Output i ends with input i * s - before + k - 1.",
          "Count the i for which that is below `arrived`."),
-        "explanation/laws",
+        "howto/stream_a_network",
     ),
     Puzzle(
         "torch_pad",

@@ -37,7 +37,7 @@ def shapes(
     strides: st.SearchStrategy[int] = _THREE,
     dilations: st.SearchStrategy[int] = _THREE,
     pads: st.SearchStrategy[int] = st.integers(-2, 4),  # noqa: B008
-    words: Iterable[str] = PADDING_WORDS,
+    words: Iterable[str] = (*PADDING_WORDS, "CAUSAL"),
 ) -> dict[str, Any]:
     """Draw a legal forward convolution as its shapes and arguments, those of `teachconv.conv2d_geometry`.
 
@@ -52,7 +52,7 @@ def shapes(
         strides: a stride.
         dilations: a dilation.
         pads: a number of explicit padding; negative ones crop.
-        words: the padding words that are drawn besides explicit pads.
+        words: the padding words that are drawn besides explicit pads; "CAUSAL" is for rank 1 alone.
 
     Returns:
         A dict of input_shape, filters_shape, strides, padding and dilations.
@@ -60,12 +60,12 @@ def shapes(
     count, ins, outs = draw(groups), draw(channels if depth is None else depth), draw(channels)
     sizes, steps, spread = (tuple(draw(one) for _ in range(rank)) for one in (taps, strides, dilations))
     explicit = tuple((draw(pads), draw(pads)) for _ in range(rank))
-    padding = draw(st.sampled_from([*words, explicit]))
+    padding = draw(st.sampled_from([*(word for word in words if rank == 1 or word != "CAUSAL"), explicit]))
     images = []
     for k, d, edges in zip(sizes, spread, explicit, strict=True):
         effective = (k - 1) * d + 1
         smallest: dict[Any, int] = {
-            **dict.fromkeys(PADDING_WORDS, 1),
+            **dict.fromkeys(words, 1),
             "VALID": effective,
             explicit: effective - sum(edges),
         }
@@ -124,11 +124,11 @@ def calls(
     rank, kind = draw(st.sampled_from(sorted(ranks))), kind_of(draw(st.sampled_from(of)))
     drawn = draw(shapes(rank))
     images, filters, padding = drawn["input_shape"], drawn["filters_shape"], drawn["padding"]
-    names = ["conv2d" if rank == 2 else "convolution"]
+    names = [f"conv{rank}d", "convolution"]
     if rank == 2 and filters[-2] == 1:
         names.append("depthwise_conv2d")
-    if kind.scatters:
-        names.append("conv2d_transpose" if rank == 2 else "conv_transpose")
+    if kind.scatters and padding != "CAUSAL":
+        names += [f"conv{rank}d_transpose", "conv_transpose"]
     op = draw(st.sampled_from(names))
     if "depthwise" in op:
         filters = (*filters[:-2], images[-1], filters[-1] // images[-1])

@@ -139,6 +139,14 @@ def test_the_first_array_argument_decides():
     assert type(tc.conv2d_backprop_filter(xp.asarray(X), W.shape, dy)) is strict
 
 
+def test_streams_give_the_kind_of_the_chunks():
+    stream = tc.stream(tc.conv2d, W, padding="SAME")
+    got = [stream.push(xp.asarray(X[:, :2])), stream.push(xp.asarray(X[:, 2:])), stream.flush()]
+    assert {type(part) for part in got} == {type(xp.asarray(X))}
+    want = tc.conv2d(X, W, padding="SAME", algorithm=stream.algorithm)
+    assert np.array_equal(np.concatenate([np.asarray(part) for part in got], 1), want)
+
+
 def test_dialects_and_plans_take_them():
     nchw, oihw = X.transpose(0, 3, 1, 2), W.transpose(3, 2, 0, 1)
     got = tc.dialects.torch.conv2d(xp.asarray(nchw), xp.asarray(oihw), padding=1)

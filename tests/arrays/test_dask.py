@@ -176,6 +176,12 @@ def test_nothing_is_computed_before_it_is_asked_for():
     assert {rows for rows, _ in source.read} == {(0, 11)}
 
 
+@pytest.mark.parametrize("op", [tc.conv2d, tc.convolution])
+def test_an_array_larger_than_the_memory_is_planned(op):
+    x = da.zeros((1, 2**20, 2**20, 3), chunks=(1, 2**19, 2**20, 3), dtype="float32")  # 12 TiB
+    assert op(x, numbers((3, 3, 3, 1)), padding="SAME").shape == (1, 2**20, 2**20, 1)
+
+
 def test_a_chunk_reads_its_slab_from_the_source_and_nothing_else():
     source = Source(numbers((1, 40, 30, 1)))
     y = tc.conv2d(source.chunked(), np.ones((5, 3, 1, 1), "float32"), padding="SAME")

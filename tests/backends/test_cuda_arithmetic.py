@@ -68,6 +68,17 @@ def test_cases_in_float32(name, kernel_folder):
 
 
 @pytest.mark.parametrize(
+    ("axes", "names"),
+    [("1d", ["direct"]), ("3d", ["direct"]), pytest.param("1d", list(NAMES), marks=pytest.mark.slow)],
+    ids=["sequences", "volumes", "sequences-every-rung"],
+)
+def test_sequences_as_one_row_and_volumes_as_planes(axes, names, kernel_folder):
+    failed, count = failures(Host(kernel_folder), names, "float32", cases=find_cases(axes))
+    assert not failed
+    assert count >= 10
+
+
+@pytest.mark.parametrize(
     ("order", "dtype", "data", "cases"),
     [
         (False, "float16", "normal", EIGHTS[1:2]),

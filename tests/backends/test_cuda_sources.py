@@ -8,6 +8,7 @@ from cuda_compilers import NVCC, Nvrtc, compile_by_nvcc, find_nvrtc
 from cuda_variants import ALL, VARIANTS
 
 from teachconv.backends.cuda import ladder, launches, sources
+from teachconv.backends.planes import flat_geometry
 from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import KINDS
 from teachconv.nn_ops import call_of
@@ -59,6 +60,27 @@ def test_nvcc_compiles_without_a_warning(file):
     succeeded, log = compile_by_nvcc(sources.source_text(file), file, gencode)
     assert succeeded, log
     assert log == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NVCC is None, reason="nvcc is not on the path")
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_nvcc_compiles_what_sequences_and_volumes_run(arch):
+    """The rung that takes every rank: one row, or the planes of a volume as channels."""
+    seen = set()
+    for case in (*find_cases("1d"), *find_cases("3d")):
+        for problem in case.problems():
+            call, _ = call_of(problem.op, problem.args, problem.kwargs)
+            flat = flat_geometry(call.kind, call.geometry)
+            if 0 not in (*flat.input_shape, *flat.output_shape, *flat.filters_shape):
+                steps = ladder.schedule(call.kind, flat, "float32", "direct", None, False, False).steps
+                seen |= {step.kernel.defines for step in steps}
+    assert seen == {("KIND=Forward",), ("KIND=InputGradient",), ("KIND=FilterGradient",)}
+    for defines in sorted(seen):
+        options = [*sources.defines("float32", defines), f"-arch={arch}", "-Xptxas=-warn-spills"]
+        succeeded, log = compile_by_nvcc(sources.source_text("direct.cu"), "direct.cu", options)
+        assert succeeded, log
+        assert log == ""
 
 
 @needs_a_compiler

@@ -1,6 +1,6 @@
 """One call of the public API from a handful of bytes: the fuzzer's way through Python into the compiled module.
 
-The bytes say op, dtype, shapes, layout, strides in memory, `out`, threads, algorithm, instruction set and data. A
+The bytes say op, rank, dtype, shapes, layout, strides in memory, `out`, threads, algorithm, instruction set and data. A
 call must raise what the reference raises, or give the reference's numbers: the data are small integers times a
 power of two, whose sums are exact in any order, and some are infinite or NaN. Only winograd4, which multiplies by
 square roots, may differ, by its bound. tests/fuzz/fuzz.py runs `try_one`
@@ -11,7 +11,7 @@ import numpy as np
 from ml_dtypes import bfloat16, finfo
 
 import teachconv as tc
-from teachconv.arguments import PADDING_WORDS
+from teachconv.arguments import PADDING_WORDS, channels_first
 from teachconv.backends import cython_backend
 from teachconv.kinds import OPS
 from teachconv.truth import bounds
@@ -19,6 +19,7 @@ from teachconv.truth import bounds
 DTYPES = [np.dtype(name) for name in ("float32", "float64", "float16", bfloat16, "int32", "int64")]
 ALGORITHMS = [None, None, *(algorithm.name for algorithm in cython_backend.ALGORITHMS)]
 HUGE = [2**15, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1, 2**63, 2**70]
+PLANNED = [tc.conv2d, tc.conv1d, tc.conv3d, tc.convolution]
 LEGAL = (ValueError, TypeError, MemoryError)  # what a call may raise
 MOST_REFERENCE_MACS, MOST_MACS = 4000, 200_000
 
@@ -90,31 +91,37 @@ def in_memory(values, way):
 
 def make_call(source):
     """Return (op, its arguments, its options): legal more often than not."""
-    op = getattr(tc, source.choose(sorted(OPS)))
-    kind, dtype = OPS[op.__name__].kind, source.choose(DTYPES)
-    layout = source.choose(["NHWC", "NHWC", "NCHW"])
-    depthwise, groups = "depthwise" in op.__name__, 1 if source.below(3) else source.size(6)
+    entry = OPS[source.choose(sorted(OPS))]
+    op, kind, dtype = getattr(tc, entry.name), entry.kind, source.choose(DTYPES)
+    rank = 1 + source.below(3) if entry.rank is None else entry.rank
+    axes = "DHW"[-rank:]
+    layout = source.choose([f"N{axes}C", f"N{axes}C", f"NC{axes}"])
+    depthwise, groups = entry.depthwise, 1 if source.below(3) else source.size(6)
     depth, outs = source.size(9), source.size(20)
     if depthwise:
         groups, depth = depth * groups, 1
-    filter_shape = (source.size(4), source.size(4), depth, outs if depthwise else groups * outs)
+
+    def of_each(draw):
+        return tuple(draw() for _ in range(rank))
+
+    filter_shape = (*of_each(lambda: source.size(4)), depth, outs if depthwise else groups * outs)
     if source.one_in(3):
-        filter_shape = (3, 3, *filter_shape[2:])
-    strides = source.choose([1, 1, source.step(), (source.step(), source.step())])
-    dilations = source.choose([None, None, source.step(), (source.step(), source.step())])
-    pads = ((source.pad(), source.pad()), (source.pad(), source.pad()))
-    padding = source.choose([*PADDING_WORDS, pads, source.pad()])
-    x_shape = (source.size(3), source.size(9), source.size(12), groups * depth)
+        filter_shape = (*(3,) * rank, *filter_shape[-2:])
+    strides = source.choose([1, 1, source.step(), of_each(source.step)])
+    dilations = source.choose([None, None, source.step(), of_each(source.step)])
+    pads = of_each(lambda: (source.pad(), source.pad()))
+    padding = source.choose([*PADDING_WORDS, pads, source.pad(), *["CAUSAL"] * (rank == 1)])
+    x_shape = (source.size(3), *map(source.size, (5, 9, 12)[-rank:]), groups * depth)
     if depthwise:
-        filter_shape = (*filter_shape[:2], groups, outs)
+        filter_shape = (*filter_shape[:-2], groups, outs)
     if not depthwise and source.one_in(16):
-        filter_shape = (*filter_shape[:2], depth + 1, filter_shape[3])  # channels that do not fit
-    if layout == "NCHW":
-        x_shape = tuple(x_shape[axis] for axis in (0, 3, 1, 2))
+        filter_shape = (*filter_shape[:-2], depth + 1, filter_shape[-1])  # channels that do not fit
+    if layout[-1] != "C":
+        x_shape = channels_first(x_shape)
     options = {"strides": strides, "padding": padding, "data_format": layout, "dilations": dilations}
     y_shape = output_shape(depthwise, x_shape, filter_shape, options)
     if source.one_in(16):
-        y_shape = (*y_shape[:2], y_shape[2] + 1, y_shape[3])
+        y_shape = (*y_shape[:-2], y_shape[-2] + 1, y_shape[-1])
     exponents = [0 if source.below(3) else source.below(31) - 15 for _ in range(2)]
     if dtype.itemsize == 2:  # float16 ends at 2^16
         exponents = [exponent // 4 for exponent in exponents]
@@ -123,7 +130,7 @@ def make_call(source):
     def array(shape, number):
         return make_array(source, shape, dtype, exponents[number], specials[number])
 
-    if op is tc.conv2d_transpose:
+    if entry.transposed:
         arguments = [array(y_shape, 0), array(filter_shape, 1), source.choose([x_shape, None])]
     elif kind.gathers:
         arguments = [array(x_shape, 0), array(filter_shape, 1)]
@@ -131,26 +138,23 @@ def make_call(source):
         arguments = [x_shape, array(filter_shape, 1), array(y_shape, 0)]
     else:
         arguments = [array(x_shape, 0), filter_shape, array(y_shape, 1)]
-    if not op.__name__.endswith(("input", "filter")) and source.one_in(3):
-        channels = x_shape if op is tc.conv2d_transpose else y_shape
-        options["bias"] = array((channels[1 if layout == "NCHW" else 3],), 0).astype(dtype)
+    if not entry.is_gradient and source.one_in(3):
+        channels = x_shape if entry.transposed else y_shape
+        options["bias"] = array((channels[layout.index("C")],), 0).astype(dtype)
     return op, arguments, options
 
 
 def output_shape(depthwise, x_shape, filter_shape, options):
     """The shape of y; any where there is none, so that the call is refused."""
     try:
-        geometry = tc.conv2d_geometry(
+        geometry = tc.conv_geometry(
             x_shape,
-            (*filter_shape[:2], 1, filter_shape[2] * filter_shape[3]) if depthwise else filter_shape,
-            options["strides"], options["padding"], options["data_format"], options["dilations"],
-        )  # fmt: skip
+            (*filter_shape[:-2], 1, filter_shape[-2] * filter_shape[-1]) if depthwise else filter_shape,
+            **options,
+        )
     except LEGAL:
-        return (1, 2, 2, 1)
-    shape = geometry.output_shape
-    if max(shape) > 200:
-        return (1, 2, 2, 1)
-    return tuple(shape[axis] for axis in (0, 3, 1, 2)) if options["data_format"] == "NCHW" else tuple(shape)
+        return (1, *[2] * (len(x_shape) - 2), 1)
+    return geometry.output_shape if max(geometry.output_shape) <= 200 else (1, *[2] * (len(x_shape) - 2), 1)
 
 
 def outcome(op, arguments, options):
@@ -237,6 +241,6 @@ def try_one(data):
             f"cython gives\n{got}\nand {judge}\n{want}"
         )
     assert all(map(same, after, before)), "an input was changed"
-    if op is tc.conv2d and source.one_in(3) and out is None and not isinstance(got, LEGAL):
+    if op in PLANNED and source.one_in(3) and out is None and not isinstance(got, LEGAL):
         planned = tc.plan(op, arguments[1], input_shape=arguments[0].shape, **options, **chosen)
         assert same(planned(arguments[0]), got), "a plan gives other numbers"

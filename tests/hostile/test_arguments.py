@@ -122,6 +122,17 @@ def plan(**arguments):
     return tc.plan(arguments.pop("op"), arguments.pop("filters"), **arguments)
 
 
+def stream(*, chunk, **arguments):
+    made = tc.stream(arguments.pop("op"), arguments.pop("filters"), **arguments)
+    made.push(chunk)
+    assert str(made)
+    made.flush()
+
+
+def stack(*, layers):
+    tc.stream(layers).push(X)
+
+
 GEOMETRY = tc.conv2d_geometry(X.shape, W.shape)
 SHAPES = {"input_shape": X.shape, "filters_shape": W.shape}
 TWO = np.ones(2, "f4")
@@ -163,6 +174,19 @@ FUNCTIONS = {
     "diff": after(tc.diff, X, W, backends=["numpy"], rtol=None, atol=None),
     "check_gradients": after(tc.check_gradients, X, W, cells=1, backend="numpy"),
     "plan": (plan, {"op": tc.conv2d, "filters": W, "input_shape": X.shape, "backend": None}),
+    "stream": (
+        stream,
+        {
+            "op": tc.conv2d,
+            "filters": W,
+            "chunk": X,
+            "axis": None,
+            "length": None,
+            "strides": 1,
+            "backend": None,
+        },
+    ),
+    "stream of layers": (stack, {"layers": [(tc.conv2d, W), np.tanh]}),
     "autotune": after(tc.autotune, X, W, backends="numpy", seconds=0.001, rounds=1),
     "translate": after(tc.translate, X.shape, W.shape, to="torch", any_size=False),
     "resolve": after(tc.resolve, X.shape, W.shape),

@@ -55,6 +55,22 @@ def test_all_backends_pass_and_say_how_far_they_are():
     assert "all pass" in report._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("op", "sizes", "taps"), [(tc.conv1d, (11,), (3,)), (tc.conv3d, (6, 7, 8), (2, 3, 3))], ids=["1", "3"]
+)
+def test_a_result_of_another_size_over_one_and_three_axes(op, sizes, taps):
+    x, w = real((2, *sizes, 4)), real((*taps, 4, 5), "w")
+    for right, wrong, want in (
+        ({"padding": "SAME"}, {}, "padding_mode"),
+        ({"padding": "SAME", "strides": 2}, {"padding": "SAME"}, "stride"),
+        ({"strides": 2}, {"strides": 2, "dilations": 2}, "dilation"),
+    ):
+        assert code(op, x, w, got=op(x, w, **wrong), **right) == want
+    y = op(x, w)
+    assert code(op, x, w, got=y[:, :-1]) == "window"
+    assert code(op, x, w, got=y[..., 0]) == "output_shape"
+
+
 def test_a_right_result_from_elsewhere_passes():
     by_hand = np.einsum(
         "nrcabi,abio->nrco",
