@@ -95,7 +95,7 @@ class Convolution(Windowed):
         return conv_geometry(input_shape, filters, self.strides, padding, dilations=self.dilation_rate)
 
     def windows(self) -> dict[str, Any]:
-        """Return strides, padding and the like in TensorFlow's words."""
+        """Return strides, padding and its kind in TensorFlow's words."""
         return {
             "strides": self.strides,
             "padding": self.padding.upper(),
