@@ -22,7 +22,7 @@ from . import recorder
 from .definitions import smooth
 from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
-__all__ = ["INPUT", "Network", "framework_of", "walk", "walk_beside"]
+__all__ = ["DENSE", "INPUT", "Network", "framework_of", "walk", "walk_beside"]
 
 INPUT = -1  # stands for the model's input among the sources of a layer
 _OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
@@ -127,7 +127,7 @@ class _Seen:
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
         if layer.op_type == "multiply":
             layer = self._with_gate(layer)
-        if makers and layer.word in _DENSE and layer.op is not None:
+        if makers and layer.word in DENSE and layer.op is not None:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer
         # zeros, or for a maximum what never wins too
@@ -153,7 +153,7 @@ class _Seen:
         return layer
 
 
-_DENSE = ("Dense", "linear", "Gemm", "MatMul")
+DENSE = ("Dense", "linear", "Gemm", "MatMul")
 _PADDED = ("convolution", "average pool")
 
 

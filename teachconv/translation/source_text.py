@@ -18,7 +18,7 @@ from ..arguments import Pads
 from ..dialects.calls import ConvCall
 from .target_calls import NO_PADS, TargetCall, filter_letters, is_input_gradient, is_transposed, mixed
 
-__all__ = ["IMPORTS", "SECTIONS", "filter_permutation", "folded", "here", "to_tensors", "transposed", "write"]
+__all__ = ["IMPORTS", "call_lines", "filter_permutation", "folded", "here", "transposed", "write"]
 
 IMPORTS = {
     "tensorflow": ["import tensorflow as tf"],
@@ -234,7 +234,7 @@ def _rule_lines(word: str) -> list[str]:
     larger = "the larger half after" if word == "SAME" else "the larger half before"
     order = "total // 2, total - total // 2" if word == "SAME" else "total - total // 2, total // 2"
     return [
-        "def same_padding(size, filter_size, stride, dilation):",
+        f"def {word.lower()}_padding(size, filter_size, stride, dilation):",
         f"    # {word}: ceil(size / stride) outputs; {larger}",
         "    outputs = -(-size // stride)",
         "    total = max(0, (outputs - 1) * stride + (filter_size - 1) * dilation + 1 - size)",
@@ -244,7 +244,7 @@ def _rule_lines(word: str) -> list[str]:
 
 def _before(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that pad or crop the input; PyTorch's tensors come first."""
-    lines = to_tensors(target)
+    lines = _to_tensors(target)
     if not target.pad_rule:
         return [*lines, *_pad_lines("x", target.target, target.layout, target.pad_input)]
     for letter, sides, step, spread in zip(
@@ -252,16 +252,25 @@ def _before(conv: ConvCall, target: TargetCall) -> list[str]:
     ):
         size, filter_size = target.layout.index(letter), target.filter_layout.index(letter)
         facts = f"x.shape[{size}], w.shape[{filter_size}], {step}, {spread}"
-        lines.append(f"{sides} = same_padding({facts})")
+        lines.append(f"{sides} = {target.pad_rule.lower()}_padding({facts})")
     if target.target == "torch":
         return [*lines, "x = F.pad(x, (left, right, top, bottom))"]
     widths = {"H": "(top, bottom)", "W": "(left, right)"}
     return [*lines, f"x = np.pad(x, ({', '.join(widths.get(c, '(0, 0)') for c in target.layout)}))"]
 
 
-def to_tensors(target: TargetCall) -> list[str]:
+def _to_tensors(target: TargetCall) -> list[str]:
     """Return the lines that make PyTorch's tensors of the arrays; the other frameworks take arrays."""
     return [f"{name} = torch.from_numpy({name}.copy())" for name in target.arrays if target.target == "torch"]
+
+
+def _from_tensor(target: TargetCall) -> list[str]:
+    return ["y = y.numpy()"] * (target.target == "torch")
+
+
+def call_lines(conv: Any, target: TargetCall) -> list[str]:
+    """Return the lines from arrays to a framework's result as an array, without padding or layouts."""
+    return [*_to_tensors(target), *SECTIONS[target.target](conv, target), *_from_tensor(target)]
 
 
 def _after(target: TargetCall) -> list[str]:
@@ -272,7 +281,7 @@ def _after(target: TargetCall) -> list[str]:
         index = ", ".join(f"::{steps[letter]}" if letter in steps else ":" for letter in target.out_layout)
         lines.append(f"y = y[{index}]")
     lines += _pad_lines("y", target.target, target.out_layout, target.pad_output)
-    return [*lines, "y = y.numpy()"] if target.target == "torch" else lines
+    return lines + _from_tensor(target)
 
 
 def _pad_lines(name: str, framework: str, layout: str, pads: Pads) -> list[str]:

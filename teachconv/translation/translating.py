@@ -38,8 +38,9 @@ from .window_targets import WindowTarget, window_here, window_target, write_wind
 __all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
-# what returns the call of a layer, given it and the arguments behind it; None for what it does not know
-LAYERS: list[Callable[..., Call | None]] = []
+# what returns the call of a layer, or its translation, given it, the arguments behind it, the target and
+# any_size; None for what it does not know
+LAYERS: list[Callable[..., Call | Translation | None]] = []
 
 
 # ---------------------------------------------------------------------------------------------
@@ -295,8 +296,15 @@ def translate(
     if not is_one_of(to, TARGETS):
         near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
-    for handed in filter(None, (read(function, *args) for read in LAYERS)):
-        function, args, arguments = *handed[:2], handed[2] | arguments
+    for handed in (read(function, args, to, any_size) for read in LAYERS):
+        if handed is None:
+            continue
+        if isinstance(handed, Translation):
+            if arguments:
+                raise ArgumentError(f"a chain of layers takes no arguments; got {brief(arguments)}")
+            return handed
+        function, args, given = handed
+        arguments = given | arguments
     called, checked, permutation, flip = _function(function), "", None, False
     way: TargetCall | WindowTarget
     if is_one_of(called, WINDOWS):

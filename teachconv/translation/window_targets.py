@@ -25,7 +25,7 @@ from ..windows.padding import PadCall
 from ..windows.pooling import PoolCall
 from ..windows.walking import counts, whole
 from .sizes import LONGEST
-from .source_text import IMPORTS, SECTIONS, folded, to_tensors, transposed
+from .source_text import IMPORTS, call_lines, folded, transposed
 from .target_calls import Code, TargetCall
 
 __all__ = ["WindowTarget", "window_here", "window_target", "write_window"]
@@ -370,11 +370,7 @@ def write_window(call: Any, way: WindowTarget) -> str:
     ]
     arrays = (*target.arrays, *(name for name in inputs if name in target.arguments))
     said = replace(target, arguments=words, arrays=arrays)
-    lines += [
-        *to_tensors(said),
-        *SECTIONS[said.target](call, said),
-        *["y = y.numpy()"] * (said.target == "torch"),
-    ]
+    lines += call_lines(call, said)
     return "\n".join(["import numpy as np", *IMPORTS[said.target], "", "", *_function(call, way, lines), ""])
 
 

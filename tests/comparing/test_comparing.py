@@ -14,6 +14,7 @@ from teachconv import keras as own_keras
 from teachconv.cli.main import main
 from teachconv.networks import recorder
 from teachconv.networks.walking import walk
+from teachconv.translation import pointwise
 
 FRAMEWORKS = ("torch", "keras", "onnx", "teachconv")
 
@@ -436,13 +437,57 @@ def test_a_layer_is_handed_to_translate():
     assert "def convolve(x, w, b)" in found.code
     with pytest.raises(ValueError, match="must follow it"):
         tc.translate(layers.Conv2D(4, 3), to="torch")
-    with pytest.raises(ValueError, match="ReLU has none"):
+    with pytest.raises(ValueError, match="of this ReLU none is a convolution"):
         tc.translate(layers.ReLU(), (1, 8, 8, 3), to="torch")
-    two = own_keras.Sequential(
-        [own_keras.Input((8, 8, 3)), layers.Conv2D(4, 3, name="a"), layers.Conv2D(4, 3, name="b")]
-    )
-    with pytest.raises(ValueError, match=r"'a' of input \[1, 8, 8, 3\], 'b' of input \[1, 6, 6, 4\]"):
-        tc.translate(two, (1, 8, 8, 3), to="torch")
+
+
+def test_a_chain_of_layers_is_one_translation():
+    maker = own_network()
+    model = nets.build("teachconv", maker.parts, maker.input_shape)
+    found = tc.translate(model, (1, *maker.input_shape), to="torch")
+    assert found.possible
+    compile(found.code, "network", "exec")
+    assert max(map(len, found.code.split("\n"))) < 110
+    lines = found.code[found.code.index("def network") :].split("\n")
+    calls = [line.split()[2].partition("(")[0] for line in lines if "layer_" in line]
+    names = [part.name for part in maker.parts if part.kind != "flatten"]
+    assert [name for name in calls if not name.endswith("_bias")] == [f"layer_{name}" for name in names]
+    assert calls[-1] == f"layer_{names[-1]}_bias"  # the matrix first, then what is added
+    assert any("x.reshape(-1, " in line for line in lines)  # what Flatten does
+    assert {*found.steps} == {
+        name for name, kind in zip(names, kinds(maker), strict=True) if kind not in _WORDS
+    }
+    report = found.check()
+    assert report.passed
+    assert report.rows[0].name.startswith(f"{names[0]}: ")
+    with pytest.raises(ValueError, match="x, w and b must be None"):
+        found.check(np.zeros((1, *maker.input_shape)))
+    weights = model.get_layer(names[0]).get_weights()
+    assert np.array_equal(found.weights[names[0]][0], weights[0])
+
+
+_WORDS = ("relu", "leaky", "dense")  # what is said by name, without a geometry
+
+
+def kinds(maker):
+    return [part.kind for part in maker.parts if part.kind != "flatten"]
+
+
+def test_what_a_framework_has_no_words_for_is_said(monkeypatch):
+    layers = own_keras.layers
+    parts = [own_keras.Input((6, 6, 2)), layers.Conv2D(2, 3, name="a"), layers.MaxPooling2D(name="pool")]
+    model = own_keras.Sequential([*parts, layers.ReLU(name="last")])
+    monkeypatch.setitem(pointwise._NAMES, "relu", ("tf.nn.relu", "F.relu", "", "", ""))
+    with pytest.raises(ValueError, match="takes no arguments"):
+        tc.translate(model, (1, 6, 6, 2), to="torch", strides=2)
+    found = tc.translate(model, (1, 6, 6, 2), to="onnx")
+    assert not found.possible
+    assert found.why == "layer 'last': onnx has no function for it here"
+    assert found.code == ""
+    with pytest.raises(ValueError, match="no translation to check"):
+        found.check()
+    assert "SciPy is a target of convolutions only" in tc.translate(model, (1, 6, 6, 2), to="scipy").why
+    assert "any_size" not in tc.translate(model, (1, 6, 6, 2), to="torch", any_size=True).code
 
 
 def test_a_node_of_a_file_is_handed_to_translate():

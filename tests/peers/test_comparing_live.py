@@ -1,5 +1,6 @@
 """`teachconv.compare` on networks that are ported for real, and beside other tools on planted mistakes."""
 
+import numpy as np
 import pytest
 from peers import frameworks as frameworks  # it sets what the frameworks read from the environment
 
@@ -38,3 +39,81 @@ def test_beside_polygraphy_and_verify_onnx_program():
         assert row.code, what
         assert "outputs differ" in polygraphy
         assert "values differ" in torch
+
+
+def small_integers(model):
+    """Give a model of PyTorch or Keras weights whose sums every framework computes exactly."""
+    random = np.random.default_rng(0)
+    if hasattr(model, "set_weights"):
+        model.set_weights([random.integers(-2, 3, w.shape).astype("float32") for w in model.get_weights()])
+        return model
+    import torch
+
+    with torch.no_grad():
+        for w in model.parameters():
+            w.copy_(torch.from_numpy(random.integers(-2, 3, tuple(w.shape)).astype("float32")))
+    return model.eval()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to", ["tensorflow", "torch", "jax", "onnx", "keras"])
+def test_a_sequential_of_pytorch_runs_in_every_framework(to):
+    import torch
+    from torch import nn
+
+    pytest.importorskip(to)
+    model = small_integers(nn.Sequential(
+        nn.ZeroPad2d((0, 1, 0, 1)), nn.Conv2d(3, 4, 3, 2), nn.ReLU6(), nn.MaxPool2d(2, 1), nn.Dropout(),
+        nn.Conv2d(4, 4, 3, padding=1, groups=2, bias=False), nn.ConstantPad2d(1, 2.0), nn.Hardtanh(-3, 9),
+        nn.LeakyReLU(0.5), nn.ConvTranspose2d(4, 2, 3, 2, 1), nn.ReLU(), nn.Flatten(), nn.Linear(242, 5),
+    ))  # fmt: skip
+    x = np.random.default_rng(1).integers(-2, 3, (2, 3, 10, 10)).astype("float32")
+    found = tc.translate(model, x.shape, to=to)
+    assert found.possible, found.why
+    with torch.no_grad():
+        want = model(torch.from_numpy(x)).numpy()
+    assert np.array_equal(found.function()(x, found.weights), want)
+    assert found.check().passed
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras' variables
+@pytest.mark.parametrize("to", ["tensorflow", "torch", "onnx", "keras"])
+def test_a_sequential_of_keras_runs_in_every_framework(to):
+    keras = pytest.importorskip("keras")
+    pytest.importorskip(to)
+    layers = keras.layers
+    model = small_integers(keras.Sequential([
+        keras.Input((11, 9, 3)), layers.Conv2D(4, 3, 2, "same", activation="relu"), layers.ZeroPadding2D(1),
+        layers.DepthwiseConv2D(3), layers.AveragePooling2D(2, 1), layers.ReLU(max_value=2.0),
+        layers.Conv2DTranspose(2, 3, strides=2, padding="same"), layers.Flatten(), layers.Dense(4),
+    ]))  # fmt: skip
+    x = np.random.default_rng(1).integers(-2, 3, (2, 11, 9, 3)).astype("float32")
+    found = tc.translate(model, x.shape, to=to)
+    assert found.possible, found.why
+    assert np.array_equal(found.function()(x, found.weights), np.asarray(model(x)))
+
+
+def test_a_model_that_is_no_chain_is_not_translated():
+    import torch
+    from torch import nn
+
+    class Branch(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(2, 2, 1)
+
+        def forward(self, x):
+            return self.conv(x) + x
+
+    class Moved(nn.Sequential):
+        def forward(self, x):
+            return torch.relu(super().forward(x).permute(0, 2, 3, 1))
+
+    for model, words in (
+        (Branch(), "'add' does not take the result of the layer before it alone"),
+        (Moved(nn.Conv2d(2, 2, 1)), "no axes change places"),
+        (nn.Sequential(nn.Conv2d(3, 2, 1)), "raised RuntimeError"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tc.translate(model.eval(), (1, 2, 6, 6), to="jax")
