@@ -178,27 +178,15 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
         *helpers, own = code.split("\n\n\n")
         blocks |= dict.fromkeys([*helpers[1:], re.sub(r"^def \w+", f"def {word}", own)])
         weights |= {part.name: arrays} if arrays else {}
-        have, given = part.y, f", *weights[{part.name!r}]" * bool(arrays)
-        body.append(f"x = {word}(x{given})  # {list(have.shape)}")
+        have, named = part.y, f", *weights[{part.name!r}]" * bool(arrays)
+        body.append(f"x = {word}(x{named})  # {list(have.shape)}")
     body += [*_reshaped(have, network.output()), "return x\n"]
     text = "\n\n\n".join([*blocks, "\n    ".join(["def network(x, weights):", *body])]) * (not why)
     sizes = "\n".join(f"{part.name}: {list(part.x.shape)} to {list(part.y.shape)}" for part in parts)
     notes = tuple(f"{of}: {note}" for of, step in steps.items() for note in step.notes)
-    facts: Any = (
-        _Chain(sizes),
-        to,
-        not why,
-        why,
-        text,
-        None,
-        False,
-        notes,
-        name,
-        translate,
-        {},
-        TargetCall(to),
-    )
-    return ModelTranslation(*facts, weights=weights, steps=steps)
+    facts: Any = _Chain(sizes), to, not why, why, text, None, False, notes, name, translate
+    more: dict[str, Any] = {"_arguments": {}, "_target": TargetCall(to), "weights": weights, "steps": steps}
+    return ModelTranslation(*facts, **more)
 
 
 def _reshaped(have: Any, want: Any) -> list[str]:

@@ -1,8 +1,9 @@
-"""Runs the ONNX graphs that `teachconv.to_onnx` writes: convolutions by teachconv, the rest by onnx itself.
+"""Runs ONNX graphs of common vision networks: convolutions by teachconv, the rest by onnx itself.
 
 onnx has an evaluator in Python (``onnx.reference``). Its Conv and ConvTranspose are replaced by those of
-`teachconv.dialects.onnx`, and its Resize by one that is not a loop over the cells. Operators that
-`teachconv.to_onnx` never writes are refused, so that a file from elsewhere runs completely or not at all.
+`teachconv.dialects.onnx`, its ConvInteger and QLinearConv by `onnx_quantized`, and its Resize by one that is
+not a loop over the cells. Operators that are not in `OPERATORS` are refused, so that a file runs completely
+or not at all.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from ..dialects import onnx as dialect
 from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain, suggestion
 from ..memory import check_memory
 from ..settings import use_backend
+from .onnx_quantized import fused, quantized
 
 __all__ = ["OPERATORS", "run_model"]
 
 OPERATORS = (
-    *("Add", "AveragePool", "BatchNormalization", "Cast", "Constant", "Conv", "ConvTranspose", "Dropout"),
-    *("Flatten", "Gemm", "Identity", "MatMul", "MaxPool", "Pad", "Relu", "Reshape", "Resize", "Slice"),
-    *("Softmax", "Transpose"),
+    *("Add", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "Conv"),
+    *("ConvInteger", "ConvTranspose", "DequantizeLinear", "Div", "Dropout", "Elu", "Flatten", "Gelu", "Gemm"),
+    *("GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "MatMul"),
+    *("MaxPool", "Mul", "PRelu", "Pad", "QLinearConv", "QuantizeLinear", "ReduceMean", "Relu", "Reshape"),
+    *("Resize", "Sigmoid", "Slice", "Softmax", "Softplus", "Squeeze", "Sub", "Tanh", "Transpose"),
+    "Unsqueeze",
 )
 
 
@@ -48,7 +53,7 @@ def run_model(model: Any, feeds: Any, backend: Any = None) -> dict[str, np.ndarr
     try:
         arrays = _check_feeds(model.graph, feeds)
         _check_sizes(model, arrays)
-        evaluator = ReferenceEvaluator(model, new_ops=list(_own_operators()))
+        evaluator = ReferenceEvaluator(fused(model), new_ops=list(_own_operators()))
         with nullcontext() if backend is None else use_backend(backend):
             return dict(zip(names, map(np.asarray, evaluator.run(names, arrays)), strict=True))
     except (ArgumentError, ArgumentTypeError, BackendUnavailable, MemoryError):
@@ -68,7 +73,7 @@ def _check_operators(model: Any) -> None:
         if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
             operator = f"{node.domain}.{node.op_type}".strip(".")
             raise ArgumentError(
-                f"run executes what to_onnx writes, {', '.join(OPERATORS)}; node {brief(_name(node))} is "
+                f"run executes {', '.join(OPERATORS)}; node {brief(_name(node))} is "
                 f"{operator}{suggestion(operator, OPERATORS)}"
             )
 
@@ -90,8 +95,10 @@ def _check_feeds(graph: Any, feeds: Any) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
     sizes: dict[str, int] = {}
     for name, kind in inputs.items():
-        array = arrays[name] = to_host(as_array(feeds[name], f"feeds[{brief(name)}]", None))
-        dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        array, dtype = feeds[name], helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        if not (isinstance(array, np.ndarray) and array.dtype == dtype):  # of bytes, say, too
+            array = to_host(as_array(array, f"feeds[{brief(name)}]", None))
+        arrays[name] = array
         if array.dtype != dtype:
             raise ArgumentTypeError(f"feeds[{brief(name)}] must have dtype {dtype}; got {array.dtype}")
         wanted = [dim.dim_param or dim.dim_value or "?" for dim in kind.shape.dim]
@@ -170,7 +177,16 @@ def _own_operators() -> tuple[Any, ...]:
                 X = X.take(np.floor(places).astype(np.intp), axis)
             return (X,)
 
-    return Conv, ConvTranspose, Resize
+    class ConvInteger(OpRun):
+        """The exact sums of integers."""
+
+        def _run(self, x: Any, *operands: Any, **attributes: Any) -> tuple[Any]:
+            return (quantized(type(self).__name__, (x, *operands), _given(attributes))(x),)
+
+    class QLinearConv(ConvInteger):
+        """The exact sums of integers, rounded as the file says."""
+
+    return Conv, ConvInteger, ConvTranspose, QLinearConv, Resize
 
 
 _NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
