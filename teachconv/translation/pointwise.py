@@ -9,27 +9,30 @@ from typing import Any
 from .source_text import call_lines
 from .target_calls import TargetCall
 
-__all__ = ["pointwise_lines"]
+__all__ = ["NAMES", "pointwise_lines"]
 
-_FRAMEWORKS = ("tensorflow", "torch", "jax", "keras", "onnx")
-# the name of each function in these frameworks; "" where there is none
-_NAMES = {
-    "relu": ("tf.nn.relu", "F.relu", "jax.nn.relu", "keras.ops.relu", "Relu"),
-    "leaky_relu": ("tf.nn.leaky_relu", "F.leaky_relu", "jax.nn.leaky_relu", "keras.ops.leaky_relu")
-    + ("LeakyRelu",),
-    "clip": ("tf.clip_by_value", "torch.clamp", "jax.numpy.clip", "keras.ops.clip", "Clip"),
-    "silu (swish)": ("tf.nn.silu", "F.silu", "jax.nn.silu", "keras.ops.silu", ""),
-    "gelu": ("tf.nn.gelu", "F.gelu", "jax.nn.gelu", "keras.ops.gelu", "Gelu"),
-    "elu": ("tf.nn.elu", "F.elu", "jax.nn.elu", "keras.ops.elu", "Elu"),
-    "sigmoid": ("tf.nn.sigmoid", "torch.sigmoid", "jax.nn.sigmoid", "keras.ops.sigmoid", "Sigmoid"),
-    "tanh": ("tf.nn.tanh", "torch.tanh", "jax.numpy.tanh", "keras.ops.tanh", "Tanh"),
-    "hardswish": ("", "F.hardswish", "jax.nn.hard_swish", "keras.ops.hard_silu", "HardSwish"),
-    "hardsigmoid": ("", "F.hardsigmoid", "jax.nn.hard_sigmoid", "keras.ops.hard_sigmoid", "HardSigmoid"),
-    "softplus": ("tf.nn.softplus", "F.softplus", "jax.nn.softplus", "keras.ops.softplus", "Softplus"),
-    "mish": ("", "F.mish", "jax.nn.mish", "", "Mish"),
-    "softmax": ("tf.nn.softmax", "F.softmax", "jax.nn.softmax", "keras.ops.softmax", "Softmax"),
-    "matmul": ("tf.linalg.matmul", "torch.matmul", "jax.numpy.matmul", "keras.ops.matmul", "MatMul"),
-}  # fmt: skip
+_FRAMEWORKS = ("tensorflow", "torch", "jax", "keras", "onnx", "mlx", "paddle")
+# the name of each function in these frameworks; - where there is none with these numbers
+_TABLE = """
+relu          tf.nn.relu          F.relu         jax.nn.relu         keras.ops.relu         Relu        nn.relu         F.relu
+leaky_relu    tf.nn.leaky_relu    F.leaky_relu   jax.nn.leaky_relu   keras.ops.leaky_relu   LeakyRelu   nn.leaky_relu   F.leaky_relu
+clip          tf.clip_by_value    torch.clamp    jax.numpy.clip      keras.ops.clip         Clip        mx.clip         paddle.clip
+silu          tf.nn.silu          F.silu         jax.nn.silu         keras.ops.silu         -           nn.silu         F.silu
+gelu          tf.nn.gelu          F.gelu         jax.nn.gelu         keras.ops.gelu         Gelu        -               F.gelu
+elu           tf.nn.elu           F.elu          jax.nn.elu          keras.ops.elu          Elu         nn.elu          F.elu
+sigmoid       tf.nn.sigmoid       torch.sigmoid  jax.nn.sigmoid      keras.ops.sigmoid      Sigmoid     mx.sigmoid      F.sigmoid
+tanh          tf.nn.tanh          torch.tanh     jax.numpy.tanh      keras.ops.tanh         Tanh        mx.tanh         paddle.tanh
+hardswish     -                   F.hardswish    jax.nn.hard_swish   keras.ops.hard_silu    HardSwish   nn.hardswish    F.hardswish
+hardsigmoid   -                   F.hardsigmoid  jax.nn.hard_sigmoid keras.ops.hard_sigmoid HardSigmoid -               -
+softplus      tf.nn.softplus      F.softplus     jax.nn.softplus     keras.ops.softplus     Softplus    nn.softplus     F.softplus
+mish          -                   F.mish         jax.nn.mish         -                      Mish        nn.mish         F.mish
+softmax       tf.nn.softmax       F.softmax      jax.nn.softmax      keras.ops.softmax      Softmax     nn.softmax      F.softmax
+matmul        tf.linalg.matmul    torch.matmul   jax.numpy.matmul    keras.ops.matmul       MatMul      mx.matmul       paddle.matmul
+"""  # noqa: E501
+NAMES = {
+    function: dict(zip(_FRAMEWORKS, names, strict=True))
+    for function, *names in map(str.split, _TABLE.strip().split("\n"))
+}
 _ARRAYS = {"clip": ("x", "low", "high"), "matmul": ("x", "w")}
 
 
@@ -42,13 +45,13 @@ def pointwise_lines(function: str, arguments: Mapping[str, float], to: str) -> l
         arguments: those numbers.
         to: the framework.
     """
-    word, limits = function.removesuffix(" (tanh)"), {"low": -inf, "high": inf} | dict(arguments)
+    word, limits = function.partition(" ")[0], {"low": -inf, "high": inf} | dict(arguments)
     if word == "clip" and limits == {"low": 0.0, "high": inf}:
         word = "relu"
-    name = dict(zip(_FRAMEWORKS, _NAMES.get(word, ()), strict=False)).get(to)
-    if not name:
+    name = NAMES.get(word, {}).get(to, "-")
+    if name == "-":
         return []
-    approximate = word != function
+    approximate = "tanh" in function
     words: dict[str, dict[str, Any]] = {
         "leaky_relu": {"alpha" if to in ("tensorflow", "onnx") else "negative_slope": limits.get("slope")},
         "gelu": {"approximate": ("none", "tanh")[approximate] if to in ("torch", "onnx") else approximate},

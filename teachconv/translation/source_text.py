@@ -27,6 +27,8 @@ IMPORTS = {
     "onnx": ["import onnxruntime", "from onnx import helper"],
     "keras": ["import keras"],
     "scipy": ["from scipy import signal"],
+    "mlx": ["import mlx.core as mx", "import mlx.nn as nn"],
+    "paddle": ["import paddle", "import paddle.nn.functional as F"],
 }
 
 _WIDTH = 109  # the longest line of emitted code
@@ -381,6 +383,18 @@ def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
     return _tensor_lines(target, "keras.ops.convert_to_numpy({})")
 
 
+def _mlx(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call MLX."""
+    arrays = tuple(f"mx.array({name}.copy())" for name in target.arrays)
+    return _tensor_lines(replace(target, arrays=arrays), "np.array({})")
+
+
+def _paddle(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call PaddlePaddle."""
+    arrays = tuple(f"paddle.to_tensor({name})" for name in target.arrays)
+    return _tensor_lines(replace(target, arrays=arrays), "{}.numpy()")
+
+
 def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call onnxruntime."""
     feeds = ", ".join([f'"{name.upper()}": {name}' for name in target.arrays])
@@ -453,4 +467,6 @@ SECTIONS: dict[str, Callable[[Any, TargetCall], list[str]]] = {
     "onnx": _onnx,
     "keras": _keras,
     "scipy": _scipy,
+    "mlx": _mlx,
+    "paddle": _paddle,
 }

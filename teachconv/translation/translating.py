@@ -394,6 +394,8 @@ _PACKAGES = {
     "onnx": ("onnx", "onnxruntime"),
     "keras": ("keras",),
     "scipy": ("scipy",),
+    "mlx": ("mlx",),
+    "paddle": ("paddle",),
 }
 
 

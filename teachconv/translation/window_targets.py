@@ -30,6 +30,7 @@ from .target_calls import Code, TargetCall
 
 __all__ = ["WindowTarget", "window_here", "window_target", "write_window"]
 
+_CONVOLUTIONS = {"scipy": "SciPy", "mlx": "MLX", "paddle": "PaddlePaddle"}
 _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
 
 
@@ -65,7 +66,7 @@ def window_target(
     """
     trains, is_norm = getattr(call, "keeps", None) is not None, isinstance(call, BatchNormCall)
     problems = {
-        "SciPy is a target of convolutions only": to == "scipy",
+        f"{_CONVOLUTIONS.get(to)} is a target of convolutions only": to in _CONVOLUTIONS,
         "where the maxima are is a result of its own: leave the indices out": getattr(call, "places", ()),
         "XLA stops the process for a window of one cell": to == "jax" and getattr(call, "terms", 2) == 1,
         "JAX has no batch normalisation; layers of Flax have": to == "jax" and is_norm,

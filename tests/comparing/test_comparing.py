@@ -478,7 +478,7 @@ def test_what_a_framework_has_no_words_for_is_said(monkeypatch):
     layers = own_keras.layers
     parts = [own_keras.Input((6, 6, 2)), layers.Conv2D(2, 3, name="a"), layers.MaxPooling2D(name="pool")]
     model = own_keras.Sequential([*parts, layers.ReLU(name="last")])
-    monkeypatch.setitem(pointwise._NAMES, "relu", ("tf.nn.relu", "F.relu", "", "", ""))
+    monkeypatch.delitem(pointwise.NAMES["relu"], "onnx")
     with pytest.raises(ValueError, match="takes no arguments"):
         tc.translate(model, (1, 6, 6, 2), to="torch", strides=2)
     found = tc.translate(model, (1, 6, 6, 2), to="onnx")
