@@ -1,4 +1,4 @@
-"""Records what each layer of a network computes: with PyTorch, Keras or ONNX, into one .npz file.
+"""Records what each layer of a network computes: with PyTorch, Keras, ONNX or TFLite, into one .npz file.
 
 This file needs NumPy and the framework alone: copy it to where the model runs.
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from hashlib import blake2b
 from math import prod
 from mmap import ACCESS_READ, mmap
@@ -27,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["load", "record_keras", "record_onnx", "record_torch", "save"]
+__all__ = ["load", "record_keras", "record_onnx", "record_tflite", "record_torch", "save"]
 
 Recording = list[dict[str, Any]]
 Instead = Mapping[int, np.ndarray]
@@ -186,6 +187,68 @@ def _onnxruntime(model: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, Any]:
     )
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))
+
+
+def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recording:
+    """Return what a TFLite file computes for an array: its operators.
+
+    An activation that an operator contains is one of its own here.
+    """
+    import flatbuffers
+    from ai_edge_litert import interpreter, schema_py_generated
+
+    schema: Any = schema_py_generated
+    with open(model, "rb") as file:
+        whole = schema.ModelT.InitFromPackedBuf(file.read(), 0)
+    graph, calls = whole.subgraphs[0], _Calls("tflite")
+    words = {number: word for word, number in vars(schema.BuiltinOperator).items() if word[0] != "_"}
+    kinds = {number: word for word, number in vars(schema.ActivationFunctionType).items()}
+    operators: list[Any] = []
+    for operator in graph.operators:
+        operators.append(operator)
+        word = kinds[getattr(operator.builtinOptions, "fusedActivationFunction", 0)]
+        if word in words.values():
+            code, after = schema.OperatorCodeT(), schema.OperatorT()
+            code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, word)
+            before = copy(graph.tensors[operator.outputs[0]])
+            before.name += b" before " + word.encode()
+            after.opcodeIndex, after.inputs = len(whole.operatorCodes), [len(graph.tensors)]
+            after.outputs, operator.outputs = operator.outputs, after.inputs
+            operator.builtinOptions.fusedActivationFunction = 0
+            whole.operatorCodes.append(code)
+            graph.tensors.append(before)
+            operators.append(after)
+    for number, array in (instead or {}).items():
+        buffer = schema.BufferT()
+        buffer.data = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+        graph.tensors[operators[number].outputs[0]].buffer = len(whole.buffers)
+        whole.buffers.append(buffer)
+    graph.operators = [each for number, each in enumerate(operators) if number not in (instead or {})]
+    builder = flatbuffers.Builder(0)
+    builder.Finish(whole.Pack(builder), b"TFL3")
+    resolver = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    runner = interpreter.Interpreter(
+        model_content=bytes(builder.Output()),
+        experimental_preserve_all_tensors=True,
+        experimental_op_resolver_type=resolver,
+    )
+    runner.resize_tensor_input(graph.inputs[0], np.shape(x))
+    runner.allocate_tensors()
+    runner.set_tensor(graph.inputs[0], np.array(x))
+    runner.invoke()
+    computed = {*graph.inputs}
+    with calls.recorded():
+        for operator in operators:
+            code, output = whole.operatorCodes[operator.opcodeIndex], operator.outputs[0]
+            word = words[max(code.builtinCode, code.deprecatedBuiltinCode)]
+            if word == "SHAPE" or not computed & {*operator.inputs}:  # of weights and sizes alone
+                continue
+            computed |= {*operator.outputs}
+            arrays = [runner.get_tensor(at) if at >= 0 else None for at in operator.inputs]
+            name = graph.tensors[output].name.decode().split(";")[0]
+            said = vars(operator.builtinOptions) if operator.builtinOptions else {}
+            calls.add(calls.entry(name, word, arrays, said), runner.get_tensor(output))
+    return calls.made
 
 
 # ---------------------------------------------------------------------------------------------

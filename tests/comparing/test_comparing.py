@@ -234,6 +234,19 @@ def test_recordings_are_compared_from_files_and_by_the_command(tmp_path, capsys)
     assert json.loads(capsys.readouterr().out)["passed"] is False
 
 
+def test_a_recording_of_tflite_is_lined_up_with_batch_normalisation_folded():
+    """What ai-edge-litert computed for the file that TensorFlow's converter made of this network."""
+    maker, recorded = own_network(), Path(__file__).parents[1] / "recorded/tflite_network.npz"
+    report = tc.compare(nets.build("teachconv", maker.parts, maker.input_shape), recorded, image(maker))
+    assert report.passed, str(report)
+    assert report.frameworks == ("teachconv", "tflite")
+    assert report.layers[0].a == "conv_0 + norm_1"
+    layer, _, codes, parts = next(each for each in nets.mutants(maker.parts) if each[1] == "flipped")
+    wrong = tc.compare(nets.build("teachconv", parts, maker.input_shape), recorded, image(maker))
+    assert layer in wrong.first_parting.a
+    assert wrong.first_parting.code in codes
+
+
 def test_a_recorder_runs_without_teachconv(tmp_path):
     """It is one file, which imports nothing of ours."""
     text = Path(recorder.__file__).read_text()

@@ -117,3 +117,41 @@ def test_a_model_that_is_no_chain_is_not_translated():
     ):
         with pytest.raises(ValueError, match=words):
             tc.translate(model.eval(), (1, 2, 6, 6), to="jax")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(
+    "ignore:Statistics for quantized inputs:UserWarning", "ignore:.*:DeprecationWarning"
+)
+def test_a_tflite_file_beside_the_model_that_it_came_from(tmp_path):
+    pytest.importorskip("ai_edge_litert")
+    tf = pytest.importorskip("tensorflow")
+    from comparing import built_networks as nets
+
+    maker = nets.Maker(3, (12, 10, 3)).conv(6, 3, 2, bias=False).norm().relu().depthwise().leaky()
+    maker = (
+        maker.conv(6, 3, dilation=2).relu().pool("max_pool", 3, 2, "same").pool("average_pool", 2, 1).dense(4)
+    )
+    model, x = nets.build("keras", maker.parts, maker.input_shape), np.random.default_rng(0)
+    x = x.standard_normal((1, *maker.input_shape)).astype("float32")
+    path = tmp_path / "model.tflite"
+
+    def convert(source, **options):
+        converter = tf.lite.TFLiteConverter.from_keras_model(source)
+        for name, value in options.items():
+            setattr(converter, name, value)
+        path.write_bytes(converter.convert())
+
+    convert(model)
+    assert tc.compare(model, path, x).passed
+    assert tc.compare(path, model, x).passed
+    layer, _, codes, parts = next(each for each in nets.mutants(maker.parts) if each[1] == "flipped")
+    convert(nets.build("keras", parts, maker.input_shape))
+    row = tc.compare(model, path, x).first_parting
+    assert layer in row.a
+    assert row.code in codes
+    assert row.share == pytest.approx(1, abs=1e-3)  # the rest runs again with this layer's exact result
+    convert(model, optimizations=[tf.lite.Optimize.DEFAULT], representative_dataset=lambda: [[x]] * 3)
+    report = tc.compare(path, path, x)
+    assert report.passed is None
+    assert "no definition of CONV_2D of int8 here" in " ".join(row.reason for row in report.layers)
