@@ -171,7 +171,8 @@ def by_law(filters: np.ndarray, axis: int, **words: Any) -> Facts:
 
 def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, filters = entry["said"], entry["said"]["kernel"]
-    words = {"strides": said["strides"], "padding": said["padding"].upper()}
+    words = {"strides": said["strides"], "padding": said["padding"]}
+    words["padding"] = words["padding"].upper() if isinstance(words["padding"], str) else words["padding"]
     depthwise = "Depthwise" in entry["word"]
     if depthwise and filters.ndim != 4:
         filters = filters.reshape(*filters.shape[:-2], 1, -1)
@@ -214,7 +215,9 @@ def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A convolution or pool of TFLite, in Keras' or TensorFlow's words."""
     said, word, (x, *_), kernel = entry["said"], entry["word"], arrays, entry["said"].get("kernel")
     given: Facts = {"strides": (said["strideH"], said["strideW"])}
-    given["padding"] = "valid" if said["padding"] else "same"
+    given["padding"] = (
+        said["padding"] if isinstance(said["padding"], list) else ("same", "valid")[said["padding"]]
+    )
     if "POOL" in word:
         given["pool_size"] = said["filterHeight"], said["filterWidth"]
         kind = "max" if "MAX" in word else "average"

@@ -218,12 +218,20 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
             whole.operatorCodes.append(code)
             graph.tensors.append(before)
             operators.append(after)
-    for number, array in (instead or {}).items():
-        buffer = schema.BufferT()
-        buffer.data = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
-        graph.tensors[operators[number].outputs[0]].buffer = len(whole.buffers)
-        whole.buffers.append(buffer)
-    graph.operators = [each for number, each in enumerate(operators) if number not in (instead or {})]
+    seen, recorded = {graph.inputs[0]}, list[tuple[str, list[Any]]]()
+    for operator in operators:
+        code = whole.operatorCodes[operator.opcodeIndex]
+        word = words[max(code.builtinCode, code.deprecatedBuiltinCode)]
+        if word == "SHAPE" or not seen & {*operator.inputs}:  # of weights and sizes alone
+            continue
+        seen |= {*operator.outputs}
+        recorded.append((word, [operator]))
+        (first, _), (middle, _) = (*recorded[-3:-1], *[("", [])] * 2)[:2]
+        if (first, word) == ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND"):  # a dilation
+            recorded[-3:] = [(middle, [each for _, part in recorded[-3:] for each in part])]
+    given = {graph.inputs[0]: x, **{recorded[at][1][-1].outputs[0]: y for at, y in (instead or {}).items()}}
+    graph.inputs = [*given]  # what takes the place of a result is an input
+    graph.operators = [each for each in operators if not {*given} & {*each.outputs}]
     builder = flatbuffers.Builder(0)
     builder.Finish(whole.Pack(builder), b"TFL3")
     resolver = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
@@ -232,22 +240,24 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
         experimental_preserve_all_tensors=True,
         experimental_op_resolver_type=resolver,
     )
-    runner.resize_tensor_input(graph.inputs[0], np.shape(x))
+    for at, array in given.items():
+        runner.resize_tensor_input(at, np.shape(array))
     runner.allocate_tensors()
-    runner.set_tensor(graph.inputs[0], np.array(x))
+    for at, array in given.items():
+        runner.set_tensor(at, np.array(array))
     runner.invoke()
-    computed = {*graph.inputs}
     with calls.recorded():
-        for operator in operators:
-            code, output = whole.operatorCodes[operator.opcodeIndex], operator.outputs[0]
-            word = words[max(code.builtinCode, code.deprecatedBuiltinCode)]
-            if word == "SHAPE" or not computed & {*operator.inputs}:  # of weights and sizes alone
-                continue
-            computed |= {*operator.outputs}
-            arrays = [runner.get_tensor(at) if at >= 0 else None for at in operator.inputs]
-            name = graph.tensors[output].name.decode().split(";")[0]
+        for word, (first, *rest) in recorded:
+            operator, last = [first, *rest][len(rest) // 2], [first, *rest][-1]
             said = vars(operator.builtinOptions) if operator.builtinOptions else {}
-            calls.add(calls.entry(name, word, arrays, said), runner.get_tensor(output))
+            if rest:
+                block, pads, crops = map(runner.get_tensor, (*first.inputs[1:], last.inputs[2]))
+                said |= {"dilationHFactor": int(block[0]), "dilationWFactor": int(block[-1])}
+                said |= {"padding": (pads - crops).tolist()}
+            inputs = (first.inputs[0], *operator.inputs[1:])
+            arrays = [runner.get_tensor(at) if at >= 0 else None for at in inputs]
+            name = graph.tensors[last.outputs[0]].name.decode().split(";")[0]
+            calls.add(calls.entry(name, word, arrays, said), runner.get_tensor(last.outputs[0]))
     return calls.made
 
 

@@ -119,39 +119,68 @@ def test_a_model_that_is_no_chain_is_not_translated():
             tc.translate(model.eval(), (1, 2, 6, 6), to="jax")
 
 
+def as_tensorflow(parts, shape):
+    """The layers of a list of parts as one function of TensorFlow, for its converter."""
+    import tensorflow as tf
+
+    def layer(part, x):
+        facts, w = part.facts, part.weights
+        words = [facts.get("stride", 1), facts.get("padding", "valid").upper()]
+        if part.kind == "conv":
+            return tf.nn.conv2d(x, w["kernel"], *words, dilations=facts["dilation"]) + w["bias"]
+        if part.kind == "depthwise":
+            strides = [1, words[0], words[0], 1]
+            return tf.nn.depthwise_conv2d(x, w["kernel"], strides, words[1]) + w["bias"]
+        if part.kind == "max_pool":
+            return tf.nn.max_pool2d(x, facts["size"], *words)
+        if part.kind == "average_pool":
+            return tf.nn.avg_pool2d(x, facts["size"], *words)
+        if part.kind == "dense":
+            return tf.matmul(x, w["kernel"]) + w["bias"]
+        return tf.nn.relu(x) if part.kind == "relu" else tf.reshape(x, (1, -1))
+
+    @tf.function(input_signature=[tf.TensorSpec((1, *shape), tf.float32)])
+    def network(x):
+        for part in parts:
+            x = layer(part, x)
+        return x
+
+    return network.get_concrete_function()
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings(
-    "ignore:Statistics for quantized inputs:UserWarning", "ignore:.*:DeprecationWarning"
+    "ignore:Statistics for quantized inputs:UserWarning", "ignore::DeprecationWarning"
 )
 def test_a_tflite_file_beside_the_model_that_it_came_from(tmp_path):
     pytest.importorskip("ai_edge_litert")
     tf = pytest.importorskip("tensorflow")
     from comparing import built_networks as nets
 
-    maker = nets.Maker(3, (12, 10, 3)).conv(6, 3, 2, bias=False).norm().relu().depthwise().leaky()
-    maker = (
-        maker.conv(6, 3, dilation=2).relu().pool("max_pool", 3, 2, "same").pool("average_pool", 2, 1).dense(4)
-    )
-    model, x = nets.build("keras", maker.parts, maker.input_shape), np.random.default_rng(0)
-    x = x.standard_normal((1, *maker.input_shape)).astype("float32")
+    maker = nets.Maker(3, (12, 10, 3)).conv(6, 3, 2).relu().depthwise().relu().conv(6, 3, dilation=2).relu()
+    maker = maker.pool("max_pool", 3, 2, "same").pool("average_pool", 2, 1).flatten().dense(4)
+    model = nets.build("teachconv", maker.parts, maker.input_shape)
+    x = np.random.default_rng(0).standard_normal((1, *maker.input_shape)).astype("float32")
     path = tmp_path / "model.tflite"
 
-    def convert(source, **options):
-        converter = tf.lite.TFLiteConverter.from_keras_model(source)
+    def convert(parts, **options):
+        converter = tf.lite.TFLiteConverter.from_concrete_functions([as_tensorflow(parts, maker.input_shape)])
         for name, value in options.items():
             setattr(converter, name, value)
         path.write_bytes(converter.convert())
 
-    convert(model)
-    assert tc.compare(model, path, x).passed
-    assert tc.compare(path, model, x).passed
-    layer, _, codes, parts = next(each for each in nets.mutants(maker.parts) if each[1] == "flipped")
-    convert(nets.build("keras", parts, maker.input_shape))
-    row = tc.compare(model, path, x).first_parting
-    assert layer in row.a
-    assert row.code in codes
-    assert row.share == pytest.approx(1, abs=1e-3)  # the rest runs again with this layer's exact result
-    convert(model, optimizations=[tf.lite.Optimize.DEFAULT], representative_dataset=lambda: [[x]] * 3)
+    convert(maker.parts)
+    for pair in ((model, path), (path, model)):
+        report = tc.compare(*pair, x)
+        assert report.passed, str(report)
+    for what in ("flipped", "dilation"):
+        layer, _, codes, parts = next(each for each in nets.mutants(maker.parts) if each[1] == what)
+        convert(parts)
+        row = tc.compare(model, path, x).first_parting
+        assert layer in row.a
+        assert row.code in codes
+        assert row.share == pytest.approx(1, abs=1e-3)  # the rest runs again with this layer's exact result
+    convert(maker.parts, optimizations=[tf.lite.Optimize.DEFAULT], representative_dataset=lambda: [[x]] * 3)
     report = tc.compare(path, path, x)
     assert report.passed is None
     assert "no definition of CONV_2D of int8 here" in " ".join(row.reason for row in report.layers)
