@@ -13,6 +13,7 @@ from typing import Any
 from .. import nn_ops
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
+from ..geometry import conv2d_geometry
 from ..tables import Cell, Table, left
 from ..windows import normalization, padding, pooling
 from ..windows.pooling import PoolCall
@@ -407,7 +408,32 @@ def markdown() -> str:
         _line(["---"] * (len(TARGETS) + 1)),
     ]
     lines += [_line((f"`{text}`", *ways)) for _, text, ways in target_rows()]
+    lines += ["", "## What runtimes on devices call it", "", _DEVICE_NOTE, ""]
+    lines += [
+        _line(("padding", "8 cells, filter 3, stride 2", *_DEVICES)),
+        _line(["---"] * (len(_DEVICES) + 2)),
+    ]
+    words: Any = ("SAME", "SAME_LOWER", "VALID", ((1, 2), (1, 2)))
+    for number, word in enumerate(words):
+        sides = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, word).padding[0]
+        cells = (names[number] for names in _DEVICES.values())
+        lines.append(_line((f"`{word}`", "{} before, {} after".format(*sides), *cells)))
     return "\n".join([*lines, ""])
+
+
+# of SAME, SAME_LOWER, VALID, and numbers for each side
+_DEVICES = {
+    "ncnn": ("`pad_left=-233`", "`pad_left=-234`", "`pad_left=0`", "`pad_left`, `pad_right`, ..."),
+    "Core ML": (
+        "`pad_type` same",
+        "`pad_type` same_lower",
+        "`pad_type` valid",
+        "`pad_type` custom and `pad`",
+    ),
+    "TFLite": ("`Padding.SAME`, 0", "a `PAD` before it", "`Padding.VALID`, 1", "a `PAD` before it"),
+}
+_DEVICE_NOTE = """ncnn by src/layer/convolution.h; Core ML by the operator conv of coremltools' MIL, whose
+`pad` is [top, bottom, left, right]; TFLite by its schema. `resolve` says what ncnn's numbers stand for."""
 
 
 def _line(cells: Any) -> str:

@@ -21,7 +21,7 @@ from ..dialects import onnx as dialect
 from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain, suggestion
 from ..memory import check_memory
 from ..settings import use_backend
-from .onnx_quantized import fused, quantized
+from .onnx_quantized import PLACES, fused, quantized
 
 __all__ = ["OPERATORS", "run_model"]
 
@@ -151,17 +151,19 @@ def _own_operators() -> tuple[Any, ...]:
     """Return the classes of operators that stand in for those of onnx's evaluator."""
     from onnx.reference.op_run import OpRun
 
-    class Conv(OpRun):
-        """Conv by `teachconv.dialects.onnx.conv`."""
+    def operator(name: str, function: Any) -> Any:
+        """Return the class of an operator that a function of its arrays and attributes computes."""
 
-        def _run(self, X: Any, W: Any, B: Any = None, **attributes: Any) -> tuple[Any]:
-            return (dialect.conv(X, W, B, **_given(attributes)),)
+        def run(self: Any, *arrays: Any, **attributes: Any) -> tuple[Any]:
+            # onnx's evaluator passes None for the attributes that a node does not have
+            return (
+                function(*arrays, **{key: value for key, value in attributes.items() if value is not None}),
+            )
 
-    class ConvTranspose(OpRun):
-        """ConvTranspose by `teachconv.dialects.onnx.conv_transpose`."""
+        return type(name, (OpRun,), {"_run": run})
 
-        def _run(self, X: Any, W: Any, B: Any = None, **attributes: Any) -> tuple[Any]:
-            return (dialect.conv_transpose(X, W, B, **_given(attributes)),)
+    def integers(name: str) -> Any:
+        return operator(name, lambda x, *arrays, **words: quantized(name, (x, *arrays), words)(x))
 
     class Resize(OpRun):
         """Resize to the nearest cell: out_index // scale, as UpSampling2D repeats cells."""
@@ -177,21 +179,8 @@ def _own_operators() -> tuple[Any, ...]:
                 X = X.take(np.floor(places).astype(np.intp), axis)
             return (X,)
 
-    class ConvInteger(OpRun):
-        """The exact sums of integers."""
-
-        def _run(self, x: Any, *operands: Any, **attributes: Any) -> tuple[Any]:
-            return (quantized(type(self).__name__, (x, *operands), _given(attributes))(x),)
-
-    class QLinearConv(ConvInteger):
-        """The exact sums of integers, rounded as the file says."""
-
-    return Conv, ConvInteger, ConvTranspose, QLinearConv, Resize
+    own = operator("Conv", dialect.conv), operator("ConvTranspose", dialect.conv_transpose)
+    return (*own, Resize, *map(integers, PLACES))
 
 
 _NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-
-
-def _given(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes that a node has; onnx's evaluator passes None for the others."""
-    return {name: value for name, value in attributes.items() if value is not None}

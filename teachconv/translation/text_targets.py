@@ -20,10 +20,12 @@ __all__ = ["TEXT_FORWARD", "TEXT_TRANSPOSED"]
 
 def _mlx(conv: ConvCall, pads: Any, words: dict[str, Any], **more: Any) -> TargetCall:
     """Return the call of mlx.core.conv_general."""
-    g, both = conv.geometry, tuple([*ends] for ends in zip(*pads, strict=True))
-    words |= {"padding": both} if pads != NO_PADS else {}
-    words |= {"kernel_dilation": g.dilations} if g.dilations != (1, 1) else {}
-    words |= {"groups": conv.groups} if conv.groups > 1 else {}
+    said = {
+        "padding": tuple([*ends] for ends in zip(*pads, strict=True)) if pads != NO_PADS else None,
+        "kernel_dilation": conv.geometry.dilations if conv.geometry.dilations != (1, 1) else None,
+        "groups": conv.groups if conv.groups > 1 else None,
+    }
+    words |= {name: value for name, value in said.items() if value is not None}
     return TargetCall("mlx", None, "mx.conv_general", words, filter_layout="OHWI", **more)
 
 
@@ -34,15 +36,14 @@ def _mlx_forward(family: Family, any_size: bool) -> TargetCall:
 
 def _mlx_transposed(family: Family) -> TargetCall:
     """Return zeros between the cells, and a convolution with the flipped filter."""
-    conv, crop, notes = family[0], NO_PADS, ["MLX: zeros between the cells, and the filter flipped"]
-    pads = dilated_pads(conv)
+    conv, pads, crop, more = family[0], dilated_pads(family[0]), NO_PADS, list[str]()
     if min(*pads[0], *pads[1]) < 0:
-        crop = crop_of_full(conv)
-        notes.append(CROP_AFTER.format("MLX"))
-        pads = tuple((reach, reach) for reach in (axis.effective_filter - 1 for axis in conv.geometry.axes))
+        reach = [axis.effective_filter - 1 for axis in conv.geometry.axes]
+        pads, crop = tuple(zip(reach, reach, strict=True)), crop_of_full(conv)
+        more.append(CROP_AFTER.format("MLX"))
+    notes = ("MLX: zeros between the cells, and the filter flipped", *more)
     words = {"input_dilation": conv.geometry.strides, "flip": True}
-    regroup = conv.regroup or conv.groups > 1
-    return _mlx(conv, pads, words, pad_output=crop, regroup=regroup, notes=tuple(notes))
+    return _mlx(conv, pads, words, pad_output=crop, regroup=conv.regroup or conv.groups > 1, notes=notes)
 
 
 _PADDLE = {"strides": "stride", "dilations": "dilation", "group": "groups", "pads": "padding"}

@@ -7,6 +7,7 @@ another framework as source text that runs.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -35,13 +36,15 @@ from .target_calls import TargetCall, is_transposed
 from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import WindowTarget, window_here, window_target, write_window
 
-__all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
+__all__ = ["LAYERS", "NCNN", "Call", "Translation", "resolve", "translate"]
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
 # what returns the call of a layer, or its translation, given it, the arguments behind it, the target and
 # any_size; None for what it does not know
 LAYERS: list[Callable[..., Call | Translation | None]] = []
 
+
+NCNN = {"-233": "SAME (ONNX's SAME_UPPER)", "-234": "SAME_LOWER"}  # its pad_left
 
 # ---------------------------------------------------------------------------------------------
 # Resolve
@@ -81,6 +84,12 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
       index law         output_index = input_index·2 - 1 + tap·1
     """
     called = _function(function)
+    for name, value in nn_ops.bind(called, args, arguments).arguments.items():
+        for number, words in NCNN.items():
+            if "pad" in name and number in re.findall(r"-\d+", str(value)):
+                raise ArgumentError(
+                    f"{name} must not be {number}, which in ncnn stands for {words}: give that word"
+                )
     if is_one_of(called, WINDOWS):
         return bound_call(called, args, arguments, shapes=True)[0]
     return bind_shapes(called, args, arguments)[0]
@@ -251,17 +260,18 @@ def translate(
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
             "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too. Or a layer
             with one convolution, a ``torch.nn.Module`` or one of Keras; of Keras' transposed ones the bias is
-            left out. Or a node of `onnx_model`.
+            left out. Or a chain of layers, such as a ``torch.nn.Sequential``. Or a node of `onnx_model`.
         *args: the function's arguments; a shape can stand in for an array. Behind a layer the shape of its
             input, behind a node nothing.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
-            are known too.
+            are known too. "mlx" and "paddle" for convolutions alone, as text: their answers were recorded.
         any_size: whether the code has to hold for images of any size; it then computes the padding from the
             image's shape if the framework has no word for it.
         **arguments: the function's arguments by name.
 
     Returns:
-        A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``.
+        A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``. Of a
+        chain its code ends with ``network(x, weights)``; it has ``.weights`` and ``.steps`` too.
 
     Raises:
         ValueError, TypeError: if the target is unknown, the function itself would raise it, or no code holds

@@ -204,6 +204,19 @@ def test_a_layer_that_is_wrong_in_itself_is_named():
         report.check()
 
 
+def test_one_layer_agrees_and_a_missing_file_is_named(tmp_path):
+    layers = own_keras.layers
+    model = own_keras.Sequential([own_keras.Input((4, 4, 1)), layers.Conv2D(2, 3)])
+    x = np.ones((1, 4, 4, 1), "float32")
+    assert str(tc.compare(model, model, x)).startswith("the one layer agrees (teachconv and teachconv)")
+    for suffix in ("npz", "onnx", "tflite"):
+        missing = tmp_path / f"missing.{suffix}"
+        with pytest.raises(ValueError, match=f"b must be a file that exists; got .*missing.{suffix}"):
+            tc.compare(model, missing, x)
+        with pytest.raises(ValueError, match="a must be a file that exists"):
+            tc.compare(str(missing), model, x)
+
+
 def test_what_has_no_definition_is_listed():
     maker = own_network()
 
