@@ -36,7 +36,7 @@ from .target_calls import TargetCall, is_transposed
 from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import WindowTarget, window_here, window_target, write_window
 
-__all__ = ["LAYERS", "NCNN", "Call", "Translation", "resolve", "translate"]
+__all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
 # what returns the call of a layer, or its translation, given it, the arguments behind it, the target and
@@ -44,7 +44,7 @@ Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function,
 LAYERS: list[Callable[..., Call | Translation | None]] = []
 
 
-NCNN = {"-233": "SAME (ONNX's SAME_UPPER)", "-234": "SAME_LOWER"}  # its pad_left
+_NCNN = {"-233": "SAME (ONNX's SAME_UPPER)", "-234": "SAME_LOWER"}  # its pad_left
 
 # ---------------------------------------------------------------------------------------------
 # Resolve
@@ -84,15 +84,14 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
       index law         output_index = input_index·2 - 1 + tap·1
     """
     called = _function(function)
-    for name, value in nn_ops.bind(called, args, arguments).arguments.items():
-        for number, words in NCNN.items():
-            if "pad" in name and number in re.findall(r"-\d+", str(value)):
-                raise ArgumentError(
-                    f"{name} must not be {number}, which in ncnn stands for {words}: give that word"
-                )
-    if is_one_of(called, WINDOWS):
-        return bound_call(called, args, arguments, shapes=True)[0]
-    return bind_shapes(called, args, arguments)[0]
+    try:
+        if is_one_of(called, WINDOWS):
+            return bound_call(called, args, arguments, shapes=True)[0]
+        return bind_shapes(called, args, arguments)[0]
+    except ArgumentError as error:
+        for number in re.findall("-23[34]", str(error)):
+            raise ArgumentError(f"{error}; in ncnn {number} stands for {_NCNN[number]}: give that") from error
+        raise
 
 
 def _function(function: Callable[..., Any] | str) -> Callable[..., Any]:

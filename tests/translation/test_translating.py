@@ -332,6 +332,21 @@ def test_functions_can_be_named():
         tc.resolve("conv", *shapes)
 
 
+def test_numbers_of_ncnn_that_stand_for_words_are_said():
+    with pytest.raises(
+        ArgumentError, match=r"; in ncnn -233 stands for SAME \(ONNX's SAME_UPPER\): give that"
+    ):
+        tc.resolve(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), 2, ((-233, -233), (-233, -233)))
+    with pytest.raises(ArgumentError, match="in ncnn -234 stands for SAME_LOWER: give that"):
+        tc.resolve("onnx.conv", (1, 3, 8, 8), (4, 3, 3, 3), pads=[-234] * 4)
+    with pytest.raises(ArgumentError, match="in ncnn -233 stands for"):
+        tc.resolve("F.conv2d", (1, 3, 8, 8), (4, 3, 3, 3), padding=-233)
+    # where it can crop, it does
+    assert tc.resolve(tc.conv2d, (1, 500, 500, 3), (3, 3, 3, 4), 1, -233).output_shape == (1, 32, 32, 4)
+    page = dialect_map.markdown()
+    assert "| `SAME_LOWER` | 1 before, 0 after | `pad_left=-234` | `pad_type` same_lower |" in page
+
+
 def test_filter_permutations():
     shapes = ((1, 8, 8, 2), (3, 3, 2, 4))
     assert tc.translate(tc.conv2d, *shapes, to="torch").filter_permutation == (3, 2, 0, 1)
