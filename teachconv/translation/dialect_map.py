@@ -338,22 +338,16 @@ def _way(way: Any) -> str:
     if not isinstance(way.source, ConvCall):
         return ", ".join(words for part, words in _LINES.items() if part in way.code) or "directly"
     target = way._target
-    steps = []
-    if any(map(any, target.pad_input)):
-        steps.append("pad first")
-    if target.split > 1:
-        steps.append("group by group")
-    if way.source.has_gaps and not target.stuffs:
-        steps.append("insert zeros first")
-    if way.source.batch_groups > 1 and not target.splits_batch:
-        steps.append("move parts of the batch to channels first")
-    if target.flip != way.source.flip:
-        steps.append("filter flipped")
-    if target.subsample != (1, 1):
-        steps.append("subsample after")
-    if any(map(any, target.pad_output)):
-        steps.append("crop after")
-    return ", ".join(steps) or "directly"
+    steps = {
+        "pad first": any(map(any, target.pad_input)),
+        "group by group": target.split > 1,
+        "insert zeros first": way.source.has_gaps and not target.stuffs,
+        "move parts of the batch to channels first": way.source.batch_groups > 1 and not target.splits_batch,
+        "filter flipped": target.flip != way.source.flip,
+        "subsample after": target.subsample != (1, 1),
+        "crop after": any(map(any, target.pad_output)),
+    }
+    return ", ".join(words for words, needed in steps.items() if needed) or "directly"
 
 
 # what a line of a pool's code does

@@ -363,36 +363,22 @@ def _tensor_lines(target: TargetCall, result: str) -> list[str]:
     ]
 
 
-def _tensorflow(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call TensorFlow."""
-    return _tensor_lines(target, "{}.numpy()")
+# what a framework's array is made of NumPy's by, and NumPy's of its result; torch has lines of its own for it
+_ARRAYS = {"mlx": "mx.array({}.copy())", "paddle": "paddle.to_tensor({})"}
+_RESULTS = {
+    "tensorflow": "{}.numpy()",
+    "keras": "keras.ops.convert_to_numpy({})",
+    "mlx": "np.array({})",
+    "paddle": "{}.numpy()",
+}
 
 
-def _torch(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call PyTorch."""
-    return _tensor_lines(target, "{}")
-
-
-def _jax(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call JAX."""
-    return [*_tensor_lines(target, "{}"), "y = np.asarray(y)"]
-
-
-def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call Keras."""
-    return _tensor_lines(target, "keras.ops.convert_to_numpy({})")
-
-
-def _mlx(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call MLX."""
-    arrays = tuple(f"mx.array({name}.copy())" for name in target.arrays)
-    return _tensor_lines(replace(target, arrays=arrays), "np.array({})")
-
-
-def _paddle(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call PaddlePaddle."""
-    arrays = tuple(f"paddle.to_tensor({name})" for name in target.arrays)
-    return _tensor_lines(replace(target, arrays=arrays), "{}.numpy()")
+def _array_section(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call a framework whose functions take and return arrays."""
+    form = _ARRAYS.get(target.target, "{}")
+    called = replace(target, arrays=tuple(form.replace("{}", name) for name in target.arrays))
+    lines = _tensor_lines(called, _RESULTS.get(target.target, "{}"))
+    return [*lines, "y = np.asarray(y)"] if target.target == "jax" else lines
 
 
 def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
@@ -461,12 +447,7 @@ def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 SECTIONS: dict[str, Callable[[Any, TargetCall], list[str]]] = {
-    "tensorflow": _tensorflow,
-    "torch": _torch,
-    "jax": _jax,
+    **dict.fromkeys(("tensorflow", "torch", "jax", "keras", "mlx", "paddle"), _array_section),
     "onnx": _onnx,
-    "keras": _keras,
     "scipy": _scipy,
-    "mlx": _mlx,
-    "paddle": _paddle,
 }

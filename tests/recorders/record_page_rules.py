@@ -68,7 +68,6 @@ NATIVES = {
     **dict.fromkeys((check_steps, suggestion), "nothing"),
     # what no page asks for: SciPy, MLX and PaddlePaddle, a bias, code for any size, the cells of a call
     **dict.fromkeys((forward._scipy, transposed._scipy, source_text._scipy), "null"),
-    **dict.fromkeys((source_text._mlx, source_text._paddle), "null"),
     **{function: "null" for table in TEXT for function in table.values()},
     **dict.fromkeys((check_bias, source_text._bias_line, source_text._rule_lines, ConvCall.name), "nothing"),
     **{function: json.dumps(entry.name) for function, entry in FUNCTIONS.items()},
