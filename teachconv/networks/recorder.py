@@ -211,7 +211,7 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
             code, after = schema.OperatorCodeT(), schema.OperatorT()
             code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, word)
             before = copy(graph.tensors[operator.outputs[0]])
-            before.name += b" before " + word.encode()
+            before.name = before.name.split(b";")[0] + b" before " + word.encode()
             after.opcodeIndex, after.inputs = len(whole.operatorCodes), [len(graph.tensors)]
             after.outputs, operator.outputs = operator.outputs, after.inputs
             operator.builtinOptions.fusedActivationFunction = 0
@@ -226,9 +226,10 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
             continue
         seen |= {*operator.outputs}
         recorded.append((word, [operator]))
-        (first, _), (middle, _) = (*recorded[-3:-1], *[("", [])] * 2)[:2]
-        if (first, word) == ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND"):  # a dilation
-            recorded[-3:] = [(middle, [each for _, part in recorded[-3:] for each in part])]
+        kinds_of, parts = zip(*recorded[-3:], strict=True)
+        is_dilation = kinds_of[::2] == ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
+        if is_dilation and getattr(parts[1][0].builtinOptions, "strideH", 0) == 1:
+            recorded[-3:] = [(kinds_of[1], [each for part in parts for each in part])]
     given = {graph.inputs[0]: x, **{recorded[at][1][-1].outputs[0]: y for at, y in (instead or {}).items()}}
     graph.inputs = [*given]  # what takes the place of a result is an input
     graph.operators = [each for each in operators if not {*given} & {*each.outputs}]

@@ -64,7 +64,7 @@ def walk(model: Any, x: Any) -> Network:
 
     Args:
         model: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX file or
-            ``onnx.ModelProto``, or what `recorder` made: a file or a list.
+            ``onnx.ModelProto``, a TFLite file, or what `recorder` made: a file or a list.
         x: the input; a recording has its own.
 
     Raises:
