@@ -23,7 +23,7 @@ from ..verification.diffing import DiffReport
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.normalization import BatchNormCall
 from . import definitions
-from .reading import LAYOUT, NORM, Layer, arrays_in, read
+from .reading import LAYOUT, NORM, arrays_in, read
 from .walking import DENSE, INPUT, Network, framework_of, walk
 
 __all__ = ["ModelTranslation", "translate"]
@@ -100,9 +100,7 @@ def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Cal
         words = "a layer with a convolution, or a chain of layers with one"
         raise ArgumentError(f"function must be {words}; of the layers of this {name} {why[0]}")
     parts = [part for _, one in computing for part in _parts(one, network)]
-    if len(computing) == 1 and parts[0].call:
-        return parts[0].call
-    return _translated(name, network, parts, to, any_size)
+    return _translated(name, network, parts, to, any_size) if parts[1:] else parts[0].call
 
 
 LAYERS.append(_handed)
@@ -120,11 +118,9 @@ class _Part(NamedTuple):
     names: str = "x"
 
 
-def _parts(layer: Layer, network: Network) -> Iterator[_Part]:
+def _parts(layer: Any, network: Network) -> Iterator[_Part]:
     """Yield the parts of a layer: padding that stands before it, what it computes, a bias added to that."""
-    name, x, given = layer.name, layer.inputs[0], dict(layer.arguments)
-    function: Any = layer.op
-    y: Any = layer.output
+    name, x, y, function, given = layer.name, layer.inputs[0], layer.output, layer.op, dict(layer.arguments)
     bias, axis = layer.bias, layer.axis
     if layer.pads:
         sides, x = {"pad_width": layer.pads, "constant_values": layer.filled}, layer.around(before := x)
@@ -143,7 +139,7 @@ def _parts(layer: Layer, network: Network) -> Iterator[_Part]:
         yield _Part(name, x, y, (*arrays,), (function, (x.shape,), given))
     elif is_one_of(function, WINDOWS) or function is definitions.batch_norm:
         known = {"gamma": "scale", "beta": "offset", "eps": "epsilon"} if layer.op_type == NORM else {}
-        words = {known.get(word, word): value for word, value in given.items()}
+        words = {known.get(word, word): given[word] for word in map(str, given)}
         yield _Part(name, x, y, (), (keras.batch_normalization if known else function, (x.shape,), words))
     elif function or not layer.pads:
         word = given.pop("function", getattr(function, "__name__", layer.word))

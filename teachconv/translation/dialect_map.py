@@ -20,7 +20,7 @@ from ..windows.pooling import PoolCall
 from .targets import TARGETS, known_functions
 from .translating import resolve, translate
 
-__all__ = ["OPTIONS", "Probe", "both_tables", "markdown", "option_rows", "plain", "target_rows"]
+__all__ = ["OPTIONS", "Probe", "both_tables", "markdown", "option_rows", "target_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,11 +380,6 @@ def both_tables() -> tuple[Table, Table]:
     says = "How each framework expresses the legal ones (python -m teachconv translate gives the code):"
     ways = [(text, *ways) for _, text, ways in target_rows()]
     return Table(left("", "", ""), resolved, _OWN), Table(left("call", *TARGETS), ways, says)
-
-
-def plain() -> str:
-    """Return both tables as text."""
-    return "\n\n".join(table.text() for table in both_tables())
 
 
 def markdown() -> str:

@@ -258,8 +258,8 @@ def translate(
     Args:
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
             "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too. Or a layer
-            with one convolution, a ``torch.nn.Module`` or one of Keras; of Keras' transposed ones the bias is
-            left out. Or a chain of layers, such as a ``torch.nn.Sequential``. Or a node of `onnx_model`.
+            with one convolution, a ``torch.nn.Module`` or one of Keras; or a chain of layers, such as a
+            ``torch.nn.Sequential``. Or a node of `onnx_model`.
         *args: the function's arguments; a shape can stand in for an array. Behind a layer the shape of its
             input, behind a node nothing.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"

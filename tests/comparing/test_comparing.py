@@ -461,6 +461,8 @@ def test_a_layer_is_handed_to_translate():
     found = tc.translate(layers.Conv2D(4, 3, 2, "same"), (1, 8, 8, 3), to="torch")
     assert "F.pad(x, (0, 1, 0, 1))" in found.code
     assert "def convolve(x, w, b)" in found.code
+    up = tc.translate(layers.Conv2DTranspose(4, 3, 2, "same", name="up"), (1, 8, 8, 3), to="keras")
+    assert [*up.weights] == ["up", "up (bias)"]  # keras.ops.conv_transpose takes no bias
     with pytest.raises(ValueError, match="must follow it"):
         tc.translate(layers.Conv2D(4, 3), to="torch")
     with pytest.raises(ValueError, match="of this ReLU none is a convolution"):
