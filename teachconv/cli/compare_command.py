@@ -16,7 +16,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the two models and the input."""
-    parser.add_argument("a", help="the model that is right: an .onnx file, or a recording (.npz)")
+    parser.add_argument("a", help="the model that is right: an .onnx or .tflite file, or a recording (.npz)")
     parser.add_argument("b", help="its port, likewise")
     parser.add_argument(
         "--input", metavar="FILE", help="an .npy file, the input of a; a recording has its own"

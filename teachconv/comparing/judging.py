@@ -14,13 +14,13 @@ import numpy as np
 
 from .. import nn_ops
 from ..calls import Call
-from ..dtypes import float_format, is_integer
+from ..dtypes import float_format
 from ..errors import is_one_of, plain
 from ..networks import definitions
 from ..networks.reading import Layer
 from ..truth import bounds
 from ..truth.exact import float64_result
-from ..verification.diffing import DiffRow, Truth, diff, failed_row
+from ..verification.diffing import DiffRow, WideTruth, diff, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 
 __all__ = ["call_of", "exact", "folded", "judge", "relayout"]
@@ -106,19 +106,16 @@ def relayout(array: np.ndarray, axis: int, to: int, rank: int) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(found, -1, to))
 
 
-class _Exact(Truth):
-    """What is known of a layer's convolution, by its result in float64."""
+class _Exact(WideTruth):
+    """What is known of a layer's convolution, whose weights may have batch normalisation folded in."""
 
     def __init__(self, call: Call, layer: Layer) -> None:
-        super().__init__(call, float64_result(call).astype(call.first.dtype))
+        super().__init__(call)
         self._scale = layer.scale
 
     def bound(self, error: str) -> np.ndarray:
-        """The bound of the sum in the data's type and of that in float64, and of weights that were folded."""
+        """The bound of the sum, and of weights that were folded."""
         own, dtype = super().bound(error), self.call.first.dtype
-        if is_integer(dtype):
-            return own
-        own = own + bounds.direct(self.abs_sum, self.call.terms, "float64")
         if self._scale is None:
             return own
         return own + _FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._scale[2])

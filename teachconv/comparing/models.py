@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from .. import tables
 from ..arguments import as_array
 from ..devices import to_host
-from ..errors import ArgumentError
+from ..errors import ArgumentError, brief
 from ..networks.reading import LAYOUT, Layer
-from ..networks.walking import INPUT, Network, walk, walk_beside
+from ..networks.walking import INPUT, Network, framework_of, walk, walk_beside
 from ..progress import during, say
 from ..verification.diffing import DiffRow
 from .judging import exact, judge, relayout
@@ -111,9 +112,9 @@ class Comparison(tables.Report):
 
     def _headline(self) -> str:
         wrong, parting, first, second = self.first_wrong, self.first_parting, *self.frameworks
-        parts = [f"all {tables.count(len(self.layers), 'layer')} agree ({first} and {second})"] * (
-            self.passed is True
-        )
+        count = len(self.layers)
+        alike = "the one layer agrees" if count == 1 else f"all {count:,} layers agree"
+        parts = [f"{alike} ({first} and {second})"] * (self.passed is True)
         if wrong is not None:
             name, framework = (wrong.a, first) if wrong.a_passed is False else (wrong.b, second)
             parts.append(f"layer {name!r} ({framework}) is wrong in itself: {wrong.reason}{_caused(wrong)}")
@@ -186,7 +187,7 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
 
     Args:
         a: the model that is right: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX
-            file, or a recording made by ``teachconv.networks.recorder``.
+            or TFLite file, or a recording made by ``teachconv.networks.recorder``.
         b: its port, likewise, in any framework.
         x: the input of ``a``, an array with the batch first; ``b`` gets it with its channels where ``b`` has
             them. A pair of arrays if the two take others. None if both are recordings.
@@ -211,6 +212,9 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
     >>> found.passed, found.first_parting.a, found.first_parting.code
     (False, 'down', 'padding')
     """
+    for name, model in (("a", a), ("b", b)):
+        if framework_of(model) and isinstance(model, (str, Path)) and not Path(model).is_file():
+            raise ArgumentError(f"{name} must be a file that exists; got {brief(str(model))}")
     given = x if isinstance(x, (tuple, list)) and len(x) == 2 else (x, None)
     with during("compare"):
         say("running the first model")

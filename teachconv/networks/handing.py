@@ -1,51 +1,192 @@
-"""Hands a layer of PyTorch or Keras to `translate`, as the call that it makes on an input of some shape."""
+"""Hands a layer or a chain of layers of PyTorch or Keras to `translate`, with the shape of its input."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arguments import is_shape
+from ..data.seeded import make_array
+from ..dialects import keras
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError, brief, is_one_of
-from ..translation.translating import LAYERS, Call, translate
-from .walking import framework_of, walk
+from ..translation.pointwise import pointwise_lines
+from ..translation.source_text import IMPORTS
+from ..translation.target_calls import TargetCall
+from ..translation.translating import LAYERS, Call, Translation, translate
+from ..verification.diffing import DiffReport
+from ..windows.calls import FUNCTIONS as WINDOWS
+from ..windows.normalization import BatchNormCall
+from . import definitions
+from .reading import LAYOUT, NORM, arrays_in, read
+from .walking import DENSE, INPUT, Network, framework_of, walk
 
-__all__ = ["call_of_layer", "translate"]
+__all__ = ["ModelTranslation", "translate"]
 
 
-def call_of_layer(layer: Any, *shapes: Any) -> Call | None:
-    """Return the convolution of a layer; None for what is no layer of PyTorch or Keras.
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelTranslation(Translation):
+    """A chain of layers as calls of another framework, a function for each layer.
+
+    It is a `Translation` whose ``code`` ends with ``network(x, weights)``, over NumPy arrays in the source's
+    layouts.
+
+    Attributes:
+        weights: the source's arrays that each layer takes, by its name, as ``network`` takes them.
+        steps: the translations of convolutions, pools, padding and normalisations, by the layer's name.
+    """
+
+    weights: Mapping[str, tuple[np.ndarray, ...]] = field(default_factory=dict, repr=False)
+    steps: Mapping[str, Translation] = field(default_factory=dict, repr=False)
+
+    def check(self, x: Any = None, w: Any = None, b: Any = None) -> DiffReport:
+        """Check each of ``steps`` on seeded small integers.
+
+        Raises:
+            ArgumentError: if there is no translation, or an array is given: a step's own check takes them.
+        """
+        if not self.possible or any(array is not None for array in (x, w, b)):
+            why = self.why or "x, w and b must be None for a chain; the check of each of .steps takes them"
+            raise ArgumentError(f"there is no translation to check: {why}")
+        reports = {name: step.check() for name, step in self.steps.items()}
+        rows = tuple(
+            replace(row, name=f"{name}: {row.name}") for name, one in reports.items() for row in one.rows
+        )
+        return replace([*reports.values()][0], title=f"{self.source.function} to {self.to}", rows=rows)
+
+
+class _Chain(str):
+    """The layers of a `ModelTranslation` as text."""
+
+    function = "a chain of layers"
+
+
+def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call | Translation | None:
+    """Return the call of a layer, or a chain of layers in the words of a framework; None for what is none.
 
     Args:
-        layer: a ``torch.nn.Module`` or a Keras layer, with one convolution.
-        *shapes: the shape of its input, alone.
+        layer: a ``torch.nn.Module`` or a Keras layer.
+        shapes: the shape of its input, alone.
+        to: the framework.
+        any_size: as of `translate`.
 
     Raises:
-        ValueError, TypeError: if it has another number of convolutions; the message lists them.
+        ValueError, TypeError: if its layers are no chain with a convolution; the message says what they are.
     """
     if framework_of(layer) not in ("torch", "keras", "teachconv") or not callable(layer):
         return None
     if len(shapes) != 1 or not is_shape(shapes[0]):
         raise ArgumentError(f"the shape of the layer's input, alone, must follow it; got {brief(shapes)}")
-    x = np.zeros(shapes[0], "float32")
+    x = make_array(shapes[0], "float32", "normal", "translate")
     if framework_of(layer) != "torch":
         layer(x)  # its weights are made by its first call
-    layers = walk(layer, x).layers
-    found = [one for one in layers if is_one_of(one.op, FUNCTIONS) and "conv" in one.word.lower()]
-    if len(found) != 1 or found[0].pads or layers[-1].error:
-        names = [f"{one.name!r} of input {list(one.inputs[0].shape)}" for one in found]
-        names += [f"raised {layers[-1].error}"] * bool(layers[-1].error)
-        raise ArgumentError(
-            "function must be a layer with one convolution, and no padding before it; this "
-            f"{type(layer).__name__} has {', '.join(names) or 'none'}"
+    network, name = walk(layer, x), type(layer).__name__
+    computing = [(n, one) for n, one in enumerate(network.layers) if one.op_type != LAYOUT or one.error]
+    before, why = INPUT, list[str]()
+    for number, one in computing:
+        if one.error:
+            why.append(f"{one.name!r} raised {one.error}")
+        elif len(one.sources) != 1 or before not in one.sources[0]:
+            why.append(f"{one.name!r} does not take the result of the layer before it alone")
+        before = number if one.computes else before
+    if not any("convolution" in one.op_type and one.word not in DENSE for _, one in computing):
+        why.append("none is a convolution")
+    if why:
+        words = "a layer with a convolution, or a chain of layers with one"
+        raise ArgumentError(f"function must be {words}; of the layers of this {name} {why[0]}")
+    parts = [part for _, one in computing for part in _parts(one, network)]
+    return _translated(name, network, parts, to, any_size) if parts[1:] else parts[0].call
+
+
+LAYERS.append(_handed)
+
+
+class _Part(NamedTuple):
+    """What a layer, or a part of it, takes and returns, the arrays beside, and the call or the lines of y."""
+
+    name: str
+    x: np.ndarray
+    y: Any
+    arrays: tuple[np.ndarray, ...] = ()
+    call: Call | None = None
+    lines: Callable[[str], list[str]] = lambda to: []
+    names: str = "x"
+
+
+def _parts(layer: Any, network: Network) -> Iterator[_Part]:
+    """Yield the parts of a layer: padding that stands before it, what it computes, a bias added to that."""
+    name, x, y, function, given = layer.name, layer.inputs[0], layer.output, layer.op, dict(layer.arguments)
+    bias, axis = layer.bias, layer.axis
+    if layer.pads:
+        sides, x = {"pad_width": layer.pads, "constant_values": layer.filled}, layer.around(before := x)
+        own = f"{name} (padding)" if function else name
+        yield _Part(own, before, x, (), (keras.pad, (before.shape,), sides))
+    if layer.word in DENSE and function:
+        entry = network.calls[layer.call]
+        plain, y, axis = read(entry, lambda _: False), entry["output"], -1
+        lines, matrix = partial(pointwise_lines, "matmul", {}), plain.arguments["filters"][0, 0]
+        yield _Part(name, arrays_in(entry["args"])[0], y, (matrix,), lines=lines, names="x, w")
+    elif is_one_of(function, FUNCTIONS):
+        roles = {operand.role: operand.name for operand in FUNCTIONS[function].operands}
+        if bias is not None and "bias" in roles:
+            given[roles["bias"]], bias = bias, None
+        arrays = [given[roles[role]] for role in ("filters", "bias") if roles.get(role) in given]
+        yield _Part(name, x, y, (*arrays,), (function, (x.shape,), given))
+    elif is_one_of(function, WINDOWS) or function is definitions.batch_norm:
+        known = {"gamma": "scale", "beta": "offset", "eps": "epsilon"} if layer.op_type == NORM else {}
+        words = {known.get(word, word): given[word] for word in map(str, given)}
+        yield _Part(name, x, y, (), (keras.batch_normalization if known else function, (x.shape,), words))
+    elif function or not layer.pads:
+        word = given.pop("function", getattr(function, "__name__", layer.word))
+        yield _Part(name, x, y, lines=partial(pointwise_lines, word, given))
+    if bias is not None:
+        bias = bias.reshape(-1, *[1] * (y.ndim - 2) * (axis == 1))
+        yield _Part(f"{name} (bias)", y, y, (bias,), lines=lambda to: ["y = x + b"], names="x, b")
+
+
+def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_size: bool) -> Translation:
+    """Return the translation of parts of which each takes the result of the one before."""
+    steps: dict[str, Translation] = {}
+    weights: dict[str, tuple[np.ndarray, ...]] = {}
+    blocks, have, why = dict.fromkeys(["\n".join(["import numpy as np", *IMPORTS[to]])]), parts[0].x, ""
+    body = [f"# x: {list(have.shape)}; weights: the arrays of each layer, as {name} has them"]
+    for part in parts:
+        body += _reshaped(have, part.x)
+        word, arrays, lines = (
+            re.sub(r"\W+", "_", f"layer_{part.name}").strip("_"),
+            part.arrays,
+            part.lines(to),
         )
-    (one,) = found
-    assert one.op is not None
-    takes_bias = any(operand.role == "bias" for operand in FUNCTIONS[one.op].operands)
-    bias = {"bias": one.bias} if one.bias is not None and takes_bias else {}
-    return one.op, (one.inputs[0].shape,), {**one.arguments, **bias}
+        made, problem = [f"def f({part.names}):", *lines, "return y"], f"{to} has no function for it here"
+        code, problem = "\n    ".join(made), "" if lines else problem
+        if part.call is not None:
+            function, shapes, arguments = part.call
+            step = steps[part.name] = translate(function, *shapes, to=to, any_size=any_size, **arguments)
+            code, problem = step.code.rstrip("\n"), step.why
+            if isinstance(step.source, BatchNormCall):
+                arrays = (*step.source.channels.astype(part.x.dtype),)
+        why = why or problem and f"layer {part.name!r}: {problem}"
+        *helpers, own = code.split("\n\n\n")
+        blocks |= dict.fromkeys([*helpers[1:], re.sub(r"^def \w+", f"def {word}", own)])
+        weights |= {part.name: arrays} if arrays else {}
+        have, named = part.y, f", *weights[{part.name!r}]" * bool(arrays)
+        body.append(f"x = {word}(x{named})  # {list(have.shape)}")
+    body += [*_reshaped(have, network.output()), "return x\n"]
+    text = "\n\n\n".join([*blocks, "\n    ".join(["def network(x, weights):", *body])]) * (not why)
+    sizes = "\n".join(f"{part.name}: {list(part.x.shape)} to {list(part.y.shape)}" for part in parts)
+    notes = tuple(f"{of}: {note}" for of, step in steps.items() for note in step.notes)
+    facts: Any = _Chain(sizes), to, not why, why, text, None, False, notes, name, translate
+    more: dict[str, Any] = {"_arguments": {}, "_target": TargetCall(to), "weights": weights, "steps": steps}
+    return ModelTranslation(*facts, **more)
 
 
-LAYERS.append(call_of_layer)
+def _reshaped(have: Any, want: Any) -> list[str]:
+    """Return the line that gives x another shape, or none."""
+    if not np.array_equal(np.ravel(have), np.ravel(want)):
+        raise ArgumentError("function must be a chain of layers, between which no axes change places")
+    return [] if np.shape(have) == np.shape(want) else [f"x = x.reshape{(-1, *want.shape[1:])}"]

@@ -36,7 +36,7 @@ class Layer:
 
     Attributes:
         name: as the model has it.
-        framework: "torch", "keras", "teachconv" (for teachconv.keras) or "onnx".
+        framework: "torch", "keras", "teachconv" (for teachconv.keras), "onnx" or "tflite".
         word: the function, class or operator: "conv2d", "Conv2D", "Conv".
         op_type: what it is in every framework: "convolution", "max pool", "relu", ...
         inputs: the arrays that go in, without weights.
@@ -111,6 +111,8 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
         "said": {name: value for name, value in said.items() if name and not isinstance(value, np.ndarray)},
     }
     reader = _READERS.get((framework, word), _READERS.get(("", word.lower())))
+    if framework == "tflite" and arrays and arrays[0].dtype.kind != "f":  # integers that stand for numbers
+        reader, word = None, f"{word} of {arrays[0].dtype}"
     # a form that is not read here is a layer without an op
     with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):
         if reader is not None and arrays:
@@ -169,7 +171,8 @@ def by_law(filters: np.ndarray, axis: int, **words: Any) -> Facts:
 
 def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, filters = entry["said"], entry["said"]["kernel"]
-    words = {"strides": said["strides"], "padding": said["padding"].upper()}
+    words = {"strides": said["strides"], "padding": said["padding"]}
+    words["padding"] = words["padding"].upper() if isinstance(words["padding"], str) else words["padding"]
     depthwise = "Depthwise" in entry["word"]
     if depthwise and filters.ndim != 4:
         filters = filters.reshape(*filters.shape[:-2], 1, -1)
@@ -206,6 +209,29 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     kind, output = "max" if "max" in word else "average", entry["output"]
     facts = {"op_type": f"{kind} pool", "op": getattr(keras, f"{kind}_pool"), "arguments": given}
     return facts | {"axis": axis, "output": output if output is None else output.reshape(order)}
+
+
+def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """A convolution or pool of TFLite, in Keras' or TensorFlow's words."""
+    said, word, (x, *_), kernel = entry["said"], entry["word"], arrays, entry["said"].get("kernel")
+    given: Facts = {"strides": (said["strideH"], said["strideW"])}
+    given["padding"] = (
+        said["padding"] if isinstance(said["padding"], list) else ("same", "valid")[said["padding"]]
+    )
+    if "POOL" in word:
+        given["pool_size"] = said["filterHeight"], said["filterWidth"]
+        kind = "max" if "MAX" in word else "average"
+        return _dialect(f"{kind} pool", getattr(keras, f"{kind}_pool"), {**entry, "kwargs": given}, arrays)
+    given["bias"] = said.get("bias")
+    if word == "TRANSPOSE_CONV":
+        words = {"filters": kernel.transpose(1, 2, 0, 3), "output_shape": said["output_shape"].tolist()}
+        words |= {"strides": given["strides"], "padding": given["padding"].upper()}
+        facts = {"op_type": "transposed convolution", "op": nn_ops.conv2d_transpose, "arguments": words}
+        return facts | {"bias": given["bias"], "inputs": [x]}
+    deep = word == "DEPTHWISE_CONV_2D"
+    kernel = kernel.reshape(*kernel.shape[1:3], x.shape[-1], -1) if deep else kernel.transpose(1, 2, 3, 0)
+    given |= {"kernel": kernel, "dilation_rate": (said["dilationHFactor"], said["dilationWFactor"])}
+    return _keras_convolution({**entry, "said": given, "word": "Depthwise" * deep}, arrays)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -290,6 +316,8 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if entry["framework"] == "onnx":  # the number is an array; before opset 11 it was an attribute
         rest[1:2] = [None if value is None else np.ravel(value)[0].item() for value in rest[1:2]]
         op, said = onnx.pad, {{"value": "constant_value"}.get(name, name): v for name, v in said.items()}
+    elif entry["framework"] == "tflite":
+        op, rest = keras.pad, [each.tolist() for each in rest]
     elif entry["framework"] != "torch":
         inner, first = [*map(tuple, said["padding"])], said.get("data_format") == "channels_first"
         op, rest, said = keras.pad, [[(0, 0)] * (1 + first) + inner + [(0, 0)] * (not first)], {}
@@ -317,14 +345,18 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "pad": ("", "pad", "mode", "value"),
     "Pad": ("", "pads", "value"),
     "linear": ("", "weight", "bias"),
-    **dict.fromkeys(("Gemm", "MatMul", "matmul"), ("", "kernel", "bias")),
+    **dict.fromkeys(("Gemm", "MatMul", "matmul", "CONV_2D", "DEPTHWISE_CONV_2D"), ("", "kernel", "bias")),
+    "TRANSPOSE_CONV": ("output_shape", "kernel", "", "bias"),
+    "FULLY_CONNECTED": ("", "weight", "bias"),
+    "MEAN": ("", "axis"),
 }
 _SMOOTH = {name: name for name in ("softmax", *definitions.ACTIVATIONS)}
 _SMOOTH |= dict.fromkeys(("silu", "swish"), "silu (swish)") | {"gelu_tanh": "gelu (tanh)"}
 _SMOOTH |= {"logistic": "sigmoid", "hard_sigmoid": "hardsigmoid"}
 _SMOOTH |= dict.fromkeys(("hard_swish", "hard_silu"), "hardswish")
 # the settings with which a function is the one of the table
-_USUAL = {"elu": {"alpha": 1.0}, "softplus": {"beta": 1.0}, "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5}}
+_USUAL = {"elu": {"alpha": 1.0}, "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5}}
+_USUAL |= dict.fromkeys(("softplus", "softmax"), {"beta": 1.0})
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
     *("detach", "to", "clone"),
@@ -337,11 +369,12 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
     tuple(_SMOOTH): _smooth,
     ("add", "sum", "mul", "multiply"): _binary,
-    ("cat", "concat", "concatenate"): _concatenate,
+    ("cat", "concat", "concatenate", "concatenation"): _concatenate,
     ("batch_norm", "batchnormalization"): _batch_norm,
     ("pad", "zeropadding1d", "zeropadding2d", "zeropadding3d"): _pad,
-    ("linear", "dense", "gemm", "matmul"): _dense,
+    ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
     ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,
+    ("conv_2d", "depthwise_conv_2d", "transpose_conv", "max_pool_2d", "average_pool_2d"): _tflite,
     ("conv2dtranspose",): partial(_dialect, "transposed convolution", keras.conv_transpose),
 }
 for _rank in "123":

@@ -1,4 +1,4 @@
-"""Records what each layer of a network computes: with PyTorch, Keras or ONNX, into one .npz file.
+"""Records what each layer of a network computes: with PyTorch, Keras, ONNX or TFLite, into one .npz file.
 
 This file needs NumPy and the framework alone: copy it to where the model runs.
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from hashlib import blake2b
 from math import prod
 from mmap import ACCESS_READ, mmap
@@ -27,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["load", "record_keras", "record_onnx", "record_torch", "save"]
+__all__ = ["load", "record_keras", "record_onnx", "record_tflite", "record_torch", "save"]
 
 Recording = list[dict[str, Any]]
 Instead = Mapping[int, np.ndarray]
@@ -186,6 +187,79 @@ def _onnxruntime(model: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, Any]:
     )
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, dict(feeds)), strict=True))
+
+
+def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recording:
+    """Return what a TFLite file computes for an array: its operators.
+
+    An activation that an operator contains is one of its own here.
+    """
+    import flatbuffers
+    from ai_edge_litert import interpreter, schema_py_generated
+
+    schema: Any = schema_py_generated
+    with open(model, "rb") as file:
+        whole = schema.ModelT.InitFromPackedBuf(file.read(), 0)
+    graph, calls = whole.subgraphs[0], _Calls("tflite")
+    words = {number: word for word, number in vars(schema.BuiltinOperator).items() if word[0] != "_"}
+    kinds = {number: word for word, number in vars(schema.ActivationFunctionType).items()}
+    operators: list[Any] = []
+    for operator in graph.operators:
+        operators.append(operator)
+        word = kinds[getattr(operator.builtinOptions, "fusedActivationFunction", 0)]
+        if word in words.values():
+            code, after = schema.OperatorCodeT(), schema.OperatorT()
+            code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, word)
+            before = copy(graph.tensors[operator.outputs[0]])
+            before.name = before.name.split(b";")[0] + b" before " + word.encode()
+            after.opcodeIndex, after.inputs = len(whole.operatorCodes), [len(graph.tensors)]
+            after.outputs, operator.outputs = operator.outputs, after.inputs
+            operator.builtinOptions.fusedActivationFunction = 0
+            whole.operatorCodes.append(code)
+            graph.tensors.append(before)
+            operators.append(after)
+    seen, recorded = {graph.inputs[0]}, list[tuple[str, list[Any]]]()
+    for operator in operators:
+        code = whole.operatorCodes[operator.opcodeIndex]
+        word = words[max(code.builtinCode, code.deprecatedBuiltinCode)]
+        if word == "SHAPE" or not seen & {*operator.inputs}:  # of weights and sizes alone
+            continue
+        seen |= {*operator.outputs}
+        recorded.append((word, [operator]))
+        kinds_of, parts = zip(*recorded[-3:], strict=True)
+        is_dilation = kinds_of[::2] == ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
+        if is_dilation and getattr(parts[1][0].builtinOptions, "strideH", 0) == 1:
+            recorded[-3:] = [(kinds_of[1], [each for part in parts for each in part])]
+    given = {graph.inputs[0]: x, **{recorded[at][1][-1].outputs[0]: y for at, y in (instead or {}).items()}}
+    graph.inputs = [*given]  # what takes the place of a result is an input
+    graph.operators = [each for each in operators if not {*given} & {*each.outputs}]
+    builder = flatbuffers.Builder(0)
+    builder.Finish(whole.Pack(builder), b"TFL3")
+    resolver = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    runner = interpreter.Interpreter(
+        model_content=bytes(builder.Output()),
+        experimental_preserve_all_tensors=True,
+        experimental_op_resolver_type=resolver,
+    )
+    for at, array in given.items():
+        runner.resize_tensor_input(at, np.shape(array))
+    runner.allocate_tensors()
+    for at, array in given.items():
+        runner.set_tensor(at, np.array(array))
+    runner.invoke()
+    with calls.recorded():
+        for word, (first, *rest) in recorded:
+            operator, last = [first, *rest][len(rest) // 2], [first, *rest][-1]
+            said = vars(operator.builtinOptions) if operator.builtinOptions else {}
+            if rest:
+                block, pads, crops = map(runner.get_tensor, (*first.inputs[1:], last.inputs[2]))
+                said |= {"dilationHFactor": int(block[0]), "dilationWFactor": int(block[-1])}
+                said |= {"padding": (pads - crops).tolist()}
+            inputs = (first.inputs[0], *operator.inputs[1:])
+            arrays = [runner.get_tensor(at) if at >= 0 else None for at in inputs]
+            name = graph.tensors[last.outputs[0]].name.decode().split(";")[0]
+            calls.add(calls.entry(name, word, arrays, said), runner.get_tensor(last.outputs[0]))
+    return calls.made
 
 
 # ---------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from . import recorder
 from .definitions import smooth
 from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
-__all__ = ["INPUT", "Network", "framework_of", "walk", "walk_beside"]
+__all__ = ["DENSE", "INPUT", "Network", "framework_of", "walk", "walk_beside"]
 
 INPUT = -1  # stands for the model's input among the sources of a layer
 _OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
@@ -64,7 +64,7 @@ def walk(model: Any, x: Any) -> Network:
 
     Args:
         model: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX file or
-            ``onnx.ModelProto``, or what `recorder` made: a file or a list.
+            ``onnx.ModelProto``, a TFLite file, or what `recorder` made: a file or a list.
         x: the input; a recording has its own.
 
     Raises:
@@ -127,7 +127,7 @@ class _Seen:
             layer = replace(layer, arguments={"axis": layer.axis if at == channels else at})
         if layer.op_type == "multiply":
             layer = self._with_gate(layer)
-        if makers and layer.word in _DENSE and layer.op is not None:
+        if makers and layer.word in DENSE and layer.op is not None:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer
         # zeros, or for a maximum what never wins too
@@ -153,7 +153,7 @@ class _Seen:
         return layer
 
 
-_DENSE = ("Dense", "linear", "Gemm", "MatMul")
+DENSE = ("Dense", "linear", "Gemm", "MatMul", "FULLY_CONNECTED")
 _PADDED = ("convolution", "average pool")
 
 
@@ -195,7 +195,7 @@ def framework_of(model: Any) -> str:
     ('onnx', 'recording', '')
     """
     if isinstance(model, (str, Path)):
-        return {".onnx": "onnx", ".npz": "recording"}.get(Path(model).suffix.lower(), "")
+        return _FILES.get(Path(model).suffix.lower(), "")
     if isinstance(model, list):
         return "recording"
     homes = {
@@ -205,13 +205,16 @@ def framework_of(model: Any) -> str:
     return next((name for home, name in names.items() if home in homes), "")
 
 
+_FILES = {".onnx": "onnx", ".npz": "recording", ".tflite": "tflite"}
+
+
 def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> recorder.Recording:
     """Return the recording of a model; raise for what is none, or is in training mode."""
     framework = framework_of(model)
-    if framework not in ("recording", "onnx") and not (framework and callable(model)):
+    if framework not in (*_FILES.values(),) and not (framework and callable(model)):
         raise ArgumentTypeError(
-            "a model must be a torch.nn.Module, a Keras model, a teachconv.keras model, an .onnx file, or a "
-            f"recording (.npz); got {brief(model)}"
+            "a model must be a torch.nn.Module, a Keras model, a teachconv.keras model, an .onnx or .tflite "
+            f"file, or a recording (.npz); got {brief(model)}"
         )
     if framework == "recording":
         try:
@@ -229,17 +232,19 @@ def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> reco
             raise ArgumentError(
                 f"a model must be in evaluation mode, call .eval(): {brief(name)} is in training mode"
             )
-    if framework != "onnx":
+    if framework not in ("onnx", "tflite"):
         run = recorder.record_torch if framework == "torch" else recorder.record_keras
         return run(model, x, instead)
     try:
-        return recorder.record_onnx(model, x, instead)
+        run = recorder.record_onnx if framework == "onnx" else recorder.record_tflite
+        return run(model, x, instead)
     except ImportError as error:
-        if error.name != "onnxruntime":
-            raise BackendUnavailable(f"an ONNX model needs the package onnx: {plain(error)}") from error
-        return recorder.record_onnx(model, x, instead, run_model)
-    except Exception as error:  # onnx and onnxruntime do not say which types they raise
-        raise ArgumentError(f"the ONNX model {brief(model)} cannot be run: {plain(error)}") from error
+        if error.name == "onnxruntime":
+            return recorder.record_onnx(model, x, instead, run_model)
+        words = f"this model needs the package {'onnx' if framework == 'onnx' else 'ai-edge-litert'}"
+        raise BackendUnavailable(f"{words}: {plain(error)}") from error
+    except Exception as error:  # the packages do not say which types they raise
+        raise ArgumentError(f"the {framework} model {brief(model)} cannot be run: {plain(error)}") from error
 
 
 def _differs(module: Any) -> bool:
@@ -260,7 +265,7 @@ def walk_beside(model: Any, x: Any, axis: int) -> Network:
     if x is None or x.ndim < 3 or framework_of(model) in ("recording", ""):
         return walk(model, x)
     moved = np.ascontiguousarray(np.moveaxis(x, axis, -1 if axis == 1 else 1))
-    own = -1 if framework_of(model) in ("keras", "teachconv") else 1
+    own = 1 if framework_of(model) in ("torch", "onnx") else -1
     networks: list[Network] = []
     for each in (x, moved) if own == axis else (moved, x):
         with suppress(ArgumentError):  # a file that does not take it

@@ -13,13 +13,14 @@ from typing import Any
 from .. import nn_ops
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
+from ..geometry import conv2d_geometry
 from ..tables import Cell, Table, left
 from ..windows import normalization, padding, pooling
 from ..windows.pooling import PoolCall
 from .targets import TARGETS, known_functions
 from .translating import resolve, translate
 
-__all__ = ["OPTIONS", "Probe", "both_tables", "markdown", "option_rows", "plain", "target_rows"]
+__all__ = ["OPTIONS", "Probe", "both_tables", "markdown", "option_rows", "target_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,22 +338,16 @@ def _way(way: Any) -> str:
     if not isinstance(way.source, ConvCall):
         return ", ".join(words for part, words in _LINES.items() if part in way.code) or "directly"
     target = way._target
-    steps = []
-    if any(map(any, target.pad_input)):
-        steps.append("pad first")
-    if target.split > 1:
-        steps.append("group by group")
-    if way.source.has_gaps and not target.stuffs:
-        steps.append("insert zeros first")
-    if way.source.batch_groups > 1 and not target.splits_batch:
-        steps.append("move parts of the batch to channels first")
-    if target.flip != way.source.flip:
-        steps.append("filter flipped")
-    if target.subsample != (1, 1):
-        steps.append("subsample after")
-    if any(map(any, target.pad_output)):
-        steps.append("crop after")
-    return ", ".join(steps) or "directly"
+    steps = {
+        "pad first": any(map(any, target.pad_input)),
+        "group by group": target.split > 1,
+        "insert zeros first": way.source.has_gaps and not target.stuffs,
+        "move parts of the batch to channels first": way.source.batch_groups > 1 and not target.splits_batch,
+        "filter flipped": target.flip != way.source.flip,
+        "subsample after": target.subsample != (1, 1),
+        "crop after": any(map(any, target.pad_output)),
+    }
+    return ", ".join(words for words, needed in steps.items() if needed) or "directly"
 
 
 # what a line of a pool's code does
@@ -387,11 +382,6 @@ def both_tables() -> tuple[Table, Table]:
     return Table(left("", "", ""), resolved, _OWN), Table(left("call", *TARGETS), ways, says)
 
 
-def plain() -> str:
-    """Return both tables as text."""
-    return "\n\n".join(table.text() for table in both_tables())
-
-
 def markdown() -> str:
     """Return both tables as Markdown, for the documentation."""
     lines, rows = ["## What each option resolves to", "", _OWN, ""], option_rows()
@@ -407,7 +397,32 @@ def markdown() -> str:
         _line(["---"] * (len(TARGETS) + 1)),
     ]
     lines += [_line((f"`{text}`", *ways)) for _, text, ways in target_rows()]
+    lines += ["", "## What runtimes on devices call it", "", _DEVICE_NOTE, ""]
+    lines += [
+        _line(("padding", "8 cells, filter 3, stride 2", *_DEVICES)),
+        _line(["---"] * (len(_DEVICES) + 2)),
+    ]
+    words: Any = ("SAME", "SAME_LOWER", "VALID", ((1, 2), (1, 2)))
+    for number, word in enumerate(words):
+        sides = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, word).padding[0]
+        cells = (names[number] for names in _DEVICES.values())
+        lines.append(_line((f"`{word}`", "{} before, {} after".format(*sides), *cells)))
     return "\n".join([*lines, ""])
+
+
+# of SAME, SAME_LOWER, VALID, and numbers for each side
+_DEVICES = {
+    "ncnn": ("`pad_left=-233`", "`pad_left=-234`", "`pad_left=0`", "`pad_left`, `pad_right`, ..."),
+    "Core ML": (
+        "`pad_type` same",
+        "`pad_type` same_lower",
+        "`pad_type` valid",
+        "`pad_type` custom and `pad`",
+    ),
+    "TFLite": ("`Padding.SAME`, 0", "a `PAD` before it", "`Padding.VALID`, 1", "a `PAD` before it"),
+}
+_DEVICE_NOTE = """ncnn by src/layer/convolution.h; Core ML by the operator conv of coremltools' MIL, whose
+`pad` is [top, bottom, left, right]; TFLite by its schema. `resolve` says what ncnn's numbers stand for."""
 
 
 def _line(cells: Any) -> str:

@@ -21,6 +21,8 @@ _FILTERS = {
     "tensorflow": ("HWIO", "HWOI"),
     "keras": ("HWIO", "HWOI"),
     "scipy": ("HWIO", "HWOI"),
+    "mlx": ("OHWI", "OHWI"),
+    "paddle": ("OIHW", "IOHW"),
     "torch": ("OIHW", "IOHW"),
     "onnx": ("OIHW", "IOHW"),
     "jax": ("OIHW", "HWIO"),

@@ -27,13 +27,13 @@ from .target_calls import (
     same_word,
 )
 
-__all__ = ["FORWARD", "in_filter_order", "onnx_arguments"]
+__all__ = ["FORWARD", "in_filter_order", "onnx_arguments", "split_pads"]
 
 _CROP_FIRST = "{} has no negative padding: the input is cropped first"
 _COMPUTED = "{} cannot express {} here: the padding is computed and added first"
 
 
-def _split_pads(family: Family, any_size: bool, framework: str) -> tuple[Pads, dict[str, Any]]:
+def split_pads(family: Family, any_size: bool, framework: str) -> tuple[Pads, dict[str, Any]]:
     """Return the pads that the call itself takes, and the fields of a `TargetCall` for the rest."""
     pads, rule = pads_by_size(family, any_size)
     if rule:
@@ -57,7 +57,7 @@ def _tensorflow(family: Family, any_size: bool) -> TargetCall:
     if same_word(family) == "SAME":
         arguments["padding"] = "SAME"
     else:
-        pads, before = _split_pads(family, any_size, "TensorFlow")
+        pads, before = split_pads(family, any_size, "TensorFlow")
         explicit = [[0, 0], list(pads[0]), list(pads[1]), [0, 0]]
         arguments["padding"] = "VALID" if pads == NO_PADS else explicit
     if g.dilations != (1, 1):
@@ -163,7 +163,7 @@ def _onnx(family: Family, any_size: bool) -> TargetCall:
         auto_pad = {"SAME": "SAME_UPPER", "SAME_LOWER": "SAME_LOWER"}[word]
         arguments = {"auto_pad": auto_pad} | onnx_arguments(conv, NO_PADS)
     else:
-        pads, before = _split_pads(family, any_size, "ONNX")
+        pads, before = split_pads(family, any_size, "ONNX")
         arguments = onnx_arguments(conv, pads)
     return TargetCall("onnx", onnx.conv, "Conv", arguments, "NCHW", "NCHW", "OIHW", **before)
 

@@ -24,8 +24,8 @@ from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
 from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
 from ..files import path_of
-from ..truth import bounds
-from ..truth.exact import abs_sum
+from ..verification.diffing import WideTruth
+from .onnx_quantized import PLACES, QuantizedConv, constants, fused, quantized
 from .onnx_run import run_model
 from .translating import LAYERS, Call, resolve
 
@@ -33,6 +33,7 @@ __all__ = ["OnnxModel", "OnnxNode", "input_names", "onnx_model"]
 
 _UNKNOWN = 64  # the size assumed for a dynamic axis other than the batch, unless `inputs` gives it
 _FUNCTIONS = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose}
+_FUNCTIONS |= dict.fromkeys(PLACES, dialect.conv)  # of integers
 _OWN_DOMAINS = ("", "ai.onnx")
 
 Progress = Callable[[int, int, str], None]
@@ -54,6 +55,8 @@ class OnnxNode:
         bound_fraction: after a check, teachconv's largest error, as a fraction of the proven bound on the
             error of a direct sum.
         runtime_fraction: likewise, onnxruntime's largest error.
+        quantized: of ConvInteger and QLinearConv, what computes and explains them; else None. A Conv between
+            DequantizeLinear and QuantizeLinear is listed as the QLinearConv that the three are.
     """
 
     name: str
@@ -64,14 +67,16 @@ class OnnxNode:
     passed: bool | None = None
     bound_fraction: float | None = None
     runtime_fraction: float | None = None
+    quantized: QuantizedConv | None = None
 
 
 def _call_of_node(node: Any, *_: Any) -> Call | None:
     """Return the call of a node for `translate`, with shapes for arrays; None for what is no node."""
     if not isinstance(node, OnnxNode):
         return None
-    if (call := node.call) is None:
-        raise ArgumentError(f"function must be a node with a call; {brief(node.name)} has none: {node.note}")
+    if (call := node.call) is None or node.op_type in PLACES:
+        why = node.note or f"{node.op_type} sums integers"
+        raise ArgumentError(f"function must be a node with a call of floats; of {brief(node.name)}: {why}")
     bias = [(call.output_shape[call.output_layout.index("C")],)] * call.bias
     return _FUNCTIONS[node.op_type], (call.input_shape, call.filter_shape, *bias), dict(node.attributes)
 
@@ -239,11 +244,12 @@ def onnx_model(
         model.CopyFrom(given)  # inputs get static shapes
         if model.functions:
             model = import_module("onnx.inliner").inline_local_functions(model)
+        model = fused(model)
         fed = _fix_inputs(model, {tensor.name for tensor in model.graph.initializer}, dict(wanted))
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
         nodes = list(_convolutions(onnx, inferred, {}, ""))
     for node, _, _ in nodes:
-        if _operator(node) in _FUNCTIONS and (len(node.input) < 2 or not node.output):
+        if _operator(node) in _FUNCTIONS and (len(_operands(node)) < 2 or not node.output):
             raise ArgumentError(
                 f"path must be a valid model: the {node.op_type} {brief(node.name)} has no filter or no "
                 "output"
@@ -252,17 +258,18 @@ def onnx_model(
     # those that can be run by themselves: of a graph inside the model's, no activation can be had
     free = [one for one in flat if _operator(one[0]) in _FUNCTIONS and not one[2]]
     values: dict[str, np.ndarray] = {}
-    if free and (check or any(node.input[i] not in seen for node, seen, _ in free for i in (0, 1))):
+    if free and (check or any(name not in seen for node, seen, _ in free for name in _operands(node)[:2])):
         with _reading(path):
             _check_runnable(onnx, model)
         feeds = _feeds(onnx, model, fed, wanted)
         with _reading(path, feeds):
             values = _activations(onnx, model, [node for node, _, _ in free], feeds)
-    values = {**_constants(onnx, model.graph), **values}
+    values = {**constants(model.graph), **values}
     found = []
     for number, (node, seen, place) in enumerate(flat):
-        computed = {} if place else {name: array.shape for name, array in values.items()}
-        entry = _node(onnx, node, {**seen, **computed}, place)
+        computed = {} if place else values
+        shapes = {name: array.shape for name, array in computed.items()}
+        entry = _node(onnx, node, {**seen, **shapes}, computed, place)
         if check and entry.call is not None and not place:
             entry = _checked(entry, node, values)
         found.append(entry)
@@ -335,15 +342,6 @@ def _reading(path: Any, feeds: Mapping[str, np.ndarray] | None = None) -> Iterat
         ) from error
 
 
-def _constants(onnx: Any, graph: Any) -> dict[str, np.ndarray]:
-    """Return the initializers, and the values of Constant nodes, by name."""
-    found = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    for node in graph.node:
-        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
-            found[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
-    return found
-
-
 def _fix_inputs(model: Any, weights: Collection[str], wanted: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """Give every input of the model a static shape; return the shapes."""
     fed = {}
@@ -412,7 +410,12 @@ def _operator(node: Any) -> str:
 
 def _is_flat(node: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
     """Return whether a Conv or ConvTranspose is 2-D, as far as is known."""
-    return len(shapes.get(node.input[1], (0,) * 4)) == 4
+    return len(shapes.get(_operands(node)[1], (0,) * 4)) == 4
+
+
+def _operands(node: Any) -> list[str]:
+    """Return the names of a convolution's input, filters and bias."""
+    return [node.input[at] for at in PLACES.get(node.op_type, (0, 1, 2)) if at < len(node.input)]
 
 
 def _convolutions(
@@ -429,7 +432,7 @@ def _convolutions(
     Yields:
         The node, the shapes that are known where it is, and its place.
     """
-    shapes = {**outer, **{name: array.shape for name, array in _constants(onnx, graph).items()}}
+    shapes = {**outer, **{name: array.shape for name, array in constants(graph).items()}}
     for info in (*graph.value_info, *graph.input, *graph.output):
         dims = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
         if dims and min(dims) > 0:
@@ -482,7 +485,9 @@ def _text(name: Any) -> str:
     return name.decode(errors="replace") if isinstance(name, bytes) else str(name)
 
 
-def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]], place: str) -> OnnxNode:
+def _node(
+    onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, np.ndarray], place: str
+) -> OnnxNode:
     """Return one node, resolved if its operator is one of ours and its shapes are known."""
     attributes = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
     attributes = {
@@ -492,34 +497,30 @@ def _node(onnx: Any, node: Any, shapes: Mapping[str, tuple[int, ...]], place: st
     if op_type not in _FUNCTIONS:
         note = f"{op_type} is not read here {place}".rstrip()
         return OnnxNode(name, op_type, attributes, None, note)
-    missing = [part for part in node.input if part and part not in shapes]
+    names, made = _operands(node), None
+    missing = [part for part in names if part and part not in shapes]
     if missing:
         note = f"the shape of {', '.join(missing)} is not known"
         return OnnxNode(name, op_type, attributes, None, note)
-    operands = [shapes[part] if part else None for part in node.input]
+    operands = [shapes[part] if part else None for part in names]
     try:
         call = resolve(_FUNCTIONS[op_type], *operands, **attributes)
+        if op_type in PLACES and all(part in values for part in node.input[1:] if part):
+            made = quantized(op_type, [values.get(part) for part in node.input], attributes)
     except (ValueError, TypeError) as error:
         return OnnxNode(name, op_type, attributes, None, f"refused: {error}")
-    return OnnxNode(name, op_type, attributes, call, place)
+    return OnnxNode(name, op_type, attributes, call, place, quantized=made)
 
 
 def _checked(entry: OnnxNode, node: Any, values: Mapping[str, np.ndarray]) -> OnnxNode:
     """Return the node with teachconv's and onnxruntime's results compared with the float64 result."""
-    arrays = [values[part] if part else None for part in node.input]
-    function, attributes = _FUNCTIONS[node.op_type], dict(entry.attributes)
-    call, _ = nn_ops.call_of(function, tuple(arrays), attributes)
-    wide, _ = nn_ops.call_of(
-        function, tuple(None if array is None else array.astype(np.float64) for array in arrays), attributes
-    )
-    want = dispatch.run_canonical(wide).astype(call.first.dtype)
-    sums = abs_sum(call)
-    # the float64 result has an error too, which is added to the bound of the sums
-    allowed = bounds.direct(sums, call.terms, call.first.dtype) + bounds.direct(sums, call.terms, "float64")
-    verdicts = [
-        bounds.judge(call.from_caller(result), want, allowed, sums)
-        for result in (dispatch.run(call), values[node.output[0]])
-    ]
-    ours, theirs = (float(verdict.fraction.max(initial=0.0)) for verdict in verdicts)
-    passed = all(verdict.passed for verdict in verdicts)
-    return replace(entry, passed=passed, bound_fraction=ours, runtime_fraction=theirs)
+    arrays: list[Any] = [values[part] if part else None for part in node.input]
+    found = values[node.output[0]]
+    if (conv := entry.quantized) is not None:
+        passed = bool(found.dtype == conv.dtype and np.array_equal(conv(arrays[0]), found))
+        return replace(entry, passed=passed, bound_fraction=0.0, runtime_fraction=0.0 if passed else np.inf)
+    call, _ = nn_ops.call_of(_FUNCTIONS[node.op_type], tuple(arrays), dict(entry.attributes))
+    truth = WideTruth(call)
+    ours, theirs = (truth.row("", "", result) for result in (dispatch.run(call), found))
+    passed, ends = bool(ours.passed and theirs.passed), (ours.bound_fraction, theirs.bound_fraction)
+    return replace(entry, passed=passed, bound_fraction=ends[0], runtime_fraction=ends[1])

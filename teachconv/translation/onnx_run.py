@@ -1,8 +1,9 @@
-"""Runs the ONNX graphs that `teachconv.to_onnx` writes: convolutions by teachconv, the rest by onnx itself.
+"""Runs ONNX graphs of common vision networks: convolutions by teachconv, the rest by onnx itself.
 
 onnx has an evaluator in Python (``onnx.reference``). Its Conv and ConvTranspose are replaced by those of
-`teachconv.dialects.onnx`, and its Resize by one that is not a loop over the cells. Operators that
-`teachconv.to_onnx` never writes are refused, so that a file from elsewhere runs completely or not at all.
+`teachconv.dialects.onnx`, its ConvInteger and QLinearConv by `onnx_quantized`, and its Resize by one that is
+not a loop over the cells. Operators that are not in `OPERATORS` are refused, so that a file runs completely
+or not at all.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from ..dialects import onnx as dialect
 from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain, suggestion
 from ..memory import check_memory
 from ..settings import use_backend
+from .onnx_quantized import PLACES, fused, quantized
 
 __all__ = ["OPERATORS", "run_model"]
 
 OPERATORS = (
-    *("Add", "AveragePool", "BatchNormalization", "Cast", "Constant", "Conv", "ConvTranspose", "Dropout"),
-    *("Flatten", "Gemm", "Identity", "MatMul", "MaxPool", "Pad", "Relu", "Reshape", "Resize", "Slice"),
-    *("Softmax", "Transpose"),
+    *("Add", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "Conv"),
+    *("ConvInteger", "ConvTranspose", "DequantizeLinear", "Div", "Dropout", "Elu", "Flatten", "Gelu", "Gemm"),
+    *("GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "MatMul"),
+    *("MaxPool", "Mul", "PRelu", "Pad", "QLinearConv", "QuantizeLinear", "ReduceMean", "Relu", "Reshape"),
+    *("Resize", "Sigmoid", "Slice", "Softmax", "Softplus", "Squeeze", "Sub", "Tanh", "Transpose"),
+    "Unsqueeze",
 )
 
 
@@ -48,7 +53,7 @@ def run_model(model: Any, feeds: Any, backend: Any = None) -> dict[str, np.ndarr
     try:
         arrays = _check_feeds(model.graph, feeds)
         _check_sizes(model, arrays)
-        evaluator = ReferenceEvaluator(model, new_ops=list(_own_operators()))
+        evaluator = ReferenceEvaluator(fused(model), new_ops=list(_own_operators()))
         with nullcontext() if backend is None else use_backend(backend):
             return dict(zip(names, map(np.asarray, evaluator.run(names, arrays)), strict=True))
     except (ArgumentError, ArgumentTypeError, BackendUnavailable, MemoryError):
@@ -68,7 +73,7 @@ def _check_operators(model: Any) -> None:
         if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
             operator = f"{node.domain}.{node.op_type}".strip(".")
             raise ArgumentError(
-                f"run executes what to_onnx writes, {', '.join(OPERATORS)}; node {brief(_name(node))} is "
+                f"run executes {', '.join(OPERATORS)}; node {brief(_name(node))} is "
                 f"{operator}{suggestion(operator, OPERATORS)}"
             )
 
@@ -90,8 +95,10 @@ def _check_feeds(graph: Any, feeds: Any) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
     sizes: dict[str, int] = {}
     for name, kind in inputs.items():
-        array = arrays[name] = to_host(as_array(feeds[name], f"feeds[{brief(name)}]", None))
-        dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        array, dtype = feeds[name], helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        if not (isinstance(array, np.ndarray) and array.dtype == dtype):  # of bytes, say, too
+            array = to_host(as_array(array, f"feeds[{brief(name)}]", None))
+        arrays[name] = array
         if array.dtype != dtype:
             raise ArgumentTypeError(f"feeds[{brief(name)}] must have dtype {dtype}; got {array.dtype}")
         wanted = [dim.dim_param or dim.dim_value or "?" for dim in kind.shape.dim]
@@ -144,17 +151,19 @@ def _own_operators() -> tuple[Any, ...]:
     """Return the classes of operators that stand in for those of onnx's evaluator."""
     from onnx.reference.op_run import OpRun
 
-    class Conv(OpRun):
-        """Conv by `teachconv.dialects.onnx.conv`."""
+    def operator(name: str, function: Any) -> Any:
+        """Return the class of an operator that a function of its arrays and attributes computes."""
 
-        def _run(self, X: Any, W: Any, B: Any = None, **attributes: Any) -> tuple[Any]:
-            return (dialect.conv(X, W, B, **_given(attributes)),)
+        def run(self: Any, *arrays: Any, **attributes: Any) -> tuple[Any]:
+            # onnx's evaluator passes None for the attributes that a node does not have
+            return (
+                function(*arrays, **{key: value for key, value in attributes.items() if value is not None}),
+            )
 
-    class ConvTranspose(OpRun):
-        """ConvTranspose by `teachconv.dialects.onnx.conv_transpose`."""
+        return type(name, (OpRun,), {"_run": run})
 
-        def _run(self, X: Any, W: Any, B: Any = None, **attributes: Any) -> tuple[Any]:
-            return (dialect.conv_transpose(X, W, B, **_given(attributes)),)
+    def integers(name: str) -> Any:
+        return operator(name, lambda x, *arrays, **words: quantized(name, (x, *arrays), words)(x))
 
     class Resize(OpRun):
         """Resize to the nearest cell: out_index // scale, as UpSampling2D repeats cells."""
@@ -170,12 +179,8 @@ def _own_operators() -> tuple[Any, ...]:
                 X = X.take(np.floor(places).astype(np.intp), axis)
             return (X,)
 
-    return Conv, ConvTranspose, Resize
+    own = operator("Conv", dialect.conv), operator("ConvTranspose", dialect.conv_transpose)
+    return (*own, Resize, *map(integers, PLACES))
 
 
 _NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-
-
-def _given(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes that a node has; onnx's evaluator passes None for the others."""
-    return {name: value for name, value in attributes.items() if value is not None}

@@ -18,7 +18,7 @@ from ..arguments import Pads
 from ..dialects.calls import ConvCall
 from .target_calls import NO_PADS, TargetCall, filter_letters, is_input_gradient, is_transposed, mixed
 
-__all__ = ["IMPORTS", "SECTIONS", "filter_permutation", "folded", "here", "to_tensors", "transposed", "write"]
+__all__ = ["IMPORTS", "call_lines", "filter_permutation", "folded", "here", "transposed", "write"]
 
 IMPORTS = {
     "tensorflow": ["import tensorflow as tf"],
@@ -27,6 +27,8 @@ IMPORTS = {
     "onnx": ["import onnxruntime", "from onnx import helper"],
     "keras": ["import keras"],
     "scipy": ["from scipy import signal"],
+    "mlx": ["import mlx.core as mx", "import mlx.nn as nn"],
+    "paddle": ["import paddle", "import paddle.nn.functional as F"],
 }
 
 _WIDTH = 109  # the longest line of emitted code
@@ -234,7 +236,7 @@ def _rule_lines(word: str) -> list[str]:
     larger = "the larger half after" if word == "SAME" else "the larger half before"
     order = "total // 2, total - total // 2" if word == "SAME" else "total - total // 2, total // 2"
     return [
-        "def same_padding(size, filter_size, stride, dilation):",
+        f"def {word.lower()}_padding(size, filter_size, stride, dilation):",
         f"    # {word}: ceil(size / stride) outputs; {larger}",
         "    outputs = -(-size // stride)",
         "    total = max(0, (outputs - 1) * stride + (filter_size - 1) * dilation + 1 - size)",
@@ -244,7 +246,7 @@ def _rule_lines(word: str) -> list[str]:
 
 def _before(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that pad or crop the input; PyTorch's tensors come first."""
-    lines = to_tensors(target)
+    lines = _to_tensors(target)
     if not target.pad_rule:
         return [*lines, *_pad_lines("x", target.target, target.layout, target.pad_input)]
     for letter, sides, step, spread in zip(
@@ -252,16 +254,25 @@ def _before(conv: ConvCall, target: TargetCall) -> list[str]:
     ):
         size, filter_size = target.layout.index(letter), target.filter_layout.index(letter)
         facts = f"x.shape[{size}], w.shape[{filter_size}], {step}, {spread}"
-        lines.append(f"{sides} = same_padding({facts})")
+        lines.append(f"{sides} = {target.pad_rule.lower()}_padding({facts})")
     if target.target == "torch":
         return [*lines, "x = F.pad(x, (left, right, top, bottom))"]
     widths = {"H": "(top, bottom)", "W": "(left, right)"}
     return [*lines, f"x = np.pad(x, ({', '.join(widths.get(c, '(0, 0)') for c in target.layout)}))"]
 
 
-def to_tensors(target: TargetCall) -> list[str]:
+def _to_tensors(target: TargetCall) -> list[str]:
     """Return the lines that make PyTorch's tensors of the arrays; the other frameworks take arrays."""
     return [f"{name} = torch.from_numpy({name}.copy())" for name in target.arrays if target.target == "torch"]
+
+
+def _from_tensor(target: TargetCall) -> list[str]:
+    return ["y = y.numpy()"] * (target.target == "torch")
+
+
+def call_lines(conv: Any, target: TargetCall) -> list[str]:
+    """Return the lines from arrays to a framework's result as an array, without padding or layouts."""
+    return [*_to_tensors(target), *SECTIONS[target.target](conv, target), *_from_tensor(target)]
 
 
 def _after(target: TargetCall) -> list[str]:
@@ -272,7 +283,7 @@ def _after(target: TargetCall) -> list[str]:
         index = ", ".join(f"::{steps[letter]}" if letter in steps else ":" for letter in target.out_layout)
         lines.append(f"y = y[{index}]")
     lines += _pad_lines("y", target.target, target.out_layout, target.pad_output)
-    return [*lines, "y = y.numpy()"] if target.target == "torch" else lines
+    return lines + _from_tensor(target)
 
 
 def _pad_lines(name: str, framework: str, layout: str, pads: Pads) -> list[str]:
@@ -352,24 +363,22 @@ def _tensor_lines(target: TargetCall, result: str) -> list[str]:
     ]
 
 
-def _tensorflow(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call TensorFlow."""
-    return _tensor_lines(target, "{}.numpy()")
+# what a framework's array is made of NumPy's by, and NumPy's of its result; torch has lines of its own for it
+_ARRAYS = {"mlx": "mx.array({}.copy())", "paddle": "paddle.to_tensor({})"}
+_RESULTS = {
+    "tensorflow": "{}.numpy()",
+    "keras": "keras.ops.convert_to_numpy({})",
+    "mlx": "np.array({})",
+    "paddle": "{}.numpy()",
+}
 
 
-def _torch(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call PyTorch."""
-    return _tensor_lines(target, "{}")
-
-
-def _jax(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call JAX."""
-    return [*_tensor_lines(target, "{}"), "y = np.asarray(y)"]
-
-
-def _keras(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call Keras."""
-    return _tensor_lines(target, "keras.ops.convert_to_numpy({})")
+def _array_section(conv: ConvCall, target: TargetCall) -> list[str]:
+    """Return the lines that call a framework whose functions take and return arrays."""
+    form = _ARRAYS.get(target.target, "{}")
+    called = replace(target, arrays=tuple(form.replace("{}", name) for name in target.arrays))
+    lines = _tensor_lines(called, _RESULTS.get(target.target, "{}"))
+    return [*lines, "y = np.asarray(y)"] if target.target == "jax" else lines
 
 
 def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
@@ -438,10 +447,7 @@ def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 SECTIONS: dict[str, Callable[[Any, TargetCall], list[str]]] = {
-    "tensorflow": _tensorflow,
-    "torch": _torch,
-    "jax": _jax,
+    **dict.fromkeys(("tensorflow", "torch", "jax", "keras", "mlx", "paddle"), _array_section),
     "onnx": _onnx,
-    "keras": _keras,
     "scipy": _scipy,
 }

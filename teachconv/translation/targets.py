@@ -16,11 +16,12 @@ from ..errors import ArgumentError, brief, suggestion
 from ..windows.calls import FUNCTIONS as WINDOWS
 from .forward import FORWARD
 from .target_calls import Family, TargetCall, is_transposed
+from .text_targets import TEXT_FORWARD, TEXT_TRANSPOSED
 from .transposed import TRANSPOSED
 
 __all__ = ["TARGETS", "framework", "function_named", "known_functions", "target_call"]
 
-TARGETS: tuple[Framework, ...] = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy")
+TARGETS: tuple[Framework, ...] = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy", "mlx", "paddle")
 
 # what people call the frameworks, and the modules that their functions are in
 _ALIASES = {
@@ -40,6 +41,9 @@ _ALIASES = {
     "keras.ops": "keras",
     "tf.keras": "keras",
     "scipy.signal": "scipy",
+    "mx": "mlx",
+    "mlx.core": "mlx",
+    "paddlepaddle": "paddle",
 }
 
 
@@ -115,8 +119,8 @@ def target_call(family: Family, target: str, any_size: bool = False) -> TargetCa
     if problem:
         return TargetCall(target, why_not=problem)
     if is_transposed(family[0]):  # full[a : a + o] has the same a at every size
-        return TRANSPOSED[target](family)
-    return FORWARD[target](family, any_size)
+        return (TRANSPOSED | TEXT_TRANSPOSED)[target](family)
+    return (FORWARD | TEXT_FORWARD)[target](family, any_size)
 
 
 _GRADIENT = {
@@ -126,6 +130,8 @@ _GRADIENT = {
     "onnx": "no operator",
     "keras": "no function; use the automatic differentiation of its backend",
     "scipy": "no function",
+    "mlx": "mlx.core.vjp",
+    "paddle": "paddle.grad",
 }
 
 

@@ -7,6 +7,7 @@ another framework as source text that runs.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -38,9 +39,12 @@ from .window_targets import WindowTarget, window_here, window_target, write_wind
 __all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
-# what returns the call of a layer, given it and the arguments behind it; None for what it does not know
-LAYERS: list[Callable[..., Call | None]] = []
+# what returns the call of a layer, or its translation, given it, the arguments behind it, the target and
+# any_size; None for what it does not know
+LAYERS: list[Callable[..., Call | Translation | None]] = []
 
+
+_NCNN = {"-233": "SAME (ONNX's SAME_UPPER)", "-234": "SAME_LOWER"}  # its pad_left
 
 # ---------------------------------------------------------------------------------------------
 # Resolve
@@ -80,9 +84,14 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
       index law         output_index = input_index·2 - 1 + tap·1
     """
     called = _function(function)
-    if is_one_of(called, WINDOWS):
-        return bound_call(called, args, arguments, shapes=True)[0]
-    return bind_shapes(called, args, arguments)[0]
+    try:
+        if is_one_of(called, WINDOWS):
+            return bound_call(called, args, arguments, shapes=True)[0]
+        return bind_shapes(called, args, arguments)[0]
+    except ArgumentError as error:
+        for number in re.findall(r"-23[34]\b", str(error)):
+            raise ArgumentError(f"{error}; in ncnn {number} stands for {_NCNN[number]}: give that") from error
+        raise
 
 
 def _function(function: Callable[..., Any] | str) -> Callable[..., Any]:
@@ -249,18 +258,19 @@ def translate(
     Args:
         function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
             "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too. Or a layer
-            with one convolution, a ``torch.nn.Module`` or one of Keras; of Keras' transposed ones the bias is
-            left out. Or a node of `onnx_model`.
+            with one convolution, a ``torch.nn.Module`` or one of Keras; or a chain of layers, such as a
+            ``torch.nn.Sequential``. Or a node of `onnx_model`.
         *args: the function's arguments; a shape can stand in for an array. Behind a layer the shape of its
             input, behind a node nothing.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
-            are known too.
+            are known too. "mlx" and "paddle" for convolutions alone, as text: their answers were recorded.
         any_size: whether the code has to hold for images of any size; it then computes the padding from the
             image's shape if the framework has no word for it.
         **arguments: the function's arguments by name.
 
     Returns:
-        A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``.
+        A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``. Of a
+        chain its code ends with ``network(x, weights)``; it has ``.weights`` and ``.steps`` too.
 
     Raises:
         ValueError, TypeError: if the target is unknown, the function itself would raise it, or no code holds
@@ -295,8 +305,15 @@ def translate(
     if not is_one_of(to, TARGETS):
         near = suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
-    for handed in filter(None, (read(function, *args) for read in LAYERS)):
-        function, args, arguments = *handed[:2], handed[2] | arguments
+    for handed in (read(function, args, to, any_size) for read in LAYERS):
+        if handed is None:
+            continue
+        if isinstance(handed, Translation):
+            if arguments:
+                raise ArgumentError(f"a chain of layers takes no arguments; got {brief(arguments)}")
+            return handed
+        function, args, given = handed
+        arguments = given | arguments
     called, checked, permutation, flip = _function(function), "", None, False
     way: TargetCall | WindowTarget
     if is_one_of(called, WINDOWS):
@@ -386,6 +403,8 @@ _PACKAGES = {
     "onnx": ("onnx", "onnxruntime"),
     "keras": ("keras",),
     "scipy": ("scipy",),
+    "mlx": ("mlx",),
+    "paddle": ("paddle",),
 }
 
 

@@ -26,7 +26,7 @@ from .target_calls import (
     mixed,
 )
 
-__all__ = ["TRANSPOSED"]
+__all__ = ["CROP_AFTER", "TRANSPOSED", "crop_of_full", "dilated_pads"]
 
 
 def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
@@ -36,13 +36,13 @@ def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
     ]
 
 
-def _crop_of_full(conv: ConvCall) -> Pads:
+def crop_of_full(conv: ConvCall) -> Pads:
     """Return the pads that turn the full result into full[a : a + o]; negative numbers crop."""
     rows, cols = ((-a, a + o - full) for a, o, full, _, _ in _wanted(conv))
     return rows, cols
 
 
-_CROP_AFTER = "{} cannot express this alignment: the full result is computed, then cropped or padded"
+CROP_AFTER = "{} cannot express this alignment: the full result is computed, then cropped or padded"
 
 
 def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
@@ -87,9 +87,9 @@ def _tensorflow(family: Family) -> TargetCall:
     elif ends is not None and g.dilations == (1, 1):
         arguments["padding"] = [[0, 0], list(ends[0][0]), list(ends[0][1]), [0, 0]]
     else:
-        arguments["padding"], crop = "VALID", _crop_of_full(conv)
+        arguments["padding"], crop = "VALID", crop_of_full(conv)
         arguments["output_shape"] = _output_shape(family, (g.rows.full_size, g.cols.full_size))
-        notes.append(_CROP_AFTER.format("TensorFlow"))
+        notes.append(CROP_AFTER.format("TensorFlow"))
     if g.dilations != (1, 1):
         arguments["dilations"] = g.dilations
         notes.append("on a CPU TensorFlow needs oneDNN for a dilation here")
@@ -139,7 +139,7 @@ def _torch(family: Family) -> TargetCall:
         if any(extra):
             arguments["output_padding"] = tuple(extra)
     else:
-        crop = _crop_of_full(conv)
+        crop = crop_of_full(conv)
         (top, bottom), (left, right) = crop
         notes.append(
             "torch crops both sides equally: the full result is computed, then "
@@ -156,10 +156,10 @@ def _jax(family: Family) -> TargetCall:
     """Return the call of jax.lax.conv_transpose, or with groups of conv_general_dilated."""
     conv = family[0]
     g, layouts, crop = conv.geometry, jax_layouts(conv), NO_PADS
-    pads, notes = _jax_pads(conv), []
+    pads, notes = dilated_pads(conv), []
     if g.strides == (1, 1) and mixed(pads):
         reach = g.rows.effective_filter - 1, g.cols.effective_filter - 1
-        pads, crop = ((reach[0], reach[0]), (reach[1], reach[1])), _crop_of_full(conv)
+        pads, crop = ((reach[0], reach[0]), (reach[1], reach[1])), crop_of_full(conv)
         notes.append("JAX 0.10.2 computes some pads of mixed signs wrong: the full result is cropped instead")
     arguments: dict[str, Any] = {"padding": pads}
     if g.dilations != (1, 1):
@@ -199,7 +199,7 @@ def _jax(family: Family) -> TargetCall:
     )
 
 
-def _jax_pads(conv: ConvCall) -> Pads:
+def dilated_pads(conv: ConvCall) -> Pads:
     """Return the pads of the dilated input that give (a, o)."""
     pads = []
     for (a, o, full, _, _), axis in zip(_wanted(conv), axes(conv), strict=True):
@@ -213,8 +213,8 @@ def _onnx(family: Family) -> TargetCall:
     conv = family[0]
     ends, crop, notes = _end_pads(conv), NO_PADS, []
     if ends is None:
-        crop = _crop_of_full(conv)
-        notes.append(_CROP_AFTER.format("ONNX"))
+        crop = crop_of_full(conv)
+        notes.append(CROP_AFTER.format("ONNX"))
     arguments = onnx_arguments(conv, ends[0] if ends else NO_PADS)
     if ends and ends[1] != (0, 0):
         arguments["output_padding"] = list(ends[1])
@@ -244,8 +244,8 @@ def _keras(family: Family) -> TargetCall:
             arguments["output_padding"] = tuple(o - full for (_, o, full, _, _), _ in facts)
     else:
         arguments |= {"padding": "valid", "output_padding": (0, 0)}
-        crop = _crop_of_full(conv)
-        notes.append(_CROP_AFTER.format("Keras"))
+        crop = crop_of_full(conv)
+        notes.append(CROP_AFTER.format("Keras"))
     if g.dilations != (1, 1):
         arguments["dilation_rate"] = g.dilations
     if conv.groups > 1:
@@ -276,7 +276,7 @@ def _scipy(family: Family) -> TargetCall:
         None,
         "signal.convolve",
         filter_layout="HWOI",
-        pad_output=_crop_of_full(family[0]),
+        pad_output=crop_of_full(family[0]),
         notes=notes,
     )
 

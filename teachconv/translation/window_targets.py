@@ -25,11 +25,12 @@ from ..windows.padding import PadCall
 from ..windows.pooling import PoolCall
 from ..windows.walking import counts, whole
 from .sizes import LONGEST
-from .source_text import IMPORTS, SECTIONS, folded, to_tensors, transposed
+from .source_text import IMPORTS, call_lines, folded, transposed
 from .target_calls import Code, TargetCall
 
 __all__ = ["WindowTarget", "window_here", "window_target", "write_window"]
 
+_CONVOLUTIONS = {"scipy": "SciPy", "mlx": "MLX", "paddle": "PaddlePaddle"}
 _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
 
 
@@ -65,7 +66,7 @@ def window_target(
     """
     trains, is_norm = getattr(call, "keeps", None) is not None, isinstance(call, BatchNormCall)
     problems = {
-        "SciPy is a target of convolutions only": to == "scipy",
+        f"{_CONVOLUTIONS.get(to)} is a target of convolutions only": to in _CONVOLUTIONS,
         "where the maxima are is a result of its own: leave the indices out": getattr(call, "places", ()),
         "XLA stops the process for a window of one cell": to == "jax" and getattr(call, "terms", 2) == 1,
         "JAX has no batch normalisation; layers of Flax have": to == "jax" and is_norm,
@@ -370,11 +371,7 @@ def write_window(call: Any, way: WindowTarget) -> str:
     ]
     arrays = (*target.arrays, *(name for name in inputs if name in target.arguments))
     said = replace(target, arguments=words, arrays=arrays)
-    lines += [
-        *to_tensors(said),
-        *SECTIONS[said.target](call, said),
-        *["y = y.numpy()"] * (said.target == "torch"),
-    ]
+    lines += call_lines(call, said)
     return "\n".join(["import numpy as np", *IMPORTS[said.target], "", "", *_function(call, way, lines), ""])
 
 

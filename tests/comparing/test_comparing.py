@@ -14,6 +14,7 @@ from teachconv import keras as own_keras
 from teachconv.cli.main import main
 from teachconv.networks import recorder
 from teachconv.networks.walking import walk
+from teachconv.translation import pointwise, translating
 
 FRAMEWORKS = ("torch", "keras", "onnx", "teachconv")
 
@@ -203,6 +204,19 @@ def test_a_layer_that_is_wrong_in_itself_is_named():
         report.check()
 
 
+def test_one_layer_agrees_and_a_missing_file_is_named(tmp_path):
+    layers = own_keras.layers
+    model = own_keras.Sequential([own_keras.Input((4, 4, 1)), layers.Conv2D(2, 3)])
+    x = np.ones((1, 4, 4, 1), "float32")
+    assert str(tc.compare(model, model, x)).startswith("the one layer agrees (teachconv and teachconv)")
+    for suffix in ("npz", "onnx", "tflite"):
+        missing = tmp_path / f"missing.{suffix}"
+        with pytest.raises(ValueError, match=f"b must be a file that exists; got .*missing.{suffix}"):
+            tc.compare(model, missing, x)
+        with pytest.raises(ValueError, match="a must be a file that exists"):
+            tc.compare(str(missing), model, x)
+
+
 def test_what_has_no_definition_is_listed():
     maker = own_network()
 
@@ -231,6 +245,19 @@ def test_recordings_are_compared_from_files_and_by_the_command(tmp_path, capsys)
     assert capsys.readouterr().out.startswith("the models part at layer 'conv_5'")
     assert main(["compare", *paths, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["passed"] is False
+
+
+def test_a_recording_of_tflite_is_lined_up_with_batch_normalisation_folded():
+    """What ai-edge-litert computed for the file that TensorFlow's converter made of this network."""
+    maker, recorded = own_network(), Path(__file__).parents[1] / "recorded/tflite_network.npz"
+    report = tc.compare(nets.build("teachconv", maker.parts, maker.input_shape), recorded, image(maker))
+    assert report.passed, str(report)
+    assert report.frameworks == ("teachconv", "tflite")
+    assert report.layers[0].a == "conv_0 + norm_1"
+    layer, _, codes, parts = next(each for each in nets.mutants(maker.parts) if each[1] == "flipped")
+    wrong = tc.compare(nets.build("teachconv", parts, maker.input_shape), recorded, image(maker))
+    assert layer in wrong.first_parting.a
+    assert wrong.first_parting.code in codes
 
 
 def test_a_recorder_runs_without_teachconv(tmp_path):
@@ -434,15 +461,62 @@ def test_a_layer_is_handed_to_translate():
     found = tc.translate(layers.Conv2D(4, 3, 2, "same"), (1, 8, 8, 3), to="torch")
     assert "F.pad(x, (0, 1, 0, 1))" in found.code
     assert "def convolve(x, w, b)" in found.code
+    up = tc.translate(layers.Conv2DTranspose(4, 3, 2, "same", name="up"), (1, 8, 8, 3), to="keras")
+    assert [*up.weights] == ["up", "up (bias)"]  # keras.ops.conv_transpose takes no bias
     with pytest.raises(ValueError, match="must follow it"):
         tc.translate(layers.Conv2D(4, 3), to="torch")
-    with pytest.raises(ValueError, match="ReLU has none"):
+    with pytest.raises(ValueError, match="of this ReLU none is a convolution"):
         tc.translate(layers.ReLU(), (1, 8, 8, 3), to="torch")
-    two = own_keras.Sequential(
-        [own_keras.Input((8, 8, 3)), layers.Conv2D(4, 3, name="a"), layers.Conv2D(4, 3, name="b")]
-    )
-    with pytest.raises(ValueError, match=r"'a' of input \[1, 8, 8, 3\], 'b' of input \[1, 6, 6, 4\]"):
-        tc.translate(two, (1, 8, 8, 3), to="torch")
+
+
+def test_a_chain_of_layers_is_one_translation(monkeypatch):
+    monkeypatch.setattr(translating, "installed", lambda name: False)  # tests/peers has the frameworks
+    maker = own_network()
+    model = nets.build("teachconv", maker.parts, maker.input_shape)
+    found = tc.translate(model, (1, *maker.input_shape), to="torch")
+    assert found.possible
+    compile(found.code, "network", "exec")
+    assert max(map(len, found.code.split("\n"))) < 110
+    lines = found.code[found.code.index("def network") :].split("\n")
+    calls = [line.split()[2].partition("(")[0] for line in lines if "layer_" in line]
+    names = [part.name for part in maker.parts if part.kind != "flatten"]
+    assert [name for name in calls if not name.endswith("_bias")] == [f"layer_{name}" for name in names]
+    assert calls[-1] == f"layer_{names[-1]}_bias"  # the matrix first, then what is added
+    assert any("x.reshape(-1, " in line for line in lines)  # what Flatten does
+    assert {*found.steps} == {
+        name for name, kind in zip(names, kinds(maker), strict=True) if kind not in _WORDS
+    }
+    report = found.check()
+    assert report.passed
+    assert report.rows[0].name.startswith(f"{names[0]}: ")
+    with pytest.raises(ValueError, match="x, w and b must be None"):
+        found.check(np.zeros((1, *maker.input_shape)))
+    weights = model.get_layer(names[0]).get_weights()
+    assert np.array_equal(found.weights[names[0]][0], weights[0])
+
+
+_WORDS = ("relu", "leaky", "dense")  # what is said by name, without a geometry
+
+
+def kinds(maker):
+    return [part.kind for part in maker.parts if part.kind != "flatten"]
+
+
+def test_what_a_framework_has_no_words_for_is_said(monkeypatch):
+    layers = own_keras.layers
+    parts = [own_keras.Input((6, 6, 2)), layers.Conv2D(2, 3, name="a"), layers.MaxPooling2D(name="pool")]
+    model = own_keras.Sequential([*parts, layers.ReLU(name="last")])
+    monkeypatch.delitem(pointwise.NAMES["relu"], "onnx")
+    with pytest.raises(ValueError, match="takes no arguments"):
+        tc.translate(model, (1, 6, 6, 2), to="torch", strides=2)
+    found = tc.translate(model, (1, 6, 6, 2), to="onnx")
+    assert not found.possible
+    assert found.why == "layer 'last': onnx has no function for it here"
+    assert found.code == ""
+    with pytest.raises(ValueError, match="no translation to check"):
+        found.check()
+    assert "SciPy is a target of convolutions only" in tc.translate(model, (1, 6, 6, 2), to="scipy").why
+    assert "any_size" not in tc.translate(model, (1, 6, 6, 2), to="torch", any_size=True).code
 
 
 def test_a_node_of_a_file_is_handed_to_translate():

@@ -16,7 +16,11 @@ from teachconv.dialects.calls import ConvCall
 from teachconv.errors import ArgumentError, ArgumentTypeError, BackendUnavailable
 from teachconv.translation import dialect_map, translating
 from teachconv.translation.source_text import here
-from teachconv.translation.targets import TARGETS
+from teachconv.translation.targets import TARGETS as ALL_TARGETS
+
+TARGETS = tuple(
+    to for to in ALL_TARGETS if to not in ("mlx", "paddle")
+)  # of these test_text_targets.py has recorded answers
 
 
 def recorded_calls():
@@ -328,6 +332,21 @@ def test_functions_can_be_named():
         tc.resolve("conv", *shapes)
 
 
+def test_numbers_of_ncnn_that_stand_for_words_are_said():
+    with pytest.raises(
+        ArgumentError, match=r"; in ncnn -233 stands for SAME \(ONNX's SAME_UPPER\): give that"
+    ):
+        tc.resolve(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), 2, ((-233, -233), (-233, -233)))
+    with pytest.raises(ArgumentError, match="in ncnn -234 stands for SAME_LOWER: give that"):
+        tc.resolve("onnx.conv", (1, 3, 8, 8), (4, 3, 3, 3), pads=[-234] * 4)
+    with pytest.raises(ArgumentError, match="in ncnn -233 stands for"):
+        tc.resolve("F.conv2d", (1, 3, 8, 8), (4, 3, 3, 3), padding=-233)
+    # where it can crop, it does
+    assert tc.resolve(tc.conv2d, (1, 500, 500, 3), (3, 3, 3, 4), 1, -233).output_shape == (1, 32, 32, 4)
+    page = dialect_map.markdown()
+    assert "| `SAME_LOWER` | 1 before, 0 after | `pad_left=-234` | `pad_type` same_lower |" in page
+
+
 def test_filter_permutations():
     shapes = ((1, 8, 8, 2), (3, 3, 2, 4))
     assert tc.translate(tc.conv2d, *shapes, to="torch").filter_permutation == (3, 2, 0, 1)
@@ -515,7 +534,7 @@ def test_the_map_is_made_by_running_the_code():
     assert found["torch", "conv2d(stride=2, padding='same')"].startswith(
         "refused: padding 'same' needs stride 1"
     )
-    ways = {text: dict(zip(TARGETS, ways, strict=True)) for _, text, ways in dialect_map.target_rows()}
+    ways = {text: dict(zip(ALL_TARGETS, ways, strict=True)) for _, text, ways in dialect_map.target_rows()}
     assert ways["tensorflow.conv2d(strides=2, padding='SAME')"]["torch"] == "pad first"
     assert ways["torch.conv2d(stride=2, padding=1)"]["tensorflow"] == "directly"
     assert ways["torch.max_pool2d(kernel_size=3, stride=2, ceil_mode=True)"]["keras"] == "pad first"
@@ -525,7 +544,8 @@ def test_the_map_is_made_by_running_the_code():
     for probe in dialect_map.OPTIONS:
         assert probe.text in markdown
         assert probe.text in [row[1] for row in resolved.rows]
-    assert max(map(len, dialect_map.plain().split("\n"))) <= 100
+    text = "\n".join(table.text() for table in dialect_map.both_tables())
+    assert max(map(len, text.split("\n"))) <= 100
 
 
 def command(capsys, *words):

@@ -1,0 +1,208 @@
+"""ONNX's convolutions of integers: the sums are exact, then they are rounded as the file says.
+
+ConvInteger gives the sums of (x - x_zero_point)·(w - w_zero_point) in int32. QLinearConv multiplies them by
+x_scale·w_scale / y_scale, rounds half to even, adds y_zero_point and saturates. The scales are float32, and
+so are that factor and the product, as in onnxruntime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import tables
+from ..dialects import onnx as dialect
+from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..inspection.explaining import Explanation, explain
+
+__all__ = ["PLACES", "QuantizedConv", "QuantizedExplanation", "constants", "fused", "quantized"]
+
+PLACES = {"ConvInteger": (0, 1), "QLinearConv": (0, 3, 8)}  # of x, w and the bias among a node's inputs
+
+
+@dataclass(frozen=True, eq=False)
+class QuantizedConv:
+    """A convolution of integers, as a function of x.
+
+    Attributes:
+        op_type: "ConvInteger" or "QLinearConv".
+        filters: [out, in / group, rows, cols], int32, without their zero points.
+        bias: [out], int32; or None.
+        x_zero_point: the integer that stands for 0 in x, and with which x is padded.
+        scale: what the sums of each filter are multiplied by, float32; None if they are the result.
+        y_zero_point: what is added to the rounded products.
+        dtype: of the result.
+        attributes: those of Conv.
+    """
+
+    op_type: str
+    filters: np.ndarray
+    bias: np.ndarray | None
+    x_zero_point: int
+    scale: np.ndarray | None
+    y_zero_point: int
+    dtype: np.dtype[Any]
+    attributes: Mapping[str, Any]
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """Return the exact sums with the bias, in int32."""
+        return dialect.conv(*self._integers(x), **self.attributes)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the result for x, int8 or uint8 [batch, channels, rows, cols]."""
+        sums = self.sums(x)
+        if self.scale is None:
+            return sums
+        limits, wanted = np.iinfo(self.dtype), np.rint(self._scaled(sums, slice(None))) + self.y_zero_point
+        return np.clip(wanted, limits.min, limits.max).astype(self.dtype)
+
+    def explain(self, x: np.ndarray, at: Sequence[int]) -> QuantizedExplanation:
+        """Explain one cell: its taps without zero points, the sum, the scale, and the rounded value.
+
+        Args:
+            x: the input.
+            at: (n, channel, row, col).
+        """
+        found = explain(dialect.conv, *self._integers(x), at=at, **self.attributes)
+        return QuantizedExplanation(self(x)[found.cell].item(), found, self)
+
+    def _integers(self, x: Any) -> tuple[Any, ...]:
+        """Return what is convolved, in int32: x and the filters without their zero points, and the bias."""
+        if getattr(x, "dtype", None) not in (np.int8, np.uint8):
+            raise ArgumentTypeError(f"x must be an array of int8 or uint8; got {brief(x)}")
+        return x.astype(np.int32) - np.int32(self.x_zero_point), self.filters, self.bias
+
+    def _scaled(self, sums: Any, channel: Any) -> Any:
+        assert self.scale is not None
+        return np.float32(sums) * self.scale.reshape(-1, 1, 1)[channel]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QuantizedExplanation(tables.Report):
+    """The explanation of one cell of a convolution of integers.
+
+    Attributes:
+        value: the cell's value.
+        sum: the explanation of the integer sum, of numbers without their zero points.
+        conv: the convolution.
+    """
+
+    value: int
+    sum: Explanation
+    conv: QuantizedConv
+
+    def _headline(self) -> str:
+        return f"{self.conv.op_type}: output{list(self.sum.cell)} = {self.value}, by the sum {self.sum.value}"
+
+    def _table(self) -> tables.Table:
+        conv, total, inner = self.conv, self.sum.value, self.sum._table()
+        notes = [f"input values are less the zero point {conv.x_zero_point}, and filter values less theirs"]
+        if conv.scale is not None:
+            channel = self.sum.cell[1]
+            scaled = conv._scaled(total, channel).item()
+            whole, zero = int(np.rint(scaled)), conv.y_zero_point
+            notes += [
+                f"{total} · {conv.scale[channel]:g} = {scaled:g}, which is rounded, half to even, to {whole}",
+                f"{whole} + zero point {zero} = {whole + zero}, in {conv.dtype} {self.value}",
+            ]
+        return replace(inner, caption=self._headline(), notes=[*inner.notes, *notes])
+
+
+def quantized(op_type: str, operands: Sequence[Any], attributes: Mapping[str, Any]) -> QuantizedConv:
+    """Return the convolution of a node.
+
+    Args:
+        op_type: "ConvInteger" or "QLinearConv".
+        operands: the node's inputs, the first of which is not looked at; None for those that are left out.
+        attributes: the node's attributes.
+
+    Raises:
+        ValueError, TypeError: if a scale or zero point is none; the message names it.
+    """
+    given = dict(zip(_INPUTS[op_type].split(), operands, strict=False))
+    filters = np.asarray(given["w"])
+
+    def number(name: str, several: bool = False) -> np.ndarray:
+        """Return a scale or a zero point, for each filter or one for all."""
+        is_scale, found = name.endswith("scale"), given.get(name)
+        value = np.asarray(np.uint8(0) if found is None else found)
+        fits = value.size in {1, len(filters) * several} and value.dtype.kind in ("f" if is_scale else "iu")
+        if not fits or is_scale and not 0 < value.min() <= value.max() < np.inf:
+            words = ("a positive number" if is_scale else "an integer") + ", or one for each filter" * several
+            raise ArgumentError(f"{name} must be {words}; got {brief(found)}")
+        return value.reshape(-1, 1, 1, 1)
+
+    filters = filters.astype(np.int32) - number("w_zero_point", True).astype(np.int32)
+    scale, zero = None, np.int32(0)
+    if op_type == "QLinearConv":
+        scale = (number("x_scale") * number("w_scale", True) / number("y_scale")).ravel()
+        scale, zero = np.broadcast_to(scale, len(filters)), number("y_zero_point").ravel()[0]
+    facts = filters, given.get("B"), number("x_zero_point").item(), scale, int(zero), zero.dtype
+    return QuantizedConv(op_type, *facts, dict(attributes))
+
+
+_INPUTS = {
+    "ConvInteger": "x w x_zero_point w_zero_point",
+    "QLinearConv": "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B",
+}
+
+
+def constants(graph: Any) -> dict[str, np.ndarray]:
+    """Return the initializers of a graph, and the values of its Constant nodes, by name."""
+    from onnx import numpy_helper
+
+    found = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+    return found
+
+
+def fused(model: Any) -> Any:
+    """Return a model with QLinearConv in place of each DequantizeLinear, Conv, QuantizeLinear.
+
+    That is what the three stand for, and what onnxruntime makes of them: the sums are of integers. They stay
+    as they are where another node takes the Conv's result, a zero point is left out, or the bias has another
+    scale than the products.
+    """
+    known = constants(model.graph)
+    nodes, dropped = list(model.graph.node), []
+    makers = {name: node for node in nodes for name in node.output}
+    taken = [name for node in nodes for name in node.input] + [out.name for out in model.graph.output]
+    for at, last in enumerate(nodes):
+        conv: Any = makers.get("".join(last.input[:1]))
+        if (last.op_type, getattr(conv, "op_type", "")) != ("QuantizeLinear", "Conv"):
+            continue
+        parts = [makers.get(name) for name in conv.input]
+        x, w, *bias = ([*part.input] if part and part.op_type == "DequantizeLinear" else [] for part in parts)
+        if not all((x, w, *bias)) or taken.count(conv.output[0]) > 1:
+            continue
+        if len(operands := [*x, *w, *last.input[1:], *(each[0] for each in bias)]) != 8 + len(bias):
+            continue
+        scales: list[Any] = [known.get(each[1]) for each in (x, w, last.input, *bias)]
+        x_scale, w_scale, y_scale, *b_scale = scales
+        fits = all(scale is not None for scale in scales)
+        fits = fits and x_scale.size == y_scale.size == 1 and (w_scale.size == 1 or _axis(parts[1]) == 0)
+        if not fits or any((x_scale * w_scale != scale).any() for scale in b_scale):
+            continue
+        if any(np.any(known.get(name, 1)) for each in bias for name in each[2:]):
+            continue
+        made = type(conv)()
+        made.CopyFrom(conv)
+        made.op_type, made.name = "QLinearConv", conv.name or conv.output[0]
+        made.input[:], made.output[:] = operands, last.output[:]
+        dropped.append(conv)
+        nodes[at] = made
+    whole = type(model)()
+    whole.CopyFrom(model)
+    del whole.graph.node[:]
+    whole.graph.node.extend(node for node in nodes if not any(node is other for other in dropped))
+    return whole
+
+
+def _axis(node: Any) -> int:
+    """Return the axis along which a node has its scales."""
+    return next((item.i for item in node.attribute if item.name == "axis"), 1)

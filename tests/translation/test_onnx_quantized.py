@@ -1,0 +1,124 @@
+"""Convolutions of integers in ONNX files: the sums, the rounding, and the explanation of a cell."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from translation import quantized_models
+
+import teachconv as tc
+from teachconv.translation.onnx_quantized import QuantizedConv, quantized
+
+pytest.importorskip("onnx")
+RECORDED = json.loads(
+    (Path(__file__).parents[1] / "recorded/onnx_quantized.json").read_text(encoding="utf-8")
+)
+
+
+def test_recorded_results_of_onnxruntime_are_equal():
+    assert len(RECORDED["results"]) == 24
+    for seed, (name, found) in enumerate(RECORDED["results"].items()):
+        kind, model, x = quantized_models.made(seed)
+        assert name == f"{seed} {kind}"
+        (got,) = tc.onnx_model(model).run({"x": x}).values()
+        assert str(got.dtype) == found["dtype"]
+        assert np.array_equal(got, found["output"]), name
+
+
+def rounded(value):
+    """The nearest integer of a fraction, and the even one of two."""
+    return round(value)  # Python's own rule for fractions
+
+
+def test_sums_are_exact_and_rounded_half_to_even_and_saturated():
+    """By fractions, with scales whose products float32 holds: sums of 1 to 4 times a quarter, and far ones."""
+    w = np.uint8([[[[3]]], [[[5]]]])
+    half, zero, ten = np.float32(0.5), np.uint8(1), np.uint8(10)
+    for dtype, limits in (("uint8", (0, 255)), ("int8", (-128, 127))):
+        operands = [None, half, zero, w, np.float32([0.5, 1.0]), zero, np.float32(1), np.array(10, dtype)]
+        conv = quantized("QLinearConv", operands, {})
+        x = np.arange(256, dtype="uint8").reshape(1, 1, 16, 16)
+        for at, scale in ((0, Fraction(1, 4)), (1, Fraction(1, 2))):
+            sums = (x[0, 0].astype(int) - 1) * (int(w[at, 0, 0, 0]) - 1)
+            want = [
+                min(max(rounded(total * scale) + 10, limits[0]), limits[1]) for total in sums.ravel().tolist()
+            ]
+            assert conv(x)[0, at].ravel().tolist() == want
+        assert conv.dtype == dtype
+    assert int(ten) == conv.y_zero_point
+
+
+def test_padding_stands_for_zero_and_not_for_the_integer_0():
+    w, zero = np.ones((1, 1, 3, 3), "uint8"), np.uint8(100)
+    conv = quantized("ConvInteger", [None, w, zero], {"pads": [1, 1, 1, 1]})
+    x = np.full((1, 1, 2, 2), 101, "uint8")
+    assert conv(x).tolist() == [[[[4, 4], [4, 4]]]]
+
+
+def test_a_cell_is_explained_with_zero_points_sum_scale_and_rounding():
+    seed = next(seed for seed in range(0, 24, 3))
+    _, model, x = quantized_models.made(seed)
+    (node,) = tc.onnx_model(model).nodes
+    conv = node.quantized
+    assert isinstance(conv, QuantizedConv)
+    y = conv(x)
+    for cell in ((0, 0, 0, 0), (0, 1, 2, 1)):
+        found = conv.explain(x, cell)
+        assert found.value == y[cell]
+        assert found.sum.value == conv.sums(x)[cell]
+        assert (
+            sum(tap.product for tap in found.sum.taps if not tap.in_padding) + conv.bias[cell[1]]
+            == found.sum.value
+        )
+        text = str(found)
+        assert f"less the zero point {conv.x_zero_point}" in text
+        assert "half to even" in text
+        assert f"+ zero point {conv.y_zero_point}" in text
+        assert text.split()[0] == "QLinearConv:"
+    with pytest.raises(TypeError, match="x must be an array of int8 or uint8"):
+        conv.explain(x.astype("float32"), (0, 0, 0, 0))
+    with pytest.raises(IndexError):
+        conv.explain(x, (0, 0, 0, 99))
+
+
+def test_a_conv_between_dequantize_and_quantize_is_one_of_integers_only_where_it_is_the_same():
+    _, model, x = quantized_models.made(2)
+    (node,) = tc.onnx_model(model).nodes
+    assert (node.name, node.op_type, node.call.output_shape) == (
+        "conv",
+        "QLinearConv",
+        tc.onnx_model(model).run({"x": x})["y"].shape,
+    )
+    with pytest.raises(ValueError, match="QLinearConv sums integers"):
+        tc.translate(node, to="torch")
+    model.graph.output.append(type(model.graph.output[0])(name="yf"))  # another takes what is not rounded yet
+    (node,) = tc.onnx_model(model).nodes
+    assert (node.op_type, node.quantized) == ("Conv", None)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (1, np.float32(0), "x_scale must be a positive number"),
+        (4, np.float32([1, np.nan]), "w_scale must be a positive number, or one for each filter"),
+        (4, np.float32([1, 2, 3]), "w_scale must be"),
+        (2, np.float32(3), "x_zero_point must be an integer"),
+        (7, np.uint8([1, 2]), "y_zero_point must be an integer; got"),
+    ],
+)
+def test_scales_and_zero_points_are_checked(place, value, words):
+    one, zero = np.float32(1), np.uint8(0)
+    operands = [None, one, zero, np.ones((2, 1, 1, 1), "uint8"), one, zero, one, zero]
+    operands[place] = value
+    with pytest.raises(ValueError, match=words):
+        quantized("QLinearConv", operands, {})
+
+
+def test_a_file_is_checked_against_onnxruntime():
+    pytest.importorskip("onnxruntime")
+    for seed in range(3):
+        report = tc.onnx_model(quantized_models.made(seed)[1], check=True)
+        assert report.passed, str(report)
+        assert "pass 0, onnxruntime 0 of the bound" in " ".join(str(report).split())
