@@ -348,7 +348,7 @@ def _way(way: Any) -> str:
         steps.append("move parts of the batch to channels first")
     if target.flip != way.source.flip:
         steps.append("filter flipped")
-    if target.subsample != (1, 1):
+    if target.subsample:
         steps.append("subsample after")
     if any(map(any, target.pad_output)):
         steps.append("crop after")

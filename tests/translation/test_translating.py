@@ -559,7 +559,7 @@ def test_translate_on_the_command_line(capsys):
     )  # fmt: skip
     assert status == 1
     assert "impossible" in out
-    status, out = command(capsys, "translate", "torch.conv3d", "1,1,2,2", "--to", "torch")
+    status, out = command(capsys, "translate", "torch.conv2", "1,1,2,2", "--to", "torch")
     assert status == 2
     assert 'did you mean "torch.conv2d"?' in out
     status, out = command(capsys, "translate", "torch.conv2d", "1", "1", "1", "1", "--to", "torch")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...arguments import Pair, normalize_steps, truth
-from ...dialects.calls import pair
+from ...dialects.calls import ints
 from ...dialects.keras import conv_transpose
 from ...errors import ArgumentError, brief
 from ...geometry import Conv2DTransposeGeometry, conv2d_geometry
@@ -344,7 +344,7 @@ class Conv2DTranspose(_Filters):
 
 def _below_strides(output_padding: Any, strides: tuple[int, ...]) -> Pair:
     """Return output_padding as (rows, cols); raise unless each is from 0 to below its stride, as in Keras."""
-    extra = pair(output_padding, "output_padding", least=0)
-    if any(size >= stride for size, stride in zip(extra, strides, strict=True)):
+    rows, cols = ints(output_padding, "output_padding", 2, least=0)
+    if rows >= strides[0] or cols >= strides[1]:
         raise ArgumentError(f"output_padding must be below strides {strides}; got {brief(output_padding)}")
-    return extra
+    return rows, cols
