@@ -30,13 +30,13 @@ from .target_calls import (
     torch_order,
 )
 
-__all__ = ["FORWARD", "in_filter_order", "onnx_arguments"]
+__all__ = ["FORWARD", "in_filter_order", "onnx_arguments", "split_pads"]
 
 _CROP_FIRST = "{} has no negative padding: the input is cropped first"
 _COMPUTED = "{} cannot express {} here: the padding is computed and added first"
 
 
-def _split_pads(family: Family, any_size: bool, framework: str) -> tuple[Pads, dict[str, Any]]:
+def split_pads(family: Family, any_size: bool, framework: str) -> tuple[Pads, dict[str, Any]]:
     """Return the pads that the call itself takes, and the fields of a `TargetCall` for the rest."""
     pads, rule = pads_by_size(family, any_size)
     if rule:
@@ -81,7 +81,7 @@ def _tensorflow(family: Family, any_size: bool) -> TargetCall:
     elif same_word(family) == "SAME":
         arguments["padding"] = "SAME"
     else:
-        pads, before = _split_pads(family, any_size, "TensorFlow")
+        pads, before = split_pads(family, any_size, "TensorFlow")
         arguments["padding"] = [[0, 0], *[list(sides) for sides in pads], [0, 0]] if pads else "VALID"
     if max(g.dilations) > 1:
         arguments["dilations"] = g.dilations
@@ -94,9 +94,6 @@ def _tensorflow(family: Family, any_size: bool) -> TargetCall:
         nn_ops.conv2d if rank == 2 else nn_ops.convolution,
         name,
         arguments,
-        g.data_format,
-        g.data_format,
-        f"{conv.spatial}IO",
         split=split,
         **before | {"notes": tuple(notes)},
     )
@@ -211,7 +208,7 @@ def _onnx(family: Family, any_size: bool) -> TargetCall:
         auto_pad = {"SAME": "SAME_UPPER", "SAME_LOWER": "SAME_LOWER"}[word]
         arguments = {"auto_pad": auto_pad} | onnx_arguments(conv, NO_PADS)
     else:
-        pads, before = _split_pads(family, any_size, "ONNX")
+        pads, before = split_pads(family, any_size, "ONNX")
         arguments = onnx_arguments(conv, pads)
     first = f"NC{conv.spatial}"
     return TargetCall("onnx", onnx.conv, "Conv", arguments, first, first, f"OI{conv.spatial}", **before)
@@ -242,7 +239,7 @@ def _keras(family: Family, any_size: bool) -> TargetCall:
     notes = [*before.get("notes", ())]
     if len(conv.spatial) == 1 and all(_is_causal(other) for other in family):
         notes.append('the layer keras.layers.Conv1D has padding="causal" for it')
-    call = keras.conv, "keras.ops.conv", arguments, layout, layout, f"{conv.spatial}IO"
+    call = keras.conv, "keras.ops.conv", arguments, layout, layout
     return TargetCall("keras", *call, **before | {"notes": tuple(notes)})
 
 
@@ -257,19 +254,7 @@ def _scipy(family: Family, any_size: bool) -> TargetCall:
     """Return the use of scipy.signal.correlate."""
     notes = ("SciPy has neither channels nor strides: one correlation for each output channel, subsampled",)
     pads, rule = pads_by_size(family, any_size)
-    layout = family[0].geometry.data_format
-    return TargetCall(
-        "scipy",
-        None,
-        "signal.correlate",
-        {},
-        layout,
-        layout,
-        f"{family[0].spatial}IO",
-        pad_input=pads,
-        pad_rule=rule,
-        notes=notes,
-    )
+    return TargetCall("scipy", None, "signal.correlate", pad_input=pads, pad_rule=rule, notes=notes)
 
 
 FORWARD: dict[str, Callable[[Family, bool], TargetCall]] = {

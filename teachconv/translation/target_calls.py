@@ -59,7 +59,7 @@ class TargetCall:
         function: teachconv's function of the same signature, or None for SciPy, which has none here.
         name: the function's name in the framework.
         arguments: all arguments but the arrays.
-        layout: the layout of the input.
+        layout: the layout of the input; here and in the next two, "" is TensorFlow's, over the call's axes.
         out_layout: the layout of the output.
         filter_layout: the layout of the filter.
         regroup: whether the filter's groups lie along its output channels.

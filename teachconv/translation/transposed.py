@@ -27,7 +27,7 @@ from .target_calls import (
     torch_order,
 )
 
-__all__ = ["TRANSPOSED"]
+__all__ = ["CROP_AFTER", "TRANSPOSED", "crop_of_full", "dilated_pads"]
 
 
 def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
@@ -38,12 +38,12 @@ def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
     ]
 
 
-def _crop_of_full(conv: ConvCall) -> Pads:
+def crop_of_full(conv: ConvCall) -> Pads:
     """Return the pads that turn the full result into full[a : a + o]; negative numbers crop."""
     return some(tuple((-a, a + o - full) for a, o, full, _, _ in _wanted(conv)))
 
 
-_CROP_AFTER = "{} cannot express this alignment: the full result is computed, then cropped or padded"
+CROP_AFTER = "{} cannot express this alignment: the full result is computed, then cropped or padded"
 
 
 def _end_pads(conv: ConvCall) -> tuple[Pads, Shape] | None:
@@ -89,9 +89,9 @@ def _tensorflow(family: Family) -> TargetCall:
     elif ends is not None and flat and max(g.dilations) == 1:
         arguments["padding"] = [[0, 0], *[list(sides) for sides in ends[0]], [0, 0]]
     else:
-        arguments["padding"], crop = "VALID", _crop_of_full(conv)
+        arguments["padding"], crop = "VALID", crop_of_full(conv)
         arguments["output_shape"] = _output_shape(family, tuple(axis.full_size for axis in g.axes))
-        notes.append(_CROP_AFTER.format("TensorFlow"))
+        notes.append(CROP_AFTER.format("TensorFlow"))
     if max(g.dilations) > 1:
         arguments["dilations"] = g.dilations
         notes.append("on a CPU TensorFlow needs oneDNN for a dilation here")
@@ -102,9 +102,6 @@ def _tensorflow(family: Family) -> TargetCall:
         nn_ops.conv2d_transpose if flat else nn_ops.conv_transpose,
         "tf.nn.conv2d_transpose" if flat else "tf.nn.conv_transpose",
         arguments,
-        g.data_format,
-        g.data_format,
-        f"{conv.spatial}OI",
         pad_output=crop,
         split=conv.groups,
         notes=tuple(notes),
@@ -142,7 +139,7 @@ def _torch(family: Family) -> TargetCall:
         if any(extra):
             arguments["output_padding"] = tuple(extra)
     else:
-        crop = _crop_of_full(conv)
+        crop = crop_of_full(conv)
         notes.append(
             "torch crops both sides equally: the full result is computed, then "
             f"F.pad(y, {torch_order(crop)}); negative numbers crop"
@@ -163,10 +160,10 @@ def _jax(family: Family) -> TargetCall:
     """Return the call of jax.lax.conv_transpose, or with groups of conv_general_dilated."""
     conv = family[0]
     g, layouts, crop = conv.geometry, jax_layouts(conv), NO_PADS
-    pads, notes = _jax_pads(conv), []
+    pads, notes = dilated_pads(conv), []
     if max(g.strides) == 1 and mixed(pads):
         pads = tuple((axis.effective_filter - 1, axis.effective_filter - 1) for axis in g.axes)
-        crop = _crop_of_full(conv)
+        crop = crop_of_full(conv)
         notes.append("JAX 0.10.2 computes some pads of mixed signs wrong: the full result is cropped instead")
     arguments: dict[str, Any] = {"padding": pads}
     if max(g.dilations) > 1:
@@ -206,7 +203,7 @@ def _jax(family: Family) -> TargetCall:
     )
 
 
-def _jax_pads(conv: ConvCall) -> Pads:
+def dilated_pads(conv: ConvCall) -> Pads:
     """Return the pads of the dilated input that give (a, o)."""
     facts = zip(_wanted(conv), (axis.effective_filter - 1 for axis in conv.geometry.axes), strict=True)
     return tuple((reach - a, a + o - full + reach) for (a, o, full, _, _), reach in facts)
@@ -217,8 +214,8 @@ def _onnx(family: Family) -> TargetCall:
     conv = family[0]
     ends, crop, notes = _end_pads(conv), NO_PADS, []
     if ends is None:
-        crop = _crop_of_full(conv)
-        notes.append(_CROP_AFTER.format("ONNX"))
+        crop = crop_of_full(conv)
+        notes.append(CROP_AFTER.format("ONNX"))
     arguments = onnx_arguments(conv, some(ends[0]) if ends else NO_PADS)
     if ends and max(ends[1]) > 0:
         arguments["output_padding"] = list(ends[1])
@@ -248,8 +245,8 @@ def _keras(family: Family) -> TargetCall:
             arguments["output_padding"] = tuple(o - full for (_, o, full, _, _), _ in facts)
     else:
         arguments |= {"padding": "valid", "output_padding": (0,) * len(facts)}
-        crop = _crop_of_full(conv)
-        notes.append(_CROP_AFTER.format("Keras"))
+        crop = crop_of_full(conv)
+        notes.append(CROP_AFTER.format("Keras"))
     if max(g.dilations) > 1:
         arguments["dilation_rate"] = g.dilations
     if conv.groups > 1:
@@ -264,7 +261,6 @@ def _keras(family: Family) -> TargetCall:
         arguments,
         layout,
         layout,
-        filter_layout=f"{conv.spatial}OI",
         pad_output=crop,
         split=conv.groups,
         notes=tuple(notes),
@@ -280,11 +276,7 @@ def _scipy(family: Family) -> TargetCall:
         "scipy",
         None,
         "signal.convolve",
-        {},
-        family[0].geometry.data_format,
-        family[0].geometry.data_format,
-        f"{family[0].spatial}OI",
-        pad_output=_crop_of_full(family[0]),
+        pad_output=crop_of_full(family[0]),
         notes=notes,
     )
 

@@ -420,7 +420,7 @@ def test_both_sides_as_html():
         (lambda: tc.resolve(torch.conv2d, (1, 1.5, 4, 4), (1, 1, 1, 1)), ArgumentTypeError, "integers"),
         (lambda: tc.resolve(torch.conv2d, (1, 1, 4, 4)), TypeError, "weight"),
         (lambda: tc.convert_filters(np.ones((1, 1, 1, 1)), "caffe", "torch"), ArgumentError, "from_"),
-        (lambda: tc.convert_filters(np.ones((1, 1, 1)), "torch", "keras"), ArgumentError, "4 axes"),
+        (lambda: tc.convert_filters(np.ones((1, 1)), "torch", "keras"), ArgumentError, "3, 4 or 5 axes"),
         (lambda: tc.convert_filters(np.ones((1, 1, 1, 3)), "keras", "jax", True, 2), ArgumentError, "divide"),
         (
             lambda: tc.convert_filters(np.ones((1, 1, 2, 3)), "keras", "tensorflow_depthwise"),
