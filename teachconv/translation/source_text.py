@@ -194,13 +194,10 @@ def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
 
 def _stuffing_lines(steps: Shape, why: str) -> list[str]:
     """Return the lines that put zeros between the cells of x, whose channels are last."""
-    sizes = ", ".join(
-        f"(x.shape[{axis}] - 1) * {step} + 1" if step > 1 else f"x.shape[{axis}]"
-        for axis, step in enumerate(steps, 1)
-    )
     return [
         f"# {why}: zeros between the cells",
-        f"stuffed = np.zeros((len(x), {sizes}, x.shape[{len(steps) + 1}]), x.dtype)",
+        f"sizes = [(size - 1) * step + 1 for size, step in zip(x.shape[1:-1], {steps})]",
+        "stuffed = np.zeros((len(x), *sizes, x.shape[-1]), x.dtype)",
         f"stuffed[:, {_each(steps)}] = x",
     ]
 
