@@ -461,7 +461,7 @@ def test_causal_is_a_pad_before_the_call_or_in_it(target, strides, monkeypatch):
     monkeypatch.setattr(translating, "installed", lambda name: name == "scipy")
     translation = tc.translate(tc.conv1d, (2, 11, 4), (4, 2, 6), strides, "CAUSAL", dilations=2, to=target)
     assert CAUSAL[target] in translation.code
-    assert not translation._made_for.partition(",")[0]  # for any length
+    assert not {*translation._made_for.partition(",")[0]} & {*"DHW"}  # for any length
     report = translation.check()
     assert report.passed
     assert not any(row.max_abs for row in report.rows)
