@@ -259,7 +259,7 @@ def check_steps(numbers: Iterable[int], name: str, value: Any) -> None:
         raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {brief(value)}")
 
 
-def _axes(rank: int) -> str:
+def axis_names(rank: int) -> str:
     """Return what a message calls one number for each axis: "(rows, cols)"."""
     return str(AXES[-rank:]).replace("'", "")
 
@@ -300,7 +300,7 @@ def normalize_steps(value: Any, name: str, data_format: str = "NHWC") -> Shape:
         elif len(steps) == 1:
             steps *= rank
     if len(steps) != rank:
-        legal = f"an int, {_axes(rank)} or {rank + 2} ints in {data_format} order"
+        legal = f"an int, {axis_names(rank)} or {rank + 2} ints in {data_format} order"
         raise ArgumentError(f"{name} must be {legal}; got {brief(value)}")
     if min(steps) < 1:
         raise ArgumentError(f"{name} must be at least 1; got {brief(value)}")
@@ -358,7 +358,7 @@ def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Shape:
         extra = tuple(integer(item, "output_padding") for item in _items(value, "output_padding"))
     check_steps(extra, "output_padding", value)
     if len(extra) != rank:
-        raise ArgumentError(f"output_padding must be an int or {_axes(rank)}; got {brief(value)}")
+        raise ArgumentError(f"output_padding must be an int or {axis_names(rank)}; got {brief(value)}")
     return extra
 
 
@@ -378,7 +378,7 @@ def _padding_help(rank: int, words: Sequence[str] = PADDING_WORDS) -> str:
     """Return what a message calls a legal padding."""
     sides = str(SIDES[-rank:]).replace("'", "")
     quoted = ", ".join(f'"{word}"' for word in words)
-    return f"{quoted}, an int, {_axes(rank)}, {sides} or {rank + 2} pairs in data_format order"
+    return f"{quoted}, an int, {axis_names(rank)}, {sides} or {rank + 2} pairs in data_format order"
 
 
 def normalize_padding(value: Any, data_format: str = "NHWC", causal: bool = False) -> Padding:

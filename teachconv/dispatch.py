@@ -174,7 +174,7 @@ class PreparedCall:
         precision: the precision that was asked for.
         packed: what the backend made of the filters to stand for them, or None.
         kernel: computes the result of two arrays as the caller has them, with the bits of `run`, but for the
-            sign and payload of a NaN; it returns None for arrays that need more steps. None if no kernel is found.
+            sign and payload of a NaN; it returns None for arrays that need more steps. None if there is none.
     """
 
     def __init__(

@@ -1118,8 +1118,14 @@ def transposed_geometry(
 def _check_filter_sizes(sizes: Sequence[int], name: str = "filters") -> None:
     """Raise if the filter has no cells on some axis."""
     if min(sizes) < 1:
-        one = listed(("one plane", "one row", "one column")[-len(sizes) :], "and")
-        raise ArgumentError(f"{name} must have at least {one}; got {' x '.join(map(str, sizes))}")
+        raise ArgumentError(
+            f"{name} must have at least {one_each(len(sizes))}; got {' x '.join(map(str, sizes))}"
+        )
+
+
+def one_each(rank: int) -> str:
+    """Return what a message calls the least that an array has on its axes: "one row and one column"."""
+    return listed(("one plane", "one row", "one column")[-rank:], "and")
 
 
 def _groups(in_channels: int, filters_shape: Shape, name: str) -> int:

@@ -1107,7 +1107,8 @@ def listed(functions: Iterable[Callable[..., Any]]) -> str:
     """Return the names of functions for a message, without the packages that all of them are in."""
     names = (name_of(function).removeprefix("teachconv.") for function in functions)
     several = [name.removeprefix("dialects.") for name in names]
-    most = [name for name in several if not name.startswith(("conv1d", "conv3d", "convolution", "conv_t"))]
+    any_rank = ("convolution", "conv_t")
+    most = [name for name in several if not ("1d" in name or "3d" in name or name.startswith(any_rank))]
     more = "; conv1d, conv3d and convolution as conv2d" if len(most) < len(several) else ""
     return ", ".join(most) + more
 

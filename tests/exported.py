@@ -79,11 +79,11 @@ def calls_of(problem):
     )
 
 
-def dialect_calls(framework, seeds):
-    """The calls of a sweep that are legal and not empty, on small integers."""
+def dialect_calls(framework, seeds, rank=2):
+    """The calls of a sweep that are legal and not empty, over so many axes, on small integers."""
     dialect = tc if framework == "tensorflow" else getattr(tc.dialects, framework)
     for seed in seeds:
-        name, shapes, arguments = getattr(sweeps, framework)(seed)
+        name, shapes, arguments = getattr(sweeps, framework)(seed, rank)
         rng = np.random.default_rng(seed)
         arrays = {key: rng.integers(-3, 4, shape).astype("float32") for key, shape in shapes.items()}
         try:

@@ -174,7 +174,19 @@ _SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
 # functions of python.js that are not Python's own
-_HELPERS = ("add", "both", "changed", "contains", "either", "equal", "floorDiv", "floorMod", "truth", "tuple")
+_HELPERS = (
+    "add",
+    "both",
+    "changed",
+    "contains",
+    "either",
+    "equal",
+    "floorDiv",
+    "floorMod",
+    "repeated",
+    "truth",
+    "tuple",
+)
 # functions and methods by what they return
 _RETURNS = {
     "bool": ("all", "any", "hasattr", "isinstance", "startswith"),
@@ -426,6 +438,8 @@ class _Function(ast.NodeVisitor):
         left, right = self.visit(node.left), self.visit(node.right)
         if isinstance(node.op, ast.BitOr):
             return f"{{...{left},...{right}}}"
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Tuple):
+            return f"repeated({left},{right})"
         if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
             return f"{'floorDiv' if isinstance(node.op, ast.FloorDiv) else 'floorMod'}({left},{right})"
         if isinstance(node.op, ast.Add) and not (self._is_a("int", node) or self._is_a("str", node)):

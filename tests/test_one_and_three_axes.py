@@ -10,6 +10,8 @@ from teachconv import dispatch, nn_ops, tuning
 from teachconv.backends import why_not
 from teachconv.data.seeded import make_array
 from teachconv.kinds import OPS, layout_of
+from teachconv.translation import translating
+from teachconv.translation.targets import TARGETS
 
 BACKENDS = [name for name in ("reference", "numpy", "scipy", "cython") if not why_not(name)]
 ANY = {"": "convolution", "_transpose": "conv_transpose"}
@@ -147,10 +149,6 @@ def test_causal_is_a_word_for_sequences_and_convolutions_alone():
         (lambda x, w: tc.conv1d(x, w[:, :, :0], stride=2), "conv1d"),
         (lambda x, w: tc.conv1d(x[:, :2], w), r"VALID needs in_cols >= 3 \(filter 3, dilation 1\); got 2"),
         (lambda x, w: tc.explore(tc.conv1d, x, w), "op must be over 2 axes.*got one over 1"),
-        (
-            lambda x, w: tc.translate(tc.conv1d, x, w, to="torch"),
-            "function must be over 2 axes.*got one over 1",
-        ),
     ],
 )
 def test_an_error_names_the_argument_its_value_and_what_would_be_legal(call, message):
@@ -161,6 +159,22 @@ def test_an_error_names_the_argument_its_value_and_what_would_be_legal(call, mes
 # ---------------------------------------------------------------------------------------------
 # Tools
 # ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", NAMES)
+def test_translate_writes_every_op_for_every_framework(name, target, monkeypatch):
+    monkeypatch.setattr(
+        translating, "installed", lambda name: name == "scipy"
+    )  # the peers' tests run the rest
+    op, arguments, words = a_call(name)
+    translation = tc.translate(op, *arguments, **words, to=target)
+    if name.endswith("filter"):
+        assert "the call computes a filter" in translation.why
+        return
+    report = translation.check()
+    assert report.passed
+    assert not any(row.max_abs for row in report.rows)
 
 
 @pytest.mark.parametrize("first", [False, True])

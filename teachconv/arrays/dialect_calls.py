@@ -114,7 +114,7 @@ def own_call(
     with record.stage(f"resolve {entry.name}") as stage:
         conv = entry.resolver(**given | shapes)
         stage.say("{}", conv)
-    if conv.regroup or conv.stuffing != (1, 1) or conv.batch_groups > 1:
+    if conv.regroup or conv.has_gaps or conv.batch_groups > 1:
         raise ArgumentError(
             f"{conv.function} takes no recorded or lazy arrays with batch_group_count, or with strides or "
             "groups beside lhs_dilation: call teachconv's own op"

@@ -33,7 +33,7 @@ COMMANDS = {
     "explore": "an interactive page of one call: windows, products, variants, the transpose four ways",
     "translate": "write a framework's convolution for another framework",
     "dialects": "what each framework's options resolve to",
-    "onnx": "list every 2-D convolution of an ONNX file",
+    "onnx": "list every convolution of an ONNX file",
     "bench": "time every algorithm of every backend on one call",
 }
 

@@ -2,7 +2,8 @@
 
 ::
 
-    tc.dialects.torch    conv2d, conv_transpose2d, conv2d_input, conv2d_weight, pad,
+    tc.dialects.torch    conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
+                         conv2d_input, conv2d_weight, pad,
                          max_pool1d, max_pool2d, max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d
     tc.dialects.onnx     conv, conv_transpose, max_pool, average_pool
     tc.dialects.jax      conv_general_dilated, conv_transpose, reduce_window

@@ -17,24 +17,29 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
-from ..arguments import Pair, Shape, as_array, check_alike, check_steps, integer
+from ..arguments import Shape, as_array, axis_names, check_alike, check_steps, integer
 from ..calls import Call
 from ..devices import array_module, contiguous, override_of
 from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, refuse_unknown
-from ..geometry import AxisGeometry, Conv2DGeometry
-from ..kinds import Kind, Op
+from ..geometry import AxisGeometry, ConvGeometry
+from ..kinds import OPS, Kind, Op
 
 __all__ = [
+    "CONV",
+    "CONV_TRANSPOSE",
     "FUNCTIONS",
     "ConvCall",
     "DialectFunction",
     "Operand",
     "dialect_function",
     "ints",
-    "pair",
     "run",
     "to_call",
 ]
+
+# the ops that a function of a dialect comes to, by the number of spatial axes
+CONV = {rank: OPS[f"conv{rank}d"] for rank in (1, 2, 3)}
+CONV_TRANSPOSE = {rank: OPS[f"conv{rank}d_transpose"] for rank in (1, 2, 3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +47,32 @@ class ConvCall:
     """One call in some framework's words, resolved: integers, layouts, and how they were derived.
 
     ``function`` is the dialect's name for it ("torch.conv_transpose2d"), ``op`` the op of teachconv
-    that computes it. ``geometry`` is the *forward* convolution's, in NHWC; a transposed call reads it
-    backwards. Layouts are letters: "NCHW", "CHW" without a batch, "OIHW"; I and O are the channels of
-    this call's own input and output, so a transposed filter in TensorFlow's order is "HWOI", and
-    "HWIM" is a depthwise filter. ``flip`` says that the filter is read backwards in rows and columns.
+    that computes it. ``geometry`` is the *forward* convolution's, with channels last; a transposed call
+    reads it backwards. Layouts are letters: "NCHW", "CHW" without a batch, "OIHW"; I and O are the channels
+    of this call's own input and output, so a transposed filter in TensorFlow's order is "HWOI", and "HWIM"
+    is a depthwise filter. D, H and W are `kinds.AXES`: one axis has only W, whatever the dialect's letter
+    for it is. ``flip`` says that the filter is read backwards on every axis.
 
     Three things only JAX can say: ``regroup`` (a transposed filter whose groups lie along O),
-    ``stuffing`` (rows, cols): a cell of the input, then stuffing - 1 zeros, and ``batch_groups``.
+    ``stuffing``, one number for each axis: a cell of the input, then stuffing - 1 zeros, and
+    ``batch_groups``.
     """
 
     function: str
     op: Op
-    geometry: Conv2DGeometry
+    geometry: ConvGeometry
     input_layout: str
     filter_layout: str
     output_layout: str
     flip: bool = False
     regroup: bool = False
-    stuffing: Pair = (1, 1)
+    stuffing: Shape = ()  # one for each axis; () becomes ones
     batch_groups: int = 1
     bias: bool = False
     steps: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stuffing", self.stuffing or (1,) * self.geometry.rank)
 
     @property
     def kind(self) -> Kind:
@@ -75,11 +85,16 @@ class ConvCall:
         return self.geometry.groups
 
     @property
+    def spatial(self) -> str:
+        """The letters of the axes over which windows move: "W", "HW" or "DHW"."""
+        return self.geometry.data_format[1:-1]
+
+    @property
     def canonical_filter(self) -> str:
         """The letters of the filter that the law reads: HWIO, transposed [rows, cols, out, in]."""
         if "M" in self.filter_layout:
             return self.filter_layout
-        return self.geometry.data_format[1:-1] + ("OI" if self.op.transposed else "IO")
+        return self.spatial + ("OI" if self.op.transposed else "IO")
 
     @property
     def filter_permutation(self) -> tuple[int, ...]:
@@ -92,8 +107,8 @@ class ConvCall:
         sizes, groups = _sizes(self.geometry, self.op.own_input), self.batch_groups
         sizes |= {"N": sizes["N"] * groups, "C": sizes["C"] // groups}
         if self.has_gaps:
-            up, left = self.stuffing
-            sizes |= {"H": -(-sizes["H"] // up), "W": -(-sizes["W"] // left)}
+            steps = zip(self.spatial, self.stuffing, strict=True)
+            sizes |= {letter: -(-sizes[letter] // step) for letter, step in steps}
         return _arranged(self.input_layout, sizes)
 
     @property
@@ -158,7 +173,7 @@ class ConvCall:
     @property
     def has_gaps(self) -> bool:
         """Whether zeros were put between the cells of the input."""
-        return self.stuffing != (1, 1)
+        return any(step > 1 for step in self.stuffing)
 
     def layout(self, role: str) -> str:
         """The letters of the array of one role in the law."""
@@ -250,7 +265,7 @@ def groups_to_last(w: np.ndarray, groups: int) -> np.ndarray:
 _ACTIVATIONS = ("input", "output")  # the roles of arrays of images
 
 
-def _sizes(geometry: Conv2DGeometry, role: str) -> dict[str, int]:
+def _sizes(geometry: ConvGeometry, role: str) -> dict[str, int]:
     return dict(zip(geometry.data_format, geometry.shape_of(role), strict=True))
 
 
@@ -380,12 +395,6 @@ def caller_layout(conv: ConvCall) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def pair(value: Any, name: str, *, least: int | None = 1, scalar: bool = True, single: bool = False) -> Pair:
-    """Return two ints, (rows, cols), as `ints`."""
-    rows, cols = ints(value, name, 2, least=least, scalar=scalar, single=single, axes="(rows, cols)")
-    return rows, cols
-
-
 def ints(
     value: Any,
     name: str,
@@ -394,14 +403,14 @@ def ints(
     least: int | None = 1,
     scalar: bool = True,
     single: bool = False,
-    axes: str = "one for each axis",
+    axes: str = "",
 ) -> Shape:
     """Return one int for each spatial axis of an argument that a dialect gives as an int or a sequence.
 
     ``scalar`` allows one int for all, ``single`` a sequence of one; ``least`` is the smallest legal, ``axes``
-    what messages call the axes.
+    what messages call the axes; "" for their names.
     """
-    each = f"{rank} ints, {axes}"
+    each = f"{tables.count(rank, 'int')}, {axes or axis_names(rank)}"
     legal = ("an int or " if scalar else "") + (f"1 or {each}" if single and rank > 1 else each)
     if isinstance(value, (str, bytes, dict, set)) or (value is None):
         raise ArgumentTypeError(f"{name} must be {legal}; got {brief(value)}")
@@ -422,12 +431,32 @@ def ints(
     return tuple(numbers)
 
 
+def steps_of(value: Any, name: str, rank: int) -> Shape:
+    """Return strides or dilations that a dialect gives as a sequence, or ones for None."""
+    return (1,) * rank if value is None else ints(value, name, rank, scalar=False)
+
+
+def rank_of(shape: Shape, filters: Shape, name: str) -> int:
+    """Return how many axes windows move over; raise unless the filter has as many axes as the input."""
+    if len(filters) != len(shape):
+        raise ArgumentError(
+            f"{name} must have {len(shape)} axes, as many as the input {list(shape)}; got {list(filters)}"
+        )
+    return len(shape) - 2
+
+
 def count(value: Any, name: str) -> int:
     """Return a number of groups: an int of at least 1."""
     number = integer(value, name)
     if number < 1:
         raise ArgumentError(f"{name} must be at least 1; got {number}")
     return number
+
+
+def filter_step(name: str, layout: str, law: str) -> str:
+    """Return the step of a derivation that turns a filter into the law's, in letters."""
+    order = tuple(layout.index(letter) for letter in law)
+    return f"filter: {name}.transpose{order}, {layout} to {law}, no flip"
 
 
 def check_groups(

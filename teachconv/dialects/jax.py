@@ -16,29 +16,49 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Pairs
-from ..arguments import Pads, Pair, Shape, integer, real, truth
+from ..arguments import Pads, Pair, Shape, integer, listed, real, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_axis, split_padding
-from ..kinds import OPS
+from ..geometry import (
+    AxisGeometry,
+    ConvGeometry,
+    cropped_axis,
+    forward_axis,
+    one_each,
+    split_padding,
+)
+from ..kinds import AXES
 from ..windows.calls import run_window, window_function
 from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall
 from ..windows.walking import whole
-from .calls import ConvCall, Operand, check_groups, count, dialect_function, full_size, ints, pair, run
+from .calls import (
+    CONV,
+    CONV_TRANSPOSE,
+    ConvCall,
+    Operand,
+    check_groups,
+    count,
+    dialect_function,
+    full_size,
+    ints,
+    rank_of,
+    run,
+    steps_of,
+)
 
 __all__ = ["ConvDimensionNumbers", "conv_general_dilated", "conv_transpose", "pad", "reduce_window"]
 
-_LHS = Operand("lhs", "input", "in the order of dimension_numbers")
-_RHS = Operand("rhs", "filters", "in the order of dimension_numbers")
+_LHS = Operand("lhs", "input", "in the order of dimension_numbers", (3, 4, 5))
+_RHS = Operand("rhs", "filters", "in the order of dimension_numbers", (3, 4, 5))
 
 
 class ConvDimensionNumbers(NamedTuple):
     """Where the axes are, like jax.lax.ConvDimensionNumbers.
 
     Attributes:
-        lhs_spec: the positions of (batch, feature, rows, cols) in lhs.
-        rhs_spec: the positions of (out feature, in feature, rows, cols) in rhs.
-        out_spec: the positions of (batch, feature, rows, cols) in the output.
+        lhs_spec: the positions of (batch, feature, rows, cols) in lhs, or of (batch, feature, *axes).
+        rhs_spec: the positions of (out feature, in feature, rows, cols) in rhs, or likewise.
+        out_spec: the positions of (batch, feature, rows, cols) in the output, or likewise.
     """
 
     lhs_spec: tuple[int, ...]
@@ -56,22 +76,24 @@ DimensionNumbers: TypeAlias = tuple[str, str, str] | list[str] | tuple[Sequence[
 
 @dataclass(frozen=True, slots=True)
 class _Layouts:
-    """The three layouts in letters, and whether JAX's sequences are in the order (cols, rows)."""
+    """The three layouts in letters, and the order in which JAX's sequences name the axes, such as "WH"."""
 
     lhs: str
     rhs: str
     out: str
-    cols_first: bool = False
+    order: str
 
     def ordered(self, sides: Any) -> Any:
-        """Return two items in JAX's order as (rows, cols)."""
-        return (sides[1], sides[0]) if self.cols_first else tuple(sides)
+        """Return items in JAX's order as (depth, rows, cols), or the last ones of these."""
+        return tuple(sides[self.order.index(letter)] for letter in "DHW" if letter in self.order)
 
 
-def _layouts(numbers: Any, default: _Layouts) -> _Layouts:
-    """Read ``dimension_numbers``: None, three strings, or ConvDimensionNumbers."""
+def _layouts(numbers: Any, rank: int, channels_last: bool) -> _Layouts:
+    """Read ``dimension_numbers``: None for the usual layouts, three strings, or ConvDimensionNumbers."""
+    axes = "DHW"[-rank:]
     if numbers is None:
-        return default
+        images, filters = (f"N{axes}C", f"{axes}IO") if channels_last else (f"NC{axes}", f"OI{axes}")
+        return _Layouts(images, filters, images, axes)
     if hasattr(numbers, "lhs_spec"):
         numbers = (numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec)
     if isinstance(numbers, str) or not isinstance(numbers, (list, tuple)) or len(numbers) != 3:
@@ -80,39 +102,39 @@ def _layouts(numbers: Any, default: _Layouts) -> _Layouts:
             f"ConvDimensionNumbers; got {brief(numbers)}"
         )
     if all(isinstance(spec, str) for spec in numbers):
-        return _from_strings(*numbers)
-    lhs, rhs, out = (
-        _from_positions(spec, letters)
-        for spec, letters in zip(numbers, ("NCHW", "OIHW", "NCHW"), strict=True)
-    )
-    return _Layouts(lhs, rhs, out)
+        return _from_strings(axes, *numbers)
+    letters = f"NC{axes}", f"OI{axes}", f"NC{axes}"
+    lhs, rhs, out = (_from_positions(*each) for each in zip(numbers, letters, strict=True))
+    return _Layouts(lhs, rhs, out, axes)
 
 
 def _from_positions(spec: Any, letters: str) -> str:
     """Return a layout in letters, given the positions of ``letters`` in it."""
-    positions = [integer(position, "dimension_numbers") for position in islice(spec, 5)]
-    if sorted(positions) != [0, 1, 2, 3]:
-        raise ArgumentError(f"dimension_numbers must hold the positions 0 to 3, each once; got {brief(spec)}")
-    return "".join(letters[positions.index(axis)] for axis in range(4))
+    count = len(letters)
+    positions = [integer(position, "dimension_numbers") for position in islice(spec, count + 1)]
+    if sorted(positions) != [*range(count)]:
+        raise ArgumentError(
+            f"dimension_numbers must hold the positions 0 to {count - 1}, each once; got {brief(spec)}"
+        )
+    return "".join(letters[positions.index(axis)] for axis in range(count))
 
 
-def _from_strings(lhs: str, rhs: str, out: str) -> _Layouts:
-    """Return the layouts with rows and columns named H and W, whatever two letters name them."""
+def _from_strings(axes: str, lhs: str, rhs: str, out: str) -> _Layouts:
+    """Return the layouts with their axes named D, H and W, whatever letters name them."""
+    size, named = len(axes) + 2, listed(AXES[-len(axes) :], "and")
     for spec, fixed in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
-        if len(spec) != 4 or len(set(spec)) != 4 or not all(letter in spec for letter in fixed):
+        if len(spec) != size or len(set(spec)) != size or not all(letter in spec for letter in fixed):
             raise ArgumentError(
-                f"dimension_numbers must be 4 letters each, with {fixed[0]} and {fixed[1]} and two for rows "
-                f"and columns; got {brief(spec)}"
+                f"dimension_numbers must be {size} letters each, with {fixed[0]} and {fixed[1]} and those of "
+                f"{named}; got {brief(spec)}"
             )
     spatial = [letter for letter in rhs if letter not in "OI"]  # strides are in the filter's order
     if any(letter in "NC" or letter not in spec for spec in (lhs, out) for letter in spatial):
-        raise ArgumentError(
-            f"dimension_numbers must name rows and columns by the same two letters; got {(lhs, rhs, out)}"
-        )
-    if sorted(spatial) == ["H", "W"]:
-        return _Layouts(lhs, rhs, out, cols_first=spatial[0] == "W")
-    ours = str.maketrans(dict(zip(spatial, "HW", strict=True)))
-    return _Layouts(lhs.translate(ours), rhs.translate(ours), out.translate(ours))
+        raise ArgumentError(f"dimension_numbers must name {named} by the same letters; got {(lhs, rhs, out)}")
+    if sorted(spatial) == sorted(axes):
+        return _Layouts(lhs, rhs, out, "".join(spatial))
+    ours = str.maketrans(dict(zip(spatial, axes, strict=True)))
+    return _Layouts(lhs.translate(ours), rhs.translate(ours), out.translate(ours), axes)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -133,33 +155,35 @@ def _conv_general_dilated(
     function: str = "jax.conv_general_dilated",
 ) -> ConvCall:
     """Resolve a call of conv_general_dilated."""
-    layouts = _layouts(dimension_numbers, _Layouts("NCHW", "OIHW", "NCHW"))
-    strides = layouts.ordered(_pair(window_strides, "window_strides"))
-    stuffing = layouts.ordered(_pair(lhs_dilation, "lhs_dilation"))
-    dilations = layouts.ordered(_pair(rhs_dilation, "rhs_dilation"))
+    rank = rank_of(lhs, rhs, "rhs")
+    layouts = _layouts(dimension_numbers, rank, channels_last=False)
+    strides = layouts.ordered(ints(window_strides, "window_strides", rank, scalar=False))
+    stuffing = layouts.ordered(steps_of(lhs_dilation, "lhs_dilation", rank))
+    dilations = layouts.ordered(steps_of(rhs_dilation, "rhs_dilation", rank))
     mode, pads = _mode(padding, stuffing)
     pads = layouts.ordered(pads)
-    n, i_rows, i_cols, channels = (lhs[layouts.lhs.index(letter)] for letter in "NHWC")
-    k_rows, k_cols, depth, outs = (rhs[layouts.rhs.index(letter)] for letter in "HWIO")
+    axes = "DHW"[-rank:]
+    n, *in_sizes, channels = (lhs[layouts.lhs.index(letter)] for letter in f"N{axes}C")
+    *sizes, depth, outs = (rhs[layouts.rhs.index(letter)] for letter in f"{axes}IO")
     groups, batch_groups = _group_counts(feature_group_count, batch_group_count, n, channels, depth, outs)
-    if min(k_rows, k_cols) < 1:
-        raise ArgumentError(f"rhs must have at least one row and one column; got shape {list(rhs)}")
+    if min(sizes) < 1:
+        raise ArgumentError(f"rhs must have at least {one_each(rank)}; got shape {list(rhs)}")
     steps = [f"layouts: lhs {layouts.lhs}, rhs {layouts.rhs}, out {layouts.out}"]
     if batch_groups > 1:
         steps.append(
             f"batch_group_count {batch_groups}: the batch is split into {batch_groups} parts, which become "
             f"groups of channels: {batch_groups} x {channels}"
         )
-    transposed = stuffing != (1, 1) and strides == (1, 1)
-    sizes = [(i_rows, k_rows), (i_cols, k_cols)]
-    axes = []
-    for number, (i, k) in enumerate(sizes):
-        s, up, d, pad = strides[number], stuffing[number], dilations[number], pads[number]
+    gaps = max(stuffing) > 1
+    transposed = gaps and max(strides) == 1
+    spatial = []
+    for name, i, k, s, up, d, pad in zip(
+        AXES[-rank:], in_sizes, sizes, strides, stuffing, dilations, pads, strict=True
+    ):
         if transposed:
-            axes.append(_stuffed_axis(i, k, up, d, pad))
+            spatial.append(_stuffed_axis(i, k, up, d, pad))
         else:
-            size = _stuffed(i, up, pad)
-            axes.append(forward_axis(("rows", "cols")[number], size, k, s, d, mode, pad, may_be_empty=True))
+            spatial.append(forward_axis(name, _stuffed(i, up, pad), k, s, d, mode, pad, may_be_empty=True))
     common = (layouts.lhs, layouts.rhs, layouts.out)
     batch, width = n // batch_groups, channels * batch_groups
     if transposed:
@@ -167,10 +191,10 @@ def _conv_general_dilated(
             f"lhs_dilation {stuffing} with window_strides 1: a transposed convolution of stride {stuffing}; "
             "its filter is rhs flipped, in and out exchanged"
         )
-        geometry = Conv2DGeometry(batch, tuple(axes), outs, width, groups)
+        geometry = ConvGeometry(batch, tuple(spatial), outs, width, groups)
         return ConvCall(
             function,
-            OPS["conv2d_transpose"],
+            CONV_TRANSPOSE[rank],
             geometry,
             *common,
             flip=True,
@@ -178,16 +202,17 @@ def _conv_general_dilated(
             batch_groups=batch_groups,
             steps=tuple(steps),
         )
-    if stuffing != (1, 1):
+    if gaps:
+        before = " x ".join(f"{size}" for size in in_sizes)
+        after = " x ".join(f"{axis.in_size}" for axis in spatial)
         steps.append(
             f"lhs_dilation {stuffing} together with window_strides {strides}: TensorFlow has no such call; "
-            f"zeros are inserted between the cells first, {i_rows} x {i_cols} becomes "
-            f"{axes[0].in_size} x {axes[1].in_size}"
+            f"zeros are inserted between the cells first, {before} becomes {after}"
         )
-    geometry = Conv2DGeometry(batch, tuple(axes), width, outs, groups)
+    geometry = ConvGeometry(batch, tuple(spatial), width, outs, groups)
     return ConvCall(
         function,
-        OPS["conv2d"],
+        CONV[rank],
         geometry,
         *common,
         stuffing=stuffing,
@@ -196,16 +221,11 @@ def _conv_general_dilated(
     )
 
 
-def _pair(value: Any, name: str) -> Pair:
-    """Return 2 ints; None means (1, 1), except for window_strides."""
-    return (1, 1) if value is None and name != "window_strides" else pair(value, name, scalar=False)
-
-
-def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
+def _mode(padding: Any, stuffing: Shape) -> tuple[str, Pads]:
     """Return the padding mode, as `geometry` names it, and the explicit pads."""
     if not isinstance(padding, str):
-        return "EXPLICIT", pairs(padding, "padding", 2, "a string or ")
-    if stuffing != (1, 1):
+        return "EXPLICIT", pairs(padding, "padding", len(stuffing), "a string or ")
+    if max(stuffing) > 1:
         raise ArgumentError(
             f"padding must be given as pairs if lhs_dilation is not 1; got {brief(padding)}: use "
             "conv_transpose, which gives these strings a meaning of its own"
@@ -213,9 +233,14 @@ def _mode(padding: Any, stuffing: Pair) -> tuple[str, Pads]:
     if padding.upper() not in ("SAME", "VALID", "SAME_LOWER"):
         near = suggestion(padding, ("SAME", "SAME_LOWER", "VALID"))
         raise ArgumentError(
-            f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or 2 pairs; got {brief(padding)}{near}"
+            f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or {_pairs(stuffing)}; got {brief(padding)}{near}"
         )
-    return padding.upper(), ((0, 0), (0, 0))
+    return padding.upper(), ((0, 0),) * len(stuffing)
+
+
+def _pairs(axes: Shape) -> str:
+    """Return what a message calls pads for so many axes."""
+    return tables.count(len(axes), "pair")
 
 
 def _group_counts(
@@ -271,34 +296,35 @@ def _conv_transpose(
     use_consistent_padding: Any = False,
 ) -> ConvCall:
     """Resolve a call of conv_transpose."""
-    layouts = _layouts(dimension_numbers, _Layouts("NHWC", "HWIO", "NHWC"))
-    steps_of = layouts.ordered(pair(strides, "strides", scalar=False))
-    dilations = layouts.ordered(_pair(rhs_dilation, "rhs_dilation"))
-    n, *in_sizes, channels = (lhs[layouts.lhs.index(letter)] for letter in "NHWC")
+    rank = rank_of(lhs, rhs, "rhs")
+    layouts, letters = _layouts(dimension_numbers, rank, channels_last=True), "DHW"[-rank:]
+    strides = layouts.ordered(ints(strides, "strides", rank, scalar=False))
+    dilations = layouts.ordered(steps_of(rhs_dilation, "rhs_dilation", rank))
+    n, *in_sizes, channels = (lhs[layouts.lhs.index(letter)] for letter in f"N{letters}C")
     transpose_kernel = truth(transpose_kernel, "transpose_kernel")
     # with transpose_kernel, the axis that the layout calls O holds the input's channels
     rhs_layout = layouts.rhs.translate(str.maketrans("IO", "OI")) if transpose_kernel else layouts.rhs
-    *sizes, depth, outs = (rhs[rhs_layout.index(letter)] for letter in "HWIO")
+    *sizes, depth, outs = (rhs[rhs_layout.index(letter)] for letter in f"{letters}IO")
     if depth != channels:
         name = "O" if transpose_kernel else "I"
         raise ArgumentError(f"rhs must have lhs's {tables.count(channels, 'channel')} at {name}; got {depth}")
     if min(sizes) < 1:
-        raise ArgumentError(f"rhs must have at least one row and one column; got shape {list(rhs)}")
-    rule, pads = _transposed_rule(padding, steps_of, truth(use_consistent_padding, "use_consistent_padding"))
+        raise ArgumentError(f"rhs must have at least {one_each(rank)}; got shape {list(rhs)}")
+    rule, pads = _transposed_rule(padding, strides, truth(use_consistent_padding, "use_consistent_padding"))
     pads = layouts.ordered(pads)
     axes = tuple(
         _transposed_axis(rule, *facts)
-        for facts in zip(in_sizes, sizes, steps_of, dilations, pads, strict=True)
+        for facts in zip(in_sizes, sizes, strides, dilations, pads, strict=True)
     )
     text = "filter: " + (
-        "transpose_kernel: TensorFlow's [rows, cols, out, in], as it is"
+        f"transpose_kernel: TensorFlow's {letters}OI, as it is"
         if transpose_kernel
-        else "flipped in rows and columns, in and out exchanged"
+        else "flipped on every axis, in and out exchanged"
     )
-    geometry = Conv2DGeometry(n, axes, outs, channels, 1)
+    geometry = ConvGeometry(n, axes, outs, channels, 1)
     return ConvCall(
         "jax.conv_transpose",
-        OPS["conv2d_transpose"],
+        CONV_TRANSPOSE[rank],
         geometry,
         layouts.lhs,
         rhs_layout,
@@ -308,17 +334,19 @@ def _conv_transpose(
     )
 
 
-def _transposed_rule(padding: Any, strides: Pair, consistent: bool) -> tuple[str, Pads]:
+def _transposed_rule(padding: Any, strides: Shape, consistent: bool) -> tuple[str, Pads]:
     """Return how conv_transpose reads its padding ("SAME", "VALID", "raw" or "consistent"), and the pads."""
     if isinstance(padding, str):
+        none = ((0, 0),) * len(strides)
         if padding in ("SAME", "VALID"):
-            return padding, ((0, 0), (0, 0))
+            return padding, none
         # other strings are passed on to conv_general_dilated, which takes them only at stride 1
-        if strides == (1, 1) and not consistent and padding.upper() in ("SAME", "VALID", "SAME_LOWER"):
-            return "forward " + padding.upper(), ((0, 0), (0, 0))
+        if max(strides) == 1 and not consistent and padding.upper() in ("SAME", "VALID", "SAME_LOWER"):
+            return "forward " + padding.upper(), none
+        legal = f"'SAME', 'VALID' or {_pairs(strides)} of ints"
         near = suggestion(padding, ("SAME", "VALID"))
-        raise ArgumentError(f"padding must be 'SAME', 'VALID' or 2 pairs of ints; got {brief(padding)}{near}")
-    return ("consistent" if consistent else "raw"), pairs(padding, "padding", 2, "a string or ")
+        raise ArgumentError(f"padding must be {legal}; got {brief(padding)}{near}")
+    return ("consistent" if consistent else "raw"), pairs(padding, "padding", len(strides), "a string or ")
 
 
 def _transposed_axis(rule: str, i: int, k: int, s: int, d: int, pads: Pair) -> AxisGeometry:
@@ -370,12 +398,14 @@ def conv_general_dilated(
     """Convolve like jax.lax.conv_general_dilated.
 
     Args:
-        lhs: the input, NCHW unless ``dimension_numbers`` says otherwise.
+        lhs: the input, with one, two (rows, cols) or three axes besides batch and features: NCHW unless
+            ``dimension_numbers`` says otherwise.
         rhs: the filter, OIHW unless ``dimension_numbers`` says otherwise; of lhs's dtype.
-        window_strides: 2 ints, in the order of rhs's rows and columns.
-        padding: "SAME", "SAME_LOWER", "VALID", or 2 pairs (low, high); negative numbers crop.
-        lhs_dilation: 2 ints; all but 1 insert zeros between the input's cells and need padding as pairs.
-        rhs_dilation: 2 ints: the filter's dilation.
+        window_strides: one int for each axis, in the order that the axes have in rhs.
+        padding: "SAME", "SAME_LOWER", "VALID", or a pair (low, high) for each axis; negative numbers crop.
+        lhs_dilation: one int for each axis; all but 1 insert zeros between the input's cells and need padding
+            as pairs.
+        rhs_dilation: one int for each axis: the filter's dilation.
         dimension_numbers: None, three strings such as ("NHWC", "HWIO", "NHWC"), or ConvDimensionNumbers,
             either JAX's or this module's.
         feature_group_count: the number of channel groups.
@@ -395,20 +425,7 @@ def conv_general_dilated(
     >>> tc.dialects.jax.conv_general_dilated(x, w, (1, 1), [(0, 0), (2, 1)], (1, 2)).ravel().tolist()
     [100, 10, 201, 20]
     """
-    return run(
-        conv_general_dilated,
-        backend,
-        unknown,
-        lhs=lhs,
-        rhs=rhs,
-        window_strides=window_strides,
-        padding=padding,
-        lhs_dilation=lhs_dilation,
-        rhs_dilation=rhs_dilation,
-        dimension_numbers=dimension_numbers,
-        feature_group_count=feature_group_count,
-        batch_group_count=batch_group_count,
-    )
+    return run(conv_general_dilated, **locals())
 
 
 @dialect_function("jax.conv_transpose", _conv_transpose, _LHS, _RHS)
@@ -428,15 +445,16 @@ def conv_transpose(
     """Apply a transposed convolution like jax.lax.conv_transpose; there are no groups.
 
     Args:
-        lhs: the input, NHWC unless ``dimension_numbers`` says otherwise.
-        rhs: the filter, HWIO unless ``dimension_numbers`` says otherwise; of lhs's dtype. Its rows and
-            columns are flipped.
-        strides: 2 ints, in the order of rhs's rows and columns.
-        padding: "SAME" (out = in * stride), "VALID", or 2 pairs (low, high) that are added to the *dilated
-            input*, so that (0, 0) gives the smallest result.
-        rhs_dilation: 2 ints: the filter's dilation.
+        lhs: the input, with one, two (rows, cols) or three axes besides batch and features: NHWC unless
+            ``dimension_numbers`` says otherwise.
+        rhs: the filter, HWIO unless ``dimension_numbers`` says otherwise; of lhs's dtype. It is flipped on
+            every axis.
+        strides: one int for each axis, in the order that the axes have in rhs.
+        padding: "SAME" (out = in * stride), "VALID", or a pair (low, high) for each axis, added to the
+            *dilated input*, so that (0, 0) gives the smallest result.
+        rhs_dilation: one int for each axis: the filter's dilation.
         dimension_numbers: as in `conv_general_dilated`.
-        transpose_kernel: whether the filter is TensorFlow's, [rows, cols, out, in] and not flipped.
+        transpose_kernel: whether the filter is TensorFlow's, HWOI and not flipped.
         use_consistent_padding: whether pairs are the pads of the forward convolution, as in PyTorch.
         backend: as in `teachconv.conv2d`.
 
@@ -456,19 +474,7 @@ def conv_transpose(
     >>> tc.dialects.jax.conv_transpose(x, w, (1, 2), "VALID", transpose_kernel=True).ravel().tolist()
     [1, 10, 102, 20, 200]
     """
-    return run(
-        conv_transpose,
-        backend,
-        unknown,
-        lhs=lhs,
-        rhs=rhs,
-        strides=strides,
-        padding=padding,
-        rhs_dilation=rhs_dilation,
-        dimension_numbers=dimension_numbers,
-        transpose_kernel=transpose_kernel,
-        use_consistent_padding=use_consistent_padding,
-    )
+    return run(conv_transpose, **locals())
 
 
 # ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Keras 3's keras.ops: conv and conv_transpose in two dimensions, pools, pad and batch_normalization.
+"""Keras 3's keras.ops: conv, conv_transpose and pools over one to three axes, pad and batch_normalization.
 
 Activations are channels_last (NHWC) or channels_first (NCHW). In both cases the kernel is [rows, cols,
 in/groups, out], and that of a transposed convolution [rows, cols, out, in]. Keras computes the size of a
@@ -15,69 +15,91 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Ints, Pairs
-from ..arguments import Pair, Shape, channels_last
+from ..arguments import Shape, channels_last
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
-from ..kinds import OPS, layout_of
+from ..geometry import (
+    AxisGeometry,
+    ConvGeometry,
+    cropped_axis,
+    forward_geometry,
+    one_each,
+    split_padding,
+)
+from ..kinds import AXES, layout_of
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall, pool_call
-from .calls import ConvCall, Operand, dialect_function, full_size, ints, pair, run
+from .calls import (
+    CONV,
+    CONV_TRANSPOSE,
+    ConvCall,
+    Operand,
+    dialect_function,
+    full_size,
+    ints,
+    rank_of,
+    run,
+)
 
 __all__ = ["average_pool", "batch_normalization", "conv", "conv_transpose", "max_pool", "pad"]
 
-_INPUTS = Operand("inputs", "input", "[batch, rows, cols, channels], or that in data_format order")
-_KERNEL = Operand("kernel", "filters", "[rows, cols, in / groups, out]")
-_TRANSPOSED = Operand("kernel", "filters", "[rows, cols, out, in]")
+_RANKS = (3, 4, 5)
+_INPUTS = Operand("inputs", "input", "[batch, *sizes, channels], or that in data_format order", _RANKS)
+_KERNEL = Operand("kernel", "filters", "[*sizes, in / groups, out]", _RANKS)
+_TRANSPOSED = Operand("kernel", "filters", "[*sizes, out, in]", _RANKS)
 
-_FORMATS = {None: "NHWC", "channels_last": "NHWC", "channels_first": "NCHW"}
+_FORMATS = (None, "channels_last", "channels_first")
 
 
-def _words(padding: Any, data_format: Any) -> tuple[str, str]:
+def _words(padding: Any, data_format: Any, rank: int) -> tuple[str, str]:
     """Return the padding in upper case, and the layout."""
     if not isinstance(padding, str):
         raise ArgumentTypeError(f"padding must be 'valid' or 'same'; got {brief(padding)}")
     if padding.lower() not in ("valid", "same"):
-        only = " ('causal' is for one dimension)" if padding.lower() == "causal" else ""
-        near = only or suggestion(padding, ("valid", "same"))
+        causal = " ('causal' is a word of the layer Conv1D, which pads first)"
+        near = causal if padding.lower() == "causal" else suggestion(padding, ("valid", "same"))
         raise ArgumentError(f"padding must be 'valid' or 'same'; got {brief(padding)}{near}")
     if not (data_format is None or isinstance(data_format, str)) or data_format not in _FORMATS:
         raise ArgumentError(
             f"data_format must be 'channels_last', 'channels_first' or None; got {brief(data_format)}"
             f"{suggestion(data_format, filter(None, _FORMATS))}"
         )
-    return padding.upper(), _FORMATS[data_format]
+    last = layout_of("input", rank)
+    return padding.upper(), f"NC{last[1:-1]}" if data_format == "channels_first" else last
 
 
 def _conv(
     inputs: Shape, kernel: Shape, strides: Any, padding: Any, data_format: Any, dilation_rate: Any
 ) -> ConvCall:
     """Resolve a call of conv."""
-    mode, layout = _words(padding, data_format)
+    rank = rank_of(inputs, kernel, "kernel")
+    mode, layout = _words(padding, data_format, rank)
     shape = channels_last(inputs, layout)
+    channels = shape[rank + 1]
     *_, depth, outs = kernel
-    if not depth or shape[3] % depth:
-        channels = tables.count(shape[3], "channel")
+    if not depth or channels % depth:
         raise ArgumentError(
-            f"kernel.shape[2] must be the inputs' {channels}, or divide them (groups); got {depth}"
+            f"kernel.shape[{rank}] must be the inputs' {tables.count(channels, 'channel')}, or divide them "
+            f"(groups); got {depth}"
         )
-    if outs % max(1, shape[3] // depth):
+    if outs % max(1, channels // depth):
         raise ArgumentError(
-            f"kernel.shape[3] must be a multiple of the {tables.count(shape[3] // depth, 'group')} "
-            f"(inputs' channels {shape[3]} / kernel.shape[2] {depth}); got {outs}"
+            f"kernel.shape[{rank + 1}] must be a multiple of the {tables.count(channels // depth, 'group')} "
+            f"(inputs' channels {channels} / kernel.shape[{rank}] {depth}); got {outs}"
         )
     geometry = forward_geometry(
         shape,
         kernel,
-        pair(strides, "strides"),
-        (mode, ((0, 0), (0, 0))),
-        pair(dilation_rate, "dilation_rate"),
+        ints(strides, "strides", rank),
+        (mode, ((0, 0),) * rank),
+        ints(dilation_rate, "dilation_rate", rank),
     )
-    steps = ["filter: as TensorFlow's, [rows, cols, in, out]"]
+    letters = layout_of("filters", rank)
+    steps = [f"filter: as TensorFlow's, {letters}"]
     if max(geometry.strides) > 1 and max(geometry.dilations) > 1:
         steps.append("strides with dilation_rate: Keras' TensorFlow backend refuses this, the others run it")
-    return ConvCall("keras.conv", OPS["conv2d"], geometry, layout, "HWIO", layout, steps=tuple(steps))
+    return ConvCall("keras.conv", CONV[rank], geometry, layout, letters, layout, steps=tuple(steps))
 
 
 def _conv_transpose(
@@ -90,28 +112,27 @@ def _conv_transpose(
     dilation_rate: Any,
 ) -> ConvCall:
     """Resolve a call of conv_transpose."""
-    mode, layout = _words(padding, data_format)
+    rank = rank_of(inputs, kernel, "kernel")
+    mode, layout = _words(padding, data_format, rank)
     n, *in_sizes, channels = channels_last(inputs, layout)
     *sizes, outs, depth = kernel
     if depth != channels:
         raise ArgumentError(
-            "kernel must be [rows, cols, out, in] with the inputs' "
+            f"kernel must be [{', '.join(AXES[-rank:])}, out, in] with the inputs' "
             f"{tables.count(channels, 'channel')} last; got {list(kernel)}"
         )
     if min(sizes) < 1:
-        raise ArgumentError(f"kernel must have at least one row and one column; got {list(kernel)}")
-    steps, dilations = pair(strides, "strides"), pair(dilation_rate, "dilation_rate")
-    extra: tuple[int | None, int | None] | Pair = (None, None)
+        raise ArgumentError(f"kernel must have at least {one_each(rank)}; got {list(kernel)}")
+    steps, dilations = ints(strides, "strides", rank), ints(dilation_rate, "dilation_rate", rank)
+    extra: tuple[int | None, ...] = (None,) * rank
     if output_padding is not None:
-        extra = pair(output_padding, "output_padding", least=None)
-    rows, cols = (
-        _transposed_axis(mode, *facts)
-        for facts in zip(("rows", "cols"), in_sizes, sizes, steps, dilations, extra, strict=True)
-    )
-    geometry = Conv2DGeometry(n, (rows, cols), outs, channels, 1)
-    text = ("filter: as TensorFlow's, [rows, cols, out, in]",)
+        extra = ints(output_padding, "output_padding", rank, least=None)
+    facts = zip(AXES[-rank:], in_sizes, sizes, steps, dilations, extra, strict=True)
+    axes = tuple(_transposed_axis(mode, *each) for each in facts)
+    geometry, letters = ConvGeometry(n, axes, outs, channels, 1), "DHW"[-rank:] + "OI"
+    text = (f"filter: as TensorFlow's, {letters}",)
     return ConvCall(
-        "keras.conv_transpose", OPS["conv2d_transpose"], geometry, layout, "HWOI", layout, steps=text
+        "keras.conv_transpose", CONV_TRANSPOSE[rank], geometry, layout, letters, layout, steps=text
     )
 
 
@@ -161,20 +182,22 @@ def conv(
     backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
-    """Convolve images like keras.ops.conv.
+    """Convolve like keras.ops.conv, over one, two or three axes.
 
     Args:
-        inputs: [batch, in_rows, in_cols, in_channels], or that in the order of ``data_format``.
-        kernel: [filter_rows, filter_cols, in_channels / groups, out_channels] for either ``data_format``;
-            the groups follow from the channels.
-        strides: an int or 2 ints.
-        padding: "valid" or "same", as in TensorFlow; case does not matter.
+        inputs: ``[batch, *in_sizes, in_channels]`` with one, two (rows, cols) or three sizes, or that in the
+            order of ``data_format``.
+        kernel: ``[*filter_sizes, in_channels / groups, out_channels]`` for either ``data_format``; the groups
+            follow from the channels.
+        strides: an int, or one for each axis.
+        padding: "valid" or "same", as in TensorFlow; case does not matter. "causal" is a word of the layer
+            Conv1D, which pads (filter - 1) * dilation_rate cells first.
         data_format: "channels_last", "channels_first", or None for channels_last.
-        dilation_rate: an int or 2 ints.
+        dilation_rate: an int, or one for each axis.
         backend: as in `teachconv.conv2d`; it is not Keras' backend.
 
     Returns:
-        [batch, out_rows, out_cols, out_channels] in the order of ``data_format``.
+        ``[batch, *out_sizes, out_channels]`` in the order of ``data_format``.
 
     Raises:
         ValueError, TypeError: if Keras refuses the arguments on every backend. strides together with
@@ -187,17 +210,7 @@ def conv(
     >>> tc.dialects.keras.conv(x, w, padding="same").ravel().tolist()
     [21, 32, 43, 4]
     """
-    return run(
-        conv,
-        backend,
-        unknown,
-        inputs=inputs,
-        kernel=kernel,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilation_rate=dilation_rate,
-    )
+    return run(conv, **locals())
 
 
 @dialect_function("keras.conv_transpose", _conv_transpose, _INPUTS, _TRANSPOSED)
@@ -213,7 +226,7 @@ def conv_transpose(
     backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
-    """Apply a transposed convolution to images like keras.ops.conv_transpose.
+    """Apply a transposed convolution like keras.ops.conv_transpose, over one, two or three axes.
 
     Without ``output_padding`` the size is in * stride for "same" and (in - 1) * stride + max(filter, stride)
     for "valid". With it the size is (in - 1) * stride + filter % 2 + output_padding for "same" and
@@ -221,19 +234,20 @@ def conv_transpose(
     dilation gaps.
 
     Args:
-        inputs: [batch, in_rows, in_cols, in_channels], or that in the order of ``data_format``.
-        kernel: [filter_rows, filter_cols, out_channels, in_channels]; there are no groups.
-        strides: an int or 2 ints.
+        inputs: ``[batch, *in_sizes, in_channels]`` with one, two (rows, cols) or three sizes, or that in the
+            order of ``data_format``.
+        kernel: ``[*filter_sizes, out_channels, in_channels]``; there are no groups.
+        strides: an int, or one for each axis.
         padding: "valid" or "same"; case does not matter.
-        output_padding: None, an int or 2 ints; None and 0 are not the same. The size must be legal for the
-            convolution that this is the transpose of, which Keras checks only on TensorFlow and this
-            function always.
+        output_padding: None, an int, or one for each axis; None and 0 are not the same. The size must be
+            legal for the convolution that this is the transpose of, which Keras checks only on TensorFlow and
+            this function always.
         data_format: "channels_last", "channels_first", or None for channels_last.
-        dilation_rate: an int or 2 ints.
+        dilation_rate: an int, or one for each axis.
         backend: as in `teachconv.conv2d`; it is not Keras' backend.
 
     Returns:
-        [batch, out_rows, out_cols, out_channels] in the order of ``data_format``.
+        ``[batch, *out_sizes, out_channels]`` in the order of ``data_format``.
 
     Raises:
         ValueError, TypeError: if the arguments are invalid.
@@ -247,18 +261,7 @@ def conv_transpose(
     >>> tc.dialects.keras.conv_transpose(x, w, (1, 2), "same", output_padding=0).ravel().tolist()
     [10, 102, 20]
     """
-    return run(
-        conv_transpose,
-        backend,
-        unknown,
-        inputs=inputs,
-        kernel=kernel,
-        strides=strides,
-        padding=padding,
-        output_padding=output_padding,
-        data_format=data_format,
-        dilation_rate=dilation_rate,
-    )
+    return run(conv_transpose, **locals())
 
 
 # ---------------------------------------------------------------------------------------------
@@ -271,8 +274,7 @@ def _pool(reduce: str, name: str) -> Callable[..., PoolCall]:
 
     def resolve(inputs: Shape, pool_size: Any, strides: Any, padding: Any, data_format: Any) -> PoolCall:
         rank = len(inputs) - 2
-        mode, layout = _words(padding, data_format)
-        layout = layout_of("input", rank) if layout[-1] == "C" else "NC" + "DHW"[-rank:]
+        mode, layout = _words(padding, data_format, rank)
         sizes = ints(pool_size, "pool_size", rank)
         steps = sizes if strides is None else ints(strides, "strides", rank)
         return pool_call(name, reduce, inputs, layout, sizes, steps, (mode, ((0, 0),) * rank))

@@ -1,7 +1,8 @@
 """ONNX's Conv, ConvTranspose, MaxPool, AveragePool, Pad and BatchNormalization, as onnxruntime has them.
 
-The opset is 22. Activations are NCHW. Filters are OIHW; those of ConvTranspose are [in, out/group, rows,
-cols]. ``pads`` are [top, left, bottom, right]. Where onnxruntime and the specification's reference evaluator
+The opset is 22. Activations are NCHW, over one axis NCW, over three NCDHW. Filters are OIHW; those of
+ConvTranspose are [in, out/group, rows, cols]. ``pads`` are [top, left, bottom, right]: all begins, then all
+ends. Where onnxruntime and the specification's reference evaluator
 differ, this module follows onnxruntime. It also computes what the specification allows and onnxruntime
 lacks: auto_pad SAME with a dilation, output_padding from the stride up to the dilation, float64. The
 derivation of a call notes both.
@@ -21,13 +22,22 @@ from .. import tables
 from ..argument_types import ArrayLike, Backend, Int
 from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry, split_padding
-from ..kinds import OPS
+from ..geometry import (
+    AxisGeometry,
+    ConvGeometry,
+    cropped_axis,
+    forward_geometry,
+    one_each,
+    split_padding,
+)
+from ..kinds import AXES
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call
 from ..windows.pooling import PoolCall, pool_call, refuse_wide_pads
 from .calls import (
+    CONV,
+    CONV_TRANSPOSE,
     ConvCall,
     Operand,
     check_bias,
@@ -35,17 +45,20 @@ from .calls import (
     check_size,
     count,
     dialect_function,
+    filter_step,
     full_size,
     ints,
-    pair,
+    rank_of,
     run,
+    steps_of,
 )
 
 __all__ = ["average_pool", "batch_normalization", "conv", "conv_transpose", "max_pool", "pad"]
 
-_X = Operand("X", "input", "[batch, channels, rows, cols]")
-_W = Operand("W", "filters", "[out, in / group, rows, cols]")
-_W_TRANSPOSED = Operand("W", "filters", "[in, out / group, rows, cols]")
+_RANKS = (3, 4, 5)
+_X = Operand("X", "input", "[batch, channels, *sizes]", _RANKS)
+_W = Operand("W", "filters", "[out, in / group, *sizes]", _RANKS)
+_W_TRANSPOSED = Operand("W", "filters", "[in, out / group, *sizes]", _RANKS)
 _B = Operand("B", "bias")
 
 _AUTO_PAD = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -59,21 +72,17 @@ _FORWARD_MODES = {"SAME_UPPER": "SAME", "SAME_LOWER": "SAME_LOWER", "VALID": "VA
 
 def _attributes(
     X: Shape, W: Shape, auto_pad: Any, strides: Any, dilations: Any, kernel_shape: Any
-) -> tuple[Pair, Pair]:
+) -> tuple[Shape, Shape]:
     """Check the attributes that both ops have; return strides and dilations."""
+    rank = rank_of(X, W, "W")
     _check_auto_pad(auto_pad)
     if kernel_shape is not None:
-        size = pair(kernel_shape, "kernel_shape", scalar=False)
+        size = ints(kernel_shape, "kernel_shape", rank, scalar=False)
         if size != tuple(W[2:]):
             raise ArgumentError(f"kernel_shape must be W's {list(W[2:])}, or be left out; got {list(size)}")
     if 0 in X[2:]:
-        raise ArgumentError(f"X must have at least one row and one column; got shape {list(X)}")
-    return _pair(strides, "strides"), _pair(dilations, "dilations")
-
-
-def _pair(value: Any, name: str, least: int = 1) -> Pair:
-    """Return an attribute of 2 ints, or (1, 1) for None."""
-    return (1, 1) if value is None else pair(value, name, least=least, scalar=False)
+        raise ArgumentError(f"X must have at least {one_each(rank)}; got shape {list(X)}")
+    return steps_of(strides, "strides", rank), steps_of(dilations, "dilations", rank)
 
 
 def _check_auto_pad(auto_pad: Any) -> None:
@@ -119,25 +128,25 @@ def _conv(
     strides: Any,
 ) -> ConvCall:
     """Resolve a call of Conv."""
-    n, in_channels, in_rows, in_cols = X
-    outs, depth, rows, cols = W
+    n, in_channels, *in_sizes = X
+    outs, depth, *sizes = W
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
     groups = count(group, "group")
     check_groups(groups, "group", in_channels, depth, "W.shape[1]", outs, "W.shape[0]")
     check_bias(B, outs, "B")
-    padding = (_FORWARD_MODES[auto_pad], _sides(pads, auto_pad, 2))
-    geometry = forward_geometry(
-        (n, in_rows, in_cols, in_channels), (rows, cols, depth, outs), step, padding, spread
-    )
-    steps = ["filter: W.transpose(2, 3, 1, 0), OIHW to HWIO, no flip"]
+    rank = len(sizes)
+    padding = (_FORWARD_MODES[auto_pad], _sides(pads, auto_pad, rank))
+    geometry = forward_geometry((n, *in_sizes, in_channels), (*sizes, depth, outs), step, padding, spread)
+    axes = "DHW"[-rank:]
+    steps = [filter_step("W", f"OI{axes}", f"{axes}IO")]
     if auto_pad.startswith("SAME"):
-        where = "bottom, as TensorFlow's SAME" if auto_pad == "SAME_UPPER" else "top"
-        steps.append(f"auto_pad {auto_pad}: the odd row goes to the {where}")
-        if spread != (1, 1):
+        where = "end of the axis, as in TensorFlow" if auto_pad == "SAME_UPPER" else "beginning of the axis"
+        steps.append(f"auto_pad {auto_pad}: the odd cell goes to the {where}")
+        if max(spread) > 1:
             steps.append("onnxruntime 1.31.1 refuses auto_pad with a dilation; the specification does not")
-    bias = B is not None
+    layout, bias = f"NC{axes}", B is not None
     return ConvCall(
-        "onnx.conv", OPS["conv2d"], geometry, "NCHW", "OIHW", "NCHW", bias=bias, steps=tuple(steps)
+        "onnx.conv", CONV[rank], geometry, layout, f"OI{axes}", layout, bias=bias, steps=tuple(steps)
     )
 
 
@@ -164,38 +173,40 @@ def _conv_transpose(
     if in_channels % groups:
         raise ArgumentError(f"group must divide X's {tables.count(in_channels, 'channel')}; got {groups}")
     check_bias(B, depth * groups, "B")
-    extra = (
-        (0, 0) if output_padding is None else pair(output_padding, "output_padding", least=0, scalar=False)
-    )
-    wanted: tuple[int | None, int | None] = (None, None)
+    rank = len(sizes)
+    extra: Shape = (0,) * rank
+    if output_padding is not None:
+        extra = ints(output_padding, "output_padding", rank, least=0, scalar=False)
+    wanted: tuple[int | None, ...] = (None,) * rank
     if output_shape is not None:
-        wanted = pair(output_shape, "output_shape", scalar=False)
+        wanted = ints(output_shape, "output_shape", rank, scalar=False)
         pads = None  # output_shape determines the pads; like onnxruntime, ignore those given
-    both = _sides(pads, auto_pad, 2)
-    rows, cols = (
+    both = _sides(pads, auto_pad, rank)
+    axes = tuple(
         _transposed_axis(auto_pad, *facts)
-        for facts in zip(("rows", "cols"), in_sizes, sizes, step, spread, both, extra, wanted, strict=True)
+        for facts in zip(AXES[-rank:], in_sizes, sizes, step, spread, both, extra, wanted, strict=True)
     )
-    geometry = Conv2DGeometry(n, (rows, cols), depth * groups, in_channels, groups)
-    steps = ["filter: W.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip"]
+    geometry = ConvGeometry(n, axes, depth * groups, in_channels, groups)
+    letters = "DHW"[-rank:]
+    steps = [filter_step("W", f"IO{letters}", f"{letters}OI")]
     if any(r >= s for r, s in zip(extra, step, strict=True)):
         steps.append(
             "onnxruntime 1.31.1 refuses an output_padding of the stride or more; the specification does not"
         )
-    short = any(axis.effective_filter < axis.stride for axis in (rows, cols))
+    short = any(axis.effective_filter < axis.stride for axis in axes)
     if auto_pad.startswith("SAME") and output_shape is None and short:
         steps.append(
             "filter shorter than stride: o = F, as in onnxruntime; the specification's text and its "
             "reference evaluator give i·s, with zeros after F"
         )
-    bias = B is not None
+    layout, bias = f"NC{letters}", B is not None
     return ConvCall(
         "onnx.conv_transpose",
-        OPS["conv2d_transpose"],
+        CONV_TRANSPOSE[rank],
         geometry,
-        "NCHW",
-        "IOHW",
-        "NCHW",
+        layout,
+        f"IO{letters}",
+        layout,
         bias=bias,
         steps=tuple(steps),
     )
@@ -271,23 +282,24 @@ def conv(
     backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
-    """Convolve like ONNX's Conv.
+    """Convolve like ONNX's Conv, over one, two or three axes.
 
     Args:
-        X: [batch, in_channels, in_rows, in_cols].
-        W: [out_channels, in_channels / group, filter_rows, filter_cols], of X's dtype.
+        X: ``[batch, in_channels, *in_sizes]`` with one, two (rows, cols) or three sizes.
+        W: ``[out_channels, in_channels / group, *filter_sizes]``, of X's dtype.
         B: [out_channels] or None.
-        auto_pad: "NOTSET" (use ``pads``), "VALID", "SAME_UPPER" (the odd row at the bottom, as in
-            TensorFlow) or "SAME_LOWER" (the odd row at the top).
-        dilations: 2 ints; None means 1.
+        auto_pad: "NOTSET" (use ``pads``), "VALID", "SAME_UPPER" (the odd cell at the end, as in
+            TensorFlow) or "SAME_LOWER" (the odd cell at the beginning).
+        dilations: one int for each axis; None means 1.
         group: must divide the numbers of input and output channels.
-        kernel_shape: W's rows and columns; None takes them from W.
-        pads: [top, left, bottom, right], none of them negative; only with auto_pad NOTSET.
-        strides: 2 ints; None means 1.
+        kernel_shape: the filter's sizes; None takes them from W.
+        pads: all begins, then all ends, such as [top, left, bottom, right], none of them negative; only with
+            auto_pad NOTSET.
+        strides: one int for each axis; None means 1.
         backend: as in `teachconv.conv2d`.
 
     Returns:
-        [batch, out_channels, out_rows, out_cols].
+        ``[batch, out_channels, *out_sizes]``.
 
     Raises:
         ValueError, TypeError: if the specification forbids the arguments.
@@ -301,20 +313,7 @@ def conv(
     >>> tc.dialects.onnx.conv(x, w, auto_pad="SAME_LOWER").ravel().tolist()
     [10, 21, 32, 43]
     """
-    return run(
-        conv,
-        backend,
-        unknown,
-        X=X,
-        W=W,
-        B=B,
-        auto_pad=auto_pad,
-        dilations=dilations,
-        group=group,
-        kernel_shape=kernel_shape,
-        pads=pads,
-        strides=strides,
-    )
+    return run(conv, **locals())
 
 
 @dialect_function("onnx.conv_transpose", _conv_transpose, _X, _W_TRANSPOSED, _B)
@@ -334,29 +333,30 @@ def conv_transpose(
     backend: Backend | None = None,
     **unknown: Never,
 ) -> np.ndarray:
-    """Apply a transposed convolution like ONNX's ConvTranspose.
+    """Apply a transposed convolution like ONNX's ConvTranspose, over one, two or three axes.
 
-    The full result has F = (in - 1) * stride + dilation * (filter - 1) + 1 rows, and likewise columns. The
-    result is full[pad_begin : pad_begin + out]. ``pads`` and ``output_padding`` give out = F - pads +
+    The full result has F = (in - 1) * stride + dilation * (filter - 1) + 1 cells on each axis. The result is
+    full[pad_begin : pad_begin + out]. ``pads`` and ``output_padding`` give out = F - pads +
     output_padding. With ``output_shape`` or auto_pad SAME the size is given and determines the pads.
 
     Args:
-        X: [batch, in_channels, in_rows, in_cols].
-        W: [in_channels, out_channels / group, filter_rows, filter_cols], of X's dtype.
+        X: ``[batch, in_channels, *in_sizes]`` with one, two (rows, cols) or three sizes.
+        W: ``[in_channels, out_channels / group, *filter_sizes]``, of X's dtype.
         B: [out_channels] or None.
         auto_pad: "NOTSET", "VALID", "SAME_UPPER" or "SAME_LOWER". The larger half of an odd padding goes to
             the end for SAME_UPPER, and to the *beginning* for everything else, NOTSET included.
-        dilations: 2 ints; None means 1.
+        dilations: one int for each axis; None means 1.
         group: must divide the numbers of input and output channels.
-        kernel_shape: W's rows and columns; None takes them from W.
-        output_padding: 2 ints below the larger of stride and dilation; None means 0.
-        output_shape: 2 ints, the result's rows and columns; ``pads`` are then ignored.
-        pads: [top, left, bottom, right], none of them negative; only with auto_pad NOTSET.
-        strides: 2 ints; None means 1.
+        kernel_shape: the filter's sizes; None takes them from W.
+        output_padding: one int for each axis, below the larger of stride and dilation; None means 0.
+        output_shape: the result's sizes; ``pads`` are then ignored.
+        pads: all begins, then all ends, such as [top, left, bottom, right], none of them negative; only with
+            auto_pad NOTSET.
+        strides: one int for each axis; None means 1.
         backend: as in `teachconv.conv2d`.
 
     Returns:
-        [batch, out_channels, out_rows, out_cols].
+        ``[batch, out_channels, *out_sizes]``.
 
     Raises:
         ValueError, TypeError: if the specification forbids the arguments.
@@ -372,22 +372,7 @@ def conv_transpose(
     >>> tc.dialects.onnx.conv_transpose(x, w, strides=[1, 2], output_shape=[1, 4]).ravel().tolist()
     [10, 102, 20, 200]
     """
-    return run(
-        conv_transpose,
-        backend,
-        unknown,
-        X=X,
-        W=W,
-        B=B,
-        auto_pad=auto_pad,
-        dilations=dilations,
-        group=group,
-        kernel_shape=kernel_shape,
-        output_padding=output_padding,
-        output_shape=output_shape,
-        pads=pads,
-        strides=strides,
-    )
+    return run(conv_transpose, **locals())
 
 
 # ---------------------------------------------------------------------------------------------

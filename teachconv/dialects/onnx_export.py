@@ -158,15 +158,15 @@ def write_call(graph: OnnxGraph, conv: ConvCall, operands: Mapping[str, Any]) ->
 
 def _stuffed(conv: ConvCall, x: OnnxTensor) -> OnnxTensor:
     """Return the input as the law reads it, NHWC; JAX's lhs_dilation puts zeros between its cells."""
-    x = replace(conv, stuffing=(1, 1)).prepare_input(x)  # type: ignore[arg-type, assignment]
+    x = replace(conv, stuffing=()).prepare_input(x)  # type: ignore[arg-type, assignment]
     if not conv.has_gaps:
         return x
-    n, rows, cols, channels = x.shape
-    up, left = conv.stuffing
-    x = x.reshape(n, rows, 1, cols, 1, channels).pad({2: (0, up - 1), 4: (0, left - 1)})
-    sizes = conv.geometry.rows.in_size, conv.geometry.cols.in_size
-    x = x.reshape(n, rows * up, cols * left, channels)  # type: ignore[operator]
-    return x.crop({axis: (0, x.shape[axis] - size) for axis, size in enumerate(sizes, 1)})  # type: ignore[operator]
+    n, *sizes, channels = x.shape
+    x = x.reshape(n, *(part for size in sizes for part in (size, 1)), channels)
+    x = x.pad({2 * number: (0, step - 1) for number, step in enumerate(conv.stuffing, 1)})
+    x = x.reshape(n, *(size * step for size, step in zip(sizes, conv.stuffing, strict=True)), channels)  # type: ignore[operator]
+    stuffed = conv.geometry.shape_of("input")[1:-1]
+    return x.crop({axis: (0, x.shape[axis] - size) for axis, size in enumerate(stuffed, 1)})  # type: ignore[operator]
 
 
 def _convolution(graph: OnnxGraph, conv: ConvCall, first: Any, second: Any, bias: Any) -> OnnxTensor:

@@ -1,8 +1,9 @@
 """PyTorch's convolutions, of torch.nn.functional and torch.nn.grad, its pools, padding and batch_norm.
 
-Activations are NCHW, or CHW without a batch. Filters are OIHW; those of a transposed convolution are
-[in, out/groups, rows, cols]. Padding is symmetric and does not depend on the stride: for a 3 x 3 filter
-``padding=1`` equals TensorFlow's SAME at stride 1, but it is aligned differently at stride 2.
+Activations are NCHW, or CHW without a batch; over one axis there is only W, over three D comes first. Filters
+are OIHW; those of a transposed convolution are [in, out/groups, rows, cols]. Padding is symmetric and does
+not depend on the stride: for a 3 x 3 filter ``padding=1`` equals TensorFlow's SAME at stride 1, but it is
+aligned differently at stride 2.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import numpy as np
 
 from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
-from ..arguments import Pair, Shape, check_steps, integer, normalize_shape, truth
+from ..arguments import Shape, channels_first, check_steps, integer, listed, normalize_shape, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
-from ..geometry import AxisGeometry, Conv2DGeometry, cropped_axis, forward_geometry
+from ..geometry import AxisGeometry, ConvGeometry, cropped_axis, forward_geometry
 from ..kinds import AXES, OPS
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call
 from ..windows.pooling import PoolCall, pool_call
 from .calls import (
+    CONV,
+    CONV_TRANSPOSE,
     ConvCall,
     F,
     Operand,
@@ -34,20 +37,27 @@ from .calls import (
     check_size,
     count,
     dialect_function,
+    filter_step,
     full_size,
     ints,
-    pair,
     run,
 )
 
-__all__ = ["batch_norm", "conv2d", "conv2d_input", "conv2d_weight", "conv_transpose2d", "pad"]
+__all__ = ["batch_norm", "conv1d", "conv2d", "conv2d_input", "conv2d_weight", "conv3d", "pad"]
+__all__ += ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 __all__ += ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d"]
 
-_INPUT = Operand("input", "input", "[batch, channels, rows, cols] or [channels, rows, cols]", (3, 4))
-_WEIGHT = Operand("weight", "filters", "[out, in / groups, rows, cols]")
-_TRANSPOSED = Operand("weight", "filters", "[in, out / groups, rows, cols]")
 _GRAD_OUTPUT = Operand("grad_output", "out_backprop", "[batch, out_channels, rows, cols]")
-_BIAS = Operand("bias", "bias")
+
+
+def _operands(rank: int, channels: str = "out, in / groups") -> tuple[Operand, ...]:
+    """Return the arrays of a convolution: input, weight, whose first two axes are given, and bias."""
+    axes = ", ".join(AXES[-rank:])
+    return (
+        Operand("input", "input", f"[batch, channels, {axes}] or [channels, {axes}]", (rank + 1, rank + 2)),
+        Operand("weight", "filters", f"[{channels}, {axes}]", (rank + 2,)),
+        Operand("bias", "bias"),
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -55,57 +65,63 @@ _BIAS = Operand("bias", "bias")
 # ---------------------------------------------------------------------------------------------
 
 
-def _batched(shape: Shape) -> tuple[Shape, str]:
+def _batched(shape: Shape, rank: int) -> tuple[Shape, str]:
     """Return the shape as (batch, channels, rows, cols), and the layout of the activations."""
-    return (shape, "NCHW") if len(shape) == 4 else ((1, *shape), "CHW")
+    layout = "NC" + "DHW"[-rank:]
+    return (shape, layout) if len(shape) == len(layout) else ((1, *shape), layout[1:])
 
 
-def _padding(padding: Any, strides: Pair, *, strings: bool) -> tuple[str, Pair]:
-    """Return the padding mode, as `geometry` names it, and the symmetric padding of rows and columns."""
+def _padding(padding: Any, strides: Shape, *, strings: bool) -> tuple[str, Shape]:
+    """Return the padding mode, as `geometry` names it, and the symmetric padding of each axis."""
+    rank = len(strides)
     if isinstance(padding, str) and strings:
         if padding == "same":
-            if strides != (1, 1):
+            if max(strides) > 1:
                 raise ArgumentError(
                     f"padding 'same' needs stride 1, as in PyTorch; got stride {strides}: give "
                     "padding as integers"
                 )
-            return "SAME", (0, 0)
+            return "SAME", (0,) * rank
         if padding == "valid":
-            return "VALID", (0, 0)
+            return "VALID", (0,) * rank
         near = suggestion(padding, ("same", "valid"))
-        raise ArgumentError(f"padding must be 'same', 'valid', an int or 2 ints; got {brief(padding)}{near}")
-    return "EXPLICIT", pair(padding, "padding", least=0, single=True)
+        legal = f"'same', 'valid', an int or {tables.count(rank, 'int')}"
+        raise ArgumentError(f"padding must be {legal}; got {brief(padding)}{near}")
+    return "EXPLICIT", ints(padding, "padding", rank, least=0, single=True)
 
 
 def _forward(
     shape: Shape, weight: Shape, stride: Any, padding: Any, dilation: Any, groups: Any, *, strings: bool
-) -> tuple[Conv2DGeometry, list[str]]:
+) -> tuple[ConvGeometry, list[str]]:
     """Return the geometry of a forward convolution, and the steps of its derivation."""
-    n, in_channels, in_rows, in_cols = shape
-    outs, depth, rows, cols = weight
-    strides = pair(stride, "stride", single=True)
-    mode, (pad_rows, pad_cols) = _padding(padding, strides, strings=strings)
+    n, in_channels, *in_sizes = shape
+    outs, depth, *sizes = weight
+    rank = len(sizes)
+    strides = ints(stride, "stride", rank, single=True)
+    mode, pads = _padding(padding, strides, strings=strings)
     groups = count(groups, "groups")
     check_groups(groups, "groups", in_channels, depth, "weight.shape[1]", outs, "weight.shape[0]")
     if outs < 1:
         raise ArgumentError(f"weight.shape[0], the output channels, must be at least 1; got {outs}")
     geometry = forward_geometry(
-        (n, in_rows, in_cols, in_channels),
-        (rows, cols, depth, outs),
+        (n, *in_sizes, in_channels),
+        (*sizes, depth, outs),
         strides,
-        (mode, ((pad_rows, pad_rows), (pad_cols, pad_cols))),
-        pair(dilation, "dilation", single=True),
+        (mode, tuple((pad, pad) for pad in pads)),
+        ints(dilation, "dilation", rank, single=True),
     )
-    steps = ["filter: weight.transpose(2, 3, 1, 0), OIHW to HWIO, no flip"]
+    axes = "DHW"[-rank:]
+    steps = [filter_step("weight", f"OI{axes}", f"{axes}IO")]
     if mode == "EXPLICIT":
-        pads = f"{tables.count(pad_rows, 'row')} and {tables.count(pad_cols, 'column')}"
-        steps.append(f"padding: {pads} on both sides, whatever the stride")
+        words = zip(("plane", "row", "column")[-rank:], pads, strict=True)
+        edges = listed([tables.count(pad, word) for word, pad in words], "and")
+        steps.append(f"padding: {edges} on both sides, whatever the stride")
     elif mode == "SAME":
-        steps.append("padding 'same': the odd row goes to the bottom, as in TensorFlow")
+        steps.append("padding 'same': the odd cell goes to the end of the axis, as in TensorFlow")
     return geometry, steps
 
 
-def _conv2d(
+def _conv(
     input: Shape,
     weight: Shape,
     bias: Shape | None,
@@ -114,17 +130,24 @@ def _conv2d(
     dilation: Any,
     groups: Any,
 ) -> ConvCall:
-    """Resolve a call of conv2d."""
-    shape, layout = _batched(input)
+    """Resolve a call of conv1d, conv2d or conv3d."""
+    rank = len(weight) - 2
+    shape, layout = _batched(input, rank)
     geometry, steps = _forward(shape, weight, stride, padding, dilation, groups, strings=True)
     check_bias(bias, geometry.out_channels)
-    has_bias = bias is not None
     return ConvCall(
-        "torch.conv2d", OPS["conv2d"], geometry, layout, "OIHW", layout, bias=has_bias, steps=tuple(steps)
+        f"torch.conv{rank}d",
+        CONV[rank],
+        geometry,
+        layout,
+        "OI" + "DHW"[-rank:],
+        layout,
+        bias=bias is not None,
+        steps=tuple(steps),
     )
 
 
-def _conv_transpose2d(
+def _conv_transpose(
     input: Shape,
     weight: Shape,
     bias: Shape | None,
@@ -134,9 +157,10 @@ def _conv_transpose2d(
     groups: Any,
     dilation: Any,
 ) -> ConvCall:
-    """Resolve a call of conv_transpose2d."""
-    (n, in_channels, *in_sizes), layout = _batched(input)
+    """Resolve a call of conv_transpose1d, conv_transpose2d or conv_transpose3d."""
     weight_in, depth, *sizes = weight
+    rank = len(sizes)
+    (n, in_channels, *in_sizes), layout = _batched(input, rank)
     groups = count(groups, "groups")
     if weight_in != in_channels:
         channels = tables.count(in_channels, "channel")
@@ -146,30 +170,28 @@ def _conv_transpose2d(
             f"groups must divide the input's {tables.count(in_channels, 'channel')}; got {groups}"
         )
     if isinstance(padding, str):
-        raise ArgumentTypeError(f"padding must be an int or 2 ints, not a string; got {brief(padding)}")
+        legal = f"an int or {tables.count(rank, 'int')}, not a string"
+        raise ArgumentTypeError(f"padding must be {legal}; got {brief(padding)}")
     if not depth:
         raise ArgumentError("weight.shape[1], the output channels / groups, must be at least 1; got 0")
-    strides, dilations = pair(stride, "stride", single=True), pair(dilation, "dilation", single=True)
-    pads = pair(padding, "padding", least=0, single=True)
-    extra = pair(output_padding, "output_padding", least=0, single=True)
-    rows, cols = (
-        _transposed_axis(axis, i, k, s, d, p, r)
-        for axis, i, k, s, d, p, r in zip(
-            ("rows", "cols"), in_sizes, sizes, strides, dilations, pads, extra, strict=True
-        )
-    )
+    strides = ints(stride, "stride", rank, single=True)
+    dilations = ints(dilation, "dilation", rank, single=True)
+    pads = ints(padding, "padding", rank, least=0, single=True)
+    extra = ints(output_padding, "output_padding", rank, least=0, single=True)
+    facts = zip(AXES[-rank:], in_sizes, sizes, strides, dilations, pads, extra, strict=True)
+    axes = tuple(_transposed_axis(*each) for each in facts)
     outs = depth * groups
     check_bias(bias, outs)
-    geometry = Conv2DGeometry(n, (rows, cols), outs, in_channels, groups)
-    steps = ["filter: weight.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip"]
+    letters = "DHW"[-rank:]
+    steps = [filter_step("weight", f"IO{letters}", f"{letters}OI")]
     if any(r >= s for r, s in zip(extra, strides, strict=True)):
         steps.append("output_padding is not below the stride: TensorFlow allows no output_shape this large")
     return ConvCall(
-        "torch.conv_transpose2d",
-        OPS["conv2d_transpose"],
-        geometry,
+        f"torch.conv_transpose{rank}d",
+        CONV_TRANSPOSE[rank],
+        ConvGeometry(n, axes, outs, in_channels, groups),
         layout,
-        "IOHW",
+        f"IO{letters}",
         layout,
         bias=bias is not None,
         steps=tuple(steps),
@@ -177,7 +199,7 @@ def _conv_transpose2d(
 
 
 def _transposed_axis(axis: str, i: int, k: int, s: int, d: int, p: int, extra: int) -> AxisGeometry:
-    """Return one axis of conv_transpose2d."""
+    """Return one axis of a transposed convolution."""
     if extra >= max(s, d):
         raise ArgumentError(
             f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride {s} and "
@@ -215,11 +237,9 @@ def _gradient(
     if isinstance(padding, str):
         raise ArgumentTypeError(f"padding must be an int or 2 ints in a gradient; got {brief(padding)}")
     geometry, steps = _forward(input_size, weight, stride, padding, dilation, groups, strings=False)
-    n, rows, cols, outs = geometry.output_shape
-    if tuple(grad_output) != (n, outs, rows, cols):
+    if tuple(grad_output) != (want := channels_first(geometry.output_shape)):
         raise ArgumentError(
-            f"grad_output must have shape {[n, outs, rows, cols]}, that of conv2d's output; "
-            f"got {list(grad_output)}"
+            f"grad_output must have shape {list(want)}, that of conv2d's output; got {list(grad_output)}"
         )
     return ConvCall(name, OPS[op], geometry, "NCHW", "OIHW", "NCHW", steps=tuple(steps))
 
@@ -242,7 +262,7 @@ def _conv2d_weight(input: Shape, weight_size: Any, **arguments: Any) -> ConvCall
 # ---------------------------------------------------------------------------------------------
 
 
-@dialect_function("torch.conv2d", _conv2d, _INPUT, _WEIGHT, _BIAS)
+@dialect_function("torch.conv2d", _conv, *_operands(2))
 def conv2d(
     input: ArrayLike,
     weight: ArrayLike,
@@ -282,21 +302,87 @@ def conv2d(
     >>> tc.dialects.torch.conv2d(x, np.ones((1, 1, 3, 3), "float32"), stride=2, padding=1)[0].tolist()
     [[10.0, 24.0], [51.0, 90.0]]
     """
-    return run(
-        conv2d,
-        backend,
-        unknown,
-        input=input,
-        weight=weight,
-        bias=bias,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-    )
+    return run(conv2d, **locals())
 
 
-@dialect_function("torch.conv_transpose2d", _conv_transpose2d, _INPUT, _TRANSPOSED, _BIAS)
+@dialect_function("torch.conv1d", _conv, *_operands(1))
+def conv1d(
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
+    stride: Ints = 1,
+    padding: Literal["same", "valid"] | Ints = 0,
+    dilation: Ints = 1,
+    groups: Int = 1,
+    *,
+    backend: Backend | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Convolve like torch.nn.functional.conv1d, over one axis; as `conv2d`.
+
+    Args:
+        input: [batch, in_channels, in_cols], or that without the batch.
+        weight: [out_channels, in_channels / groups, filter_cols], of the input's dtype.
+        bias, padding, groups, backend: as in `conv2d`.
+        stride: an int or 1 int.
+        dilation: an int or 1 int.
+
+    Returns:
+        [batch, out_channels, out_cols], without the batch if the input has none.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments.
+
+    Source: as for `conv2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.float32([[1, 2, 3, 4]]), np.float32([[[1, 10]]])
+    >>> tc.dialects.torch.conv1d(x, w, stride=2, padding=1).tolist()
+    [[10.0, 32.0, 4.0]]
+    """
+    return run(conv1d, **locals())
+
+
+@dialect_function("torch.conv3d", _conv, *_operands(3))
+def conv3d(
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
+    stride: Ints = 1,
+    padding: Literal["same", "valid"] | Ints = 0,
+    dilation: Ints = 1,
+    groups: Int = 1,
+    *,
+    backend: Backend | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Convolve like torch.nn.functional.conv3d, over three axes; as `conv2d`.
+
+    Args:
+        input: [batch, in_channels, in_depth, in_rows, in_cols], or that without the batch.
+        weight: [out_channels, in_channels / groups, filter_depth, filter_rows, filter_cols], of the input's
+            dtype.
+        bias, padding, groups, backend: as in `conv2d`.
+        stride: an int or 3 ints.
+        dilation: an int or 3 ints.
+
+    Returns:
+        [batch, out_channels, out_depth, out_rows, out_cols], without the batch if the input has none.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments.
+
+    Source: as for `conv2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.ones((1, 3, 3, 3), "float32"), np.ones((1, 1, 2, 2, 2), "float32")
+    >>> tc.dialects.torch.conv3d(x, w, padding=(1, 0, 0))[0, :, 0, 0].tolist()
+    [4.0, 8.0, 8.0, 4.0]
+    """
+    return run(conv3d, **locals())
+
+
+@dialect_function("torch.conv_transpose2d", _conv_transpose, *_operands(2, "in, out / groups"))
 def conv_transpose2d(
     input: ArrayLike,
     weight: ArrayLike,
@@ -341,22 +427,93 @@ def conv_transpose2d(
     >>> y.tolist()
     [[[10, 102, 20, 200]]]
     """
-    return run(
-        conv_transpose2d,
-        backend,
-        unknown,
-        input=input,
-        weight=weight,
-        bias=bias,
-        stride=stride,
-        padding=padding,
-        output_padding=output_padding,
-        groups=groups,
-        dilation=dilation,
-    )
+    return run(conv_transpose2d, **locals())
 
 
-@dialect_function("torch.conv2d_input", _conv2d_input, _WEIGHT, _GRAD_OUTPUT)
+@dialect_function("torch.conv_transpose1d", _conv_transpose, *_operands(1, "in, out / groups"))
+def conv_transpose1d(
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: Int = 1,
+    dilation: Ints = 1,
+    *,
+    backend: Backend | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Apply a transposed convolution like torch.nn.functional.conv_transpose1d; as `conv_transpose2d`.
+
+    Args:
+        input: [batch, in_channels, in_cols], or that without the batch.
+        weight: [in_channels, out_channels / groups, filter_cols], of the input's dtype.
+        bias, groups, backend: as in `conv_transpose2d`.
+        stride: an int or 1 int.
+        padding: an int or 1 int, what is cropped on both sides.
+        output_padding: an int or 1 int below the larger of stride and dilation.
+        dilation: an int or 1 int.
+
+    Returns:
+        [batch, out_channels, out_cols], without the batch if the input has none.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments.
+
+    Source: as for `conv2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.float32([[1, 2]]), np.float32([[[1, 10, 100]]])
+    >>> tc.dialects.torch.conv_transpose1d(x, w, stride=2, padding=1, output_padding=1).tolist()
+    [[10.0, 102.0, 20.0, 200.0]]
+    """
+    return run(conv_transpose1d, **locals())
+
+
+@dialect_function("torch.conv_transpose3d", _conv_transpose, *_operands(3, "in, out / groups"))
+def conv_transpose3d(
+    input: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: Int = 1,
+    dilation: Ints = 1,
+    *,
+    backend: Backend | None = None,
+    **unknown: Never,
+) -> np.ndarray:
+    """Apply a transposed convolution like torch.nn.functional.conv_transpose3d; as `conv_transpose2d`.
+
+    Args:
+        input: [batch, in_channels, in_depth, in_rows, in_cols], or that without the batch.
+        weight: [in_channels, out_channels / groups, filter_depth, filter_rows, filter_cols], of the input's
+            dtype.
+        bias, groups, backend: as in `conv_transpose2d`.
+        stride: an int or 3 ints.
+        padding: an int or 3 ints, what is cropped on both sides.
+        output_padding: an int or 3 ints below the larger of stride and dilation.
+        dilation: an int or 3 ints.
+
+    Returns:
+        [batch, out_channels, out_depth, out_rows, out_cols], without the batch if the input has none.
+
+    Raises:
+        ValueError, TypeError: if PyTorch refuses the arguments.
+
+    Source: as for `conv2d`.
+
+    >>> import numpy as np, teachconv as tc
+    >>> x, w = np.ones((1, 1, 1, 2), "float32"), np.ones((1, 1, 1, 1, 3), "float32")
+    >>> tc.dialects.torch.conv_transpose3d(x, w, stride=(1, 1, 2)).ravel().tolist()
+    [1.0, 1.0, 2.0, 1.0, 1.0]
+    """
+    return run(conv_transpose3d, **locals())
+
+
+@dialect_function("torch.conv2d_input", _conv2d_input, _operands(2)[1], _GRAD_OUTPUT)
 def conv2d_input(
     input_size: ShapeLike,
     weight: ArrayLike,
@@ -396,18 +553,7 @@ def conv2d_input(
     >>> tc.dialects.torch.conv2d_input((1, 1, 1, 3), np.int32([[[[1, 10]]]]), dy).tolist()
     [[[[1, 11, 10]]]]
     """
-    return run(
-        conv2d_input,
-        backend,
-        unknown,
-        input_size=input_size,
-        weight=weight,
-        grad_output=grad_output,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-    )
+    return run(conv2d_input, **locals())
 
 
 @dialect_function(
@@ -454,18 +600,7 @@ def conv2d_weight(
     >>> tc.dialects.torch.conv2d_weight(x, (1, 1, 1, 2), dy).tolist()
     [[[[21, 32]]]]
     """
-    return run(
-        conv2d_weight,
-        backend,
-        unknown,
-        input=input,
-        weight_size=weight_size,
-        grad_output=grad_output,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-    )
+    return run(conv2d_weight, **locals())
 
 
 # ---------------------------------------------------------------------------------------------

@@ -141,23 +141,7 @@ def _dialect(op_type: str, function: Callable[..., Any], entry: Entry, arrays: l
     given = {name: value for name, value in bound.items() if value is not None}
     x = given.pop(next(iter(given)))
     bias = given.pop("bias", given.pop("B", entry["kwargs"].get("bias")))
-    facts = {"op_type": op_type, "inputs": [x], "op": function, "arguments": given, "bias": bias}
-    return facts if "pool" in op_type or x.ndim == 4 else facts | _over_other_axes(op_type, x, given)
-
-
-def _over_other_axes(op_type: str, x: np.ndarray, given: dict[str, Any]) -> Facts:
-    """A convolution over one or three axes, which the dialects do not have, as TensorFlow's."""
-    rank, padding, pads = x.ndim - 2, given.get("padding", 0), given.get("pads")
-    if op_type != "convolution" or given.get("auto_pad", "NOTSET") != "NOTSET" or rank < 1:
-        return {"op": None}
-    if pads is not None:
-        padding = [*zip(pads[:rank], pads[rank:], strict=True)]
-    elif not isinstance(padding, str):
-        padding = [(n, n) for n in np.broadcast_to(padding, rank).tolist()]
-    words = {"padding": padding.upper() if isinstance(padding, str) else padding}
-    words |= {"strides": given.get("stride", given.get("strides", 1))}
-    words |= {"dilations": given.get("dilation", given.get("dilations", 1))}
-    return by_law(np.moveaxis(given["weight" if "weight" in given else "W"], (1, 0), (-2, -1)), 1, **words)
+    return {"op_type": op_type, "inputs": [x], "op": function, "arguments": given, "bias": bias}
 
 
 def by_law(filters: np.ndarray, axis: int, **words: Any) -> Facts:
@@ -328,9 +312,10 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 
 
 _CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")
+_TRANSPOSED = ("", "", "", "stride", "padding", "output_padding", "groups", "dilation")
 # what a call's arguments without a name are called: a framework's words, or of arrays those of Keras
 _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
-    "conv_transpose2d": ("", "", "", "stride", "padding", "output_padding", "groups", "dilation"),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _TRANSPOSED),
     "max_pool2d": ("", "kernel_size", "stride", "padding", "dilation", "ceil_mode"),
     "avg_pool2d": ("", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"),
     **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), ("", "output_size")),
@@ -375,7 +360,6 @@ _BY_WORD: dict[tuple[str, ...], _Reader] = {
     ("linear", "dense", "gemm", "matmul", "fully_connected"): _dense,
     ("mean", "reducemean", "globalaveragepool", "globalmaxpool"): _whole,
     ("conv_2d", "depthwise_conv_2d", "transpose_conv", "max_pool_2d", "average_pool_2d"): _tflite,
-    ("conv2dtranspose",): partial(_dialect, "transposed convolution", keras.conv_transpose),
 }
 for _rank in "123":
     _BY_WORD |= {
@@ -384,10 +368,10 @@ for _rank in "123":
         (f"maxpooling{_rank}d",): partial(_dialect, "max pool", keras.max_pool),
         (f"averagepooling{_rank}d",): partial(_dialect, "average pool", keras.average_pool),
         (f"conv{_rank}d", f"depthwiseconv{_rank}d"): _keras_convolution,
+        (f"conv{_rank}dtranspose",): partial(_dialect, "transposed convolution", keras.conv_transpose),
     }
 _READERS: dict[tuple[str, str], _Reader] = {("", word): r for words, r in _BY_WORD.items() for word in words}
 _OF_FRAMEWORKS: dict[tuple[str, str], tuple[str, Callable[..., Any]]] = {
-    ("torch", "conv_transpose2d"): ("transposed convolution", torch.conv_transpose2d),
     ("onnx", "Conv"): ("convolution", onnx.conv),
     ("onnx", "ConvTranspose"): ("transposed convolution", onnx.conv_transpose),
     ("onnx", "MaxPool"): ("max pool", onnx.max_pool),
@@ -395,7 +379,11 @@ _OF_FRAMEWORKS: dict[tuple[str, str], tuple[str, Callable[..., Any]]] = {
 }
 for _rank in "123":
     _OF_FRAMEWORKS |= {
-        ("torch", f"conv{_rank}d"): ("convolution", torch.conv2d),
+        ("torch", f"conv{_rank}d"): ("convolution", getattr(torch, f"conv{_rank}d")),
+        ("torch", f"conv_transpose{_rank}d"): (
+            "transposed convolution",
+            getattr(torch, f"conv_transpose{_rank}d"),
+        ),
         ("torch", f"max_pool{_rank}d"): ("max pool", getattr(torch, f"max_pool{_rank}d")),
         ("torch", f"avg_pool{_rank}d"): ("average pool", getattr(torch, f"avg_pool{_rank}d")),
     }

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import nn_ops
+from ..arguments import SIDES
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
-from ..geometry import conv2d_geometry
+from ..geometry import TITLES, ConvGeometry, conv2d_geometry
 from ..tables import Cell, Table, left
 from ..windows import normalization, padding, pooling
 from ..windows.pooling import PoolCall
@@ -60,6 +61,10 @@ _HWOI, _IOHW = (3, 3, 4, 2), (2, 4, 3, 3)
 _TF, _TORCH, _ONNX, _KERAS = (_NHWC, _HWIO), (_NCHW, _OIHW), (_NCHW, _OIHW), (_NHWC, _HWIO)
 _TF_T, _TORCH_T = (_NHWC, _HWOI), (_NCHW, _IOHW)
 _JAX, _JAX_T = (_NCHW, _OIHW), (_NHWC, _HWIO)
+# over one axis of 8, and over three
+_LINE, _LINE_FIRST = ((1, 8, 2), (3, 2, 4)), ((1, 2, 8), (4, 2, 3))
+_LINE_T, _LINE_FIRST_T = ((1, 8, 2), (3, 4, 2)), ((1, 2, 8), (2, 4, 3))
+_VOLUME, _VOLUME_FIRST = ((1, 8, 8, 8, 2), (3, 3, 3, 2, 4)), ((1, 2, 8, 8, 8), (4, 2, 3, 3, 3))
 _LAST, _FIRST = (_NHWC,), (_NCHW,)  # of a pool, padding and batch normalisation
 _LOWEST, _WINDOW = float("-inf"), {"window_dimensions": (1, 1, 3, 3), "window_strides": (1, 1, 2, 2)}
 
@@ -208,6 +213,39 @@ OPTIONS: tuple[Probe, ...] = tuple(
             ),
         ),
         _probes(
+            "over one axis, causal: all padding before",
+            (nn_ops.conv1d, _LINE, {"padding": "CAUSAL"}),
+            (torch.conv1d, _LINE_FIRST, {"padding": (2, 0)}),
+            (jax.conv_general_dilated, _LINE_FIRST, {"window_strides": (1,), "padding": ((2, 0),)}),
+            (onnx.conv, _LINE_FIRST, {"pads": [2, 0]}),
+            (keras.conv, _LINE, {"padding": "causal"}),
+        ),
+        _probes(
+            "over one axis, causal and SAME at stride 2",
+            (nn_ops.conv1d, _LINE, {"strides": 2, "padding": "CAUSAL"}),
+            (nn_ops.conv1d, _LINE, {"strides": 2, "padding": "SAME"}),
+            (torch.conv1d, _LINE_FIRST, {"stride": 2, "padding": 1}),
+            (jax.conv_general_dilated, _LINE_FIRST, {"window_strides": (2,), "padding": "SAME"}),
+            (onnx.conv, _LINE_FIRST, {"strides": [2], "auto_pad": "SAME_UPPER"}),
+            (keras.conv, _LINE, {"strides": 2, "padding": "same"}),
+        ),
+        _probes(
+            "over one axis, transposed, SAME, stride 2",
+            (nn_ops.conv1d_transpose, _LINE_T, {"strides": 2, "padding": "SAME"}),
+            (torch.conv_transpose1d, _LINE_FIRST_T, {"stride": 2, "padding": 1, "output_padding": 1}),
+            (jax.conv_transpose, _LINE, {"strides": (2,), "padding": "SAME"}),
+            (onnx.conv_transpose, _LINE_FIRST_T, {"strides": [2], "auto_pad": "SAME_UPPER"}),
+            (keras.conv_transpose, _LINE_T, {"strides": 2, "padding": "same"}),
+        ),
+        _probes(
+            "over three axes, SAME, strides (2, 1, 1)",
+            (nn_ops.conv3d, _VOLUME, {"strides": (2, 1, 1), "padding": "SAME"}),
+            (torch.conv3d, _VOLUME_FIRST, {"stride": (2, 1, 1), "padding": 1}),
+            (jax.conv_general_dilated, _VOLUME_FIRST, {"window_strides": (2, 1, 1), "padding": "SAME"}),
+            (onnx.conv, _VOLUME_FIRST, {"strides": [2, 1, 1], "auto_pad": "SAME_UPPER"}),
+            (keras.conv, _VOLUME, {"strides": (2, 1, 1), "padding": "same"}),
+        ),
+        _probes(
             "max pool, stride 2",
             (pooling.max_pool, _LAST, {"ksize": 3, "strides": 2, "padding": "SAME"}),
             (torch.max_pool2d, _FIRST, {"kernel_size": 3, "stride": 2, "padding": 1}),
@@ -299,18 +337,26 @@ def option_rows() -> list[tuple[str, str, str, str]]:
             sides = f"{call.geometry.padding} around; " if isinstance(call, PoolCall) else ""
             rows.append((probe.option, probe.dialect, probe.text, f"{sides}{call.rule} -> {size}"))
             continue
-        (top, bottom), (left, right) = call.geometry.padding
         g = call.geometry
         if call.op.transposed:
-            kept = f"full[{top} : {top + g.rows.in_size}] of {g.rows.full_size} rows"
-            if (g.rows.pad_before, g.rows.in_size) != (g.cols.pad_before, g.cols.in_size):
-                kept += f", [{left} : {left + g.cols.in_size}] of {g.cols.full_size} columns"
+            kept = _parts(g)
         else:
-            kept = f"top {top} bottom {bottom} left {left} right {right}"
+            named = zip(SIDES[-g.rank :], g.padding, strict=True)
+            kept = " ".join(f"{side} {pad}" for pair in named for side, pad in zip(*pair, strict=True))
         groups = f", {g.groups} groups" if g.groups > 1 else ""
         stuffed = ", zeros inserted first" if call.has_gaps else ""
         rows.append((probe.option, probe.dialect, probe.text, f"{kept}{groups}{stuffed} -> {size}"))
     return rows
+
+
+def _parts(g: ConvGeometry) -> str:
+    """Return which part of the full result is kept; axes that are like the first one are left out."""
+    parts = [
+        (f"full[{axis.pad_before} : {axis.pad_before + axis.in_size}] of {axis.full_size}", title)
+        for axis, title in zip(g.axes, TITLES[-g.rank :], strict=True)
+    ]
+    first = parts[0][0]
+    return ", ".join(f"{part} {title}" for part, title in parts[:1] + [p for p in parts if p[0] != first])
 
 
 def target_rows() -> list[tuple[str, str, tuple[str, ...]]]:
@@ -344,7 +390,7 @@ def _way(way: Any) -> str:
         "insert zeros first": way.source.has_gaps and not target.stuffs,
         "move parts of the batch to channels first": way.source.batch_groups > 1 and not target.splits_batch,
         "filter flipped": target.flip != way.source.flip,
-        "subsample after": target.subsample != (1, 1),
+        "subsample after": bool(target.subsample),
         "crop after": any(map(any, target.pad_output)),
     }
     return ", ".join(words for words, needed in steps.items() if needed) or "directly"

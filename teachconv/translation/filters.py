@@ -16,7 +16,7 @@ from .targets import framework
 
 __all__ = ["convert_filters"]
 
-# the filter's layout in a forward convolution, and in a transposed one
+# the filter's layout in a forward convolution, and in a transposed one; HW stands for the axes of any rank
 _FILTERS = {
     "tensorflow": ("HWIO", "HWOI"),
     "keras": ("HWIO", "HWOI"),
@@ -37,14 +37,15 @@ def convert_filters(
     transposed: bool = False,
     groups: int = 1,
 ) -> np.ndarray:
-    """Return a filter of one framework in the layout of another.
+    """Return a filter of one framework in the layout of another, over one, two or three axes.
 
     Args:
         w: a filter: [rows, cols, in/groups, out] for tensorflow, keras and scipy, [out, in/groups, rows,
             cols] for torch, onnx and jax. That of a transposed convolution is [rows, cols, out/groups, in]
             for tensorflow, keras and scipy, [in, out/groups, rows, cols] for torch and onnx, and for jax what
             jax.lax.conv_transpose takes, [rows, cols, in, out] and flipped. "tensorflow_depthwise" is
-            [rows, cols, channels, multiplier] with one group for each channel.
+            [rows, cols, channels, multiplier] with one group for each channel. Over one axis there are no
+            rows, over three the depth comes before them.
         from_: "tensorflow", "torch", "jax", "onnx", "keras", "scipy" or "tensorflow_depthwise".
         to: one of the same names; "pytorch" and "tf" are known too.
         transposed: whether the filter is that of a transposed convolution.
@@ -68,29 +69,30 @@ def convert_filters(
         if value == "tensorflow_depthwise" and transposed:
             raise ArgumentError(f"{name} must not be {brief(value)} for a transposed convolution")
     groups, transposed = count(groups, "groups"), truth(transposed, "transposed")
-    filters = as_array(w, "w", 4, f"{_FILTERS[from_][transposed]}")
-    law = "HWOI" if transposed else "HWIO"
-    letters = _FILTERS[from_][transposed]
-    if letters == "HWIM":
-        rows, cols, channels, multiplier = filters.shape
-        filters, letters = filters.reshape(rows, cols, 1, channels * multiplier), "HWIO"
+    filters = as_array(w, "w", (3, 4, 5), f"{_FILTERS[from_][transposed]}, HW for the axes")
+    rank = filters.ndim - 2
+    axes = "DHW"[-rank:]
+    law = f"{axes}OI" if transposed else f"{axes}IO"
+    letters, wanted = (_FILTERS[name][transposed].replace("HW", axes) for name in (from_, to))
+    if letters[-1] == "M":
+        *taps, channels, multiplier = filters.shape
+        filters, letters = filters.reshape(*taps, 1, channels * multiplier), law
     filters = filters.transpose([letters.index(letter) for letter in law])
+    flip = (slice(None, None, -1),) * rank
     if transposed and from_ == "jax":
-        _check_divides(groups, filters.shape[2])
-        filters = groups_to_last(filters, groups)[::-1, ::-1]
-    rows, cols, third, fourth = filters.shape
+        _check_divides(groups, filters.shape[rank])
+        filters = groups_to_last(filters, groups)[flip]
+    *taps, third, fourth = filters.shape
     _check_divides(groups, fourth)
-    letters = _FILTERS[to][transposed]
-    if letters == "HWIM":
+    if wanted[-1] == "M":
         if third != 1:
             raise ArgumentError(f"w must have one input channel in each group to be depthwise; got {third}")
         channels = groups if groups > 1 else fourth
-        return contiguous(filters.reshape(rows, cols, channels, fourth // channels))
+        return contiguous(filters.reshape(*taps, channels, fourth // channels))
     if transposed and to == "jax":
-        filters = filters.reshape(rows, cols, third, groups, fourth // groups)
-        filters = filters.transpose(0, 1, 3, 2, 4).reshape(rows, cols, groups * third, fourth // groups)
-        filters = filters[::-1, ::-1]
-    return contiguous(filters.transpose([law.index(letter) for letter in letters]))
+        filters = np.moveaxis(filters.reshape(*taps, third, groups, fourth // groups), -2, -3)
+        filters = filters.reshape(*taps, groups * third, fourth // groups)[flip]
+    return contiguous(filters.transpose([law.index(letter) for letter in wanted]))
 
 
 def _check_divides(groups: int, channels: int) -> None:

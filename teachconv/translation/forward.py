@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import nn_ops
-from ..arguments import Pads
+from ..arguments import Pads, begins_then_ends
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
 from ..geometry import AxisGeometry, forward_axis
@@ -17,14 +17,17 @@ from .target_calls import (
     NO_PADS,
     Family,
     TargetCall,
-    axes,
     channels_first,
     filter_letters,
     jax_layouts,
     mixed,
+    negative,
     pads_by_size,
     pads_of,
+    positive,
     same_word,
+    some,
+    torch_order,
 )
 
 __all__ = ["FORWARD", "in_filter_order", "onnx_arguments", "split_pads"]
@@ -41,33 +44,68 @@ def split_pads(family: Family, any_size: bool, framework: str) -> tuple[Pads, di
     if mixed(pads):  # cropping first may need more cells than there are
         note = f"{framework} has no negative padding: the input is padded, then cropped"
         return NO_PADS, {"pad_input": pads, "notes": (note,)}
-    if min(*pads[0], *pads[1]) >= 0:
+    if all(min(sides) >= 0 for sides in pads):
         return pads, {}
-    (top, bottom), (left, right) = pads
-    crop = (min(0, top), min(0, bottom)), (min(0, left), min(0, right))
-    rest = (max(0, top), max(0, bottom)), (max(0, left), max(0, right))
-    return rest, {"pad_input": crop, "notes": (_CROP_FIRST.format(framework),)}
+    return some(positive(pads)), {"pad_input": negative(pads), "notes": (_CROP_FIRST.format(framework),)}
+
+
+def _by_words(family: Family, any_size: bool, function: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return strides and padding of a function that has words only and no strides with a dilation.
+
+    Returns:
+        The arguments, and the fields of a `TargetCall` for what is done before and after.
+    """
+    g, notes = family[0].geometry, []
+    both = max(g.strides) > 1 and max(g.dilations) > 1
+    strides = (1,) * len(g.strides) if both else g.strides
+    if same_word(family) == "SAME" and not both:
+        return {"strides": strides, "padding": "SAME"}, {}
+    pads, rule = pads_by_size(family, any_size)
+    if pads or rule:
+        notes.append(f"{function} has no explicit padding: the input is padded (or cropped) first")
+    if both:
+        notes.append(f"{function} has no strides with a dilation on TensorFlow: stride 1, then subsampled")
+    before = {"pad_input": pads, "pad_rule": rule, "subsample": g.strides if both else (), "notes": notes}
+    return {"strides": strides, "padding": "VALID"}, before
 
 
 def _tensorflow(family: Family, any_size: bool) -> TargetCall:
-    """Return the call of tf.nn.conv2d."""
-    g = family[0].geometry
+    """Return the call of tf.nn.conv2d, or of tf.nn.convolution over one or three axes."""
+    conv, split = family[0], 1
+    g, rank = conv.geometry, len(conv.spatial)
+    name = "tf.nn.conv2d" if rank == 2 else "tf.nn.convolution"
     arguments: dict[str, Any] = {"strides": g.strides}
     before: dict[str, Any] = {}
-    if same_word(family) == "SAME":
+    if rank != 2:
+        arguments, before = _by_words(family, any_size, name)
+    elif same_word(family) == "SAME":
         arguments["padding"] = "SAME"
     else:
         pads, before = split_pads(family, any_size, "TensorFlow")
-        explicit = [[0, 0], list(pads[0]), list(pads[1]), [0, 0]]
-        arguments["padding"] = "VALID" if pads == NO_PADS else explicit
-    if g.dilations != (1, 1):
+        arguments["padding"] = [[0, 0], *[list(sides) for sides in pads], [0, 0]] if pads else "VALID"
+    if max(g.dilations) > 1:
         arguments["dilations"] = g.dilations
-    return TargetCall("tensorflow", nn_ops.conv2d, "tf.nn.conv2d", arguments, **before)
+    notes = [*before.get("notes", ())]
+    if rank == 3 and conv.groups > 1:
+        split = conv.groups
+        notes.append("one call for each group: TensorFlow has no groups over three axes on a CPU")
+    return TargetCall(
+        "tensorflow",
+        nn_ops.conv2d if rank == 2 else nn_ops.convolution,
+        name,
+        arguments,
+        split=split,
+        **before | {"notes": tuple(notes)},
+    )
+
+
+_TORCH = {1: torch.conv1d, 2: torch.conv2d, 3: torch.conv3d}
 
 
 def _torch(family: Family, any_size: bool) -> TargetCall:
-    """Return the call of torch.nn.functional.conv2d."""
+    """Return the call of torch.nn.functional.conv2d, or that of another rank."""
     conv = family[0]
+    rank, first = len(conv.spatial), f"NC{conv.spatial}"
     arguments: dict[str, Any] = {"stride": conv.geometry.strides}
     before: dict[str, Any] = {}
     pads = pads_of(conv)
@@ -77,27 +115,31 @@ def _torch(family: Family, any_size: bool) -> TargetCall:
             arguments["padding"] = begin
     else:
         pads, rule = pads_by_size(family, any_size)
-        (top, bottom), (left, right) = pads
-        why = "no negative padding" if min(*pads[0], *pads[1]) < 0 else "no asymmetric padding"
+        cropped = any(min(sides) < 0 for sides in pads)
+        why = "no negative padding" if cropped else "no asymmetric padding"
         if _is_symmetric((conv,), begin):
             why = "no padding that depends on the size"
-        note = f"torch has {why}: F.pad(x, ({left}, {right}, {top}, {bottom})) first"
+        note = f"torch has {why}: F.pad(x, {torch_order(pads)}) first"
         if mixed(pads):
             note = "torch has no negative padding: F.pad pads the input, then crops it"
         before = {"pad_input": pads, "pad_rule": rule, "notes": (note,)}
         if rule:
             before["notes"] = (_COMPUTED.format("torch", rule),)
-    if conv.geometry.dilations != (1, 1):
+    if max(conv.geometry.dilations) > 1:
         arguments["dilation"] = conv.geometry.dilations
     if conv.groups > 1:
         arguments["groups"] = conv.groups
-    return TargetCall("torch", torch.conv2d, "F.conv2d", arguments, "NCHW", "NCHW", "OIHW", **before)
+    layouts = first, first, f"OI{conv.spatial}"
+    return TargetCall("torch", _TORCH[rank], f"F.conv{rank}d", arguments, *layouts, **before)
 
 
 def _is_symmetric(family: Family, begin: tuple[int, ...]) -> bool:
     """Return whether pads on both sides give the same result at all sizes."""
-    members = ((axis, pad) for conv in family for axis, pad in zip(axes(conv), begin, strict=True))
-    return all(_is_symmetric_axis(axis, pad) for axis, pad in members)
+    return all(
+        _is_symmetric_axis(axis, pad)
+        for conv in family
+        for axis, pad in zip(conv.geometry.axes, begin, strict=True)
+    )
 
 
 def _is_symmetric_axis(axis: AxisGeometry, before: int) -> bool:
@@ -121,8 +163,8 @@ def _jax(family: Family, any_size: bool) -> TargetCall:
         arguments["padding"], before = "VALID", pads
         notes = ("JAX 0.10.2 computes some pads of mixed signs wrong: padded, then cropped, before the call",)
     else:
-        arguments["padding"] = pads_by_size(family, any_size)[0]
-    if conv.geometry.dilations != (1, 1):
+        arguments["padding"] = pads_by_size(family, any_size)[0] or pads
+    if max(conv.geometry.dilations) > 1:
         arguments["rhs_dilation"] = conv.geometry.dilations
     layouts, letters = jax_layouts(conv), filter_letters(conv).replace("M", "O")
     if conv.has_gaps:
@@ -148,10 +190,13 @@ def _jax(family: Family, any_size: bool) -> TargetCall:
 
 
 def in_filter_order(arguments: dict[str, Any], letters: str) -> dict[str, Any]:
-    """Return JAX's arguments with their pairs in the order that rows and columns have in the filter."""
-    if letters.index("H") < letters.index("W"):
-        return arguments
-    return {name: value if isinstance(value, str) else value[::-1] for name, value in arguments.items()}
+    """Return JAX's arguments with one item for each axis in the order that the axes have in the filter."""
+    axes = "".join(letter for letter in "DHW" if letter in letters)
+    order = [axes.index(letter) for letter in letters if letter in axes]
+    return {
+        name: value if isinstance(value, str) else tuple(value[axis] for axis in order)
+        for name, value in arguments.items()
+    }
 
 
 def _onnx(family: Family, any_size: bool) -> TargetCall:
@@ -159,22 +204,22 @@ def _onnx(family: Family, any_size: bool) -> TargetCall:
     conv, word = family[0], same_word(family)
     before: dict[str, Any] = {}
     constant = all(pads_of(other) == pads_of(conv) for other in family)
-    if word and not constant and conv.geometry.dilations == (1, 1):  # onnxruntime takes no dilation with it
+    if word and not constant and max(conv.geometry.dilations) == 1:  # onnxruntime takes no dilation with it
         auto_pad = {"SAME": "SAME_UPPER", "SAME_LOWER": "SAME_LOWER"}[word]
         arguments = {"auto_pad": auto_pad} | onnx_arguments(conv, NO_PADS)
     else:
         pads, before = split_pads(family, any_size, "ONNX")
         arguments = onnx_arguments(conv, pads)
-    return TargetCall("onnx", onnx.conv, "Conv", arguments, "NCHW", "NCHW", "OIHW", **before)
+    first = f"NC{conv.spatial}"
+    return TargetCall("onnx", onnx.conv, "Conv", arguments, first, first, f"OI{conv.spatial}", **before)
 
 
 def onnx_arguments(conv: ConvCall, pads: Pads) -> dict[str, Any]:
     """Return the attributes that Conv and ConvTranspose have in common."""
     arguments: dict[str, Any] = {"strides": list(conv.geometry.strides)}
-    if pads != NO_PADS:
-        (top, bottom), (left, right) = pads
-        arguments["pads"] = [top, left, bottom, right]
-    if conv.geometry.dilations != (1, 1):
+    if pads:
+        arguments["pads"] = begins_then_ends(pads)
+    if max(conv.geometry.dilations) > 1:
         arguments["dilations"] = list(conv.geometry.dilations)
     if conv.groups > 1:
         arguments["group"] = conv.groups
@@ -183,27 +228,26 @@ def onnx_arguments(conv: ConvCall, pads: Pads) -> dict[str, Any]:
 
 def _keras(family: Family, any_size: bool) -> TargetCall:
     """Return the call of keras.ops.conv."""
-    conv, g, notes = family[0], family[0].geometry, []
-    before: dict[str, Any] = {}
-    both = max(g.strides) > 1 and max(g.dilations) > 1
-    arguments: dict[str, Any] = {"strides": (1, 1) if both else g.strides}
-    if same_word(family) == "SAME" and not both:
-        arguments["padding"] = "same"
-    else:
-        arguments["padding"] = "valid"
-        pads, rule = pads_by_size(family, any_size)
-        before = {"pad_input": pads, "pad_rule": rule}
-        if pads != NO_PADS or rule:
-            notes.append("Keras has no explicit padding: the input is padded (or cropped) first")
-    if g.dilations != (1, 1):
+    conv, g = family[0], family[0].geometry
+    arguments, before = _by_words(family, any_size, "keras.ops.conv")
+    arguments["padding"] = arguments["padding"].lower()
+    if max(g.dilations) > 1:
         arguments["dilation_rate"] = g.dilations
-    if both:
-        notes.append("Keras on TensorFlow has no strides with dilation_rate: stride 1, then subsampled")
-        before["subsample"] = g.strides
-    layout = "NCHW" if channels_first(conv) else "NHWC"
-    arguments["data_format"] = "channels_first" if channels_first(conv) else "channels_last"
+    first = channels_first(conv)
+    layout = f"NC{conv.spatial}" if first else g.data_format
+    arguments["data_format"] = "channels_first" if first else "channels_last"
+    notes = [*before.get("notes", ())]
+    if len(conv.spatial) == 1 and all(_is_causal(other) for other in family):
+        notes.append('the layer keras.layers.Conv1D has padding="causal" for it')
     call = keras.conv, "keras.ops.conv", arguments, layout, layout
-    return TargetCall("keras", *call, notes=tuple(notes), **before)
+    return TargetCall("keras", *call, **before | {"notes": tuple(notes)})
+
+
+def _is_causal(conv: ConvCall) -> bool:
+    """Return whether a call is padded before its input only, as far as its filter reaches."""
+    return all(
+        (axis.pad_before, axis.pad_after) == (axis.effective_filter - 1, 0) for axis in conv.geometry.axes
+    )
 
 
 def _scipy(family: Family, any_size: bool) -> TargetCall:

@@ -1,4 +1,4 @@
-"""Lists the convolutions of an ONNX file, with the geometry of every 2-D Conv and ConvTranspose.
+"""Lists the convolutions of an ONNX file, with the geometry of every Conv and ConvTranspose.
 
 Each of these can be compared with what onnxruntime computes for it. What `teachconv.to_onnx` writes can also
 be run as a whole (`onnx_run`). The package onnx is needed. The comparison, and models whose shapes cannot be
@@ -92,7 +92,7 @@ class OnnxModel(tables.Report):
         path: the file; None for a model that was given as such.
         inputs: the input shapes that the nodes were resolved for, by name.
         nodes: the convolutions, in the file's order, those of local functions where these are called.
-        skipped: how many convolutions are left out because they are not 2-D.
+        skipped: how many convolutions are left out because they are not over one, two or three axes.
     """
 
     path: Path | None
@@ -143,7 +143,6 @@ class OnnxModel(tables.Report):
         if node.call is None:
             return (node.name, node.op_type, *[""] * 7, node.note)
         g = node.call.geometry
-        (top, bottom), (left, right) = g.padding
         check = node.note
         if node.bound_fraction is not None and node.runtime_fraction is not None:
             verdict = "pass" if node.passed else "FAIL"
@@ -157,7 +156,7 @@ class OnnxModel(tables.Report):
             _times(g.strides),
             _times(g.dilations),
             str(g.groups),
-            f"{top},{bottom} {left},{right}",
+            " ".join(f"{before},{after}" for before, after in g.padding),
             _times(node.call.output_shape),
             check,
         )
@@ -165,11 +164,11 @@ class OnnxModel(tables.Report):
     def _headline(self) -> str:
         """Return the title of the table."""
         inputs = ", ".join(f"{name} {list(shape)}" for name, shape in self.inputs.items())
-        skipped = f"; {self.skipped} of other than 2 dimensions left out" if self.skipped else ""
+        skipped = f"; {self.skipped} over more than 3 axes left out" if self.skipped else ""
         macs = sum(node.call.geometry.macs for node in self.nodes if node.call is not None)
         return (
             f"{self._verdict}{self._name}: {tables.count(len(self.nodes), 'convolution')} for {inputs}, "
-            f"{tables.count(macs, 'multiply-add')}; padding top,bottom left,right{skipped}"
+            f"{tables.count(macs, 'multiply-add')}; padding before,after of each axis{skipped}"
         )
 
     @property
@@ -203,7 +202,9 @@ def onnx_model(
     check: bool = False,
     progress: Progress | None = None,
 ) -> OnnxModel:
-    """Return the convolutions of an ONNX file, every 2-D Conv and ConvTranspose with its resolved geometry.
+    """Return the convolutions of an ONNX file, every Conv and ConvTranspose with its resolved geometry.
+
+    They may be over one, two (rows and columns) or three axes.
 
     Args:
         path: the file, or an ``onnx.ModelProto``.
@@ -254,9 +255,9 @@ def onnx_model(
                 f"path must be a valid model: the {node.op_type} {brief(node.name)} has no filter or no "
                 "output"
             )
-    flat = [one for one in nodes if _operator(one[0]) not in _FUNCTIONS or _is_flat(*one[:2])]
+    read = [one for one in nodes if _operator(one[0]) not in _FUNCTIONS or _is_read(*one[:2])]
     # those that can be run by themselves: of a graph inside the model's, no activation can be had
-    free = [one for one in flat if _operator(one[0]) in _FUNCTIONS and not one[2]]
+    free = [one for one in read if _operator(one[0]) in _FUNCTIONS and not one[2]]
     values: dict[str, np.ndarray] = {}
     if free and (check or any(name not in seen for node, seen, _ in free for name in _operands(node)[:2])):
         with _reading(path):
@@ -266,7 +267,7 @@ def onnx_model(
             values = _activations(onnx, model, [node for node, _, _ in free], feeds)
     values = {**constants(model.graph), **values}
     found = []
-    for number, (node, seen, place) in enumerate(flat):
+    for number, (node, seen, place) in enumerate(read):
         computed = {} if place else values
         shapes = {name: array.shape for name, array in computed.items()}
         entry = _node(onnx, node, {**seen, **shapes}, computed, place)
@@ -274,9 +275,9 @@ def onnx_model(
             entry = _checked(entry, node, values)
         found.append(entry)
         if progress is not None:
-            progress(number + 1, len(flat), entry.name)
+            progress(number + 1, len(read), entry.name)
     at = None if given is path else Path(path)
-    return OnnxModel(at, fed, tuple(found), len(nodes) - len(flat), given, check)
+    return OnnxModel(at, fed, tuple(found), len(nodes) - len(read), given, check)
 
 
 def input_names(path: Any) -> list[str]:
@@ -408,14 +409,14 @@ def _operator(node: Any) -> str:
     return str(node.op_type if node.domain in _OWN_DOMAINS else f"{node.domain}.{node.op_type}")
 
 
-def _is_flat(node: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Return whether a Conv or ConvTranspose is 2-D, as far as is known."""
-    return len(shapes.get(_operands(node)[1], (0,) * 4)) == 4
-
-
 def _operands(node: Any) -> list[str]:
     """Return the names of a convolution's input, filters and bias."""
     return [node.input[at] for at in PLACES.get(node.op_type, (0, 1, 2)) if at < len(node.input)]
+
+
+def _is_read(node: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Return whether a Conv or ConvTranspose is over one to three axes, as far as is known."""
+    return len(shapes.get(_operands(node)[1], (0,) * 4)) in (3, 4, 5)
 
 
 def _convolutions(

@@ -7,6 +7,7 @@ the stride give the same code, every size does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import prod
 from typing import Any
 
 from ..dialects.calls import ConvCall, DialectFunction
@@ -18,7 +19,7 @@ Arguments = dict[str, Any]
 
 
 def family_of(entry: DialectFunction, conv: ConvCall, arguments: Arguments) -> Family:
-    """Return the call, and the same call on images one row and column larger, and so on over a stride.
+    """Return the call, and the same call on images one cell larger on every axis, and so on over a stride.
 
     Args:
         entry: the call's function.
@@ -28,7 +29,7 @@ def family_of(entry: DialectFunction, conv: ConvCall, arguments: Arguments) -> F
     Returns:
         The resolved calls; only ``conv`` if the function refuses another size.
     """
-    others = list(_others(entry, conv, arguments, "HW"))
+    others = list(_others(entry, conv, arguments, "image"))
     return (conv,) if None in others else (conv, *(other for other in others if other is not None))
 
 
@@ -44,13 +45,13 @@ def made_for(
         code: gives the code of the same call at another size.
 
     Returns:
-        The letters of the input, a comma, and those of the filter: "HW,HW".
+        The letters of the input, a comma, and those of the filter, such as "DHW,DHW", whatever the rank.
     """
     conv, *larger = family
     want, first, second = code(conv), "", ""
     for group, (of_input, of_filter) in _GROUPS.items():
         others: Iterable[ConvCall | None] = _others(entry, conv, arguments, group)
-        if group == "HW":
+        if group == "image":
             others = larger or [None]
         if any(other is None or code(other) != want for other in others):
             first, second = first + of_input, second + of_filter
@@ -59,7 +60,7 @@ def made_for(
 
 LONGEST = 256  # the largest stride whose sizes are tried one by one
 # what is varied together: the letters of the input, and those of the filter
-_GROUPS = {"HW": ("HW", ""), "filter": ("", "HW"), "N": ("N", ""), "I": ("C", "I"), "O": ("", "OM")}
+_GROUPS = {"image": ("DHW", ""), "filter": ("", "DHW"), "N": ("N", ""), "I": ("C", "I"), "O": ("", "OM")}
 
 
 def _others(
@@ -69,7 +70,7 @@ def _others(
 
     A stride above `LONGEST` gives None alone: there would be too many sizes to try.
     """
-    if group in ("HW", "filter") and max(conv.geometry.strides) > LONGEST:
+    if group in ("image", "filter") and max(conv.geometry.strides) > LONGEST:
         yield None
         return
     for more in _steps(conv, group):
@@ -99,25 +100,24 @@ def _steps(conv: ConvCall, group: str) -> Iterable[int]:
     Padding is cut off at zero for a small filter, so what holds for larger ones may not hold there.
     """
     step = max(conv.geometry.strides)
-    if group == "HW":
+    if group == "image":
         return range(1, step + 1)
     if group == "filter":
-        least = min(conv.geometry.rows.filter_size, conv.geometry.cols.filter_size)
+        least = min(axis.filter_size for axis in conv.geometry.axes)
         return (*range(1, step + 2), *range(-1, -least, -1))
     return (1,)
 
 
 def _grown(conv: ConvCall, group: str, more: int, is_filter: bool) -> Callable[[str, int], int]:
     """Return the function from a letter and its size to the size in a variant."""
-    rows, cols = conv.geometry.strides
-    reach = max(0, more) * max(conv.geometry.dilations) * rows * cols
+    reach = max(0, more) * max(conv.geometry.dilations) * prod(conv.geometry.strides)
 
     def grown(letter: str, size: int) -> int:
-        if letter in "HW":
+        if letter in "DHW":
             if is_filter:
                 return size + more if group == "filter" else size
             # with a larger filter the image keeps its place in the stride
-            return size + (more if group == "HW" else reach if group == "filter" else 0)
+            return size + (more if group == "image" else reach if group == "filter" else 0)
         if letter == "N":
             return size * 2 if group == "N" else size
         doubled = {"C": "I", "I": "I", "O": "O", "M": "O"}[letter]

@@ -14,9 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Pads
+from ..arguments import Pads, Shape
 from ..dialects.calls import ConvCall
-from .target_calls import NO_PADS, TargetCall, filter_letters, is_input_gradient, is_transposed, mixed
+from .target_calls import (
+    TargetCall,
+    filter_letters,
+    is_input_gradient,
+    is_transposed,
+    mixed,
+    negative,
+    positive,
+    sides_of,
+    torch_order,
+)
 
 __all__ = ["IMPORTS", "call_lines", "filter_permutation", "folded", "here", "transposed", "write"]
 
@@ -46,9 +56,9 @@ def write(conv: ConvCall, target: TargetCall, made_for: str = "") -> str:
     Returns:
         Python source text, with its imports.
     """
-    if conv.bias and target.target in ("torch", "onnx") and target.pad_output == NO_PADS:
+    if conv.bias and target.target in ("torch", "onnx") and not target.pad_output:
         target = replace(target, arrays=(*target.arrays, "b"))
-    section = [*_before(conv, target), *SECTIONS[target.target](conv, target), *_after(target)]
+    section = [*_before(conv, target), *SECTIONS[target.target](conv, target), *_after(conv, target)]
     if conv.bias and "b" not in target.arrays:
         section.append(_bias_line(target))
     imports = ["import numpy as np", *IMPORTS[target.target]]
@@ -68,7 +78,7 @@ def here(conv: ConvCall, target: TargetCall, made_for: str = "") -> Callable[...
         A function of NumPy arrays.
     """
     local = replace(target, target="numpy", name="call")
-    section = [*_before(conv, local), *_tensor_lines(local, "{}"), *_after(local)]
+    section = [*_before(conv, local), *_tensor_lines(local, "{}"), *_after(conv, local)]
     if conv.bias:
         section.append(_bias_line(local))
     names: dict[str, Any] = {"np": np, "call": target.function}
@@ -169,52 +179,62 @@ def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     if "N" not in layout:
         lines.append("x = x[None]  # a batch of one")
         layout = "N" + layout
-    stuffing = (1, 1) if target.stuffs else conv.stuffing
     parts = 1 if target.splits_batch else conv.batch_groups
-    if parts > 1 or stuffing != (1, 1):
-        lines += transposed("x", layout, "NHWC")
-        layout = "NHWC"
+    stuffed = conv.has_gaps and not target.stuffs
+    if parts > 1 or stuffed:
+        lines += transposed("x", layout, conv.geometry.data_format)
+        layout = conv.geometry.data_format
     if parts > 1:
-        lines.append(f"x = x.reshape({parts}, -1, *x.shape[1:]).transpose(1, 2, 3, 0, 4)")
-        lines.append("x = x.reshape(*x.shape[:3], -1)  # parts of the batch become channels")
-    if stuffing != (1, 1):
-        lines += _stuffing_lines(stuffing, "lhs_dilation") + ["x = stuffed"]
+        rank = len(conv.spatial)
+        order = ", ".join(f"{axis}" for axis in (*range(1, rank + 2), 0, rank + 2))
+        lines.append(f"x = x.reshape({parts}, -1, *x.shape[1:]).transpose({order})")
+        lines.append(f"x = x.reshape(*x.shape[:{rank + 1}], -1)  # parts of the batch become channels")
+    if stuffed:
+        lines += _stuffing_lines(conv.stuffing, "lhs_dilation") + ["x = stuffed"]
     return lines + transposed("x", layout, target.layout)
 
 
-def _stuffing_lines(steps: tuple[int, ...], why: str) -> list[str]:
-    """Return the lines that put zeros between the cells of x, [batch, rows, cols, channels]."""
-    up, left = steps
-    sizes = ", ".join(
-        f"(x.shape[{axis}] - 1) * {step} + 1" if step > 1 else f"x.shape[{axis}]"
-        for axis, step in enumerate(steps, 1)
-    )
+def _stuffing_lines(steps: Shape, why: str) -> list[str]:
+    """Return the lines that put zeros between the cells of x, whose channels are last."""
     return [
         f"# {why}: zeros between the cells",
-        f"stuffed = np.zeros((len(x), {sizes}, x.shape[3]), x.dtype)",
-        f"stuffed[:, ::{up}, ::{left}] = x",
+        f"sizes = [(size - 1) * step + 1 for size, step in zip(x.shape[1:-1], {steps})]",
+        "stuffed = np.zeros((len(x), *sizes, x.shape[-1]), x.dtype)",
+        f"stuffed[:, {_each(steps)}] = x",
     ]
+
+
+def _each(steps: Shape) -> str:
+    """Return the slices that take every so many cells of each axis."""
+    return ", ".join(f"::{step}" for step in steps)
 
 
 def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that convert the filter."""
     letters, lines, groups = filter_letters(conv), [], conv.groups
+    rank = len(conv.spatial)
+    law = f"{conv.spatial}OI"
     if "M" in letters:
-        lines.append("w = w.reshape(*w.shape[:2], 1, -1)  # the multiplier is the filters of a group")
-        letters = "HWOI" if conv.kind.scatters else "HWIO"
+        lines.append(f"w = w.reshape(*w.shape[:{rank}], 1, -1)  # the multiplier is the filters of a group")
+        letters = law if conv.kind.scatters else f"{conv.spatial}IO"
     if conv.regroup != target.regroup:
-        lines += transposed("w", letters, "HWOI")
-        letters = "HWOI"
+        lines += transposed("w", letters, law)
+        letters = law
+        order = ", ".join(f"{axis}" for axis in (*range(rank), rank + 1, rank, rank + 2))
         if conv.regroup:  # from [rows, cols, groups * out, in / groups] to teachconv's order
-            lines.append(f"w = w.reshape(*w.shape[:2], {groups}, -1, w.shape[3]).transpose(0, 1, 3, 2, 4)")
-            lines.append("w = w.reshape(*w.shape[:3], -1)  # groups along the input's channels")
+            lines.append(
+                f"w = w.reshape(*w.shape[:{rank}], {groups}, -1, w.shape[{rank + 1}]).transpose({order})"
+            )
+            lines.append(f"w = w.reshape(*w.shape[:{rank + 1}], -1)  # groups along the input's channels")
         else:
-            lines.append(f"w = w.reshape(*w.shape[:3], {groups}, -1).transpose(0, 1, 3, 2, 4)")
-            lines.append("w = w.reshape(*w.shape[:2], -1, w.shape[4])  # groups along the output's")
+            lines.append(f"w = w.reshape(*w.shape[:{rank + 1}], {groups}, -1).transpose({order})")
+            lines.append(
+                f"w = w.reshape(*w.shape[:{rank}], -1, w.shape[{rank + 2}])  # groups along the output's"
+            )
     lines += transposed("w", letters, target.filter_layout)
     if conv.flip != target.flip:
-        index = ", ".join("::-1" if letter in "HW" else ":" for letter in target.filter_layout)
-        lines.append(f"w = w[{index}]  # flip rows and columns")
+        index = ", ".join("::-1" if letter in "DHW" else ":" for letter in target.filter_layout)
+        lines.append(f"w = w[{index}]  # flip every axis")
     return lines
 
 
@@ -246,18 +266,16 @@ def _rule_lines(word: str) -> list[str]:
 
 def _before(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that pad or crop the input; PyTorch's tensors come first."""
-    lines = _to_tensors(target)
+    lines, g, names = _to_tensors(target), conv.geometry, sides_of(conv)
     if not target.pad_rule:
-        return [*lines, *_pad_lines("x", target.target, target.layout, target.pad_input)]
-    for letter, sides, step, spread in zip(
-        "HW", ("top, bottom", "left, right"), conv.geometry.strides, conv.geometry.dilations, strict=True
-    ):
+        return [*lines, *_pad_lines(conv, "x", target.target, target.layout, target.pad_input)]
+    for letter, sides, step, spread in zip(conv.spatial, names, g.strides, g.dilations, strict=True):
         size, filter_size = target.layout.index(letter), target.filter_layout.index(letter)
         facts = f"x.shape[{size}], w.shape[{filter_size}], {step}, {spread}"
-        lines.append(f"{sides} = {target.pad_rule.lower()}_padding({facts})")
+        lines.append(f"{', '.join(sides)} = {target.pad_rule.lower()}_padding({facts})")
     if target.target == "torch":
-        return [*lines, "x = F.pad(x, (left, right, top, bottom))"]
-    widths = {"H": "(top, bottom)", "W": "(left, right)"}
+        return [*lines, f"x = F.pad(x, ({', '.join(torch_order(names))}))"]
+    widths = {letter: f"({', '.join(sides)})" for letter, sides in zip(conv.spatial, names, strict=True)}
     return [*lines, f"x = np.pad(x, ({', '.join(widths.get(c, '(0, 0)') for c in target.layout)}))"]
 
 
@@ -275,56 +293,37 @@ def call_lines(conv: Any, target: TargetCall) -> list[str]:
     return [*_to_tensors(target), *SECTIONS[target.target](conv, target), *_from_tensor(target)]
 
 
-def _after(target: TargetCall) -> list[str]:
+def _after(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that subsample, pad or crop the result."""
     lines = []
-    if target.subsample != (1, 1):
-        steps = dict(zip("HW", target.subsample, strict=True))
+    if target.subsample:
+        steps = dict(zip(conv.spatial, target.subsample, strict=True))
         index = ", ".join(f"::{steps[letter]}" if letter in steps else ":" for letter in target.out_layout)
         lines.append(f"y = y[{index}]")
-    lines += _pad_lines("y", target.target, target.out_layout, target.pad_output)
+    lines += _pad_lines(conv, "y", target.target, target.out_layout, target.pad_output)
     return lines + _from_tensor(target)
 
 
-def _pad_lines(name: str, framework: str, layout: str, pads: Pads) -> list[str]:
+def _pad_lines(conv: ConvCall, name: str, framework: str, layout: str, pads: Pads) -> list[str]:
     """Return the lines that pad with zeros, then those that crop: the crop may exceed the input."""
+    lines: list[str] = []
+    padded, cropped = any(max(sides) > 0 for sides in pads), any(min(sides) < 0 for sides in pads)
     if framework == "torch":
-        if not mixed(pads):
-            return _torch_pad(name, pads)
-        return [*_torch_pad(name, _positive(pads)), *_torch_pad(name, _negative(pads))]
-    sides, lines = {"H": pads[0], "W": pads[1]}, []
-    if max(*pads[0], *pads[1]) > 0:
-        widths = {"H": _positive(pads)[0], "W": _positive(pads)[1]}
+        order = ", ".join(torch_order(sides_of(conv)))
+        parts = [positive(pads), negative(pads)] if mixed(pads) else [pads] if padded or cropped else []
+        return [f"{name} = F.pad({name}, {torch_order(part)})  # {order}" for part in parts]
+    if padded:
+        widths = dict(zip(conv.spatial, positive(pads), strict=True))
         lines.append(f"{name} = np.pad({name}, {tuple(widths.get(letter, (0, 0)) for letter in layout)})")
-    if min(*pads[0], *pads[1]) < 0:
-        index = ", ".join(_slice(*sides.get(letter, (0, 0))) for letter in layout)
-        lines.append(f"{name} = {name}[{index}]")
+    if cropped:
+        slices = dict(zip(conv.spatial, (_slice(*sides) for sides in pads), strict=True))
+        lines.append(f"{name} = {name}[{', '.join(slices.get(letter, ':') for letter in layout)}]")
     return lines
-
-
-def _positive(pads: Pads) -> Pads:
-    """Return what is padded."""
-    (top, bottom), (left, right) = pads
-    return (max(0, top), max(0, bottom)), (max(0, left), max(0, right))
-
-
-def _negative(pads: Pads) -> Pads:
-    """Return what is cropped, as negative numbers."""
-    (top, bottom), (left, right) = pads
-    return (min(0, top), min(0, bottom)), (min(0, left), min(0, right))
 
 
 def _slice(before: int, after: int) -> str:
     """Return the slice that crops an axis by the negative ones of its pads."""
     return f"{-before if before < 0 else ''}:{after if after < 0 else ''}"
-
-
-def _torch_pad(name: str, pads: Pads) -> list[str]:
-    """Return the line that pads or crops with F.pad."""
-    (top, bottom), (left, right) = pads
-    if pads == NO_PADS:
-        return []
-    return [f"{name} = F.pad({name}, {(left, right, top, bottom)})  # left, right, top, bottom"]
 
 
 def _bias_line(target: TargetCall) -> str:
@@ -351,7 +350,7 @@ def _tensor_lines(target: TargetCall, result: str) -> list[str]:
     if target.split == 1:
         return _call(target, f"y = {before}{target.name}(", ", ".join(target.arrays), f"){after}")
     parts = f"np.split(x, {target.split}, {target.layout.index('C')})"
-    filters = f"np.split(w, {target.split}, {target.filter_layout.index('I')})"
+    filters = f"np.split(w, {target.split}, {len(target.filter_layout) - 1})"  # HWIO, or HWOI if transposed
     call = _call(target, f"    {before}{target.name}(", "part, filters", f"){after}")
     return [
         "y = [",
@@ -401,33 +400,33 @@ def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
 
 def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call SciPy."""
-    g = conv.geometry
-    depth, outs = g.filters_shape[2:]
-    (s_rows, s_cols), (d_rows, d_cols) = g.strides, g.dilations
+    g, rank = conv.geometry, len(conv.spatial)
+    depth, outs = g.filters_shape[rank:]
     lines, one = [], outs // g.groups
-    if g.dilations != (1, 1):
-        high, wide = g.rows.effective_filter, g.cols.effective_filter
+    if max(g.dilations) > 1:
+        sizes = ", ".join(f"{axis.effective_filter}" for axis in g.axes)
         lines += [
-            f"spread = np.zeros(({high}, {wide}, *w.shape[2:]), w.dtype)  # dilation: zeros between the taps",
-            f"spread[::{d_rows}, ::{d_cols}] = w",
+            f"spread = np.zeros(({sizes}, *w.shape[{rank}:]), w.dtype)  # dilation: zeros between the taps",
+            f"spread[{_each(g.dilations)}] = w",
             "w = spread",
         ]
     if not is_transposed(conv):
         part = "image"
         if g.groups > 1:
             lines.append(f"first = [o // {one} * {depth} for o in range({outs})]  # input channel of a group")
-            part = f"image[:, :, first[o] : first[o] + {depth}]"
+            part = f"image[..., first[o] : first[o] + {depth}]"
+        size, taps = f"x.shape[1:{rank + 1}]", f"w.shape[:{rank}]"
         return [
             *lines,
-            "if x.shape[1] < w.shape[0] or x.shape[2] < w.shape[1]:  # SciPy would exchange the two",
-            '    raise ValueError(f"the filter {w.shape[:2]} exceeds the padded input {x.shape[1:3]}")',
+            f"if any(n < k for n, k in zip({size}, {taps})):  # SciPy would exchange the two",
+            f'    raise ValueError(f"the filter {{{taps}}} exceeds the padded input {{{size}}}")',
             "def channel(image, o):",
-            f'    y = signal.correlate({part}, w[:, :, :, o], "valid", "direct")',
-            f"    return y[::{s_rows}, ::{s_cols}].squeeze(2)",
-            "channels = range(w.shape[3])",
+            f'    y = signal.correlate({part}, w[..., o], "valid", "direct")',
+            f"    return y[{_each(g.strides)}].squeeze({rank})",
+            f"channels = range(w.shape[{rank + 1}])",
             "y = np.stack([np.stack([channel(image, o) for o in channels], -1) for image in x])",
         ]
-    inputs, tap = "range(w.shape[3])", "o"
+    inputs, tap = f"range(w.shape[{rank + 1}])", "o"
     if g.groups > 1:
         lines.append(
             f"first = [o // {depth} * {one} for o in range({g.in_channels})]  # of an output's group"
@@ -438,10 +437,10 @@ def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
         *_stuffing_lines(g.strides, "stride"),
         "def channel(image, o):",
         "    return sum(",
-        f'        signal.convolve(image[:, :, i], w[:, :, {tap}, i], "full", "direct")',
+        f'        signal.convolve(image[..., i], w[..., {tap}, i], "full", "direct")',
         f"        for i in {inputs}",
         "    )",
-        f"channels = range({'w.shape[2]' if g.groups == 1 else g.in_channels})",
+        f"channels = range({f'w.shape[{rank}]' if g.groups == 1 else g.in_channels})",
         "y = np.stack([np.stack([channel(image, o) for o in channels], -1) for image in stuffed])",
     ]
 

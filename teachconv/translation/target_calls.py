@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arguments import Pads
+from ..arguments import SIDES, Pads, Shape
 from ..dialects.calls import ConvCall
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry, forward_axis
@@ -16,19 +16,23 @@ __all__ = [
     "Code",
     "Family",
     "TargetCall",
-    "axes",
     "channels_first",
     "filter_letters",
     "is_input_gradient",
     "is_transposed",
     "jax_layouts",
     "mixed",
+    "negative",
     "pads_by_size",
     "pads_of",
+    "positive",
     "same_word",
+    "sides_of",
+    "some",
+    "torch_order",
 ]
 
-NO_PADS: Pads = ((0, 0), (0, 0))
+NO_PADS: Pads = ()
 
 Family = tuple[ConvCall, ...]
 """A call, then the same call on images of the sizes that follow, until the padding repeats.
@@ -55,18 +59,19 @@ class TargetCall:
         function: teachconv's function of the same signature, or None for SciPy, which has none here.
         name: the function's name in the framework.
         arguments: all arguments but the arrays.
-        layout: the layout of the input.
+        layout: the layout of the input; here and in the next two, "" is TensorFlow's, over the call's axes.
         out_layout: the layout of the output.
         filter_layout: the layout of the filter.
         regroup: whether the filter's groups lie along its output channels.
         flip: whether the framework's filter is flipped, compared with teachconv's.
         stuffs: whether the call itself inserts zeros between the input's cells.
         splits_batch: whether the call itself takes groups of images.
-        pad_input: zeros to add before the call, ((top, bottom), (left, right)); negative numbers crop.
+        pad_input: zeros to add before the call, (before, after) for each axis; negative numbers crop. () for
+            none.
         pad_rule: "SAME" or "SAME_LOWER": the padding to compute from the input's size and add before the
             call; or "".
         pad_output: zeros to add after the call, like pad_input.
-        subsample: keep every so many rows and columns of the result.
+        subsample: keep every so many cells of each axis of the result; () for all.
         split: the number of groups to compute in separate calls.
         notes: sentences on what the framework cannot express directly.
         why_not: why there is no such call, or "".
@@ -77,9 +82,9 @@ class TargetCall:
     function: Callable[..., Any] | None = None
     name: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
-    layout: str = "NHWC"
-    out_layout: str = "NHWC"
-    filter_layout: str = "HWIO"
+    layout: str = ""
+    out_layout: str = ""
+    filter_layout: str = ""
     regroup: bool = False
     flip: bool = False
     stuffs: bool = False
@@ -87,7 +92,7 @@ class TargetCall:
     pad_input: Pads = NO_PADS
     pad_rule: str = ""
     pad_output: Pads = NO_PADS
-    subsample: tuple[int, int] = (1, 1)
+    subsample: Shape = ()
     split: int = 1
     notes: tuple[str, ...] = ()
     why_not: str = ""
@@ -116,11 +121,6 @@ def filter_letters(conv: ConvCall) -> str:
     return conv.filter_layout
 
 
-def axes(conv: ConvCall) -> tuple[AxisGeometry, AxisGeometry]:
-    """Return rows and columns."""
-    return conv.geometry.rows, conv.geometry.cols
-
-
 def jax_layouts(conv: ConvCall) -> tuple[str, str]:
     """Return the source's own layouts of activations, since JAX reads and writes any layout."""
     first, result = conv.layout(conv.kind.first), conv.layout(conv.kind.result)
@@ -129,7 +129,8 @@ def jax_layouts(conv: ConvCall) -> tuple[str, str]:
 
 def channels_first(conv: ConvCall) -> bool:
     """Return whether both activations are NCHW, or CHW without a batch."""
-    return jax_layouts(conv) == ("NCHW", "NCHW")
+    first = f"NC{conv.spatial}"
+    return jax_layouts(conv) == (first, first)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -139,8 +140,32 @@ def channels_first(conv: ConvCall) -> bool:
 
 def pads_of(conv: ConvCall) -> Pads:
     """Return the forward convolution's pads."""
-    rows, cols = axes(conv)
-    return (rows.pad_before, rows.pad_after), (cols.pad_before, cols.pad_after)
+    return tuple((axis.pad_before, axis.pad_after) for axis in conv.geometry.axes)
+
+
+def some(pads: Pads) -> Pads:
+    """Return pads, or () if all are zero."""
+    return pads if any(any(sides) for sides in pads) else NO_PADS
+
+
+def positive(pads: Pads) -> Pads:
+    """Return what is padded."""
+    return tuple((max(0, before), max(0, after)) for before, after in pads)
+
+
+def negative(pads: Pads) -> Pads:
+    """Return what is cropped, as negative numbers."""
+    return tuple((min(0, before), min(0, after)) for before, after in pads)
+
+
+def torch_order(pads: Any) -> tuple[Any, ...]:
+    """Return what there is on the sides of each axis in the order of F.pad: the last axis first."""
+    return tuple(side for sides in pads[::-1] for side in sides)
+
+
+def sides_of(conv: ConvCall) -> Any:
+    """Return the names of the sides of each axis: (top, bottom), (left, right)."""
+    return SIDES[-len(conv.spatial) :]
 
 
 def mixed(pads: Pads) -> bool:
@@ -151,7 +176,7 @@ def mixed(pads: Pads) -> bool:
 def same_word(family: Family) -> str:
     """Return "SAME" or "SAME_LOWER" if that gives the alignment at every size, or ""."""
     for word in ("SAME", "SAME_LOWER"):
-        if all(_agrees(axis, word) for conv in family for axis in axes(conv)):
+        if all(_agrees(axis, word) for conv in family for axis in conv.geometry.axes):
             return word
     return ""
 
@@ -171,14 +196,14 @@ def pads_by_size(family: Family, any_size: bool) -> tuple[Pads, str]:
         any_size: whether the code has to hold for images of any size.
 
     Returns:
-        (pads, ""), or no pads and "SAME" or "SAME_LOWER".
+        (pads, ""), pads being () if all are zero, or () and "SAME" or "SAME_LOWER".
 
     Raises:
         ArgumentError: if the size is open and the pads follow no rule.
     """
     pads = pads_of(family[0])
     if not any_size or all(pads_of(conv) == pads for conv in family):
-        return pads, ""
+        return some(pads), ""
     word = same_word(family)
     if not word:
         raise ArgumentError(

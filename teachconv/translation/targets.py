@@ -7,6 +7,7 @@ do, and otherwise pads or crops before or after the call.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from .. import nn_ops
@@ -118,9 +119,18 @@ def target_call(family: Family, target: str, any_size: bool = False) -> TargetCa
     problem = _impossible(family[0], target)
     if problem:
         return TargetCall(target, why_not=problem)
-    if is_transposed(family[0]):  # full[a : a + o] has the same a at every size
-        return (TRANSPOSED | TEXT_TRANSPOSED)[target](family)
-    return (FORWARD | TEXT_FORWARD)[target](family, any_size)
+    conv = family[0]
+    last, letters = conv.geometry.data_format, f"{conv.spatial}IO"
+    if is_transposed(conv):  # full[a : a + o] has the same a at every size
+        found, letters = (TRANSPOSED | TEXT_TRANSPOSED)[target](family), f"{conv.spatial}OI"
+    else:
+        found = (FORWARD | TEXT_FORWARD)[target](family, any_size)
+    return replace(
+        found,
+        layout=found.layout or last,
+        out_layout=found.out_layout or last,
+        filter_layout=found.filter_layout or letters,
+    )
 
 
 _GRADIENT = {

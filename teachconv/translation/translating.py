@@ -75,7 +75,7 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
     ((1, 4, 32, 32), ((1, 1), (1, 1)), (2, 3, 1, 0))
     >>> print(call)
     torch.conv_transpose2d: input [1, 8, 16, 16] NCHW, filter [8, 4, 3, 3] IOHW -> output [1, 4, 32, 32] NCHW
-      filter: weight.transpose(2, 3, 1, 0), [in, out, rows, cols] to [rows, cols, out, in], no flip
+      filter: weight.transpose(2, 3, 1, 0), IOHW to HWOI, no flip
     rows and columns:
       effective filter  ek = (k - 1)·d + 1 = (3 - 1)·1 + 1 = 3
       full size         F  = (i - 1)·s + ek = (16 - 1)·2 + 3 = 33
@@ -119,7 +119,7 @@ class Translation:
             ``normalise(x, mean, variance, gamma, beta)``. "" if there is no such call.
         filter_permutation: the argument of ``transpose`` that converts the source's filter to the target's,
             or None.
-        flip: whether the filter's rows and columns are flipped too.
+        flip: whether the filter is flipped too, on every axis.
         notes: sentences on what the target cannot express directly.
         source_text: the source call as text.
     """
@@ -329,11 +329,6 @@ def translate(
         code = "" if target.why_not else write_window(source, way)
     else:
         source, given = bind_shapes(called, args, arguments)
-        if (rank := source.geometry.rank) != 2:
-            raise ArgumentError(
-                f"function must be over 2 axes, rows and columns, to be translated; got one over {rank}: "
-                "resolve gives its numbers"
-            )
         target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
         way = target
         if not target.why_not:
@@ -373,10 +368,11 @@ def written_call(
 
     def code(conv: ConvCall) -> str:
         """Return what the code does, without the notes, which may differ where the calls do not."""
-        return write(conv, replace(target_call((conv, *family), to, any_size), notes=()))
+        other = target_call((conv, *family), to, any_size)
+        return other.why_not or write(conv, replace(other, notes=()))
 
     checked = made_for(entry, family, given, code)
-    if any_size and "H" in checked.split(",")[0]:
+    if any_size and "W" in checked.split(",")[0]:
         raise ArgumentError(
             f"any_size must be False here: an argument of this {source.function} belongs to one image size"
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import nn_ops
-from ..arguments import Pads, Pair
+from ..arguments import Pads, Shape
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
 from ..geometry import AxisGeometry, split_padding
@@ -19,11 +19,12 @@ from .target_calls import (
     Code,
     Family,
     TargetCall,
-    axes,
     channels_first,
     filter_letters,
     jax_layouts,
     mixed,
+    some,
+    torch_order,
 )
 
 __all__ = ["CROP_AFTER", "TRANSPOSED", "crop_of_full", "dilated_pads"]
@@ -32,20 +33,20 @@ __all__ = ["CROP_AFTER", "TRANSPOSED", "crop_of_full", "dilated_pads"]
 def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
     """Return (a, o, F, stride, dilation) of each axis."""
     return [
-        (axis.pad_before, axis.in_size, axis.full_size, axis.stride, axis.dilation) for axis in axes(conv)
+        (axis.pad_before, axis.in_size, axis.full_size, axis.stride, axis.dilation)
+        for axis in conv.geometry.axes
     ]
 
 
 def crop_of_full(conv: ConvCall) -> Pads:
     """Return the pads that turn the full result into full[a : a + o]; negative numbers crop."""
-    rows, cols = ((-a, a + o - full) for a, o, full, _, _ in _wanted(conv))
-    return rows, cols
+    return some(tuple((-a, a + o - full) for a, o, full, _, _ in _wanted(conv)))
 
 
 CROP_AFTER = "{} cannot express this alignment: the full result is computed, then cropped or padded"
 
 
-def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
+def _end_pads(conv: ConvCall) -> tuple[Pads, Shape] | None:
     """Return pads, and an output_padding below the stride, that give (a, o), or None if there are none."""
     pads, extra = [], []
     for a, o, full, s, _ in _wanted(conv):
@@ -55,10 +56,11 @@ def _end_pads(conv: ConvCall) -> tuple[Pads, Pair] | None:
             return None
         pads.append((a, after))
         extra.append(more)
-    return (pads[0], pads[1]), (extra[0], extra[1])
+    return tuple(pads), tuple(extra)
 
 
 def _channels_first(
+    conv: ConvCall,
     framework: str,
     function: Callable[..., Any],
     name: str,
@@ -67,58 +69,56 @@ def _channels_first(
     notes: list[str],
 ) -> TargetCall:
     """Return a call in the layouts of torch and ONNX."""
-    layouts = "NCHW", "NCHW", "IOHW"
+    layouts = f"NC{conv.spatial}", f"NC{conv.spatial}", f"IO{conv.spatial}"
     return TargetCall(framework, function, name, arguments, *layouts, pad_output=crop, notes=tuple(notes))
 
 
 def _tensorflow(family: Family) -> TargetCall:
-    """Return the call of tf.nn.conv2d_transpose."""
+    """Return the call of tf.nn.conv2d_transpose, or of tf.nn.conv_transpose over one or three axes."""
     conv = family[0]
-    g = conv.geometry
-    sizes = g.rows.in_size, g.cols.in_size
+    g, flat = conv.geometry, len(conv.spatial) == 2
+    sizes = tuple(axis.in_size for axis in g.axes)
     arguments: dict[str, Any] = {"output_shape": _output_shape(family, sizes), "strides": g.strides}
     wanted, crop, notes = _wanted(conv), NO_PADS, []
     ends = _end_pads(conv)
     if all(full - _ek(axis) < o <= axis.out_size * s and a == split_padding(max(0, full - o))[0]
-           for (a, o, full, s, _), axis in zip(wanted, axes(conv), strict=True)):  # fmt: skip
+           for (a, o, full, s, _), axis in zip(wanted, g.axes, strict=True)):  # fmt: skip
         arguments["padding"] = "SAME"
     elif all(a == 0 and full <= o < full + s for a, o, full, s, _ in wanted):
         arguments["padding"] = "VALID"
-    elif ends is not None and g.dilations == (1, 1):
-        arguments["padding"] = [[0, 0], list(ends[0][0]), list(ends[0][1]), [0, 0]]
+    elif ends is not None and flat and max(g.dilations) == 1:
+        arguments["padding"] = [[0, 0], *[list(sides) for sides in ends[0]], [0, 0]]
     else:
         arguments["padding"], crop = "VALID", crop_of_full(conv)
-        arguments["output_shape"] = _output_shape(family, (g.rows.full_size, g.cols.full_size))
+        arguments["output_shape"] = _output_shape(family, tuple(axis.full_size for axis in g.axes))
         notes.append(CROP_AFTER.format("TensorFlow"))
-    if g.dilations != (1, 1):
+    if max(g.dilations) > 1:
         arguments["dilations"] = g.dilations
         notes.append("on a CPU TensorFlow needs oneDNN for a dilation here")
     if conv.groups > 1:
         notes.append("one call for each group: not every build of TensorFlow has groups here")
-    name = "tf.nn.conv2d_transpose"
     return TargetCall(
         "tensorflow",
-        nn_ops.conv2d_transpose,
-        name,
+        nn_ops.conv2d_transpose if flat else nn_ops.conv_transpose,
+        "tf.nn.conv2d_transpose" if flat else "tf.nn.conv_transpose",
         arguments,
-        filter_layout="HWOI",
         pad_output=crop,
         split=conv.groups,
         notes=tuple(notes),
     )
 
 
-def _output_shape(family: Family, sizes: Pair) -> Any:
+def _output_shape(family: Family, sizes: Shape) -> Any:
     """Return TensorFlow's output_shape: a formula of the input's shape, if the call takes other sizes."""
     g = family[0].geometry
     if len(family) == 1:
         return g.batch, *sizes, g.in_channels // g.groups
     terms = []
-    for number, (axis, size) in enumerate(zip(axes(family[0]), sizes, strict=True), 1):
+    for number, (axis, size) in enumerate(zip(g.axes, sizes, strict=True), 1):
         extra = size - axis.out_size * axis.stride
         term = f"x.shape[{number}]" + (f" * {axis.stride}" if axis.stride > 1 else "")
         terms.append(term + (f" {'-' if extra < 0 else '+'} {abs(extra)}" if extra else ""))
-    return Code(f"(len(x), {', '.join(terms)}, w.shape[2])")
+    return Code(f"(len(x), {', '.join(terms)}, w.shape[{len(sizes)}])")
 
 
 def _ek(axis: AxisGeometry) -> int:
@@ -127,7 +127,7 @@ def _ek(axis: AxisGeometry) -> int:
 
 
 def _torch(family: Family) -> TargetCall:
-    """Return the call of torch.nn.functional.conv_transpose2d."""
+    """Return the call of torch.nn.functional.conv_transpose2d, or that of another rank."""
     conv = family[0]
     arguments: dict[str, Any] = {"stride": conv.geometry.strides}
     wanted = _wanted(conv)
@@ -140,16 +140,20 @@ def _torch(family: Family) -> TargetCall:
             arguments["output_padding"] = tuple(extra)
     else:
         crop = crop_of_full(conv)
-        (top, bottom), (left, right) = crop
         notes.append(
             "torch crops both sides equally: the full result is computed, then "
-            f"F.pad(y, ({left}, {right}, {top}, {bottom})); negative numbers crop"
+            f"F.pad(y, {torch_order(crop)}); negative numbers crop"
         )
     if conv.groups > 1:
         arguments["groups"] = conv.groups
-    if conv.geometry.dilations != (1, 1):
+    if max(conv.geometry.dilations) > 1:
         arguments["dilation"] = conv.geometry.dilations
-    return _channels_first("torch", torch.conv_transpose2d, "F.conv_transpose2d", arguments, crop, notes)
+    rank = len(conv.spatial)
+    call = _TORCH[rank], f"F.conv_transpose{rank}d", arguments
+    return _channels_first(conv, "torch", *call, crop, notes)
+
+
+_TORCH = {1: torch.conv_transpose1d, 2: torch.conv_transpose2d, 3: torch.conv_transpose3d}
 
 
 def _jax(family: Family) -> TargetCall:
@@ -157,12 +161,12 @@ def _jax(family: Family) -> TargetCall:
     conv = family[0]
     g, layouts, crop = conv.geometry, jax_layouts(conv), NO_PADS
     pads, notes = dilated_pads(conv), []
-    if g.strides == (1, 1) and mixed(pads):
-        reach = g.rows.effective_filter - 1, g.cols.effective_filter - 1
-        pads, crop = ((reach[0], reach[0]), (reach[1], reach[1])), crop_of_full(conv)
+    if max(g.strides) == 1 and mixed(pads):
+        pads = tuple((axis.effective_filter - 1, axis.effective_filter - 1) for axis in g.axes)
+        crop = crop_of_full(conv)
         notes.append("JAX 0.10.2 computes some pads of mixed signs wrong: the full result is cropped instead")
     arguments: dict[str, Any] = {"padding": pads}
-    if g.dilations != (1, 1):
+    if max(g.dilations) > 1:
         arguments["rhs_dilation"] = g.dilations
     if conv.groups == 1:
         letters = filter_letters(conv).replace("OM", "OI")  # a depthwise filter of one channel
@@ -176,8 +180,8 @@ def _jax(family: Family) -> TargetCall:
         return TargetCall(
             "jax", *call, *layouts, letters, flip=conv.flip, pad_output=crop, notes=tuple(notes)
         )
-    letters = filter_letters(conv) if conv.regroup else "HWOI"
-    arguments = {"window_strides": (1, 1)} | arguments | {"lhs_dilation": g.strides}
+    letters = filter_letters(conv) if conv.regroup else f"{conv.spatial}OI"
+    arguments = {"window_strides": (1,) * len(g.strides)} | arguments | {"lhs_dilation": g.strides}
     arguments = in_filter_order(arguments, letters)
     arguments["dimension_numbers"] = (layouts[0], letters, layouts[1])
     arguments["feature_group_count"] = conv.groups
@@ -201,11 +205,8 @@ def _jax(family: Family) -> TargetCall:
 
 def dilated_pads(conv: ConvCall) -> Pads:
     """Return the pads of the dilated input that give (a, o)."""
-    pads = []
-    for (a, o, full, _, _), axis in zip(_wanted(conv), axes(conv), strict=True):
-        reach = axis.effective_filter - 1
-        pads.append((reach - a, a + o - full + reach))
-    return pads[0], pads[1]
+    facts = zip(_wanted(conv), (axis.effective_filter - 1 for axis in conv.geometry.axes), strict=True)
+    return tuple((reach - a, a + o - full + reach) for (a, o, full, _, _), reach in facts)
 
 
 def _onnx(family: Family) -> TargetCall:
@@ -215,20 +216,20 @@ def _onnx(family: Family) -> TargetCall:
     if ends is None:
         crop = crop_of_full(conv)
         notes.append(CROP_AFTER.format("ONNX"))
-    arguments = onnx_arguments(conv, ends[0] if ends else NO_PADS)
-    if ends and ends[1] != (0, 0):
+    arguments = onnx_arguments(conv, some(ends[0]) if ends else NO_PADS)
+    if ends and max(ends[1]) > 0:
         arguments["output_padding"] = list(ends[1])
-    return _channels_first("onnx", onnx.conv_transpose, "ConvTranspose", arguments, crop, notes)
+    return _channels_first(conv, "onnx", onnx.conv_transpose, "ConvTranspose", arguments, crop, notes)
 
 
 def _keras(family: Family) -> TargetCall:
     """Return the call of keras.ops.conv_transpose."""
     conv = family[0]
     g = conv.geometry
-    facts = list(zip(_wanted(conv), axes(conv), strict=True))
+    facts = list(zip(_wanted(conv), g.axes, strict=True))
     arguments: dict[str, Any] = {"strides": g.strides}
     crop, notes = NO_PADS, []
-    odd = [axis.effective_filter % 2 for axis in axes(conv)]
+    odd = [axis.effective_filter % 2 for axis in g.axes]
     same = [o - (full - axis.effective_filter) - parity
             for ((_, o, full, _, _), axis), parity in zip(facts, odd, strict=True)]  # fmt: skip
     if all(
@@ -243,15 +244,16 @@ def _keras(family: Family) -> TargetCall:
         if any(o != full + max(0, s - _ek(axis)) for (_, o, full, s, _), axis in facts):
             arguments["output_padding"] = tuple(o - full for (_, o, full, _, _), _ in facts)
     else:
-        arguments |= {"padding": "valid", "output_padding": (0, 0)}
+        arguments |= {"padding": "valid", "output_padding": (0,) * len(facts)}
         crop = crop_of_full(conv)
         notes.append(CROP_AFTER.format("Keras"))
-    if g.dilations != (1, 1):
+    if max(g.dilations) > 1:
         arguments["dilation_rate"] = g.dilations
     if conv.groups > 1:
         notes.append("Keras has no groups in conv_transpose: one call for each group")
-    layout = "NCHW" if channels_first(conv) else "NHWC"
-    arguments["data_format"] = "channels_first" if channels_first(conv) else "channels_last"
+    first = channels_first(conv)
+    layout = f"NC{conv.spatial}" if first else g.data_format
+    arguments["data_format"] = "channels_first" if first else "channels_last"
     return TargetCall(
         "keras",
         keras.conv_transpose,
@@ -259,7 +261,6 @@ def _keras(family: Family) -> TargetCall:
         arguments,
         layout,
         layout,
-        filter_layout="HWOI",
         pad_output=crop,
         split=conv.groups,
         notes=tuple(notes),
@@ -275,7 +276,6 @@ def _scipy(family: Family) -> TargetCall:
         "scipy",
         None,
         "signal.convolve",
-        filter_layout="HWOI",
         pad_output=crop_of_full(family[0]),
         notes=notes,
     )

@@ -11,7 +11,9 @@ from teachconv.dialects import jax, keras, onnx, torch
 from teachconv.dialects.calls import FUNCTIONS
 from teachconv.errors import ArgumentError, ArgumentTypeError
 
-RECORDINGS = {name: answers_and_refusals(name) for name in ("torch", "jax", "onnx", "keras")}
+FRAMEWORKS = ("torch", "jax", "onnx", "keras")
+# those of rows and columns, and those over one and three axes
+RECORDINGS = {name: answers_and_refusals(name) for name in (*FRAMEWORKS, *(f"{f}_axes" for f in FRAMEWORKS))}
 
 
 def entries(which):
@@ -21,7 +23,7 @@ def entries(which):
 
 
 def function_of(framework, case):
-    return getattr(getattr(tc.dialects, framework), case["op"])
+    return getattr(getattr(tc.dialects, framework.removesuffix("_axes")), case["op"])
 
 
 def small(shape, start=1):
@@ -38,9 +40,10 @@ def small(shape, start=1):
 @pytest.mark.parametrize("framework", RECORDINGS)
 def test_there_are_many(framework):
     versions, answers, refusals = RECORDINGS[framework]
-    assert framework in versions
-    assert len(answers) >= 60
-    assert len(refusals) >= 15
+    assert framework.removesuffix("_axes") in versions
+    flat = framework in FRAMEWORKS
+    assert len(answers) >= (60 if flat else 30)
+    assert len(refusals) >= (15 if flat else 10)
 
 
 @pytest.mark.parametrize(("framework", "case", "inputs", "outputs"), list(entries(1)))
@@ -73,7 +76,7 @@ def test_resolve_needs_shapes_only(framework):
         found = {"input": call.input_shape, "filters": call.filter_shape, "out_backprop": call.output_shape}
         for role, shape in roles.items():
             assert role == "bias" or found[role] == shape, case["name"]
-        assert 0 in call.result_shape or f"{call.geometry.rows.stride}" in str(call)
+        assert 0 in call.result_shape or f"{call.geometry.cols.stride}" in str(call)
 
 
 # What onnxruntime refuses and this library computes: the specification defines it. Its reference
@@ -706,3 +709,55 @@ def test_bad_input_is_named(call, text):
 def test_one_channel_is_no_plural(function, shapes, arguments):
     with pytest.raises(ArgumentError, match="1 channel[^s]"):
         tc.resolve(function, *shapes, **arguments)
+
+
+# ---------------------------------------------------------------------------------------------
+# One axis and three: what a call over another number of axes is told
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: torch.conv1d(small((1, 2, 5, 5)), small((3, 2, 3))),
+         r"input must have 2 or 3 axes, \[batch, channels, cols\] or \[channels, cols\]; got shape \[1, 2, 5, 5\]"),
+        (lambda: torch.conv1d(small((1, 2, 5)), small((3, 2, 3, 3))),
+         r"weight must have 3 axes, \[out, in / groups, cols\]; got shape \[3, 2, 3, 3\]"),
+        (lambda: torch.conv3d(small((2, 5, 5)), small((3, 2, 3, 3, 3))), "input must have 4 or 5 axes"),
+        (lambda: torch.conv1d(small((1, 2, 5)), small((3, 2, 3)), stride=[1, 2]),
+         r"stride must be an int or 1 int, \(cols,\); got \[1, 2\]"),
+        (lambda: torch.conv3d(small((1, 1, 3, 3, 3)), small((1, 1, 2, 2, 2)), padding=[1, 1]),
+         r"padding must be an int or 1 or 3 ints, \(depth, rows, cols\); got \[1, 1\]"),
+        (lambda: torch.conv3d(small((1, 1, 2, 3, 3)), small((1, 1, 3, 2, 2))), "in_depth >= 3"),
+        (lambda: onnx.conv(small((1, 2, 5)), small((3, 2, 3, 3))),
+         r"W must have 3 axes, as many as the input \[1, 2, 5\]; got \[3, 2, 3, 3\]"),
+        (lambda: onnx.conv(small((1, 2)), small((3, 2))), r"X must have 3, 4 or 5 axes, \[batch, channels, \*sizes\]"),
+        (lambda: onnx.conv(small((1, 2, 5)), small((3, 2, 3)), pads=[1, 1, 1, 1]), r"pads must be 2 ints, \[left, right\]"),
+        (lambda: jax.conv_general_dilated(small((1, 2, 5)), small((3, 2, 3)), (1,), "SAME",
+                                          dimension_numbers=("NHWC", "HWIO", "NHWC")),
+         "dimension_numbers must be 3 letters each, with N and C and those of cols; got 'NHWC'"),
+        (lambda: jax.conv_general_dilated(small((1, 2, 5)), small((3, 2, 3)), (1, 1), "SAME"),
+         r"window_strides must be 1 int, \(cols,\); got \(1, 1\)"),
+        (lambda: jax.conv_general_dilated(small((1, 2, 5)), small((3, 2, 3)), (1,), "CAUSAL"), "'VALID' or 1 pair; got"),
+        (lambda: keras.conv(small((1, 5, 2)), small((3, 2, 3)), padding="causal"), "a word of the layer Conv1D"),
+        (lambda: keras.conv(small((1, 5, 2)), small((3, 3, 2, 3))), "kernel must have 3 axes, as many as the input"),
+        (lambda: keras.conv_transpose(small((1, 5, 2)), small((3, 2, 3))), r"kernel must be \[cols, out, in\]"),
+    ],
+)  # fmt: skip
+def test_other_numbers_of_axes_are_named(call, text):
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=text):
+        call()
+
+
+def test_every_tool_takes_the_functions_of_other_ranks():
+    """trace, explain and plan of a dialect's call count its axes as its shapes do."""
+    x, w = small((2, 9)), small((3, 2, 3))
+    result = torch.conv1d(x, w, stride=2, padding=1)
+    assert np.array_equal(tc.trace(torch.conv1d, x, w, stride=2, padding=1).result, result)
+    told = tc.explain(torch.conv1d, x, w, stride=2, padding=1, at=(1, 0))
+    assert (told.value, [tap.in_padding for tap in told.taps].count(True)) == (result[1, 0], 2)
+    volume, kernel = small((1, 2, 3, 4, 5)), small((2, 3, 2, 2, 2))
+    got = torch.conv_transpose3d(volume, kernel, stride=(1, 2, 1))
+    told = tc.explain(torch.conv_transpose3d, volume, kernel, stride=(1, 2, 1), at=(0, 2, 1, 3, 2))
+    assert told.value == got[0, 2, 1, 3, 2]
+    assert str(tc.find_source(torch.conv_transpose3d, volume, kernel, stride=(1, 2, 1)))

@@ -251,8 +251,11 @@ def of_dialects():
         for function in (getattr(module, each) for each in module.__all__):
             if isinstance(function, types.FunctionType):
                 more = {"lhs": X, "rhs": W} if (name, function.__name__) == ("jax", "conv_transpose") else {}
-                if "pool" in function.__name__ and name == "torch":  # a batch, channels, and its axes
-                    more = {"input": np.ones((1, 2, 4, 4, 4)[: 2 + int(function.__name__[-2])], "f4")}
+                if (
+                    name == "torch" and (rank := function.__name__[-2]).isdigit()
+                ):  # batch, channels, and its axes
+                    more = {"input": np.ones((1, 2, 4, 4, 4)[: 2 + int(rank)], "f4")}
+                    more["weight"] = np.ones((2, 2, 3, 3, 3)[: 2 + int(rank)], "f4")
                 yield f"{name}.{function.__name__}", (function, required(function, words | more))
 
 

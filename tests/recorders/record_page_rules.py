@@ -11,6 +11,7 @@ import re
 import sys
 from inspect import Parameter, signature
 from itertools import islice
+from math import prod
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -38,12 +39,14 @@ FRAMEWORKS = {
     "keras": "Keras",
 }
 
-# what the pages resolve and translate: what has a resolver of its own, which can be written as JavaScript
+# what the pages resolve and translate: what is over rows and columns, and has a resolver of its own, which can be
+# written as JavaScript
 PAGE_FUNCTIONS = {
     entry.name: function
     for function, entry in sorted(FUNCTIONS.items(), key=lambda pair: pair[1].name)
     if [operand.role for operand in entry.operands][:2] == ["input", "filters"]
     and entry.resolver.__closure__ is None
+    and 4 in entry.operands[1].ranks
 }
 
 TEXT = TEXT_FORWARD, TEXT_TRANSPOSED
@@ -62,6 +65,7 @@ NATIVES = {
     integer: "integer",
     islice: "islice",
     normalize_shape: "tupleOf",
+    prod: "product",
     source_text.folded: "folded",
     tables.count: "count",
     truth: "truth",
@@ -70,6 +74,7 @@ NATIVES = {
     **dict.fromkeys((forward._scipy, transposed._scipy, source_text._scipy), "null"),
     **{function: "null" for table in TEXT for function in table.values()},
     **dict.fromkeys((check_bias, source_text._bias_line, source_text._rule_lines, ConvCall.name), "nothing"),
+    "sum_panels.js": "listed",  # a name that a page has for something else
     **{function: json.dumps(entry.name) for function, entry in FUNCTIONS.items()},
 }
 

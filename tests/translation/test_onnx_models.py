@@ -28,18 +28,21 @@ def model_file(tmp_path, rng):
         constant,
         helper.make_node("Conv", ["r", "w2"], ["c"], name="depthwise", group=6, pads=[1, 1, 1, 1]),
         helper.make_node("ConvTranspose", ["c", "w3"], ["y"], strides=[2, 2], pads=[0, 0, 1, 1]),
-        helper.make_node("Conv", ["v", "w4"], ["z"], name="one dimension"),
+        helper.make_node("Conv", ["v", "w4"], ["z"], name="one axis"),
+        helper.make_node("ConvTranspose", ["u", "w5"], ["t"], name="volume", strides=[2, 1, 1], group=2),
     ]
     inputs = [
         helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 3, "rows", 10]),
         helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, [1, 2, 9]),
+        helper.make_tensor_value_info("u", onnx.TensorProto.FLOAT, [1, 2, 3, 4, 5]),
     ]
-    outputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("y", "z")]
+    outputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("y", "z", "t")]
     initializers = [
         weights("w1", 6, 3, 3, 3),
         weights("b1", 6),
         weights("w3", 6, 2, 3, 3),
         weights("w4", 1, 2, 3),
+        weights("w5", 2, 1, 2, 2, 2),
     ]
     graph = helper.make_graph(nodes, "model", inputs, outputs, initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -50,13 +53,15 @@ def model_file(tmp_path, rng):
 
 def test_nodes_are_listed_with_their_geometry(model_file):
     model = tc.onnx_model(model_file, {"x": (1, 3, 9, 10)})
-    assert [node.name for node in model.nodes] == ["first", "depthwise", "y"]
-    assert model.skipped == 1
-    first, depthwise, up = (node.call for node in model.nodes)
+    assert [node.name for node in model.nodes] == ["first", "depthwise", "y", "one axis", "volume"]
+    assert model.skipped == 0
+    first, depthwise, up, row, volume = (node.call for node in model.nodes)
     assert first.geometry.padding == ((1, 1), (1, 0))  # 9 rows: even; 10 columns: the odd one at the left
     assert first.bias
     assert depthwise.groups == 6
     assert up.output_shape == (1, 2, 10, 10)
+    assert (row.output_shape, row.filter_layout) == ((1, 1, 7), "OIW")
+    assert (volume.output_shape, volume.geometry.strides) == ((1, 2, 6, 5, 6), (2, 1, 1))
     assert "first" in str(model)
     assert "6x3x3x3" in model._repr_html_()
     assert model.passed is None  # nothing was checked
@@ -64,8 +69,9 @@ def test_nodes_are_listed_with_their_geometry(model_file):
 
 
 def test_dynamic_sizes_have_defaults_and_names_are_checked(model_file):
-    assert tc.onnx_model(model_file).inputs == {"x": (1, 3, 64, 10), "v": (1, 2, 9)}
-    with pytest.raises(tc.ArgumentError, match="named x, v"):
+    found = tc.onnx_model(model_file).inputs
+    assert found == {"x": (1, 3, 64, 10), "v": (1, 2, 9), "u": (1, 2, 3, 4, 5)}
+    with pytest.raises(tc.ArgumentError, match="named x, v, u"):
         tc.onnx_model(model_file, {"image": (1, 3, 9, 10)})
     with pytest.raises(tc.ArgumentError, match="4 sizes"):
         tc.onnx_model(model_file, {"x": (1, 3, 9)})
@@ -75,10 +81,11 @@ def test_nodes_against_onnxruntime(model_file):
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     done = []
     model = tc.onnx_model(model_file, check=True, progress=lambda *state: done.append(state))
-    assert model.passed is None  # of the 1-D Conv nothing is known
-    assert "1 of 4 NOT checked" in str(model)
+    assert model.passed
     assert "not the file and the network that it came from" in str(model)
-    assert done == [(1, 3, "first"), (2, 3, "depthwise"), (3, 3, "y")]
+    assert done == [
+        (n, 5, name) for n, name in enumerate(["first", "depthwise", "y", "one axis", "volume"], 1)
+    ]
     for node in model.nodes:
         assert node.passed
         assert 0 < node.runtime_fraction <= 1
@@ -99,8 +106,23 @@ def test_a_wrong_weight_is_found(model_file, monkeypatch):
 
     monkeypatch.setattr(onnx_models, "constants", changed)
     model = tc.onnx_model(model_file, check=True)
-    assert [node.passed for node in model.nodes] == [False, True, True]
+    assert [node.passed for node in model.nodes] == [False, True, True, True, True]
     assert not model.passed
+
+
+@pytest.mark.parametrize("to", ["tensorflow", "torch", "jax", "keras", "scipy"])
+def test_nodes_over_one_and_three_axes_are_handed_to_translate(model_file, to):
+    for node in tc.onnx_model(model_file).nodes[3:]:
+        report = tc.translate(node, to=to).check()
+        assert report.passed, report
+        assert not any(row.max_abs for row in report.rows)
+
+
+def test_more_axes_than_three_are_left_out():
+    text = "g (float[1, 1, 3, 3, 3, 3] x, float[1, 1, 2, 2, 2, 2] w) => (float[1, 1, 2, 2, 2, 2] y)"
+    model = tc.onnx_model(parsed(f"{text} {{ y = Conv (x, w) }}"))
+    assert (model.nodes, model.skipped, model.passed) == ((), 1, None)
+    assert "1 over more than 3 axes left out" in str(model)
 
 
 WEIGHTS = """<float[2, 1, 3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 8, 7, 6, 5, 4, 3, 2, 1}>"""
@@ -230,7 +252,7 @@ def test_the_exit_status_is_0_only_where_all_was_checked(tmp_path, capsys):
 def test_on_the_command_line(model_file, capsys):
     assert main(["onnx", str(model_file), "--input", "1,3,9,10"]) == 0
     out = capsys.readouterr().out
-    assert "3 convolutions for x [1, 3, 9, 10]" in out
+    assert "5 convolutions for x [1, 3, 9, 10]" in out
     assert main(["onnx", str(model_file), "--input", "x=big"]) == 2
     assert "--input must be a shape" in capsys.readouterr().err
 

@@ -25,13 +25,15 @@ TARGETS = tuple(
 
 def recorded_calls():
     """Every call that a framework answered, as (function, shapes by name, arguments)."""
-    for framework in ("tensorflow", "torch", "jax", "onnx", "keras"):
+    frameworks = ("torch", "jax", "onnx", "keras")
+    for recorded in ("tensorflow", *frameworks, *(f"{framework}_axes" for framework in frameworks)):
+        framework = recorded.removesuffix("_axes")
         module = tc if framework == "tensorflow" else getattr(tc.dialects, framework)
-        for case, inputs, _ in answers_and_refusals(framework)[1]:
+        for case, inputs, _ in answers_and_refusals(recorded)[1]:
             function = getattr(module, case["op"])
             if function in translating.FUNCTIONS:
                 shapes = {name: array.shape for name, array in inputs.items()}
-                yield f"{framework}-{case['name']}", function, shapes, case["arguments"]
+                yield f"{recorded}-{case['name']}", function, shapes, case["arguments"]
 
 
 CALLS = list(recorded_calls())
@@ -439,7 +441,7 @@ def test_both_sides_as_html():
         (lambda: tc.resolve(torch.conv2d, (1, 1.5, 4, 4), (1, 1, 1, 1)), ArgumentTypeError, "integers"),
         (lambda: tc.resolve(torch.conv2d, (1, 1, 4, 4)), TypeError, "weight"),
         (lambda: tc.convert_filters(np.ones((1, 1, 1, 1)), "caffe", "torch"), ArgumentError, "from_"),
-        (lambda: tc.convert_filters(np.ones((1, 1, 1)), "torch", "keras"), ArgumentError, "4 axes"),
+        (lambda: tc.convert_filters(np.ones((1, 1)), "torch", "keras"), ArgumentError, "3, 4 or 5 axes"),
         (lambda: tc.convert_filters(np.ones((1, 1, 1, 3)), "keras", "jax", True, 2), ArgumentError, "divide"),
         (
             lambda: tc.convert_filters(np.ones((1, 1, 2, 3)), "keras", "tensorflow_depthwise"),
@@ -459,18 +461,89 @@ def test_bad_input_is_named(call, error, text):
 
 
 # ---------------------------------------------------------------------------------------------
+# One axis and three
+# ---------------------------------------------------------------------------------------------
+
+CAUSAL = {  # how each framework says that six cells come before
+    "tensorflow": "x = np.pad(x, ((0, 0), (6, 0), (0, 0)))",
+    "torch": "x = F.pad(x, (6, 0))  # left, right",
+    "jax": "padding=((6, 0),)",
+    "onnx": "pads=[6, 0]",
+    "keras": "x = np.pad(x, ((0, 0), (6, 0), (0, 0)))",
+    "scipy": "x = np.pad(x, ((0, 0), (6, 0), (0, 0)))",
+}
+
+
+@pytest.mark.parametrize("strides", [1, 2])
+@pytest.mark.parametrize("target", TARGETS)
+def test_causal_is_a_pad_before_the_call_or_in_it(target, strides, monkeypatch):
+    monkeypatch.setattr(translating, "installed", lambda name: name == "scipy")
+    translation = tc.translate(tc.conv1d, (2, 11, 4), (4, 2, 6), strides, "CAUSAL", dilations=2, to=target)
+    assert CAUSAL[target] in translation.code
+    assert not {*translation._made_for.partition(",")[0]} & {*"DHW"}  # for any length
+    report = translation.check()
+    assert report.passed
+    assert not any(row.max_abs for row in report.rows)
+    if target == "keras":
+        assert 'keras.layers.Conv1D has padding="causal"' in translation.code
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_same_at_stride_2_for_any_length(target, monkeypatch):
+    x, w = (1, 10, 2), (4, 2, 3)
+    translation = tc.translate(tc.conv1d, x, w, 2, "SAME", to=target, any_size=True)
+    convolve = translation._here() if target != "scipy" else translation.function()
+    kernel = make_array(w, "float32", "integers", "same")
+    for length in (7, 8, 9, 12):
+        signal = make_array((1, length, 2), "float32", "integers", "same")
+        assert np.array_equal(convolve(signal, kernel), tc.conv1d(signal, kernel, 2, "SAME"))
+
+
+def test_the_words_of_a_call_over_three_axes():
+    code = tc.translate(tc.conv3d, (1, 4, 6, 6, 2), (2, 3, 3, 2, 4), (1, 2, 2), "SAME", to="torch").code
+    assert "x = F.pad(x, (0, 1, 0, 1, 0, 1))  # left, right, top, bottom, front, back" in code
+    assert "y = F.conv3d(x, w, stride=(1, 2, 2))" in code
+    grouped = tc.translate(tc.conv3d, (1, 4, 4, 4, 4), (2, 2, 2, 2, 6), to="tensorflow")
+    assert "np.split(w, 2, 4)" in grouped.code
+    assert "no groups over three axes" in grouped.code
+    code = tc.translate(torch.conv1d, (1, 2, 9), (3, 2, 3), stride=2, dilation=2, to="tensorflow").code
+    assert "y = tf.nn.convolution(x, w, strides=(1,), padding='VALID', dilations=(2,)).numpy()" in code
+    assert "y = y[:, ::2, :]" in code
+
+
+# ---------------------------------------------------------------------------------------------
 # Filters
 # ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("shape", [(2, 4, 6, 8), (6, 4, 8), (6, 4, 2, 4, 8)])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("start", ["tensorflow", "torch", "jax", "onnx", "keras", "scipy"])
-def test_filters_come_back(start, transposed, groups, rng):
-    w = rng.standard_normal((2, 4, 6, 8)).astype("float32")
+def test_filters_come_back(start, transposed, groups, shape, rng):
+    w = rng.standard_normal(shape).astype("float32")
     for other in ("tensorflow", "torch", "jax", "onnx", "keras", "scipy"):
         there = tc.convert_filters(w, start, other, transposed, groups)
         assert np.array_equal(tc.convert_filters(there, other, start, transposed, groups), w)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_filters_of_other_ranks_are_those_of_their_frameworks(rank, rng):
+    x = rng.integers(-4, 5, (1, *(7, 6, 5)[:rank], 4)).astype("int32")
+    w = rng.integers(-4, 5, (*(3, 2, 2)[:rank], 2, 6)).astype("int32")
+    want = tc.convolution(x, w)
+    theirs = tc.convert_filters(w, "tensorflow", "torch")
+    first = getattr(torch, f"conv{rank}d")(np.moveaxis(x, -1, 1), theirs, groups=2)
+    assert np.array_equal(np.moveaxis(first, 1, -1), want)
+    depthwise = w.reshape(*w.shape[:-2], 4, 3)
+    one = tc.convert_filters(depthwise, "tensorflow_depthwise", "keras")
+    assert one.shape == (*w.shape[:-2], 1, 12)
+    assert np.array_equal(tc.convert_filters(one, "keras", "tensorflow_depthwise", groups=4), depthwise)
+    transposed = rng.integers(-4, 5, (*(3, 2, 2)[:rank], 5, 4)).astype("int32")
+    got = jax.conv_transpose(
+        x, tc.convert_filters(transposed, "tensorflow", "jax", True), (2,) * rank, "VALID"
+    )
+    assert np.array_equal(got, tc.conv_transpose(x, transposed, None, 2, "VALID"))
 
 
 def test_converted_filters_convolve_alike(rng):
@@ -579,7 +652,7 @@ def test_translate_on_the_command_line(capsys):
     )  # fmt: skip
     assert status == 1
     assert "impossible" in out
-    status, out = command(capsys, "translate", "torch.conv3d", "1,1,2,2", "--to", "torch")
+    status, out = command(capsys, "translate", "torch.conv2", "1,1,2,2", "--to", "torch")
     assert status == 2
     assert 'did you mean "torch.conv2d"?' in out
     status, out = command(capsys, "translate", "torch.conv2d", "1", "1", "1", "1", "--to", "torch")

@@ -234,7 +234,7 @@ export class Geometry {
 /** The shapes of the arrays of a geometry as the page names them, NHWC and HWIO. */
 export const shapesOf = (g) => ({ in: g.input_shape, filter: g.filters_shape, out: g.output_shape });
 
-const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
+export const product = (sizes) => sizes.reduce((all, size) => all * size, 1);
 
 /** The number of multiply-adds as they are usually counted: taps in the padding included. */
 export const multiplyAdds = (g) => g.batch * g.rows.out_size * g.cols.out_size * product(g.filters_shape);

@@ -77,6 +77,7 @@ export const any = (items) => list(items).some(truth);
 export const filter = (_, items) => list(items).filter(truth);
 export const get = (items, key, usual = null) => (Object.hasOwn(items, key) ? items[key] : usual);
 export const reversed = (items) => (items instanceof Tuple ? tuple(...[...items].reverse()) : [...items].reverse());
+export const repeated = (items, times) => tuple(...range(0, times).flatMap(() => [...items]));
 export const add = (a, b) => (Array.isArray(a) ? (a instanceof Tuple ? tuple : Array.of)(...a, ...b) : a + b);
 
 export const contains = (items, item) =>
