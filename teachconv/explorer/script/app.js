@@ -86,20 +86,19 @@ export class App {
     if (doc.result === "in") state.c = at[3];
     else state.o = at[3];
     this.pairUp(doc.result === "in" ? "c" : "o");
-    const c = filter && !doc.empty ? view.groupOfOut.get(state.o)?.in.find(([, depth]) => depth === at[2]) : null;
-    if (c) state.c = c[0];
+    const pair = filter && !doc.empty ? view.pairsOf(at[2], at[3])[0] : null;
+    if (pair) [state.c, state.o] = pair;
   }
 
   /** Channels that share no product cannot be shown together: change the other one as well. */
   pairUp(changed) {
     const { state, view } = this;
-    if (changed === "o") {
-      const group = view.groupOfOut.get(state.o);
-      if (group && !group.in.some(([c]) => c === state.c)) state.c = group.in[0]?.[0] ?? 0;
-    } else {
-      const group = view.groupOfIn.get(state.c);
-      if (group && !group.out.includes(state.o)) state.o = group.out[0] ?? 0;
-    }
+    const other = changed === "o" ? "c" : "o";
+    const met = (changed === "o" ? view.insOf(state.o) : view.outsOf(state.c)).filter(([, , outside]) => !outside).map(([plane]) => plane);
+    if (!met.length || met.includes(state[other])) return;
+    const { [changed === "o" ? "in" : "out"]: channels } = view.channels;
+    const alike = met.filter((plane) => plane % channels === state[other] % channels);
+    state[other] = alike[Math.floor(alike.length / 2)] ?? met[0];
   }
 
   cell() {
@@ -230,7 +229,7 @@ export class App {
 
   /** A grid of a panel; `content` returns a number or undefined. */
   small(title, [rows, cols], content, marks, onPoint = null, most = Infinity) {
-    const grid = new Grid({ title, rows, cols, onPoint, most: 34, content: (r, q, kind) => {
+    const grid = new Grid({ title, rows, cols, onPoint, most: 34, flat: this.doc.rank === 1, content: (r, q, kind) => {
       const value = kind === "padding" || kind === "outside" ? undefined : content(r, q);
       return { value };
     } });
