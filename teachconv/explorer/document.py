@@ -257,7 +257,7 @@ class Document:
 def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:
     """Return one geometry, with the numbers of its axes and arrays; the page sums a result without number."""
     g = lifted(call).geometry
-    depth, rows, cols = map(tables.axis, g.axes, part.ins, part.outs)
+    rows, cols, depth = (tables.axis(g.axes[i], part.ins[i], part.outs[i]) for i in (1, 2, 0))
     shapes = {side: list(plane_shape(g.shape_of(role), role)) for role, side in SIDES.items()}
     return {
         "rows": rows,

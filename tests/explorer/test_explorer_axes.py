@@ -133,3 +133,57 @@ def test_every_tap_of_one_axis_and_of_three_is_explains(drawn, rank):
     explorers = [tc.explore(op, *args, budget=1, **words) for op, args, words in calls]
     for explorer, found in zip(explorers, drawn(explorers), strict=True):
         is_python(explorer, found)
+
+
+def randoms(*shape):
+    """Seeded float32 numbers whose sums and means have to be rounded."""
+    return np.random.default_rng(list(shape)).normal(size=shape).astype("float32")
+
+
+X2, X1, X3 = randoms(1, 2, 7, 6), randoms(1, 9, 2), randoms(1, 4, 5, 4, 1)
+POOLS = {
+    "torch max": lambda: (tc.dialects.torch.max_pool2d, (X2, 3, 2, 1), {"ceil_mode": True}),
+    "torch max with indices": lambda: (tc.dialects.torch.max_pool2d, (X2[0], 2), {"return_indices": True}),
+    "torch average": lambda: (tc.dialects.torch.avg_pool2d, (X2, (3, 2), 2, (1, 1), True), {}),
+    "torch inside": lambda: (tc.dialects.torch.avg_pool2d, (X2, 3, 2, 1, True, False), {}),
+    "torch divisor": lambda: (tc.dialects.torch.avg_pool2d, (X2, 3, 2, 1), {"divisor_override": -7}),
+    "torch 1-D": lambda: (tc.dialects.torch.avg_pool1d, (X1, 2), {}),
+    "torch 3-D": lambda: (tc.dialects.torch.avg_pool3d, (X3.transpose(0, 4, 1, 2, 3), 3, 2, 1), {}),
+    "ours": lambda: (tc.avg_pool, (X1, 3, 2, "SAME"), {}),
+    "ours, a maximum": lambda: (tc.max_pool, (X3, 2, 1, "SAME"), {}),
+    "float64": lambda: (tc.avg_pool, (X2.astype("float64"), 3, 1, "SAME"), {}),
+    "integers": lambda: (tc.max_pool, (np.rint(9 * X2).astype("int32"), 2, 2, "VALID"), {}),
+    "ONNX": lambda: (tc.dialects.onnx.average_pool, (X2,), {"kernel_shape": [3, 3], "pads": [1, 1, 0, 0]}),
+    "Keras": lambda: (tc.dialects.keras.max_pool, (X1, 3), {"padding": "same"}),
+    "JAX, a sum": lambda: (tc.dialects.jax.reduce_window, (X2[0, 0], 0.0, "add", (3, 3)), {}),
+    "JAX, from 1": lambda: (tc.dialects.jax.reduce_window, (X2, 1.0, "max", (1, 1, 2, 3)), {}),
+}
+
+
+@needs_browser
+def test_every_cell_of_a_pool_is_pythons(drawn):
+    explorers = {name: tc.explore(op, *args, **words) for name, (op, args, words) in ((n, p()) for n, p in POOLS.items())}
+    for (name, explorer), found in zip(explorers.items(), drawn(explorers.values()), strict=True):
+        op, args, words = explorer.op, explorer.args, explorer.kwargs
+        result = explorer.result
+        names = {tuple(cell["name"]) for cell in found["found"]}
+        assert names == set(np.ndindex(result.shape)), name
+        for cell in found["found"]:
+            value = result.dtype.type(cell["total"])
+            assert value == result[tuple(cell["name"])] == result.dtype.type(cell["value"]), (name, cell)
+        for cell in found["found"][:: max(1, result.size // 5)]:
+            taps = [(tuple(index), None if value is None else float(value)) for index, _, _, value, *_ in cell["taps"]]
+            assert taps == [*tc.explain(op, *args, at=cell["name"], **words).taps], name
+
+
+def test_a_pools_page_has_no_variants_and_no_still_picture(tmp_path):
+    picture = tc.explore(tc.max_pool, X1, 2, 2, "VALID")
+    assert picture.data()["variants"] == {"controls": [], "table": {}, "left_out": 0}
+    assert "image/svg+xml" not in picture._repr_mimebundle_()
+    with pytest.raises(ValueError, match=r"path must end in \.html: of a pool there is no static picture"):
+        picture.save(tmp_path / "pool.svg")
+    with pytest.raises(ValueError, match="op must be a convolution, or a pool over 1 to 3 axes"):
+        tc.explore(tc.dialects.torch.batch_norm, X2, np.zeros(2, "float32"), np.ones(2, "float32"))
+    beside = tc.explore(tc.avg_pool, X1, 3, 2, "SAME").beside(padding="VALID").data()["beside"]
+    assert not beside["passed"]
+    assert beside["shape"] == [1, 4, 2]
