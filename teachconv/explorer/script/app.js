@@ -13,6 +13,7 @@ import { drawGrids, fitGrids, frameResult } from "./stage.js";
 import { Player } from "./motion.js";
 import { drawStamps } from "./stamping.js";
 import { buildControls, buildTools, buildTransport, channelControls, labelControls } from "./controls.js";
+import { Quiz } from "./quiz.js";
 import { Tour } from "./tour.js";
 import { callable, copyButton, inWords, leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
@@ -22,6 +23,7 @@ export class App {
     this.host = host;
     this.player = new Player(this);
     this.tour = new Tour(this);
+    this.quiz = new Quiz(this);
     /** @type {string | null} whether it fills the page, as a slide or in a frame */
     this.presenting = null;
     /** @type {Record<string, any>} the grids of source, operand and result, which stage.js draws */
@@ -39,6 +41,7 @@ export class App {
     const address = location.hash; // both write theirs
     if (presenting(address)) present(this, presenting(address));
     this.tour.read(address);
+    this.quiz.read(address);
     this.player.open(root, this.stage);
     addEventListener("beforeprint", () => this.onPaper(true));
     addEventListener("afterprint", () => this.onPaper(false));
@@ -52,6 +55,7 @@ export class App {
     this.doc = data.call;
     this.variants = { ...data.variants.table };
     this.tour.now = null;
+    this.quiz.on = false;
     this.key = data.variants.controls.map((control) => control.base);
     this.base = this.key.join();
     this.view = new View(this.doc, this.doc.base);
@@ -133,7 +137,7 @@ export class App {
         doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
       this.message,
       h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.tour.element, this.legend, this.transport, buildTools(this)),
-        h("div", { class: "side" }, beside.map(({ element }) => element), this.sum)), this.live,
+        h("div", { class: "side" }, this.quiz.element, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
       h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar goes through the steps. ", leftOut(this.data, this.variants))),
       this.sky,
@@ -257,6 +261,10 @@ export class App {
 
   /** Show another place; one that the mouse hovers over only until it leaves. */
   place(change, how) {
+    if (this.quiz.on && !this.quiz.answered) {
+      this.quiz.clicked(change.focus, how);
+      return;
+    }
     const { row, col, focus } = this.state;
     if (how === "hover") this.pinned ??= { row, col, focus };
     else this.pinned = null;
@@ -310,7 +318,7 @@ export class App {
 
   /** Write the step and the slide into the address of a page of its own, or tell the host. */
   tell() {
-    const parts = [this.presenting, this.tour.now === null ? null : `step=${this.tour.now + 1}`].filter(Boolean);
+    const parts = [this.presenting, this.tour.now === null ? null : `step=${this.tour.now + 1}`, this.quiz.address].filter(Boolean);
     if (this.host?.shows) this.tellHost();
     else if (ADDRESSED) history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
   }
@@ -396,6 +404,7 @@ export class App {
     if (!this.pinned) this.tellHost();
     this.live.textContent = [...this.sum.querySelectorAll(".headline, .said, .gradient")].map((e) => e.textContent).join(". ");
     this.refresh();
+    this.quiz.draw();
   }
 
   /** The cells of the result that a cell of the source feeds, as marks. */

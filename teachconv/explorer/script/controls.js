@@ -106,5 +106,5 @@ export function buildTools(app) {
   const { player } = app;
   const speed = h("select", { "aria-label": "speed", onchange: () => player.setSpeed(speed.value) },
     Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === player.speed }, name)));
-  return h("div", { class: "tools" }, ...[h("label", {}, "speed ", speed), pictureButton(app), callCopier(app), ...shareButtons(app)].filter(Boolean));
+  return h("div", { class: "tools" }, ...[h("label", {}, "speed ", speed), app.quiz.button(), pictureButton(app), callCopier(app), ...shareButtons(app)].filter(Boolean));
 }

@@ -22,12 +22,13 @@ export function shownIn(app) {
     tap: player.on || app.tour.now !== null ? null : player.tap,
     view: app.presenting,
     step: app.tour.now === null ? null : app.tour.now + 1,
+    quiz: app.quiz.on ? [app.quiz.seed, app.quiz.level, app.quiz.score] : null,
     modes: [...modes, ...opened],
   };
 }
 
 /** Show that again, as far as this call has it. */
-export function showAgain(app, { channels, on, tap, modes, step }) {
+export function showAgain(app, { channels, on, tap, modes, step, quiz }) {
   app.quiet = true;
   const { root, doc, view, state } = app;
   if (channels && view.insOf(channels[1]).some(([c, , outside]) => c === channels[0] && !outside)) {
@@ -45,6 +46,7 @@ export function showAgain(app, { channels, on, tap, modes, step }) {
   if (tap !== null && tap < app.player.taps.length - 1) app.player.showTap(tap);
   if (on || tap !== null) app.player.stay();
   if (step) app.tour.go(step - 1);
+  if (quiz) app.quiz.begin(...quiz);
   app.quiet = false;
   app.tellHost();
 }
