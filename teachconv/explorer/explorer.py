@@ -23,7 +23,7 @@ from ..progress import during
 from ..tables import count
 from ..truth.exact import judge_direct
 from ..verification.diffing import diff
-from .document import SIDES, Document, code, plane_cell
+from .document import SIDES, Document, Tables, code, plane_cell
 from .packing import dumps
 from .page import frame, page
 from .shown_part import lift, lifted, part_call
@@ -39,7 +39,7 @@ _PARTS = {
     "sum": "sum",
     "result": "result",
 }
-_PAGE = 300_000  # the default size of a page in bytes
+_PAGE = 340_000  # the default size of a page in bytes
 _VARIANTS = 100_000  # bytes of variants of a call that takes more by itself
 _DIFF = 10**8  # multiply-adds of a call of which all cells are compared with another result
 
@@ -213,6 +213,7 @@ class Explorer:
     def data(self) -> dict[str, Any]:
         """Return the JSON document of the page."""
         document = self._document
+        document.tables = Tables()
         with during("computing the call"):
             made: dict[str, Any] = {"call": document.base(), "beside": None, "story": self._steps}
         if self._other is not None:
@@ -322,7 +323,7 @@ def explore(
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown.
-        budget: the approximate size of the page in bytes; by default 300 kB, or, if the call itself takes
+        budget: the approximate size of the page in bytes; by default 340 kB, or, if the call itself takes
             more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
             included as long as they fit, those with the fewest changes first; the page says how many are
             left out.

@@ -75,7 +75,8 @@ export class App {
 
   /** The first cell, chosen by Python. */
   start() {
-    this.state = { n: 0, row: 0, col: 0, c: 0, o: 0, focus: null };
+    const { in: c, out: o } = this.doc.rank === 3 && !this.doc.empty ? this.view.channels : { in: 0, out: 0 };
+    this.state = { n: 0, row: 0, col: 0, c: -c, o: -o, focus: null }; // of a volume no slice yet: that in the middle of the window
     this.setPlace(this.doc.at);
     this.first = [this.state.row, this.state.col];
   }

@@ -83,7 +83,7 @@ function slices(app, name, list) {
     return h("button", { type: "button", "aria-label": `${words}: ${by < 0 ? "one less" : "one more"}`, name: `${name}${by}`, disabled: next === undefined,
       onclick: () => app.chooseChannel(name, next * app.view.channels[side] + channel) }, by < 0 ? "−" : "+");
   };
-  return h("span", { class: "stepper slices", role: "group", "aria-label": words }, `${words} `, to(-1), h("output", {}, `${slice} of ${known.length}`), to(1));
+  return h("span", { class: "stepper slices", role: "group", "aria-label": words }, `${words} `, to(-1), h("output", {}, `${slice} of ${spatial(app.doc, side, app.view.variant.shapes[side])[0]}`), to(1));
 }
 
 /** The buttons that step and play, and the slider over all cells. */
@@ -106,5 +106,5 @@ export function buildTools(app) {
   const { player } = app;
   const speed = h("select", { "aria-label": "speed", onchange: () => player.setSpeed(speed.value) },
     Object.keys(SPEEDS).map((name) => h("option", { value: name, selected: name === player.speed }, name)));
-  return h("div", { class: "tools" }, ...[h("label", {}, "speed ", speed), app.quiz.button(), pictureButton(app), callCopier(app), ...shareButtons(app)].filter(Boolean));
+  return h("div", { class: "tools" }, ...[h("label", {}, "speed ", speed), pictureButton(app), callCopier(app), ...shareButtons(app)].filter(Boolean));
 }

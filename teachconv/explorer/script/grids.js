@@ -44,7 +44,7 @@ export class Grid {
     this.frames = new Map();
     this.photo = false; // whether its cells have colours of their own
     this.box = h("div", {
-      class: "cells", role: "grid", "aria-label": title, tabindex: onPoint ? "0" : null,
+      class: flat ? "cells flat" : "cells", role: "grid", "aria-label": title, tabindex: onPoint ? "0" : null,
       "aria-readonly": "true",
       onkeydown: (event) => this.key(event),
     });

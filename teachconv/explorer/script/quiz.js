@@ -45,11 +45,6 @@ export class Quiz {
     this.element = h("section", { class: "quiz", "aria-label": "The quiz", hidden: true });
   }
 
-  /** The button that begins it; none if there is nothing to ask. */
-  button() {
-    return this.app.doc.empty ? null : h("button", { type: "button", class: "begin-quiz", title: "predict, then see", onclick: () => this.begin() }, "quiz");
-  }
-
   get address() {
     return this.on ? `quiz=${this.seed},${this.level},${this.score}` : null;
   }
