@@ -140,7 +140,7 @@ export class Grid {
   label(cell, marks) {
     const { value, text } = cell.shown;
     const words = [this.place(cell)];
-    if (value !== undefined) words.push(full(value));
+    if (value !== undefined) words.push(cell.text && cell.text !== full(value) ? `${cell.text}, in full ${full(value)}` : full(value));
     else if (text) words.push(text);
     if (cell.kind) words.push(cell.shown.kind ?? KINDS[cell.kind]);
     words.push(...marks.map((mark) => MARKS[mark]));

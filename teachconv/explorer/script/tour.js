@@ -139,7 +139,7 @@ export class Tour {
       h("p", {}, "Point at any cell."),
       ...leave,
       button("on", `▷ ${count} steps`, `the tour: ${count} steps, one for each press of the space bar`, () => this.next()),
-      button("begin-quiz", "? quiz", "predict, then see: what is in a cell", () => this.app.quiz.begin()),
+      button("begin-quiz", "? quiz", "quiz: predict, then see", () => this.app.quiz.begin()),
     ] : [
       button("back", "←", "previous step", () => this.go(now - 1)),
       h("p", { role: "status" }, h("b", {}, `${now + 1}/${steps.length} `), steps[now].text),
