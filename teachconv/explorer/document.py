@@ -241,9 +241,9 @@ class Document:
         pieces, ins, outs = [], names["in"], names["out"]
         for name, shown, size in (
             ("image", part.images, g.batch),
-            *((f"{ins} {word}", *each) for word, *each in zip(_AXES, part.ins, g.input_shape[1:-1])),
+            *((f"{ins} {word}", part.ins[i], g.axes[i].in_size) for i, word in enumerate(_AXES)),
             (f"{ins} channel", part.in_channels, g.in_channels),
-            *((f"{outs} {word}", *each) for word, *each in zip(_AXES, part.outs, g.output_shape[1:-1])),
+            *((f"{outs} {word}", part.outs[i], g.axes[i].out_size) for i, word in enumerate(_AXES)),
             (f"{outs} channel", part.out_channels, g.out_channels),
         ):
             if len(shown) < size:
@@ -378,7 +378,9 @@ def channel_groups(call: Call) -> list[dict[str, Any]]:
 
 def pool_facts(pool: PoolCall, dtype: np.dtype[Any]) -> dict[str, Any]:
     """Return what the page has to know of a pool beside its windows."""
-    begins = [] if pool.start is None else [max(pool.start, lowest(dtype)) if is_integer(dtype) else pool.start]
+    begins = (
+        [] if pool.start is None else [max(pool.start, lowest(dtype)) if is_integer(dtype) else pool.start]
+    )
     return {
         "reduce": pool.reduce,
         "counted": pool.divisor == "padded",

@@ -147,7 +147,9 @@ class Explorer:
         elif self._document.empty:
             raise ArgumentError(f"{path.name} would show a window, and the call has none: an array is empty")
         elif self._document.pool:
-            raise ArgumentError(f"path must end in .html: of a pool there is no static picture; got {path.name}")
+            raise ArgumentError(
+                f"path must end in .html: of a pool there is no static picture; got {path.name}"
+            )
         elif ending == ".gif":
             plotting.animate(path, self.op, *self.args, **words)
         else:
@@ -317,9 +319,9 @@ def explore(
     """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
 
     Args:
-        op: an op of teachconv over one axis, two or three, a dialect's function, or a max or average pool. The
-            page draws in NHWC for every dialect, a sequence as a row and a volume slice by slice; its variants
-            keep the call's padding as numbers, and a pool has none.
+        op: an op of teachconv over one axis, two or three, a dialect's function, or a max or average pool.
+            The page draws in NHWC for every dialect, a sequence as a row, a volume slice by slice; its
+            variants keep the call's padding as numbers, and a pool has none.
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown.

@@ -313,7 +313,7 @@ def _own_words(call: Call) -> tuple[Callable[..., Any], BoundArguments]:
 
 
 def _choices(name: str, given: tuple[int, ...], usual: range) -> Choices:
-    """Return a control for (rows, cols), or the axes that there are: the usual squares, and the call's own."""
+    """Return a control for one number on each axis: the usual ones, alike on all axes, and the call's own."""
     values = sorted({(v,) * len(given) for v in usual} | {given})
     one = {value: len({*value}) == 1 and name != "filter size" for value in values}
     labels = tuple(str(v[0]) if one[v] else " × ".join(map(str, v)) for v in values)

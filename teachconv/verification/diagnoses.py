@@ -34,9 +34,10 @@ class Known:
         wrong: the result with the mistake in it.
         page: the page that explains it.
         rarely: makes the mistake in less usual ways, tried after all others.
-        slips: the mistake in numbers that people work out by hand, which the explorer's quiz looks for: words,
-            and a change: other ``integers`` of an axis, each a number or a sum of numbers and of the axis's
-            integers; another ``order`` of the axes of an array; or a ``transform`` by its name in quiz.js.
+        slips: the mistake as people make it by hand, which the explorer's quiz looks for: words and a change.
+            That is other ``integers`` of an axis, each a number or a sum of numbers and integers of the axis,
+            another ``order`` of an array's axes, a ``shift`` of the cell, or a ``transform`` by its name in
+            slips.js; and the ``kind`` or ``rank`` of calls, or the least ``stride``, that it is for.
     """
 
     code: str
@@ -68,12 +69,14 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("swapped_filter_axes", "rows and columns of the filter are exchanged", "filter",
           partial(mistakes.filter_orders, "swapped_filter_axes"), _PLAIN,
           "conv2d(x, w.transpose(1, 0, 2, 3), 1, 'SAME')", "answers/converting_transposed_filters",
-          slips=(("with rows and columns of the filter exchanged", {"order": (1, 0, 2, 3), "of": "filter"}),)),
+          slips=(("with rows and columns of the filter exchanged",
+                  {"order": (1, 0, 2, 3), "of": "filter"}),)),
     Known("transposed_filter", "in and out channels of the filter are exchanged", "filter",
           partial(mistakes.filter_orders, "transposed_filter"), _PLAIN,
           "conv2d(x, w.reshape(*w.shape[:2], w.shape[3], -1).transpose(0, 1, 3, 2), 1, 'SAME')",
           "answers/converting_transposed_filters",
-          slips=(("with in and out channels of the filter exchanged", {"order": (0, 1, 3, 2), "of": "filter"}),)),
+          slips=(("with in and out channels of the filter exchanged",
+                  {"order": (0, 1, 3, 2), "of": "filter"}),)),
     Known("groups", "channels are dealt out to the groups in turn", "filter",
           partial(mistakes.groups, "groups"), "conv2d(x, w[:, :, ::2])",
           "conv2d(x[..., [*range(0, x.shape[3], 2), *range(1, x.shape[3], 2)]], w[:, :, ::2])",
@@ -123,7 +126,8 @@ DIAGNOSES: tuple[Known, ...] = (
     Known("swapped_strides", "the strides of rows and columns are exchanged", "geometry",
           partial(mistakes.steps, "swapped_strides"), "conv2d(x, w, (1, 2))", "conv2d(x, w, (2, 1))",
           "arguments/strides",
-          slips=(("with the strides of rows and columns exchanged", {"integers": {"stride": "other.stride"}}),)),
+          slips=(("with the strides of rows and columns exchanged",
+                  {"integers": {"stride": "other.stride"}}),)),
     Known("swapped_dilations", "the dilations of rows and columns are exchanged", "geometry",
           partial(mistakes.steps, "swapped_dilations"), "conv2d(x, w, 1, 'SAME', dilations=(1, 2))",
           "conv2d(x, w, 1, 'SAME', dilations=(2, 1))", "arguments/dilations",

@@ -9,7 +9,9 @@ from explorer_pages import integers
 
 import teachconv as tc
 
-AXE = Path(sys.prefix) / "node" / "node_modules" / "axe-core" / "axe.min.js"  # make test installs it, where npm is
+AXE = (
+    Path(sys.prefix) / "node" / "node_modules" / "axe-core" / "axe.min.js"
+)  # make test installs it, where npm is
 
 pytestmark = [
     needs_browser,
@@ -19,8 +21,12 @@ pytestmark = [
 
 PAGES = {
     "conv2d": lambda: tc.explore(tc.conv2d, integers(1, 6, 6, 2), integers(3, 3, 2, 2), 2, "SAME"),
-    "beside": lambda: tc.explore(tc.conv1d, integers(1, 8, 1), integers(3, 1, 1), 1, "CAUSAL").beside(padding="SAME"),
-    "transposed": lambda: tc.explore(tc.conv2d_transpose, integers(1, 3, 3, 1), integers(3, 3, 1, 1), None, 2),
+    "beside": lambda: tc.explore(tc.conv1d, integers(1, 8, 1), integers(3, 1, 1), 1, "CAUSAL").beside(
+        padding="SAME"
+    ),
+    "transposed": lambda: tc.explore(
+        tc.conv2d_transpose, integers(1, 3, 3, 1), integers(3, 3, 1, 1), None, 2
+    ),
     "conv3d": lambda: tc.explore(tc.conv3d, integers(1, 3, 4, 4, 2), integers(2, 3, 3, 2, 1), 1, "SAME"),
     "pool": lambda: tc.explore(tc.avg_pool, integers(1, 6, 6, 2), 3, 2, "SAME"),
     "playground": tc.playground,

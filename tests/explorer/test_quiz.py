@@ -113,7 +113,10 @@ class Address:
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quiz")
-    return {name: tc.explore(op, *args, budget=1, **words).save(folder / f"{name}.html") for name, (op, args, words) in CALLS.items()}
+    return {
+        name: tc.explore(op, *args, budget=1, **words).save(folder / f"{name}.html")
+        for name, (op, args, words) in CALLS.items()
+    }
 
 
 ASKED = """const { hash } = location; return { hash, question: document.querySelector(".quiz h2").textContent,
@@ -201,7 +204,10 @@ def test_what_is_asked_is_nowhere_on_the_page(driver, paths):
     other = '.stage .grid:last-of-type [data-row="0"][data-col="0"]'
     page.run(f"document.querySelector('{other}').click()")  # nothing else can be looked at meanwhile
     page.press(" ", "f")
-    assert page.run("return [...document.querySelectorAll('.sum *')].filter((e) => e.checkVisibility()).length") == 0
+    assert (
+        page.run("return [...document.querySelectorAll('.sum *')].filter((e) => e.checkVisibility()).length")
+        == 0
+    )
     assert page.run(ASKED)["hash"] == "#quiz=1,1,0"
     page.run("document.querySelector('.quiz .give').click()")
     assert page.run(ASKED)["said"] == f"It is {SAME[0, row, col, 0]:.0f}."
