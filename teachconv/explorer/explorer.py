@@ -128,13 +128,14 @@ class Explorer:
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
                 ``.svg`` or ``.png``, the window of the first cell; ``.gif``, all windows in turn. The images
-                need matplotlib.
+                need matplotlib, and 2 axes; of other calls there is an ``.svg``, the picture of `explain`.
 
         Returns:
             The path.
 
         Raises:
-            ValueError: if the ending is another one, or the call is too large for an image or has no cell.
+            ValueError: if the ending is another one, or the call is too large for an image, has no cell, has
+                other axes, or is a pool.
             TypeError: if it is no path.
             ImportError: if a package that the format needs is not installed; the message names it.
         """
@@ -150,6 +151,8 @@ class Explorer:
             raise ArgumentError(
                 f"path must end in .html: of a pool there is no static picture; got {path.name}"
             )
+        elif ending == ".svg" and self._document.call.geometry.rank != 2:
+            path.write_text(self._still, encoding="utf-8")
         elif ending == ".gif":
             plotting.animate(path, self.op, *self.args, **words)
         else:

@@ -315,7 +315,9 @@ def test_what_is_left_out_of_one_axis_and_of_three_says_so(tmp_path, op):
     for ending in (".png", ".gif"):
         with pytest.raises(ValueError, match=f"need.* 2 axes, rows and columns; conv{rank}d has {rank}"):
             picture.save(tmp_path / f"picture{ending}")
-    assert "<svg" in picture._repr_mimebundle_()["image/svg+xml"]
+    still = picture._repr_mimebundle_()["image/svg+xml"]
+    assert "<svg" in still
+    assert picture.save(tmp_path / "picture.svg").read_text(encoding="utf-8") == still
     with pytest.raises(ValueError, match="other must be an array of numbers with"):
         picture.beside(np.zeros((2, 2)))
 

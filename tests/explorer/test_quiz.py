@@ -211,6 +211,12 @@ def test_what_is_asked_is_nowhere_on_the_page(driver, paths):
     assert page.run(ASKED)["hash"] == "#quiz=1,1,0"
     page.run("document.querySelector('.quiz .give').click()")
     assert page.run(ASKED)["said"] == f"It is {SAME[0, row, col, 0]:.0f}."
+    page, cell = ask(driver, paths["channels"], 1, 1)  # but all channels of the sum can be looked at
+    page.run("document.querySelector('[data-thumb=c1]').click()")
+    assert (
+        page.run("return document.querySelector('.stage figcaption small').textContent") == "6 × 6, channel 1"
+    )
+    assert "?" in page.run(NUMBERS, *cell[1:3])
     page, cell = ask(driver, paths["same"], 2, 1)
     assert page.run("return document.querySelectorAll('.stage .window, .stage .slide').length") == 0
     page, cell = ask(driver, paths["same"], 3, 1)
@@ -229,6 +235,7 @@ def test_the_playgrounds_address_has_the_quiz(driver, tmp_path):
     path = tc.playground().save(tmp_path / "playground.html")
     page = Page(driver, Address(path, "#conv2d&n=7&k=3&s=2&p=same&quiz=3,3,5"))
     assert page.run(ASKED)["question"] == "How large is the output, as rows × columns?"
+    assert not page.run("return document.querySelector('.numbers').checkVisibility()")  # they have the answer
     assert give(page, 3, (4, 4))["said"] == "That is it."
     assert "quiz=3,3,6" in page.run(ASKED)["hash"]
     assert page.complaints() == []
