@@ -140,10 +140,11 @@ export class Grid {
   label(cell, marks) {
     const { value, text } = cell.shown;
     const words = [this.place(cell)];
-    if (value !== undefined) words.push(cell.text && cell.text !== full(value) ? `${cell.text}, in full ${full(value)}` : full(value));
+    if (value !== undefined) words.push(full(value));
     else if (text) words.push(text);
     if (cell.kind) words.push(cell.shown.kind ?? KINDS[cell.kind]);
     words.push(...marks.map((mark) => MARKS[mark]));
+    if (value !== undefined && cell.text && cell.text !== full(value)) words.push(`shown as ${cell.text}`);
     cell.element.setAttribute("aria-label", words.join(", "));
     cell.element.title = words.join(", ");
   }
