@@ -55,10 +55,10 @@ $(VENV)/.peers: $(EXTENSION)
 	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --fetch-retries 1 --prefix $(VENV)/tfjs @tensorflow/tfjs || true; fi
 	touch $@
 
-# TypeScript checks the types of the explorer's JavaScript, and eslint its statements.
+# TypeScript checks the types of the explorer's JavaScript, eslint its statements, and axe whether everybody can use its pages.
 $(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
 	sh tests/system_packages.sh
-	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --fetch-retries 1 --prefix $(VENV)/node typescript eslint@9 || true; fi
+	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --fetch-retries 1 --prefix $(VENV)/node typescript eslint@9 axe-core || true; fi
 	touch $@
 
 ESLINT := $(VENV)/node/node_modules/.bin/eslint

@@ -366,25 +366,29 @@ def the_filter_gradient():
 @story("Causal")
 def causal():
     """How does a convolution avoid looking into the future?"""
+    x, w = integers(1, 8, 1), integers(3, 1, 1)
+    axis = tc.conv_geometry(x.shape, w.shape, 1, "CAUSAL").cols
     return explored(
-        tc.conv2d,
-        integers(1, 1, 8, 1),
-        integers(1, 3, 1, 1),
+        tc.conv1d,
+        x,
+        w,
         1,
-        ((0, 0), (2, 0)),
+        "CAUSAL",
         story=[
             step(
-                "Time runs to the right. All padding is before: 2, which is 3 − 1.",
-                (0, 0, 4, 0),
+                f"Time runs to the right. All padding is before: {axis.pad_before}, which is 3 − 1.",
+                (0, 4, 0),
                 "source weights",
             ),
-            step("Output 4 reads times 2, 3 and 4: nothing later.", (0, 0, 4, 0), "source result"),
+            step("Output 4 reads times 2, 3 and 4: nothing later.", (0, 4, 0), "source result"),
             step(
                 "The first output knows one number; two taps fall into the padding.",
-                (0, 0, 0, 0),
+                (0, 0, 0),
                 "source products sum",
             ),
-            step("With SAME, one tap would stand on the right: the future.", (0, 0, 7, 0), "source result"),
+            step(
+                "Choose SAME above: one tap stands on the right, in the future.", (0, 7, 0), "source result"
+            ),
         ],
     )
 
@@ -393,20 +397,20 @@ def causal():
 def a_strided_pool():
     """Is an average pool a convolution?"""
     return explored(
-        tc.depthwise_conv2d,
+        tc.avg_pool,
         integers(1, 6, 6, 2),
-        np.full((2, 2, 2, 1), 0.25, "float32"),
+        2,
         2,
         "VALID",
         story=[
             step(
-                "Four weights of 1/4: the sum of four products is their mean.",
+                "A window of weights 1: the sum of four cells, divided by 4.",
                 (0, 1, 1, 0),
                 "weights products sum",
             ),
             step("Stride 2 and size 2: windows touch and never overlap.", (0, 1, 2, 0), "source result"),
             step(
-                "Each channel is pooled alone: a depthwise convolution.",
+                "Each channel is pooled alone, as in a depthwise convolution.",
                 (0, 1, 1, 1),
                 "source products result",
             ),

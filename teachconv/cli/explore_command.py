@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget",
         type=int,
-        help="about how many bytes the page may have (default: 300000, and more for a large call)",
+        help="about how many bytes the page may have (default: 340000, and more for a large call)",
     )
     parser.add_argument(
         "--playground",

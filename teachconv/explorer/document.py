@@ -1,8 +1,9 @@
 """A call as the JSON that the page draws from: values, tap tables, variants, the trace.
 
-Everything is in canonical layout: NHWC, filters [filter_rows, filter_cols, in_channels / groups,
-out_channels]. The two sides of the forward convolution are called "in" and "out" for every op: a transposed
-op has its input on the side "out" and its result on the side "in".
+A page draws planes: a call over one axis is a single row, and each slice of a volume is a plane like one of a
+channel. A cell is [image, row, col, plane] with the plane depth · channels + channel, of filters [row, col,
+depth · in_channels / groups + in_channel, out_channel]. The two sides of the forward convolution are called
+"in" and "out" for every op: a transposed op has its input on the side "out" and its result on the side "in".
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ import numpy as np
 from .. import dispatch, nn_ops
 from ..calls import Call
 from ..dialects.calls import ConvCall
-from ..dtypes import float_format, is_integer
-from ..errors import ArgumentError
+from ..dtypes import float_format, is_integer, lowest
+from ..errors import is_one_of
 from ..geometry import AxisGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
-from ..kinds import ROLES, DepthwiseCells
+from ..kinds import ROLES, DepthwiseCells, layout_of
+from ..windows.calls import FUNCTIONS
+from ..windows.pooling import PoolCall
 from .calls import page_call, page_function
 from .packing import image_numbers, nbytes
 from .page import image_address
-from .shown_part import Part, part_of, teaching
+from .pools import pool_of
+from .shown_part import Part, lift, lift_cell, lifted, part_of, teaching
 
 __all__ = ["SIDES", "Document", "Tables", "code", "facts", "sides", "variant"]
 
@@ -40,6 +44,7 @@ _QUICK = 0.1  # seconds of a call
 
 # the name of each role's array on the page
 SIDES = {"input": "in", "filters": "filter", "output": "out"}
+_AXES = ("depth", "row", "column")
 
 
 def sides(call: Call) -> dict[str, str]:
@@ -75,6 +80,8 @@ class Tables:
         An operand is identified by its shape, because those of the variants are crops or zero-paddings of
         the call's; a result is identified by ``result_of``.
         """
+        role = next(role for role, name in SIDES.items() if name == side)
+        array = np.moveaxis(lift(array, role), *((0, 2) if role == "filters" else (1, 3)))
         ranges = held_ranges(side, array, part)
         return self._number((side, array.shape, ranges, result_of), self.arrays, lambda: held(array, ranges))
 
@@ -111,19 +118,23 @@ class Document:
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], at: Sequence[int] | None
     ) -> None:
         self.op, self.args, self.kwargs = op, args, kwargs
-        self.call, self.options = nn_ops.call_of(op, args, kwargs)
-        if (rank := self.call.geometry.rank) != 2:
-            raise ArgumentError(
-                f"op must be over 2 axes, rows and columns, to be explored; got one over {rank}: explain and "
-                "trace show its numbers"
-            )
-        name, module = dispatch.find_backend(self.options.get("backend"), self.call.first)
-        choice = self.options.get("algorithm"), self.options.get("precision")
-        dispatch.find_algorithm(name, module, self.call, *choice)  # raises, before anything is drawn
+        self.pool: PoolCall | None = None
+        if is_one_of(op, FUNCTIONS):
+            self.call, self.pool, self._pooled = pool_of(op, args, kwargs)
+        else:
+            self.call, self.options = nn_ops.call_of(op, args, kwargs)
+            name, module = dispatch.find_backend(self.options.get("backend"), self.call.first)
+            choice = self.options.get("algorithm"), self.options.get("precision")
+            dispatch.find_algorithm(name, module, self.call, *choice)  # raises, before anything is drawn
         self.empty = self.call.first.size == 0 or self.call.second.size == 0 or 0 in self.call.backend_shape
         self.at = self._start(at)
-        self.part = part_of(self.call, self.at)
+        self.part = part_of(lifted(self.call), lift_cell(self.at, self.call.kind.result))
         self.tables = Tables()
+
+    @property
+    def result(self) -> np.ndarray:
+        """The call's result."""
+        return self.trace.result if self.pool is None else self._pooled
 
     @cached_property
     def trace(self) -> Trace:
@@ -139,7 +150,7 @@ class Document:
 
     def base(self) -> dict[str, Any]:
         """Return the call itself, without its variants."""
-        call, traced = self.call, self.trace
+        call, traced = self.call, None if self.pool else self.trace
         form = None if is_integer(call.first.dtype) else float_format(call.first.dtype)
         source, operand, result = (
             SIDES[role] for role in (call.kind.first, call.kind.second, call.kind.result)
@@ -147,10 +158,12 @@ class Document:
         numbers = {
             source: self.tables.array(source, call.first, self.part),
             operand: self.tables.array(operand, call.second, self.part),
-            result: self.tables.array(result, call.from_caller(np.asarray(traced.result)), self.part, "call"),
+            result: self.tables.array(result, call.from_caller(np.asarray(self.result)), self.part, "call"),
         }
         return {
             "op": call.op.name,
+            "rank": call.geometry.rank,
+            "pool": self.pool and pool_facts(self.pool, call.first.dtype),
             "kind": call.kind.name,
             "dtype": call.first.dtype.name,
             "bits": 8 * call.first.dtype.itemsize,
@@ -161,51 +174,57 @@ class Document:
             "names": sides(call),
             "code": code(self.op, self.args, self.kwargs),
             "function": self.function,
-            "backend": traced.backend,
-            "algorithm": traced.algorithm,
+            "backend": traced.backend if traced else call.title,
+            "algorithm": traced and traced.algorithm,
             "bias": None if call.bias is None else number_list(call.bias),
             "groups": channel_groups(call),
             "cell_names": cell_names(call),
-            "at": list(self.at),
+            "at": plane_cell(call, self.at),
             "empty": self.empty,
             "shown": self._shown(),
             "overview": self._overview(),
-            "trace": stages(traced),
+            "trace": stages(traced) if traced else [],
             "axes": self.tables.axes,
             "arrays": self.tables.arrays,
             "lines": self.tables.lines,
             "base": variant(call, self.part, self.tables, numbers)
-            | {"facts": facts(call), "call": page_call(self.op, self.args, self.kwargs)},
+            | {"facts": facts(call), "call": self._page_call},
         }
 
     @cached_property
     def function(self) -> str | None:
         """The name of the function on the page, if that writes the call in each framework's words itself."""
-        return page_function(self.op) if page_call(self.op, self.args, self.kwargs) else None
+        return page_function(self.op) if self._page_call else None
 
-    def _start(self, at: Sequence[int] | None) -> tuple[int, int, int, int]:
+    @cached_property
+    def _page_call(self) -> dict[str, Any] | None:
+        return None if self.pool else page_call(self.op, self.args, self.kwargs)
+
+    def _start(self, at: Sequence[int] | None) -> tuple[int, ...]:
         """Return the first cell to show, as the backends number it: ``at``, or one that teaches."""
+        kind, g = self.call.kind, self.call.geometry
         if self.empty:
-            return (0, 0, 0, 0)
+            return (0,) * (g.rank + 2)
         if at is None:
-            kind, g = self.call.kind, self.call.geometry
             if kind.sums_images:
-                return (g.rows.filter_size // 2, g.cols.filter_size // 2, 0, 0)
-            return (0, teaching(g.rows, kind), teaching(g.cols, kind), 0)
+                return (*(axis.filter_size // 2 for axis in g.axes), 0, 0)
+            return (0, *(teaching(axis, kind) for axis in g.axes), 0)
         return self.cell_at(at)
 
-    def cell_at(self, at: Sequence[int]) -> tuple[int, int, int, int]:
+    def cell_at(self, at: Sequence[int]) -> tuple[int, ...]:
         """Return a cell as the backends number it."""
         words = nn_ops.without_options(self.kwargs)
         explained = explain(self.op, *self.args, at=at, **words)  # raises if ``at`` is not legal
-        first, row, col, last = (explained.canonical or explained).cell
-        return first, row, col, last
+        if self.pool:
+            return self.call.find("output", explained.cell)
+        return (explained.canonical or explained).cell
 
     def _overview(self) -> dict[str, Any] | None:
         """Return an image of the whole source if only a part is shown, and its numbers if they are few."""
         call, part = self.call, self.part
-        rows, cols = (part.out_rows, part.out_cols) if call.kind.scatters else (part.in_rows, part.in_cols)
-        image = call.first[part.images.start] if self._shown() and not self.empty else None
+        _, rows, cols = part.outs if call.kind.scatters else part.ins
+        flat = call.geometry.rank == 2 and not self.empty and self._shown()
+        image = call.first[part.images.start] if flat else None
         if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
             return None
         numbers = None if call.kind.sums_images or call.geometry.batch > 1 else image_numbers(image)
@@ -218,16 +237,14 @@ class Document:
 
     def _shown(self) -> str:
         """Return which part of a large call is shown, or "" if all of it is."""
-        g, part, names = self.call.geometry, self.part, sides(self.call)
-        pieces = []
+        g, part, names = lifted(self.call).geometry, self.part, sides(self.call)
+        pieces, ins, outs = [], names["in"], names["out"]
         for name, shown, size in (
             ("image", part.images, g.batch),
-            (f"{names['in']} row", part.in_rows, g.rows.in_size),
-            (f"{names['in']} column", part.in_cols, g.cols.in_size),
-            (f"{names['in']} channel", part.in_channels, g.in_channels),
-            (f"{names['out']} row", part.out_rows, g.rows.out_size),
-            (f"{names['out']} column", part.out_cols, g.cols.out_size),
-            (f"{names['out']} channel", part.out_channels, g.out_channels),
+            *((f"{ins} {word}", part.ins[i], g.axes[i].in_size) for i, word in enumerate(_AXES)),
+            (f"{ins} channel", part.in_channels, g.in_channels),
+            *((f"{outs} {word}", part.outs[i], g.axes[i].out_size) for i, word in enumerate(_AXES)),
+            (f"{outs} channel", part.out_channels, g.out_channels),
         ):
             if len(shown) < size:
                 last = f"s {shown.start} to {shown.stop - 1}" if len(shown) > 1 else f" {shown.start}"
@@ -239,15 +256,38 @@ class Document:
 
 def variant(call: Call, part: Part, tables: Tables, arrays: dict[str, int], note: str = "") -> dict[str, Any]:
     """Return one geometry, with the numbers of its axes and arrays; the page sums a result without number."""
-    g = call.geometry
+    g = lifted(call).geometry
+    rows, cols, depth = (tables.axis(g.axes[i], part.ins[i], part.outs[i]) for i in (1, 2, 0))
+    shapes = {side: list(plane_shape(g.shape_of(role), role)) for role, side in SIDES.items()}
     return {
-        "rows": tables.axis(g.rows, part.in_rows, part.out_rows),
-        "cols": tables.axis(g.cols, part.in_cols, part.out_cols),
+        "rows": rows,
+        "cols": cols,
+        "depth": depth,
         "arrays": arrays,
         "terms": call.terms,
         "note": note,
-        "shapes": {"in": list(g.input_shape), "filter": list(g.filters_shape), "out": list(g.output_shape)},
+        "shapes": shapes,
     }
+
+
+def plane_shape(shape: Sequence[int], role: str) -> tuple[int, int, int, int]:
+    """Return the shape of an array over three axes as the page has it, with its depth among the planes."""
+    if role == "filters":
+        depth, rows, cols, ins, outs = shape
+        return rows, cols, depth * ins, outs
+    images, depth, rows, cols, channels = shape
+    return images, rows, cols, depth * channels
+
+
+def plane_cell(call: Call, cell: Sequence[int]) -> list[int]:
+    """Return a cell of the result as the page numbers it."""
+    role = call.kind.result
+    *_, depth, last = call.backend_shape
+    if role == "filters":
+        z, row, col, i, o = lift_cell(cell, role)
+        return [row, col, z * depth + i, o]
+    n, z, row, col, channel = lift_cell(cell, role)
+    return [n, row, col, z * last + channel]
 
 
 def facts(call: Call) -> str:
@@ -272,12 +312,11 @@ def axis_numbers(axis: AxisGeometry, ins: range, outs: range) -> dict[str, Any]:
 
 def held_ranges(side: str, array: np.ndarray, part: Part) -> tuple[range, ...]:
     """Return the ranges of a canonical array that a page shows."""
-    taps, depths = map(range, array.shape[:2]), _within(part.in_channels, array.shape[2])
-    return {
-        SIDES["input"]: (part.images, part.in_rows, part.in_cols, part.in_channels),
-        SIDES["filters"]: (*taps, depths, part.out_channels),
-        SIDES["output"]: (part.images, part.out_rows, part.out_cols, part.out_channels),
-    }[side]
+    if side == SIDES["filters"]:
+        return (*map(range, array.shape[:3]), _within(part.in_channels, array.shape[3]), part.out_channels)
+    of_input = side == SIDES["input"]
+    depth, rows, cols = part.ins if of_input else part.outs
+    return part.images, rows, cols, depth, part.in_channels if of_input else part.out_channels
 
 
 def held(array: np.ndarray, ranges: tuple[range, ...]) -> dict[str, Any]:
@@ -327,7 +366,7 @@ def _json_number(value: float) -> Any:
 def channel_groups(call: Call) -> list[dict[str, Any]]:
     """Return each group's input channels, with the filter depths that they use, and its output channels."""
     g = call.geometry
-    depth, outs = g.filters_shape[2], g.out_channels // g.groups
+    depth, outs = g.filters_shape[-2], g.out_channels // g.groups
     return [
         {
             "in": [[group * depth + i, i] for i in range(depth)],
@@ -337,22 +376,36 @@ def channel_groups(call: Call) -> list[dict[str, Any]]:
     ]
 
 
+def pool_facts(pool: PoolCall, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Return what the page has to know of a pool beside its windows."""
+    begins = (
+        [] if pool.start is None else [max(pool.start, lowest(dtype)) if is_integer(dtype) else pool.start]
+    )
+    return {
+        "reduce": pool.reduce,
+        "counted": pool.divisor == "padded",
+        "over": pool.divisor if isinstance(pool.divisor, int) else None,
+        "start": next(iter(number_list(np.array(begins, dtype))), None),
+    }
+
+
 def cell_names(call: Call) -> dict[str, dict[str, Any]] | None:
     """Return what the page needs to number each side's cells as the caller does; None for NHWC and HWIO.
 
     The page computes for any variant what `CellNames.name` computes for the call.
     """
     names, g = call.names, call.geometry
-    if names is None:
+    if names is None and g.rank == 2:
         return None
-    found: dict[str, dict[str, Any]] = {SIDES[role]: {"letters": names.layout(role)} for role in ROLES}
-    found["filter"] |= {"canonical": names.layout("filters"), "flip": False, "split": 0}
+    layout = names.layout if names else partial(layout_of, rank=g.rank)
+    found: dict[str, dict[str, Any]] = {SIDES[role]: {"letters": layout(role)} for role in ROLES}
+    found["filter"] |= {"canonical": layout("filters"), "flip": False, "split": 0}
     splits = isinstance(names, DepthwiseCells)
     if isinstance(names, ConvCall):
         splits = names.regroup or names.filter_layout == "HWIM"
         found["filter"] |= {"canonical": names.canonical_filter, "flip": names.flip}
         found[SIDES[names.op.own_input]] |= {
-            "stuffing": list(names.stuffing),
+            "stuffing": [*(1,) * (3 - g.rank), *names.stuffing],
             "part_channels": names.part_channels if names.batch_groups > 1 else 0,
         }
     if splits:  # an index of the last axis is (group, index in the group)

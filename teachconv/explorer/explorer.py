@@ -23,10 +23,10 @@ from ..progress import during
 from ..tables import count
 from ..truth.exact import judge_direct
 from ..verification.diffing import diff
-from .document import SIDES, Document, code
+from .document import SIDES, Document, Tables, code, plane_cell
 from .packing import dumps
 from .page import frame, page
-from .shown_part import part_call
+from .shown_part import lift, lifted, part_call
 from .variants import Variants
 
 __all__ = ["Explorer", "explore"]
@@ -39,7 +39,7 @@ _PARTS = {
     "sum": "sum",
     "result": "result",
 }
-_PAGE = 300_000  # the default size of a page in bytes
+_PAGE = 340_000  # the default size of a page in bytes
 _VARIANTS = 100_000  # bytes of variants of a call that takes more by itself
 _DIFF = 10**8  # multiply-adds of a call of which all cells are compared with another result
 
@@ -69,7 +69,7 @@ class Explorer:
     @property
     def result(self) -> np.ndarray:
         """The call's result."""
-        return self._document.trace.result
+        return self._document.result
 
     def beside(self, other: Any = None, /, *, name: str = "", **changes: Any) -> Explorer:
         """Return this picture with another result beside it and the differences marked.
@@ -84,7 +84,8 @@ class Explorer:
             A new `Explorer`.
 
         Raises:
-            ValueError, TypeError: if the changed call is not legal, or ``other`` is not an array of 4 axes.
+            ValueError, TypeError: if the changed call is not legal, or ``other`` is not an array with as many
+                axes as the result.
 
         >>> import numpy as np, teachconv as tc
         >>> x, w = np.ones((1, 4, 4, 1), "float32"), np.ones((3, 3, 1, 1), "float32")
@@ -106,9 +107,10 @@ class Explorer:
             refuse_masked(other, "other")
             first_of(other, "other")
             label, other = name or "other array", np.asarray(to_host(other))
-            if other.ndim != 4 or other.dtype.kind not in "iufV":
+            axes = len(self._document.call.result_shape)
+            if other.ndim != axes or other.dtype.kind not in "iufV":
                 raise ArgumentError(
-                    "other must be an array of numbers with 4 axes; "
+                    f"other must be an array of numbers with {axes} axes; "
                     f"got shape {list(other.shape)}, dtype {other.dtype}"
                 )
         both = Explorer(self.op, self.args, self.kwargs, self.at, self.budget, self.story)
@@ -126,13 +128,14 @@ class Explorer:
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
                 ``.svg`` or ``.png``, the window of the first cell; ``.gif``, all windows in turn. The images
-                need matplotlib.
+                need matplotlib, and 2 axes; of other calls there is an ``.svg``, the picture of `explain`.
 
         Returns:
             The path.
 
         Raises:
-            ValueError: if the ending is another one, or the call is too large for an image or has no cell.
+            ValueError: if the ending is another one, or the call is too large for an image, has no cell, has
+                other axes, or is a pool.
             TypeError: if it is no path.
             ImportError: if a package that the format needs is not installed; the message names it.
         """
@@ -144,6 +147,12 @@ class Explorer:
             path.write_text(self.html(), encoding="utf-8")
         elif self._document.empty:
             raise ArgumentError(f"{path.name} would show a window, and the call has none: an array is empty")
+        elif self._document.pool:
+            raise ArgumentError(
+                f"path must end in .html: of a pool there is no static picture; got {path.name}"
+            )
+        elif ending == ".svg" and self._document.call.geometry.rank != 2:
+            path.write_text(self._still, encoding="utf-8")
         elif ending == ".gif":
             plotting.animate(path, self.op, *self.args, **words)
         else:
@@ -170,7 +179,7 @@ class Explorer:
     @cached_property
     def _explained(self) -> Explanation | None:
         """What `explain` says of the first cell; None if there is no cell."""
-        if self._document.empty:
+        if self._document.empty or self._document.pool:
             return None
         return explain(self.op, *self.args, at=self._first, **nn_ops.without_options(self.kwargs))
 
@@ -209,11 +218,14 @@ class Explorer:
     def data(self) -> dict[str, Any]:
         """Return the JSON document of the page."""
         document = self._document
+        document.tables = Tables()
         with during("computing the call"):
             made: dict[str, Any] = {"call": document.base(), "beside": None, "story": self._steps}
         if self._other is not None:
             with during(f"comparing it with {self._other[0]}"):
                 made["beside"] = self._beside()
+        if document.pool:  # call tc.explore with other arguments
+            return made | {"variants": {"controls": [], "table": {}, "left_out": 0}}
         variants = Variants(document)
         bare = made | {"variants": variants.table(0)}
         rest = len(page("", dumps(bare), self._still, document.function).encode())
@@ -231,7 +243,7 @@ class Explorer:
             )
         text, at, tap, focus = [*step, None, None, None][:4]
         parts = words_of(focus, "focus", _PARTS)
-        cell = None if at is None else self._document.cell_at(at)
+        cell = None if at is None else plane_cell(self._document.call, self._document.cell_at(at))
         if tap is not None and integer(tap, "tap", "an integer") < 0:
             raise ArgumentError(f"tap must be the number of a tap, from 0; got {tap}")
         return {"text": text, "cell": cell, "tap": tap, "focus": [_PARTS[part] for part in parts]}
@@ -258,6 +270,9 @@ class Explorer:
             note = f"Its shape is {list(theirs.shape)}, and this call's is {list(call.result_shape)}. "
             return made | {"passed": False, "diagnosis": f"{note}{work}no mistake was looked for."}
         canonical = call.from_caller(theirs)
+        if document.pool:
+            made["array"] = tables.array(side, canonical, document.part, "beside")
+            return made | self._diagnosis(label, theirs)
         differs = self._judge(canonical)
         made["differs"] = tables.array(side, differs.astype(np.int32), document.part, "differs")
         made["array"] = tables.array(side, canonical, document.part, "beside")
@@ -286,12 +301,13 @@ class Explorer:
         Only the cells that the page shows are judged; the others are left False.
         """
         document = self._document
+        role = document.call.kind.result
+        theirs = lift(theirs, role)
         differs = np.zeros(theirs.shape, bool)
-        if document.empty:
-            return differs
-        call, shown = part_call(document.call, document.part)
-        want = dispatch.run_canonical(call, "reference")
-        differs[shown] = ~judge_direct(call, theirs[shown], want).ok
+        if not document.empty:
+            call, shown = part_call(lifted(document.call), document.part)
+            want = dispatch.run_canonical(call, "reference")
+            differs[shown] = ~judge_direct(call, theirs[shown], want).ok
         return differs
 
 
@@ -306,12 +322,13 @@ def explore(
     """Return the interactive picture of ``op(*args, **kwargs)``: all its windows, products and sums.
 
     Args:
-        op: an op of teachconv, or a dialect's function. The page draws in NHWC for every dialect, and its
-            variants keep the call's padding as numbers.
+        op: an op of teachconv over one axis, two or three, a dialect's function, or a max or average pool.
+            The page draws in NHWC for every dialect, a sequence as a row, a volume slice by slice; its
+            variants keep the call's padding as numbers, and a pool has none.
         *args: the op's arguments.
         at: the cell to begin with, as in `explain`, in NHWC order for every data_format. Of a large array,
             only the surroundings of this cell are shown.
-        budget: the approximate size of the page in bytes; by default 300 kB, or, if the call itself takes
+        budget: the approximate size of the page in bytes; by default 340 kB, or, if the call itself takes
             more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
             included as long as they fit, those with the fewest changes first; the page says how many are
             left out.

@@ -10,6 +10,7 @@ from html import escape
 from importlib.resources import files
 
 from .. import palette
+from ..verification.diagnoses import DIAGNOSES
 from .rules import rules
 
 __all__ = ["frame", "frame_of", "image_address", "page", "playground_page", "script", "style"]
@@ -88,6 +89,9 @@ MODULES = (
     "controls",
     "shown",
     "tour",
+    "mistakes",
+    "slips",
+    "quiz",
     "keyboard",
     "app",
     "moving",
@@ -111,10 +115,19 @@ def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] | None
     Returns:
         The text.
     """
+    written = {"rules": lambda: rules(functions), "mistakes": mistakes}
     return "\n".join(
-        rules(functions) if name == "rules" else _compact(_without_imports(_asset(f"script/{name}.js")))
+        written[name]() if name in written else _compact(_without_imports(_asset(f"script/{name}.js")))
         for name in modules
     )
+
+
+def mistakes() -> str:
+    """Return JavaScript that defines ``MISTAKES``: the slips of the table of diagnoses, in its order."""
+    rows = [
+        [known.code, known.changes, words, change] for known in DIAGNOSES for words, change in known.slips
+    ]
+    return f"const MISTAKES={json.dumps(rows, separators=(',', ':'))};"
 
 
 @lru_cache(maxsize=1)

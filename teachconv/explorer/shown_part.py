@@ -5,14 +5,19 @@ A tap is one position of the filter. The page itself makes the tables that it dr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
 
 from .. import taps
 from ..calls import Call
 from ..geometry import AxisGeometry, slab
 from ..kinds import Kind
+from ..windows.walking import whole
 
-__all__ = ["Part", "part_call", "part_of", "same_place", "teaching"]
+__all__ = ["Part", "lift", "lift_cell", "lifted", "part_call", "part_of", "same_place", "teaching"]
 
 _VALUES = 20_000  # the most numbers of one array on a page
 _SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first number that fits is used
@@ -31,59 +36,74 @@ class Part:
 
     Attributes:
         images: the images.
-        in_rows: rows of the forward input.
-        in_cols: its columns.
+        ins: depth, rows and columns of the forward input.
         in_channels: its channels.
-        out_rows: rows of the forward output.
-        out_cols: its columns.
+        outs: depth, rows and columns of the forward output.
         out_channels: its channels.
     """
 
     images: range
-    in_rows: range
-    in_cols: range
+    ins: tuple[range, ...]
     in_channels: range
-    out_rows: range
-    out_cols: range
+    outs: tuple[range, ...]
     out_channels: range
 
 
-def part_of(call: Call, at: tuple[int, int, int, int]) -> Part:
+def lifted(call: Call) -> Call:
+    """Return a call over depth, rows and columns, as a page draws it: an axis that it lacks has one index."""
+    kind, g = call.kind, call.geometry
+    axes = (*(whole(1),) * (3 - g.rank), *g.axes)
+    arrays = lift(call.first, kind.first), lift(call.second, kind.second)
+    return replace(call, first=arrays[0], second=arrays[1], geometry=replace(g, axes=axes, data_format=""))
+
+
+def lift(array: np.ndarray, role: str) -> np.ndarray:
+    """Return an array of a role, with channels last, with the axes that a page draws."""
+    return array.reshape(lift_cell(array.shape, role, 1))
+
+
+def lift_cell(cell: Sequence[int], role: str, index: int = 0) -> tuple[int, ...]:
+    """Return a cell with ``index`` on the axes that only a page draws."""
+    at = 0 if role == "filters" else 1
+    return (*cell[:at], *(index,) * (5 - len(cell)), *cell[at:])
+
+
+def part_of(call: Call, at: Sequence[int]) -> Part:
     """Return the part of a call that is shown: all of it if it fits, else the surroundings of one cell.
 
     As far as they fit, all taps of the result's cells are shown too; a page says which taps it leaves out.
 
     Args:
-        call: the call.
+        call: the call, `lifted`.
         at: a cell of the result.
 
     Returns:
         A `Part`.
     """
     g = call.geometry
-    n, row, col, channel = (0, *at[:2], at[3]) if call.kind.sums_images else at
+    n, *places, channel = (0, *at[:3], at[4]) if call.kind.sums_images else at
     for side in _SIDES:
-        ins_r, outs_r = _axis_part(g.rows, call.kind, row, side)
-        ins_c, outs_c = _axis_part(g.cols, call.kind, col, side)
+        shown = [_axis_part(axis, call.kind, place, side) for axis, place in zip(g.axes, places, strict=True)]
+        axes_in, axes_out = zip(*shown, strict=True)
         for few in _halvings(max(g.in_channels, g.out_channels)):
             ins, outs = _channel_part(call, channel, few)
-            in_values = len(ins_r) * len(ins_c) * len(ins)
-            out_values = len(outs_r) * len(outs_c) * len(outs)
-            filter_values = g.rows.filter_size * g.cols.filter_size * len(outs) * min(len(ins), _depth(call))
+            in_values = prod(map(len, axes_in)) * len(ins)
+            out_values = prod(map(len, axes_out)) * len(outs)
+            filter_values = prod(g.filters_shape[:3]) * len(outs) * min(len(ins), _depth(call))
             if max(in_values, out_values, filter_values) <= _VALUES:
                 break
         else:
             continue
         break
     images = min(g.batch, _IMAGES, max(1, _VALUES // max(1, in_values, out_values)))
-    return Part(_around(n, images, g.batch), ins_r, ins_c, ins, outs_r, outs_c, outs)
+    return Part(_around(n, images, g.batch), axes_in, ins, axes_out, outs)
 
 
 def part_call(call: Call, part: Part) -> tuple[Call, tuple[slice, ...]]:
     """Return the call that computes only the part of the result that is shown, with all its terms.
 
     Args:
-        call: the call; one with groups, or a filter gradient, is returned whole.
+        call: the call, `lifted`; one with groups, or a filter gradient, is returned whole.
         part: the part of it that a page shows.
 
     Returns:
@@ -91,16 +111,15 @@ def part_call(call: Call, part: Part) -> tuple[Call, tuple[slice, ...]]:
     """
     g = call.geometry
     if call.kind.sums_images or g.groups > 1:
-        return call, (slice(None),) * 4
+        return call, (slice(None),) * 5
     transposed = call.kind.scatters
-    shown = (part.in_rows, part.in_cols) if transposed else (part.out_rows, part.out_cols)
-    ranges = [(indices.start, indices.stop) for indices in shown]
+    ranges = [(indices.start, indices.stop) for indices in (part.ins if transposed else part.outs)]
     geometry, read = slab(g, call.kind.result, len(part.images), ranges)
     channels = part.in_channels if transposed else part.out_channels
     images = slice(part.images.start, part.images.stop)
     kept = slice(channels.start, channels.stop)
     first = call.first[(images, *(slice(*each) for each in read))]
-    second = call.second[:, :, kept] if transposed else call.second[..., kept]
+    second = call.second[..., kept, :] if transposed else call.second[..., kept]
     if transposed:
         geometry = replace(geometry, in_channels=len(channels))
     else:
@@ -112,7 +131,7 @@ def part_call(call: Call, part: Part) -> tuple[Call, tuple[slice, ...]]:
 
 def _depth(call: Call) -> int:
     """Return the number of input channels of a group, at least 1."""
-    return max(1, call.geometry.filters_shape[2])
+    return max(1, call.geometry.filters_shape[-2])
 
 
 def _halvings(most: int) -> list[int]:

@@ -74,7 +74,7 @@ def _picture(name: str, options: dict[str, Any]) -> Explorer:
     words = dict(options)
     for array in ("input", "filters"):
         if array not in words:
-            raise ArgumentError(f"the option :{array}: must give its shape, 4 ints")
+            raise ArgumentError(f"the option :{array}: must give its shape")
         words[array] = make_array(words[array], "float32", "integers", f"{name} {array}")
     return explore(_OPS[name], words.pop("input"), words.pop("filters"), **words)
 

@@ -6,11 +6,12 @@ variants as its budget allows, those with the fewest changes first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import BoundArguments, signature
 from itertools import product
 from math import prod
+from operator import add, sub
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from .. import nn_ops
 from ..arguments import PADDING_WORDS, Shape, as_array, channels_first, channels_last, shape_only
 from ..calls import Call
 from ..errors import ArgumentError
+from ..kinds import layout_of
 from .calls import page_call
 from .document import SIDES, Document, code, facts, variant
 from .packing import nbytes
-from .shown_part import Part, part_of, same_place
+from .shown_part import Part, lift_cell, lifted, part_of, same_place
 
 __all__ = ["Choices", "Variants"]
 
@@ -98,15 +100,16 @@ class Variants:
             self.op, bound = _own_words(call)
         bound.apply_defaults()
         self.arguments = {name: value for name, value in bound.arguments.items() if name not in _OPTIONS}
-        self.layout = self.arguments.get("data_format") or "NHWC"
-        letters = "HWIO" if self.words is _OWN else document.call.names.layout("filters")  # type: ignore[union-attr]
-        self.filter_axes = letters.index("H"), letters.index("W")
         g = call.geometry
+        self.layout = self.arguments.get("data_format") or layout_of("input", g.rank)
+        names = None if self.words is _OWN else document.call.names
+        letters = names.layout("filters") if names else layout_of("filters", g.rank)
+        self.filter_axes = tuple(letters.index(axis) for axis in "DHW"[-g.rank :])
         self.controls = [
             _choices("stride", g.strides, range(1, 4)),
             _choices("dilation", g.dilations, range(1, 3)),
             self._paddings(call.title),
-            _choices("filter size", g.filters_shape[:2], range(1, 6)),
+            _choices("filter size", g.filters_shape[:-2], range(1, 6)),
         ]
         if call.op.transposed and self.words is _OWN:
             self.controls.append(self._outputs())
@@ -165,26 +168,28 @@ class Variants:
             chosen[control.name] = control.values[index]
         words, padding = self.words, chosen["padding"]
         arguments = self.arguments | {words.stride: self._steps(chosen["stride"])}
-        if chosen["dilation"] != (1, 1) or self.arguments[words.dilation] is not None:
+        if max(chosen["dilation"]) > 1 or self.arguments[words.dilation] is not None:
             arguments[words.dilation] = self._steps(chosen["dilation"])
         arguments |= padding if isinstance(padding, dict) else {words.padding: padding}
         size = chosen["filter size"]
-        whole = document.call.geometry.filters_shape[:2]
+        g = document.call.geometry
+        whole = g.filters_shape[:-2]
         if size != whole:
             if words.filters in arguments:
-                filters = as_array(arguments[words.filters], words.filters)
+                filters = as_array(arguments[words.filters], words.filters, g.rank + 2)
                 arguments[words.filters] = _resized(filters, self.filter_axes, size, centred=True)
                 if "kernel_shape" in arguments:
                     arguments["kernel_shape"] = None
             else:
-                arguments["filter_sizes"] = (*size, *arguments["filter_sizes"][2:])
+                arguments["filter_sizes"] = (*size, *arguments["filter_sizes"][g.rank :])
         if "output size" in chosen:
             arguments |= self._output_arguments(arguments, chosen["output size"])
         if "out_backprop" in arguments:
             arguments["out_backprop"] = self._fitting(arguments)
         call = nn_ops.RESOLVERS[self.op](**arguments)
         self._check_size(call.backend_shape)
-        part = part_of(call, _inside(self._place(call), call.backend_shape))
+        at = _inside(self._place(call), call.backend_shape)
+        part = part_of(lifted(call), lift_cell(at, call.kind.result))
         source, operand = SIDES[call.kind.first], SIDES[call.kind.second]
         numbers = {
             source: document.tables.array(source, call.first, part),
@@ -202,47 +207,45 @@ class Variants:
         at, g = self.document.at, self.document.call.geometry
         if call.kind.sums_images:
             return at
-        row = same_place(g.rows, call.geometry.rows, call.kind, at[1])
-        return at[0], row, same_place(g.cols, call.geometry.cols, call.kind, at[2]), at[3]
+        axes = zip(g.axes, call.geometry.axes, at[1:-1], strict=True)
+        return at[0], *(same_place(ours, theirs, call.kind, i) for ours, theirs, i in axes), at[-1]
 
-    def _steps(self, pair: tuple[int, int]) -> Any:
+    def _steps(self, pair: tuple[int, ...]) -> Any:
         """Return strides or dilations as their framework's users write them."""
         if self.document.call.title.startswith("onnx."):
             return list(pair)
         if self.document.call.title.startswith("jax."):
             return pair
-        return pair[0] if pair[0] == pair[1] else pair
+        return pair[0] if len({*pair}) == 1 else pair
 
     def _output_arguments(self, arguments: dict[str, Any], more: Any) -> dict[str, Any]:
         """Return the output_shape of a transposed variant: the default, or ``more`` cells than that."""
         g = self.document.call.geometry
         if more is None and g.groups == 1:
             return {"output_shape": None, "output_padding": None}
-        rows, cols = self._default_size(arguments)
-        more = more or (0, 0)
-        shape = (g.batch, rows + more[0], cols + more[1], g.in_channels)
-        if self.layout == "NCHW":
+        usual = self._default_size(arguments)
+        shape = (g.batch, *map(add, usual, more or (0,) * g.rank), g.in_channels)
+        if self.layout[-1] != "C":
             shape = channels_first(shape)
         return {"output_shape": shape, "output_padding": None}
 
-    def _default_size(self, arguments: dict[str, Any]) -> tuple[int, int]:
+    def _default_size(self, arguments: dict[str, Any]) -> tuple[int, ...]:
         """Return the default (rows, cols) of a transposed result."""
         plain = {"output_shape": None, "output_padding": None, "bias": None}
-        rows, cols = nn_ops.RESOLVERS[self.op](**arguments | plain).backend_shape[1:3]
-        return rows, cols
+        return nn_ops.RESOLVERS[self.op](**arguments | plain).backend_shape[1:-1]
 
     def _fitting(self, arguments: dict[str, Any]) -> np.ndarray:
         """Return out_backprop, cropped or zero-padded to the output size of a variant."""
         forward = nn_ops.FORWARD_OF[self.op]
-        dy = as_array(arguments["out_backprop"], "out_backprop")
+        dy = as_array(arguments["out_backprop"], "out_backprop", self.document.call.geometry.rank + 2)
         x_shape = arguments["input_sizes"] if "input_sizes" in arguments else np.shape(arguments["input"])
         w_shape = arguments["filter_sizes"] if "filter_sizes" in arguments else np.shape(arguments["filters"])
         x, w = (shape_only(shape, np.float32) for shape in (x_shape, w_shape))
         same = {key: arguments[key] for key in ("strides", "padding", "data_format", "dilations")}
         call = nn_ops.RESOLVERS[forward](input=x, filters=w, **same)
-        axes = (1, 2) if self.layout == "NHWC" else (2, 3)
+        axes = [self.layout.index(axis) for axis in "DHW"[-call.geometry.rank :]]
         self._check_size(call.backend_shape)
-        return _resized(dy, axes, channels_last(tuple(call.result_shape), self.layout)[1:3])
+        return _resized(dy, axes, channels_last(tuple(call.result_shape), self.layout)[1:-1])
 
     def _check_size(self, shape: Shape) -> None:
         """Refuse a variant far larger than the call: a dilation's padding makes one where it is removed."""
@@ -263,6 +266,8 @@ class Variants:
         usual = (
             (0, 1, 2) if words is _OWN and title else words.paddings
         )  # as numbers, of a dialect's gradient
+        if words is _OWN and self.document.call.op.rank == 1 and not self.document.call.op.transposed:
+            usual = ("CAUSAL", *usual)
         values = [*usual] if given in usual else [*(v for v in usual if isinstance(v, (str, dict))), given]
         return Choices("padding", tuple(map(_padding_text, values)), tuple(values), values.index(given))
 
@@ -272,18 +277,18 @@ class Variants:
         A label is the size itself for the call's own arguments; the page writes it for other ones.
         """
         call = self.document.call
-        steps: list[Any] = [None, (-2, -2), (-1, -1), (1, 1), (2, 2)]
-        given = call.backend_shape[1:3]
+        given = call.backend_shape[1:-1]
+        steps: list[Any] = [None, *((n,) * len(given) for n in (-2, -1, 1, 2))]
         try:
-            rows, cols = self._default_size(self.arguments)
+            usual = self._default_size(self.arguments)
         except ValueError:  # only the requested size is legal
-            rows, cols = given
-        more = (given[0] - rows, given[1] - cols)
-        if more != (0, 0) and more not in steps:
+            usual = given
+        more = tuple(map(sub, given, usual))
+        if any(more) and more not in steps:
             steps.append(more)
-        sizes = [(rows + step[0], cols + step[1]) for step in ((0, 0), *steps[1:])]
-        labels = tuple(f"{high} × {wide}" for high, wide in sizes)
-        return Choices("output size", labels, tuple(steps), steps.index(more) if more != (0, 0) else 0)
+        sizes = [usual, *(map(add, usual, step) for step in steps[1:])]
+        labels = tuple(" × ".join(map(str, size)) for size in sizes)
+        return Choices("output size", labels, tuple(steps), steps.index(more) if any(more) else 0)
 
 
 def _padding_text(value: Any) -> str:
@@ -308,13 +313,14 @@ def _own_words(call: Call) -> tuple[Callable[..., Any], BoundArguments]:
 
 
 def _choices(name: str, given: tuple[int, ...], usual: range) -> Choices:
-    """Return a control for (rows, cols): the usual squares, and the call's own pair."""
-    values = sorted({(v, v) for v in usual} | {(given[0], given[1])})
-    labels = tuple(f"{a}" if a == b and name != "filter size" else f"{a} × {b}" for a, b in values)
-    return Choices(name, labels, tuple(values), values.index((given[0], given[1])))
+    """Return a control for one number on each axis: the usual ones, alike on all axes, and the call's own."""
+    values = sorted({(v,) * len(given) for v in usual} | {given})
+    one = {value: len({*value}) == 1 and name != "filter size" for value in values}
+    labels = tuple(str(v[0]) if one[v] else " × ".join(map(str, v)) for v in values)
+    return Choices(name, labels, tuple(values), values.index(given))
 
 
-def _resized(array: np.ndarray, axes: tuple[int, int], sizes: Any, *, centred: bool = False) -> np.ndarray:
+def _resized(array: np.ndarray, axes: Sequence[int], sizes: Any, *, centred: bool = False) -> np.ndarray:
     """Return an array cropped or zero-padded to other sizes along two axes."""
     for axis, size in zip(axes, sizes, strict=True):
         spare = array.shape[axis] - size

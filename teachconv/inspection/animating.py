@@ -62,6 +62,8 @@ def animate(
     call, _ = nn_ops.call_of(op, args, kwargs)
     if call.kind.sums_images:
         raise ArgumentError("animate draws an output plane, which a filter gradient does not have")
+    if call.geometry.rank != 2:
+        raise ArgumentError(f"animate needs 2 axes, rows and columns; {call.op} has {call.geometry.rank}")
     rows, cols = call.backend_shape[1:3]
     if not rows * cols:
         raise ArgumentError("the output must have cells to animate; it is empty")

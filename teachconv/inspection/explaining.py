@@ -271,7 +271,7 @@ def explain(
     if inverse:
         found = Explanation(name, cell, True, _input_taps(call, cell), call)
     else:
-        bias = None if call.bias is None else _scalar(call.bias[cell[3]])
+        bias = None if call.bias is None else _scalar(call.bias[cell[-1]])
         found = Explanation(name, cell, False, _output_taps(call, cell), call, bias)
     return found if call.names is None else _as_the_caller_numbers(found)
 

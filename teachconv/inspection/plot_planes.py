@@ -152,6 +152,10 @@ class Windows:
         """Draw the planes around an explained cell, the result empty if it is not ``filled``."""
         call, canonical = explained.call, explained.canonical or explained
         g, kind = call.geometry, call.kind
+        if g.rank != 2:
+            raise ArgumentError(
+                f"plots need 2 axes, rows and columns; {call.op} has {g.rank}: explore draws it"
+            )
         roles = (kind.first, kind.second, kind.result)
         sizes = [(g.rows.size_of(role), g.cols.size_of(role)) for role in roles]
         check_size("rows and columns", *sizes[0], *sizes[2], most=most)

@@ -132,6 +132,8 @@ def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) 
     ['input', 'filters', 'output[0, 1, 1, 0] = 90']
     """
     explained = op if isinstance(op, Explanation) else explain(op, *args, at=at or (0, 0, 0, 0), **kwargs)
+    if not isinstance(explained, Explanation):
+        raise ArgumentError(f"window draws a convolution; {op.__name__} is none: explore draws pools")
     if explained.inverse:
         raise ArgumentError("window draws an output cell; got the explanation of an input cell")
     windows = Windows(explained, filled=True)

@@ -56,7 +56,7 @@ const result = (made, call) => {
   const axes = transposed ? [images, inRows, inCols, inChannels] : [images, outRows, outCols, outChannels];
   const [first, second, third, fourth] = axes.map(([start, stop]) => range(start, stop));
   const cells = first.flatMap((n) => second.flatMap((r) => third.flatMap((q) => fourth.map((o) => [n, r, q, o]))));
-  return { axes, values: cells.map((cell) => view.value(cell) ?? "not on the page") };
+  return { axes: axes.toSpliced(3, 0, [0, 1]), values: cells.map((cell) => view.value(cell) ?? "not on the page") };
 };
 const answer = ({ name, shapes, words, at, targets }) => {
   const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));

@@ -15,6 +15,8 @@ from teachconv.explorer.page import MODULES, PLAYGROUND_MODULES, script
 SOURCES = Path(teachconv.explorer.__file__).parent / "script"
 MOST_LINES = 450
 ALL = (*MODULES, *PLAYGROUND_MODULES)
+# what Python writes, and the names that the files rules.d.ts and mistakes.d.ts declare
+WRITTEN = {"rules": {"FRAMEWORKS", "FUNCTIONS", "writtenCall"}, "mistakes": {"MISTAKES"}}
 
 
 def names(text):
@@ -23,11 +25,11 @@ def names(text):
 
 def source(module):
     """The text of a module as it is before modules are joined."""
-    return script((module,)) if module == "rules" else (SOURCES / f"{module}.js").read_text()
+    return script((module,)) if module in WRITTEN else (SOURCES / f"{module}.js").read_text()
 
 
 def test_every_module_is_joined_and_short():
-    assert {path.stem for path in SOURCES.glob("*.js")} == set(ALL) - {"rules"}  # which Python writes
+    assert {path.stem for path in SOURCES.glob("*.js")} == set(ALL) - WRITTEN.keys()
     lengths = {path.stem: len(path.read_text().splitlines()) for path in SOURCES.glob("*.js")}
     assert max(lengths.values()) <= MOST_LINES, lengths
 
@@ -47,10 +49,10 @@ def test_imports_run_one_way():
             assert origin in exported, f"{module} imports from {origin}, which comes later"
             assert set(re.findall(r"\w+", imported)) <= exported[origin], (module, origin)
         exported[module] = set(
-            re.findall(r"^export (?:async )?(?:class|function|const|let) (\w+)", text, flags=re.M)
+            re.findall(r"^export (?:async )?(?:class|function\*?|const|let) (\w+)", text, flags=re.M)
         )
-        if module == "rules":
-            exported[module] = {"FRAMEWORKS", "FUNCTIONS", "writtenCall"}  # as rules.d.ts declares them
+        if module in WRITTEN:
+            exported[module] = WRITTEN[module]
             assert exported[module] <= set(names(text))
 
 

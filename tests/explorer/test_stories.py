@@ -65,8 +65,11 @@ def test_what_the_stories_say_is_so(stories):
     assert not reads[0] & reads[1]
     assert reads[0] & reads[2]
     assert "So 6 rows, where 5 would be usual." in said["output_padding"]
-    assert {tap.input_index[2] for tap in taps(stories["causal"], (0, 0, 4, 0))} == {2, 3, 4}
-    x, w = stories["a_strided_pool"].args[:2]
+    assert {tap.input_index[1] for tap in taps(stories["causal"], (0, 4, 0))} == {2, 3, 4}
+    assert "All padding is before: 2, which is 3 − 1." in said["causal"]
+    controls = stories["causal"].data()["variants"]["controls"]
+    assert "SAME" in controls[2]["labels"]  # "Choose SAME above"
+    x = stories["a_strided_pool"].args[0]
     means = x.reshape(1, 3, 2, 3, 2, 2).mean(axis=(2, 4))
     assert (stories["a_strided_pool"].result == means).all()
     x, w = stories["one_by_one"].args[:2]

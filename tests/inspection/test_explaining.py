@@ -122,6 +122,13 @@ def test_taps_are_lazy_sized_and_indexable():
     assert taps[-1].running_sum == 98 * 98
 
 
+@pytest.mark.parametrize(("op", "rank"), [(tc.conv1d, 1), (tc.conv3d, 3)])
+def test_the_bias_of_a_cell_is_that_of_its_channel_on_every_rank(op, rank):
+    x, w = np.ones((1, *(2,) * rank, 1), "float32"), np.ones((*(1,) * rank, 1, 3), "float32")
+    at = (0, *(1,) * rank, 2)
+    assert tc.explain(op, x, w, bias=np.float32([10, 20, 40]), at=at).value == 41
+
+
 def test_bias_is_shown():
     x, w = np.ones((1, 2, 2, 1), np.float32), np.ones((1, 1, 1, 2), np.float32)
     explained = tc.explain(tc.conv2d, x, w, bias=np.float32([1, 2]), at=(0, 0, 0, 1))

@@ -13,6 +13,7 @@ import { drawGrids, fitGrids, frameResult } from "./stage.js";
 import { Player } from "./motion.js";
 import { drawStamps } from "./stamping.js";
 import { buildControls, buildTools, buildTransport, channelControls, labelControls } from "./controls.js";
+import { Quiz } from "./quiz.js";
 import { Tour } from "./tour.js";
 import { callable, copyButton, inWords, leftOut, legendEntries, overview, themeButton } from "./parts.js";
 
@@ -22,6 +23,7 @@ export class App {
     this.host = host;
     this.player = new Player(this);
     this.tour = new Tour(this);
+    this.quiz = new Quiz(this);
     /** @type {string | null} whether it fills the page, as a slide or in a frame */
     this.presenting = null;
     /** @type {Record<string, any>} the grids of source, operand and result, which stage.js draws */
@@ -39,6 +41,7 @@ export class App {
     const address = location.hash; // both write theirs
     if (presenting(address)) present(this, presenting(address));
     this.tour.read(address);
+    this.quiz.read(address);
     this.player.open(root, this.stage);
     addEventListener("beforeprint", () => this.onPaper(true));
     addEventListener("afterprint", () => this.onPaper(false));
@@ -52,6 +55,7 @@ export class App {
     this.doc = data.call;
     this.variants = { ...data.variants.table };
     this.tour.now = null;
+    this.quiz.on = false;
     this.key = data.variants.controls.map((control) => control.base);
     this.base = this.key.join();
     this.view = new View(this.doc, this.doc.base);
@@ -71,7 +75,8 @@ export class App {
 
   /** The first cell, chosen by Python. */
   start() {
-    this.state = { n: 0, row: 0, col: 0, c: 0, o: 0, focus: null };
+    const { in: c, out: o } = this.doc.rank === 3 && !this.doc.empty ? this.view.channels : { in: 0, out: 0 };
+    this.state = { n: 0, row: 0, col: 0, c: -c, o: -o, focus: null }; // of a volume no slice yet: that in the middle of the window
     this.setPlace(this.doc.at);
     this.first = [this.state.row, this.state.col];
   }
@@ -86,20 +91,19 @@ export class App {
     if (doc.result === "in") state.c = at[3];
     else state.o = at[3];
     this.pairUp(doc.result === "in" ? "c" : "o");
-    const c = filter && !doc.empty ? view.groupOfOut.get(state.o)?.in.find(([, depth]) => depth === at[2]) : null;
-    if (c) state.c = c[0];
+    const pair = filter && !doc.empty ? view.pairsOf(at[2], at[3])[0] : null;
+    if (pair) [state.c, state.o] = pair;
   }
 
   /** Channels that share no product cannot be shown together: change the other one as well. */
   pairUp(changed) {
     const { state, view } = this;
-    if (changed === "o") {
-      const group = view.groupOfOut.get(state.o);
-      if (group && !group.in.some(([c]) => c === state.c)) state.c = group.in[0]?.[0] ?? 0;
-    } else {
-      const group = view.groupOfIn.get(state.c);
-      if (group && !group.out.includes(state.o)) state.o = group.out[0] ?? 0;
-    }
+    const other = changed === "o" ? "c" : "o";
+    const met = (changed === "o" ? view.insOf(state.o) : view.outsOf(state.c)).filter(([, , outside]) => !outside).map(([plane]) => plane);
+    if (!met.length || met.includes(state[other])) return;
+    const { [changed === "o" ? "in" : "out"]: channels } = view.channels;
+    const alike = met.filter((plane) => plane % channels === state[other] % channels);
+    state[other] = alike[Math.floor(alike.length / 2)] ?? met[0];
   }
 
   cell() {
@@ -134,7 +138,7 @@ export class App {
         doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
       this.message,
       h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.tour.element, this.legend, this.transport, buildTools(this)),
-        h("div", { class: "side" }, beside.map(({ element }) => element), this.sum)), this.live,
+        h("div", { class: "side" }, this.quiz.element, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
       h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar goes through the steps. ", leftOut(this.data, this.variants))),
       this.sky,
@@ -230,7 +234,7 @@ export class App {
 
   /** A grid of a panel; `content` returns a number or undefined. */
   small(title, [rows, cols], content, marks, onPoint = null, most = Infinity) {
-    const grid = new Grid({ title, rows, cols, onPoint, most: 34, content: (r, q, kind) => {
+    const grid = new Grid({ title, rows, cols, onPoint, most: 34, flat: this.doc.rank === 1, content: (r, q, kind) => {
       const value = kind === "padding" || kind === "outside" ? undefined : content(r, q);
       return { value };
     } });
@@ -258,6 +262,10 @@ export class App {
 
   /** Show another place; one that the mouse hovers over only until it leaves. */
   place(change, how) {
+    if (this.quiz.on && !this.quiz.answered) {
+      this.quiz.clicked(change.focus, how);
+      return;
+    }
     const { row, col, focus } = this.state;
     if (how === "hover") this.pinned ??= { row, col, focus };
     else this.pinned = null;
@@ -311,7 +319,7 @@ export class App {
 
   /** Write the step and the slide into the address of a page of its own, or tell the host. */
   tell() {
-    const parts = [this.presenting, this.tour.now === null ? null : `step=${this.tour.now + 1}`].filter(Boolean);
+    const parts = [this.presenting, this.tour.now === null ? null : `step=${this.tour.now + 1}`, this.quiz.address].filter(Boolean);
     if (this.host?.shows) this.tellHost();
     else if (ADDRESSED) history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
   }
@@ -397,6 +405,7 @@ export class App {
     if (!this.pinned) this.tellHost();
     this.live.textContent = [...this.sum.querySelectorAll(".headline, .said, .gradient")].map((e) => e.textContent).join(". ");
     this.refresh();
+    this.quiz.draw();
   }
 
   /** The cells of the result that a cell of the source feeds, as marks. */

@@ -175,12 +175,12 @@ function zeroInsertion(axis, ins) {
   return { inserted: drawn(low, high, places).map((place) => [place, inserted.get(place) ?? null]), windows };
 }
 
-/** The ranges of an array, and its values in C order. */
-export function held(axes, value) {
+/** The ranges of an array with a single slice, which stand before its axis `at`, and its values in C order. */
+export function held(axes, value, at = 3) {
   const values = [];
   const [first, second, third, fourth] = axes.map(([start, stop]) => range(start, stop));
   for (const a of first) for (const b of second) for (const c of third) for (const d of fourth) values.push(value([a, b, c, d]));
-  return { axes, values };
+  return { axes: axes.toSpliced(at, 0, [0, 1]), values };
 }
 
 /** Which part of a large call is shown, or "". */

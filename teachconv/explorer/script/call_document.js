@@ -2,7 +2,7 @@
 
 import { axisTable, held, partOf, shownText, teaching } from "./axis_tables.js";
 import { callText, resolve } from "./calls.js";
-import { facts, legalOutputShapes, poolGeometry, shapesOf, termsOf } from "./law.js";
+import { Axis, facts, legalOutputShapes, poolGeometry, shapesOf, termsOf } from "./law.js";
 import { floorDiv, range } from "./python.js";
 
 // float32 as dtypes.py describes it
@@ -33,13 +33,19 @@ export function callDocument(name, shapes, words, values, at = null, pool = null
   const depths = depthsWithin(part.inChannels, sizes.filter[2]);
   const arrays = [
     held(activations(source), values.source),
-    held([[0, sizes.filter[0]], [0, sizes.filter[1]], depths, part.outChannels], values.filter),
+    held([[0, sizes.filter[0]], [0, sizes.filter[1]], depths, part.outChannels], values.filter, 2),
   ];
-  const axes = [axisTable(g.rows, transposed, part.inRows, part.outRows), axisTable(g.cols, transposed, part.inCols, part.outCols)];
-  if (JSON.stringify(axes[0]) === JSON.stringify(axes[1])) axes.pop(); // stored once
+  const axes = [];
+  const stored = (axis, ins, outs) => { // each once
+    const table = axisTable(axis, transposed, ins, outs);
+    const known = axes.findIndex((other) => JSON.stringify(other) === JSON.stringify(table));
+    return known < 0 ? axes.push(table) - 1 : known;
+  };
+  const [rows, cols] = [stored(g.rows, part.inRows, part.outRows), stored(g.cols, part.inCols, part.outCols)];
   return {
     op: pool ? `${pool.reduce} pool` : call.op.name,
-    ...(pool ? { pool } : {}),
+    rank: 2,
+    pool,
     kind: call.kind.name,
     dtype: "float32",
     bits: 32,
@@ -63,8 +69,9 @@ export function callDocument(name, shapes, words, values, at = null, pool = null
     axes,
     arrays,
     base: {
-      rows: 0,
-      cols: axes.length - 1,
+      rows,
+      cols,
+      depth: stored(new Axis(1, 1, 1, 1, 1, 0, 0), [0, 1], [0, 1]),
       arrays: { [source]: 0, filter: 1 },
       terms: Math.max(1, termsOf(g, result)),
       note: "",
@@ -95,7 +102,7 @@ function channelGroups(g) {
 
 /** What the view needs to number each side's cells as the dialect does. */
 function cellNames({ op: { transposed }, input_layout, filter_layout, output_layout, canonical_filter, flip }) {
-  const own = { letters: input_layout, stuffing: [1, 1], part_channels: 0 };
+  const own = { letters: input_layout, stuffing: [1, 1, 1], part_channels: 0 };
   const [filter, other] = [{ letters: filter_layout, canonical: canonical_filter, flip, split: 0 }, { letters: output_layout }];
   return transposed ? { in: other, filter, out: own } : { in: own, filter, out: other };
 }

@@ -1,6 +1,7 @@
 // The channels as rooms with walls: each group's channels side by side, as small maps that can be chosen.
 
 import { h, plural } from "./elements.js";
+import { several } from "./parts.js";
 import { inside } from "./view.js";
 
 const MOST = 16; // maps of a side of a room, and rooms, before they are unfolded
@@ -14,32 +15,45 @@ export class Thumbs {
     this.largest = { in: 0, out: 0, filter: 0 };
     this.least = { in: 0, out: 0, filter: 0 };
     const { doc } = app;
-    const several = doc.groups.some((group) => group.in.length > 1 || group.out.length > 1) || doc.groups.length > 1;
-    this.element = several && !doc.empty ? this.build() : null;
+    this.element = (several(app.view) || doc.rank === 3) && !doc.empty ? this.build() : null;
     this.measure();
   }
 
   build() {
     const { view, doc, state } = this.app;
     const [first, last] = doc.source === "out" ? ["out", "in"] : ["in", "out"]; // as the numbers flow
-    const held = { in: heldChannels(view, "in"), out: heldChannels(view, "out") };
-    const current = view.groupOfOut.get(state.o);
-    const groups = doc.groups.filter((group) => group.in.some(([c]) => held.in.has(c)) && group.out.some((o) => held.out.has(o)));
+    const held = { in: view.planes("in"), out: view.planes("out") };
+    const volume = doc.rank === 3;
+    const current = volume ? this.window() : view.groupOfOut.get(state.o);
+    const groups = volume ? [current] : doc.groups.filter((group) => group.in.some(([c]) => held.in.has(c)) && group.out.some((o) => held.out.has(o)));
     const at = Math.max(0, Math.min(groups.indexOf(current) - MOST / 2, groups.length - MOST));
     const shown = this.app.allChannels ? groups : groups.slice(at, at + MOST);
-    const several = doc.groups.length > 1;
+    const walls = !volume && doc.groups.length > 1;
     const rooms = shown.map((group) => {
       const lists = { in: group.in.map(([c]) => c).filter((c) => held.in.has(c)), out: group.out.filter((o) => held.out.has(o)) };
       const here = group === current;
       return h("li", { class: here ? "room here" : "room" },
-        several ? h("span", { class: "name" }, `group ${doc.groups.indexOf(group)}`) : null,
+        walls ? h("span", { class: "name" }, `group ${doc.groups.indexOf(group)}`) : null,
         this.row(first, lists[first], here), h("span", { class: "arrow", "aria-hidden": "true" }, doc.result === "filter" ? "×" : "→"), this.row(last, lists[last], here));
     });
     const folded = groups.length - shown.length;
-    const words = several ? `${plural(doc.groups.length, "group")} of channels: nothing passes the walls` : "all channels";
-    return h("section", { class: "channels-map", "aria-label": words }, several ? h("p", {}, `${words}.`) : null,
+    const words = walls ? `${plural(doc.groups.length, "group")} of channels: nothing passes the walls` : volume ? "the slices that the window covers" : "all channels";
+    return h("section", { class: "channels-map", "aria-label": words }, walls || volume ? h("p", {}, `${words[0].toUpperCase()}${words.slice(1)}.`) : null,
       h("ul", { class: "rooms" }, rooms),
       folded ? h("button", { type: "button", class: "more", onclick: () => this.app.showAll() }, `${plural(folded, "more group")}`) : null);
+  }
+
+  /** The room of a volume: the slices that the window covers, and those beside the one that it goes to. */
+  window() {
+    const { view, doc, state } = this.app;
+    const met = (list) => list.filter(([, , outside]) => !outside).map(([plane]) => plane);
+    const beside = (side, plane) => {
+      const [slice, channel] = view.split(side, plane);
+      const { [side]: list } = (side === "in" ? view.groupOfIn : view.groupOfOut).get(channel);
+      return list.map((c) => slice * view.channels[side] + (side === "in" ? c[0] : c));
+    };
+    const [ins, outs] = doc.result === "in" ? [beside("in", state.c), met(view.outsOf(state.c))] : [met(view.insOf(state.o)), beside("out", state.o)];
+    return { in: ins.map((c) => [c]), out: outs };
   }
 
   /** The maps of one side of a room: of the channels that are summed over, each with its plane of the filter. */
@@ -51,10 +65,11 @@ export class Thumbs {
     const shown = app.allChannels ? channels : channels.slice(at, at + MOST);
     const summed = doc.result === "filter" ? side === "in" : side === doc.source;
     const buttons = shown.map((channel) => {
-      const words = `${doc.names[side]} channel ${channel}`;
+      const words = `${doc.names[side]} ${app.view.planeName(side, channel)}`;
+      const number = doc.rank === 3 ? app.view.split(side, channel).slice(0, app.view.channels[side] > 1 ? 2 : 1).join(":") : String(channel);
       const filter = summed && here ? this.map("filter", { ...state, [name]: channel }) : null;
-      return h("button", { type: "button", class: shown.length > 8 ? "thumb many" : "thumb", "data-thumb": `${name}${channel}`, "aria-pressed": String(state[name] === channel), "aria-label": words, title: words,
-        onclick: () => app.chooseChannel(name, channel) }, this.map(side, { ...state, [name]: channel }, shown.length > 8), filter, h("small", {}, String(channel)));
+      return h("button", { type: "button", class: shown.length > 8 ? "thumb many" : "thumb", "data-thumb": `${name}${channel}`, "aria-pressed": String(state[name] === channel), "aria-label": words.endsWith(number) ? words : `${words}: ${number}`, title: words,
+        onclick: () => app.chooseChannel(name, channel) }, this.map(side, { ...state, [name]: channel }, shown.length > 8), filter, h("small", {}, number));
     });
     const folded = channels.length - shown.length;
     const more = folded ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `${folded} more`) : null;
@@ -127,8 +142,11 @@ export class Thumbs {
   /** Where a cell of another channel than the one that is drawn large is on the screen. */
   rectOf(side, cell) {
     const filter = side === "filter";
-    const channels = filter ? [...this.app.view.groupOfOut.get(cell[3]).in].find(([, depth]) => depth === cell[2]) : null;
-    const map = this.maps.get(filter ? `filter:${channels[0]}>${cell[3]}` : `${side}:${cell[3]}`);
+    const { view, state } = this.app;
+    const [, at] = filter ? view.split("out", state.o) : [];
+    const out = filter ? state.o + cell[3] - at : null;
+    const plane = filter ? view.insOf(out).find(([, third]) => third === cell[2])?.[0] : null;
+    const map = this.maps.get(filter ? `filter:${plane}>${out}` : `${side}:${cell[3]}`);
     if (!map?.canvas.isConnected) return null;
     const { left, top, width, height } = map.canvas.getBoundingClientRect();
     const [r, q] = [map.rows.indexOf(filter ? cell[0] : cell[1]), map.cols.indexOf(filter ? cell[1] : cell[2])];
@@ -136,9 +154,3 @@ export class Thumbs {
   }
 }
 
-/** The channels of a side whose values are on the page. */
-function heldChannels(view, side) {
-  const known = side === "in" ? view.groupOfIn : view.groupOfOut;
-  const held = view.arrays[side]?.indices(3) ?? (side === "out" ? view.arrays.filter?.indices(3) : null) ?? [...known.keys()];
-  return new Set(held.filter((channel) => known.has(channel)));
-}

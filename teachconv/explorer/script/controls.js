@@ -2,7 +2,7 @@
 
 import { h, unique } from "./elements.js";
 import { SPEEDS } from "./motion.js";
-import { choiceLabel } from "./parts.js";
+import { choiceLabel, spatial } from "./parts.js";
 import { shareButtons } from "./present.js";
 import { stampButton } from "./stamping.js";
 import { callCopier, pictureButton } from "./take_away.js";
@@ -31,8 +31,9 @@ export function labelControls(app) {
       input.disabled = absent;
       label.className = absent ? "absent" : variant?.error ? "refused" : "";
       label.title = absent ? "not on this page" : variant?.error ?? "";
-      const size = variant?.shapes?.[app.doc.result];
-      words.textContent = control.name === "output size" && size ? `${size[1]} × ${size[2]}` : choiceLabel(control, i, app.variantOf(app.key.with(number, 0))?.shapes?.[app.doc.result]);
+      const sized = (held) => (held?.shapes ? spatial(app.doc, app.doc.result, held.shapes[app.doc.result]) : undefined);
+      const size = sized(variant);
+      words.textContent = control.name === "output size" && size ? size.join(" × ") : choiceLabel(control, i, sized(app.variantOf(app.key.with(number, 0))));
     }
   }
 }
@@ -41,13 +42,12 @@ export function labelControls(app) {
 export function channelControls(app) {
   const { view, doc, state, root } = app;
   const held = (side, axis) => view.arrays[side]?.indices(axis) ?? [];
-  const sides = [doc.source, doc.operand, doc.result];
   const images = held(doc.source, 0);
-  const ins = sides.includes("in") && view.arrays.in ? held("in", 3) : [...view.groupOfIn.keys()];
-  const outs = view.arrays.out ? held("out", 3) : held("filter", 3);
+  const [ins, outs] = ["in", "out"].map((side) => [...view.planes(side)]);
   const select = (name, label, list) => {
     if (list.length < 2) return null;
-    const options = list.map((i) => h("option", { value: String(i), selected: i === state[name] }, String(i)));
+    const label_ = (i) => String(SIDE[name] ? view.split(SIDE[name], i)[1] : i);
+    const options = list.map((i) => h("option", { value: String(i), selected: i === state[name] }, label_(i)));
     const element = h("select", { "data-channel": name, onchange: () => app.chooseChannel(name, Number(element.value)) }, options);
     return h("label", {}, `${label} `, element);
   };
@@ -58,10 +58,32 @@ export function channelControls(app) {
   return [
     stampButton(app),
     images.length > 1 ? select("n", "image", images) : null,
-    select("c", `${doc.names.in} channel`, ins),
-    select("o", `${doc.names.out} channel`, outs),
+    ...["c", "o"].flatMap((name, i) => [slices(app, name, [ins, outs][i]), select(name, `${doc.names[SIDE[name]]} channel`, besides(app, name, [ins, outs][i]))]),
     h("label", {}, colours, " colours only"),
   ].filter(Boolean);
+}
+
+const SIDE = { c: "in", o: "out" };
+
+/** The planes of the slice that is shown: its channels. */
+function besides(app, name, list) {
+  const [slice] = app.view.split(SIDE[name], app.state[name]);
+  return list.filter((plane) => app.view.split(SIDE[name], plane)[0] === slice);
+}
+
+/** A stepper through the slices of a volume. */
+function slices(app, name, list) {
+  if (app.doc.rank < 3) return null;
+  const side = SIDE[name];
+  const [slice, channel] = app.view.split(side, app.state[name]);
+  const known = [...new Set(list.map((plane) => app.view.split(side, plane)[0]))];
+  const words = `${app.doc.names[side]} depth`;
+  const to = (by) => {
+    const next = known[known.indexOf(slice) + by];
+    return h("button", { type: "button", "aria-label": `${words}: ${by < 0 ? "one less" : "one more"}`, name: `${name}${by}`, disabled: next === undefined,
+      onclick: () => app.chooseChannel(name, next * app.view.channels[side] + channel) }, by < 0 ? "−" : "+");
+  };
+  return h("span", { class: "stepper slices", role: "group", "aria-label": words }, `${words} `, to(-1), h("output", {}, `${slice} of ${spatial(app.doc, side, app.view.variant.shapes[side])[0]}`), to(1));
 }
 
 /** The buttons that step and play, and the slider over all cells. */

@@ -29,13 +29,14 @@ const cellOf = (event) => event.target.closest?.("[role=gridcell]");
 
 /** A plane of cells with row and column numbers, for the pointer and the arrow keys. */
 export class Grid {
-  constructor({ title, note = "", rows, cols, content, onPoint = null, onEdit = null, most = 44, scale = undefined, least = 0 }) {
+  constructor({ title, note = "", rows, cols, content, onPoint = null, onEdit = null, most = 44, scale = undefined, least = 0, flat = false }) {
     this.rows = rows;
     this.cols = cols;
     this.content = content;
     this.onPoint = onPoint;
     this.onEdit = onEdit;
     this.most = most;
+    this.flat = flat; // a row that has no number
     this.floor = least; // the least number of all channels
     this.scale = scale; // the number that has the strongest colour; that of the plane if not given
     this.cells = new Map();
@@ -43,7 +44,7 @@ export class Grid {
     this.frames = new Map();
     this.photo = false; // whether its cells have colours of their own
     this.box = h("div", {
-      class: "cells", role: "grid", "aria-label": title, tabindex: onPoint ? "0" : null,
+      class: flat ? "cells flat" : "cells", role: "grid", "aria-label": title, tabindex: onPoint ? "0" : null,
       "aria-readonly": "true",
       onkeydown: (event) => this.key(event),
     });
@@ -52,7 +53,7 @@ export class Grid {
     const head = cols.map(([col]) => number(col, "columnheader"));
     this.box.append(h("div", { role: "row", class: "row" }, h("span", { class: "number", "aria-hidden": "true" }), head));
     for (const [row, rowKind] of rows) {
-      const line = h("div", { role: "row", class: "row" }, number(row, "rowheader"));
+      const line = h("div", { role: "row", class: "row" }, flat ? h("span", { class: "number", "aria-hidden": "true" }) : number(row, "rowheader"));
       for (const [col, colKind] of cols) line.append(this.cell(row, rowKind, col, colKind));
       this.box.append(line);
     }
@@ -84,7 +85,7 @@ export class Grid {
   edit(element) {
     const cell = element && this.cells.get(`${element.dataset.row},${element.dataset.col}`);
     if (!cell || cell.shown.value === undefined || element.querySelector("input")) return;
-    const input = h("input", { class: "typed", value: full(cell.shown.value), "aria-label": `new number of row ${cell.row}, column ${cell.col}`, inputmode: "decimal" });
+    const input = h("input", { class: "typed", value: full(cell.shown.value), "aria-label": `new number of ${this.place(cell)}`, inputmode: "decimal" });
     const done = (take) => {
       if (!input.isConnected) return;
       const number = Number(input.value);
@@ -132,13 +133,18 @@ export class Grid {
     }
   }
 
+  place({ row, col }) {
+    return this.flat ? `column ${col}` : `row ${row}, column ${col}`;
+  }
+
   label(cell, marks) {
     const { value, text } = cell.shown;
-    const words = [`row ${cell.row}, column ${cell.col}`];
+    const words = [this.place(cell)];
     if (value !== undefined) words.push(full(value));
     else if (text) words.push(text);
     if (cell.kind) words.push(cell.shown.kind ?? KINDS[cell.kind]);
     words.push(...marks.map((mark) => MARKS[mark]));
+    if (value !== undefined && cell.text && cell.text !== full(value)) words.push(`shown as ${cell.text}`);
     cell.element.setAttribute("aria-label", words.join(", "));
     cell.element.title = words.join(", ");
   }

@@ -4,7 +4,8 @@ import { present } from "./present.js";
 
 /** What a key does outside the fields and the grids: it goes through the tour, pauses, fills the page, or goes on from the mouse. */
 export function pressed(app, event) {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (app.quiz.on && event.key === "Escape") app.quiz.end();
+  if (app.quiz.on || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   const everywhere = event.key === " " || (["f", "Escape", "PageUp", "PageDown"].includes(event.key) && !event.target.closest?.("input, select, textarea"));
   if (!everywhere && event.target.closest?.("input, select, textarea, button, summary, .scroll, [role=grid]")) return;
   const typing = event.target.closest?.("input:not([type=range]), textarea, select, button, summary");

@@ -3,7 +3,7 @@
 // A test in a browser compares it with geometry.py, call by call. Both are read side by side: the functions
 // have the same names and the same order. The rules in rules.json call them.
 
-import { count, floorDiv, floorMod, listText, range, repr, tuple, tupleText } from "./python.js";
+import { changed, count, floorDiv, floorMod, listText, range, repr, tuple, tupleText } from "./python.js";
 
 /** An argument with an invalid value: ArgumentError. */
 export class Refusal extends Error {}
@@ -407,4 +407,33 @@ export function conv2dTransposeGeometry(input, filters, output_shape, strides, p
   const wanted = output_shape && channelsLast(output_shape, format);
   return { forward: transposedGeometry(channelsLast(input, format), filters, wanted, normalizeSteps(strides, "strides"),
     normalizePadding(padding), normalizeSteps(dilations, "dilations"), extra) };
+}
+
+// ---------------------------------------------------------------------------------------------
+// Mistakes: a row of Python's table of diagnoses, made on one axis
+// ---------------------------------------------------------------------------------------------
+
+/** An axis with other integers: each is a number, or a sum of numbers and of integers of the axis or of the `other` one. */
+export function mistakenAxis(axis, other, integers) {
+  const term = (part) => {
+    if (typeof part === "number") return part;
+    if (part.startsWith("-")) return -term(part.slice(1));
+    return part.startsWith("other.") ? other[part.slice(6)] : axis[part];
+  };
+  const made = Object.entries(integers).map(([name, parts]) => [name, [parts].flat().reduce((sum, part) => sum + term(part), 0)]);
+  return changed(axis, Object.fromEntries(made));
+}
+
+/** The size of the result along an axis by the formula, with a slip in its rounding or without one. */
+export function resultSize(axis, transposed, slip = "") {
+  const { in_size: n, stride: s, pad_before, pad_after, effective_filter: ek } = axis;
+  if (transposed) return axis.full_size - pad_before - pad_after;
+  if (slip === "input size") return n;
+  return floorDiv(n + pad_before + pad_after - ek + (slip === "ceil" ? s - 1 : 0), s) + (slip === "fencepost" ? 0 : 1);
+}
+
+/** The side of an axis with more padding: "before", "after", "both" if both have as much, or "none". */
+export function paddedSide({ pad_before, pad_after }) {
+  if (pad_before === pad_after) return pad_before > 0 ? "both" : "none";
+  return pad_before > pad_after ? "before" : "after";
 }

@@ -13,7 +13,7 @@ export function matrices(view, app) {
   };
   const [outs, ins] = [places("out"), places("in")];
   const known = new Set(ins); // only the part that is shown of a large call
-  const list = entries(view, c, o).filter(({ into }) => known.has(into.join()));
+  const list = entries(view, view.third(c, o), o).filter(({ into }) => known.has(into.join()));
   if (list.length > 2500 || Math.max(outs.length, ins.length) > 260) {
     return [h("p", {}, `One pair of channels has ${outs.length} × ${ins.length} entries: too many to draw. tc.conv_matrix gives the matrix.`)];
   }
@@ -30,7 +30,8 @@ export function matrices(view, app) {
   drawings.push(new Matrix("C", list, at, "out", "into", light), new Matrix("Cᵀ", list, at, "into", "out", light));
   const line = view.kind === "conv2d" ? drawings[0] : drawings[1];
   line.band(`${cell[1]},${cell[2]}`);
-  const part = app.doc.shown ? h("p", { class: "readout" }, "The part of the matrix for the cells that are shown.") : null;
+  const one = app.doc.rank === 3 ? "The block of the matrix for one slice of each side. " : "";
+  const part = app.doc.shown || one ? h("p", { class: "readout" }, one, app.doc.shown ? "The part of the matrix for the cells that are shown." : "") : null;
   return [...drawings.map((drawing) => drawing.element), part, readout].filter(Boolean);
 }
 
@@ -79,15 +80,15 @@ class Matrix {
   }
 }
 
-/** The stored entries of C for one pair of channels, at row `out` and column `into`. */
-export function entries(view, c, o) {
+/** The stored entries of C for one plane of the filter, at row `out` and column `into`. */
+export function entries(view, third, o) {
   const found = [];
   for (const [m, rows] of Object.entries(view.rows.gather)) {
     for (const [k, cols] of Object.entries(view.cols.gather)) {
       for (const [tapRow, row, cutRow] of rows) {
         for (const [tapCol, col, cutCol] of cols) {
           if (cutRow || cutCol) continue;
-          const tap = [tapRow, tapCol, view.depth(c), o];
+          const tap = [tapRow, tapCol, third, view.split("out", o)[1]];
           found.push({ out: [Number(m), Number(k)], into: [row, col], tap, weight: view.number("filter", tap) });
         }
       }

@@ -47,7 +47,7 @@ function moved(data, value, cell, source) {
   const recut = (variant) => {
     if (variant.error) return variant;
     const { g, part } = around(variant);
-    const [images, , , channels] = call.arrays[variant.arrays[call.source]].axes;
+    const [images, , , , channels] = call.arrays[variant.arrays[call.source]].axes;
     const ranges = transposed ? [images, part.outRows, part.outCols, channels] : [images, part.inRows, part.inCols, channels];
     return {
       ...variant,

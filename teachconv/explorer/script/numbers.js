@@ -59,9 +59,20 @@ export class ExactSum {
   }
 
   get value() {
+    return this.over(1);
+  }
+
+  /** The sum divided by a whole number, rounded once. */
+  over(divisor) {
     const { format, bits } = this.doc;
     if (!format) return BigInt.asIntN(bits, this.integer);
-    if (this.special !== null) return this.special;
+    if (this.special !== null) return this.special / divisor;
+    if (divisor !== 1) { // 80 bits more than any type has, and one that says whether that was all
+      const whole = (this.integer * BigInt(Math.sign(divisor))) << 160n;
+      const [quotient, rest] = [whole / BigInt(Math.abs(divisor)), whole % BigInt(Math.abs(divisor))];
+      const exact = Object.assign(new ExactSum(this.doc), { integer: quotient * 2n + (rest ? (whole < 0n ? -1n : 1n) : 0n), exponent: this.exponent - 161 });
+      return exact.value;
+    }
     const magnitude = this.integer < 0n ? -this.integer : this.integer;
     if (!magnitude) return 0;
     const length = magnitude.toString(2).length;

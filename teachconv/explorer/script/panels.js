@@ -7,7 +7,8 @@ import { heldArray, index, inside } from "./view.js";
 /** The number of products that each cell of the "in" side is in; uneven counts cause the checkerboard. */
 export function overlapPanel(view, app) {
   const count = (axis, i) => (axis.scatter[i] ?? []).filter(([, , out]) => !out).length;
-  const counts = (r, q) => count(view.rows, r) * count(view.cols, q);
+  const deep = count(view.depth, view.split("in", app.state.c)[0]);
+  const counts = (r, q) => deep * count(view.rows, r) * count(view.cols, q);
   const [rows, cols] = view.drawn("in");
   const all = inside(rows).flatMap((r) => inside(cols).map((q) => counts(r, q)));
   const [least, most] = [Math.min(...all), Math.max(...all)];
@@ -30,9 +31,10 @@ function shapesLine(view) {
 }
 
 export function geometryPanel(view) {
-  const lists = [["Rows", view.rows.formulas], ["Columns", view.cols.formulas]];
-  const alike = lists[0][1].join() === lists[1][1].join();
-  const shown = alike ? [["Rows and columns", lists[0][1]]] : lists;
+  const names = ["Depth", "Rows", "Columns"].slice(-view.axes.length);
+  const alike = view.axes.every((axis) => axis.formulas.join() === view.axes[0].formulas.join());
+  const together = names.join(", ").replace(/, (\w+)$/, " and $1");
+  const shown = alike ? [[together[0] + together.slice(1).toLowerCase(), view.axes[0].formulas]] : names.map((name, i) => [name, view.axes[i].formulas]);
   return [
     h("p", { class: "facts" }, [shapesLine(view), view.variant.facts].map((line) => h("span", {}, line))),
     h("div", { class: "formulas" }, shown.map(([title, lines]) => h("div", {}, h("h3", {}, title), h("pre", { tabindex: "0" }, lines.join("\n"))))),
@@ -62,8 +64,8 @@ export function tracePanel(doc) {
 export function besidePanel(view, app) {
   const { beside } = app.data;
   const { doc } = view;
-  const theirs = heldArray(doc, beside.array);
-  const flags = beside.differs === undefined ? null : heldArray(doc, beside.differs);
+  const theirs = heldArray(doc, beside.array, doc.result);
+  const flags = beside.differs === undefined ? null : heldArray(doc, beside.differs, doc.result);
   const ours = view.arrays[doc.result];
   if (!ours) return [h("p", {}, "The comparison is with the original call: choose its arguments again to see it.")];
   const plane = (array, r, q) => array.get(view.cell(doc.result, r, q, app.state));

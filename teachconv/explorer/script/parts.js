@@ -44,11 +44,16 @@ export function overview(app) {
 }
 
 /** A call in one sentence for people: what a cell is made of, and how the window moves. */
-export function inWords({ doc, rows, cols, variant }) {
+export function inWords({ doc, axes, variant }) {
   if (doc.empty) return "";
-  const cells = (down, across, more = "") => `${plural(down, "cell")}${more}${down === across ? "" : ` down and ${across} across`}`;
-  const moves = cells(rows.stride, cols.stride);
-  const apart = rows.dilation > 1 || cols.dilation > 1 ? `; its taps are ${cells(rows.dilation, cols.dilation, " apart")}` : "";
+  const cells = (sizes, more = "") => {
+    if (sizes.every((size) => size === sizes[0])) return `${plural(sizes[0], "cell")}${more}`;
+    const [across, down, deep] = sizes.toReversed();
+    return `${deep ? `${deep} deep, ` : ""}${plural(down, "cell")}${more} down and ${across} across`;
+  };
+  const moves = cells(axes.map((axis) => axis.stride));
+  const apart = axes.some((axis) => axis.dilation > 1) ? `; its taps are ${cells(axes.map((axis) => axis.dilation), " apart")}` : "";
+  if (doc.pool) return `Each output cell is the ${{ max: "largest", average: "mean", sum: "sum" }[doc.pool.reduce]} of a window; the window moves ${moves}${apart}.`;
   const products = variant.terms === 1 ? "one product" : `${variant.terms.toLocaleString("en")} products`;
   if (doc.kind === "conv2d") return `Each ${doc.names.out} cell is the sum of ${products}; the window moves ${moves}${apart}.`;
   if (doc.kind === "conv2d_backprop_filter") return `Each weight's gradient is the sum of ${products}: what the weight met, times the gradient there.`;
@@ -59,6 +64,7 @@ export function inWords({ doc, rows, cols, variant }) {
 export function leftOut(data, variants) {
   const { left_out: count } = data.variants;
   if (data.playground) return "";
+  if (data.call.pool) return "For another window call tc.explore with its arguments.";
   const held = Object.keys(variants).length;
   return `This page holds ${plural(held, "variant")} of the call${count ? `; ${count.toLocaleString("en")} more combinations are left out: call tc.explore with those arguments` : ""}.`;
 }
@@ -80,14 +86,24 @@ export function themeButton(root, whole) {
 /** What stands beside the title of a plane: its size, and which channels it shows. */
 export function planeNote(view, side, { c, o }, photo) {
   const { doc } = view;
-  const shape = view.variant.shapes[side];
-  const size = (side === "filter" ? shape.slice(0, 2) : shape.slice(1, 3)).join(" × ");
+  const size = spatial(doc, side, view.variant.shapes[side]).join(" × ");
   if (side === "filter") {
-    const several = doc.groups.length > 1 || doc.groups[0]?.in.length > 1 || doc.groups[0]?.out.length > 1;
-    return several ? `${size}, channels ${c}\u00a0→\u00a0${o}` : size;
+    const [ins, outs] = [[view, "in", c], [view, "out", o]].map(([, at, plane]) => view.split(at, plane)[1]);
+    const parts = [doc.rank === 3 ? `depth ${view.split("filter", view.third(c, o))[0]}` : null, several(view) ? `channels ${ins}\u00a0→\u00a0${outs}` : null];
+    return [size, ...parts.filter(Boolean)].join(", ");
   }
   if (photo && side === doc.source) return `${size}, in its colours`;
-  return shape[3] > 1 ? `${size}, channel ${side === "in" ? c : o}` : size;
+  return doc.rank === 3 || view.channels[side] > 1 ? `${size}, ${view.planeName(side, side === "in" ? c : o)}` : size;
+}
+
+/** Whether a side of a call has several channels. */
+export const several = ({ channels }) => channels.in > 1 || channels.out > 1;
+
+/** The sizes of the axes that a call has, of the shape of a side. */
+export function spatial(doc, side, shape) {
+  const last = doc.groups.reduce((sum, group) => sum + group[side === "in" ? "in" : "out"].length, 0);
+  const sizes = side === "filter" ? [shape[2] / (doc.groups[0]?.in.length || 1), shape[0], shape[1]] : [shape[3] / (last || 1), shape[1], shape[2]];
+  return sizes.slice(-doc.rank);
 }
 
 /** Of a cell of a transposed result that no source cell adds to; in a forward call it is a cell that no tap reads. */
@@ -126,8 +142,7 @@ function scaleEntry(name, { largest, least, bright, photo }) {
 export function choiceLabel(control, i, usual) {
   if (control.name !== "output size") return control.labels[i];
   const [first, now] = [control.labels[0], control.labels[i]].map((label) => label.split(" × ").map(Number));
-  const [rows, cols] = usual?.slice(1, 3) ?? first;
-  return `${rows + now[0] - first[0]} × ${cols + now[1] - first[1]}`;
+  return first.map((size, axis) => (usual?.[axis] ?? size) + now[axis] - size).join(" × ");
 }
 
 /** A call that runs: the arrays by their names alone, without their shapes. */

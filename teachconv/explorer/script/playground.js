@@ -77,7 +77,7 @@ class Playground {
     if (["k", "c", "o", "g"].includes(name) && Array.isArray(this.state.w)) this.state.w = defaultState().w;
     if (name === "op") Object.assign(this.state, { size: null, op_pad: null });
     if (["n", "k", "s", "p", "op", "d"].includes(name)) this.state.size = null;
-    if (!["x", "w", "as"].includes(name)) Object.assign(this.state, { on: null, tap: null, step: null });
+    if (!["x", "w", "as"].includes(name)) Object.assign(this.state, { on: null, tap: null, step: null, quiz: null });
     this.arrays();
     this.push(step);
     if (step) this.buildForm();
@@ -200,7 +200,7 @@ class Playground {
       this.refused(error);
       return;
     }
-    const { channels, on, tap, modes, step } = state; // drawing begins anew, and says so
+    const { channels, on, tap, modes, step, quiz } = state; // drawing begins anew, and says so
     if (this.app) this.app.draw(this.data(made));
     else {
       this.app = mount(this.stage, this.data(made), {
@@ -208,7 +208,7 @@ class Playground {
       });
     }
     this.ready = true;
-    showAgain(this.app, { channels, on, tap, modes, step });
+    showAgain(this.app, { channels, on, tap, modes, step, quiz });
     const drawn = resolve(this.call.name, this.call.shapes, this.call.words);
     this.drawFacts(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn);
   }

@@ -30,7 +30,7 @@ export const WORDS = ["same", "valid", "same_lower"];
  */
 export function defaultState() {
   const numbers = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, [...field.numbers]]));
-  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", ceil: false, counted: false, op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, step: null, view: null, modes: [] };
+  return { ...numbers, op: "conv2d", as: "tensorflow", p: "same", ceil: false, counted: false, op_pad: null, size: null, at: null, x: "digits", w: "small", channels: null, on: null, tap: null, step: null, quiz: null, view: null, modes: [] };
 }
 
 /** Where a reader may begin: what is shown, and its address. */
@@ -86,6 +86,9 @@ export function setField(state, name, text) {
     state.view = name;
   } else if (name === "step") {
     [state.step] = numbersOf(text, "step", [1], 1, 99);
+  } else if (name === "quiz") {
+    state.quiz = numbersOf(text, "quiz", [3], 0, 99999);
+    if (!(state.quiz[1] >= 1 && state.quiz[1] <= 4)) throw new Refusal(`the level of a quiz must be from 1 to 4; got ${state.quiz[1]}`);
   } else if (name === "on" && placeOn(text)) {
     state.on = placeOn(text);
   } else if (name === "show" && modesOf(text)) {
@@ -145,6 +148,7 @@ export function toAddress(state) {
   if (state.tap !== null) parts.push(`tap=${state.tap}`);
   if (state.view) parts.push(state.view);
   if (state.step) parts.push(`step=${state.step}`);
+  if (state.quiz) parts.push(`quiz=${state.quiz}`);
   if (state.modes.length) parts.push(`show=${state.modes.join(",")}`);
   return `#${parts.join("&")}`;
 }

@@ -31,7 +31,7 @@ export function sectionsOf(app) {
     add("matrix", "The matrix C: y = C x", "cell", () => h("div", { class: "strip" }, matrices(app.view, app)));
   }
   if (!doc.empty && doc.kind !== "conv2d_backprop_filter") {
-    add("overlap", "The overlap map", "variant", () => overlapPanel(app.view, app));
+    add("overlap", "The overlap map", doc.rank === 3 ? "cell" : "variant", () => overlapPanel(app.view, app));
   }
   if (doc.trace.length) add("trace", "The trace: from the Python call to the kernel", "nothing", () => tracePanel(doc));
   return list;

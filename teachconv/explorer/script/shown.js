@@ -1,5 +1,7 @@
 // What a reader sees of a call besides its arguments, in words: channels, the place pointed at, the tap, what is open.
 
+import { several } from "./parts.js";
+
 /** The words of the page's own modes; those of sections are their names, with a minus if one that opens by itself is closed. */
 const MODES = {
   stamp: (app) => app.stamp,
@@ -11,25 +13,25 @@ const SECTION = /^-?[a-z]+$/;
 /** What an app shows: null and [] where it is what every page of this call begins with. */
 export function shownIn(app) {
   const { state, player, sections, doc } = app;
-  const several = doc.groups.length > 1 || doc.groups[0]?.in.length > 1 || doc.groups[0]?.out.length > 1;
   const modes = Object.keys(MODES).filter((name) => MODES[name](app));
   const opened = sections.filter(({ element, usual }) => element.open !== usual).map(({ element, usual }) => (usual ? "-" : "") + element.dataset.section);
   return {
     at: app.view.isCropped(app.cell()) ? null : [state.row, state.col],
-    channels: several && (state.c || state.o) ? [state.c, state.o] : null,
+    channels: (several(app.view) || doc.rank === 3) && (state.c || state.o) ? [state.c, state.o] : null,
     on: state.focus ? [state.focus.grid === "source" ? "x" : "w", state.focus.row, state.focus.col] : null,
     tap: player.on || app.tour.now !== null ? null : player.tap,
     view: app.presenting,
     step: app.tour.now === null ? null : app.tour.now + 1,
+    quiz: app.quiz.on ? [app.quiz.seed, app.quiz.level, app.quiz.score] : null,
     modes: [...modes, ...opened],
   };
 }
 
 /** Show that again, as far as this call has it. */
-export function showAgain(app, { channels, on, tap, modes, step }) {
+export function showAgain(app, { channels, on, tap, modes, step, quiz }) {
   app.quiet = true;
   const { root, doc, view, state } = app;
-  if (channels && view.groupOfIn.has(channels[0]) && view.groupOfOut.get(channels[1])?.in.some(([c]) => c === channels[0])) {
+  if (channels && view.insOf(channels[1]).some(([c, , outside]) => c === channels[0] && !outside)) {
     [state.c, state.o] = channels;
   }
   if (modes.includes("all")) app.allRows = app.allChannels = true;
@@ -44,6 +46,7 @@ export function showAgain(app, { channels, on, tap, modes, step }) {
   if (tap !== null && tap < app.player.taps.length - 1) app.player.showTap(tap);
   if (on || tap !== null) app.player.stay();
   if (step) app.tour.go(step - 1);
+  if (quiz) app.quiz.begin(...quiz);
   app.quiet = false;
   app.tellHost();
 }

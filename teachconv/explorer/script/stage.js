@@ -46,8 +46,8 @@ function summedOver(view, { c, o }) {
     const images = view.variant.shapes[doc.source][0];
     return images > 1 ? `summed over ${plural(images, "image")}` : "";
   }
-  const channels = doc.kind === "conv2d" ? view.groupOfOut.get(o)?.in.length : view.groupOfIn.get(c)?.out.length;
-  return channels > 1 ? `summed over ${plural(channels, "channel")}` : "";
+  const planes = (doc.kind === "conv2d" ? view.insOf(o) : view.outsOf(c)).filter(([, , outside]) => !outside);
+  return planes.length > 1 ? `summed over ${plural(planes.length, doc.rank === 3 ? "plane" : "channel")}` : "";
 }
 
 function plane(app, side, photo, onPoint) {
@@ -64,7 +64,7 @@ function plane(app, side, photo, onPoint) {
   };
   const change = app.host?.edit && side !== doc.result;
   const onEdit = change ? (r, q, number) => app.host.edit(side, view.cell(side, r, q, state), number) : null;
-  const grid = new Grid({ title: doc.names[side], note: planeNote(view, side, state, photo), rows, cols, content, onPoint, onEdit, scale: view.arrays[side]?.largest ?? app.thumbs.largest[side], least: view.arrays[side]?.least ?? app.thumbs.least[side] });
+  const grid = new Grid({ title: doc.names[side], note: planeNote(view, side, state, photo), rows, cols, content, onPoint, onEdit, flat: doc.rank === 1, scale: view.arrays[side]?.largest ?? app.thumbs.largest[side], least: view.arrays[side]?.least ?? app.thumbs.least[side] });
   grid.photo = photo && side === doc.source;
   return grid;
 }

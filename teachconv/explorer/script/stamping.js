@@ -7,7 +7,7 @@ import { Sums, WORK, work } from "./transposed_panels.js";
 function stamped(view, state, cells) {
   const sums = new Sums(view, state.c);
   for (const [row, col] of cells) {
-    for (const o of view.groupOfIn.get(state.c).out) {
+    for (const [o] of view.outsOf(state.c)) {
       for (const { result, value, weight } of view.feeds([state.n, row, col, o])) {
         if (result[3] === state.c) sums.add(result[1], result[2], value, weight);
       }

@@ -57,9 +57,10 @@ function poolLine(view, cell, taps) {
   if (!pool || taps.total === undefined) return null;
   const value = full(taps.total);
   const inside = taps.list.filter((tap) => !tap.outside);
+  if (pool.reduce === "sum") return null;
   if (pool.reduce === "max") return h("p", { class: "total", "data-tap": Infinity }, `the largest: ${value}`);
-  const what = pool.counted ? "padding counts" : "padding does not count";
-  return h("p", { class: "total", "data-tap": Infinity }, `${full(sumOf(view.doc, inside))} / ${view.divisor(cell)} = ${value}; ${what} in the divisor`);
+  const what = pool.over ? "the divisor is given" : `${pool.counted ? "padding counts" : "padding does not count"} in the divisor`;
+  return h("p", { class: "total", "data-tap": Infinity }, `${full(sumOf(view.doc, inside))} / ${view.divisor(cell)} = ${value}; ${what}`);
 }
 
 /** The sum as it is written: one grid of products for each channel (or image), and their sums. */
@@ -68,25 +69,27 @@ function equation(view, taps, app) {
   if (!taps.list.length && taps.bias === null) return [];
   const filterGradient = doc.kind === "conv2d_backprop_filter";
   const parts = new Map();
+  const title = (tap) => (filterGradient
+    ? [`image ${tap.source[0]}`, ...(doc.rank === 3 ? [`${doc.names.out} ${view.planeName("out", tap.operand[3])}`] : [])].join(", ")
+    : `${doc.names[doc.source]} ${view.planeName(doc.source, tap.source[3])}`);
   for (const tap of taps.list) {
-    const key = filterGradient ? tap.source[0] : tap.source[3];
+    const key = title(tap);
     parts.set(key, [...(parts.get(key) ?? []), tap]);
   }
-  const word = filterGradient ? "image" : `${doc.names[doc.source]} channel`;
   const shown = [...parts].slice(0, app.allChannels ? undefined : GRIDS);
   const folded = [...parts].slice(shown.length);
   const axis = filterGradient ? 2 : 1;
   const figures = shown.map(([key, list]) => {
     const columns = new Set(list.map((tap) => tap.operand[axis])).size;
     if (parts.size === 1) return added("", list, columns, app, false); // the headline has its sum
-    return productFigure(`${word} ${key}`, list, columns, sumOf(doc, list), app, parts.size > 2);
+    return productFigure(key, list, columns, sumOf(doc, list), app, parts.size > 2);
   });
   const sums = [...shown.map(([, list]) => list), ...(folded.length ? [folded.flatMap(([, list]) => list)] : [])].map((list) => sumOf(doc, list));
   const more = folded.length
     ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, `${plural(folded.length, "more grid")}`)
     : null;
   const written = sums.map((sum) => (sum === undefined ? "?" : sum < 0 ? `(${full(sum)})` : full(sum)));
-  if (folded.length) written.push(`${written.pop()} of ${plural(folded.length, "more channel")}`);
+  if (folded.length) written.push(`${written.pop()} of ${plural(folded.length, doc.rank === 3 ? "more plane" : "more channel")}`);
   if (taps.bias !== null) written.push(`bias ${full(taps.bias)}`);
   const line = written.length > 1 ? h("p", { class: "total", "data-tap": Infinity }, `${written.join(" + ")} = ${taps.total === undefined ? "?" : full(taps.total)}`) : null;
   return [h("div", { class: "unfold" }, figures, more), line];
@@ -185,13 +188,14 @@ export function feedPanel(view, cell, app) {
 /** The products of one cell of the source, in the places of the cells that they are added to: a stamp for each channel. */
 function stamps(view, list, app) {
   const { doc } = view;
-  const [row, last] = doc.result === "filter" ? [0, 3] : [1, 3];
+  const row = doc.result === "filter" ? 0 : 1;
   const parts = new Map();
-  for (const tap of list) parts.set(tap.result[last], [...(parts.get(tap.result[last]) ?? []), tap]);
+  const title = ({ result }) => (row ? view.planeName(doc.result, result[3]) : [doc.rank === 3 ? `depth ${view.split("filter", result[2])[0]}` : "", `channel ${result[3]}`].filter(Boolean).join(", "));
+  for (const tap of list) parts.set(title(tap), [...(parts.get(title(tap)) ?? []), tap]);
   const figures = [...parts].slice(0, app.allChannels ? undefined : GRIDS).filter(([, taps]) => taps.length <= LARGEST_GRID).map(([key, taps]) => {
     const sorted = taps.toSorted((a, b) => a.result[row] - b.result[row] || a.result[row + 1] - b.result[row + 1]);
     const columns = new Set(taps.map((tap) => tap.result[row + 1])).size;
-    return added(`to ${doc.names[doc.result]} channel ${key}`, sorted, columns, app, parts.size > 2);
+    return added(`to ${doc.names[doc.result]} ${key}`, sorted, columns, app, parts.size > 2);
   });
   const more = parts.size - figures.length;
   const button = more > 0 && !app.allChannels ? h("button", { type: "button", class: "more", onclick: () => app.showAll() }, plural(more, "more grid")) : null;
@@ -218,7 +222,7 @@ export function usePanel(view, cell, app) {
   const cropped = list.filter((tap) => tap.cropped).length;
   const headline = h("h2", { class: "headline" }, `${named(view, doc.operand, cell)} = `, h("output", {}, known(view.number(doc.operand, cell))));
   const weight = doc.operand === "filter";
-  const each = `one for each cell of channel ${cell[3]} of the ${doc.kind === "conv2d_backprop_input" ? source : result}`;
+  const each = `one for each cell of channel ${view.split("out", cell[3])[1]} of the ${doc.kind === "conv2d_backprop_input" ? source : result}`;
   let words = `This ${doc.pool ? "place of the window" : weight ? "weight" : `cell of the ${operand}`} is in ${plural(list.length, "product")}, ${each}`;
   if (padded) words += `; ${plural(padded, "product")} ${falls(padded)}`;
   if (cropped) words += `; ${plural(cropped, "product")} ${cropped === 1 ? "is" : "are"} added to cells that are cut away`;
@@ -239,13 +243,16 @@ export function usePanel(view, cell, app) {
 function usedGrids(view, list, app) {
   const { doc } = view;
   const gradient = doc.kind === "conv2d_backprop_filter"; // in the places of the filter; else in those of the forward output
-  const key = (tap) => tap.source[gradient ? 3 : 0];
+  const key = (tap) => {
+    if (gradient) return `${doc.names.in} ${view.planeName("in", tap.source[3])}`;
+    const slice = doc.rank === 3 ? [`${doc.names.out} depth ${view.split("out", (doc.kind === "conv2d" ? tap.result : tap.source)[3])[0]}`] : [];
+    return [`image ${tap.source[0]}`, ...slice].join(", ");
+  };
   const column = (tap) => (gradient ? tap.result[1] : doc.kind === "conv2d" ? tap.result[2] : tap.source[2]);
   const parts = new Map();
   for (const tap of list) parts.set(key(tap), [...(parts.get(key(tap)) ?? []), tap]);
-  const word = gradient ? `${doc.names.in} channel` : "image";
   const figures = [...parts].filter(([, taps]) => taps.length <= LARGEST_GRID).slice(0, GRIDS).map(([number, taps]) =>
-    added(parts.size > 1 ? `${word} ${number}` : "", taps, new Set(taps.map(column)).size, app, taps.length > 16 || parts.size > 2));
+    added(parts.size > 1 ? number : "", taps, new Set(taps.map(column)).size, app, taps.length > 16 || parts.size > 2));
   return figures.length ? h("div", { class: "unfold" }, figures) : null;
 }
 

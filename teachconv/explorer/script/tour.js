@@ -22,7 +22,7 @@ function usualSteps(app) {
   const [row, col] = lines.includes(app.first[0]) && columns.includes(app.first[1]) ? app.first : [lines[0], columns[0]];
   const next = [row, columns[(columns.indexOf(col) + 1) % columns.length]];
   const [source, operand, result] = ["source", "operand", "result"].map((name) => names[doc[name]]);
-  const size = [view.rows, view.cols].map(({ filter_size }) => filter_size).join(" × ");
+  const size = view.axes.map(({ filter_size }) => filter_size).join(" × ");
   const taps = view.taps(view.cell(doc.result, row, col, app.state)).list.filter((tap) => !tap.outside);
   const middle = Math.floor(taps.length / 2);
   const adds = `The ${plural(taps.length, "product")} add up to one number of the ${result}.`;
@@ -139,6 +139,7 @@ export class Tour {
       h("p", {}, "Point at any cell."),
       ...leave,
       button("on", `▷ ${count} steps`, `the tour: ${count} steps, one for each press of the space bar`, () => this.next()),
+      button("begin-quiz", "? quiz", "quiz: predict, then see", () => this.app.quiz.begin()),
     ] : [
       button("back", "←", "previous step", () => this.go(now - 1)),
       h("p", { role: "status" }, h("b", {}, `${now + 1}/${steps.length} `), steps[now].text),

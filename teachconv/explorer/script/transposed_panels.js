@@ -15,7 +15,7 @@ export class Sums {
     const [rows, cols] = view.drawn("in");
     for (const r of inside(rows)) for (const q of inside(cols)) this.map.set(`${r},${q}`, new ExactSum(view.doc));
     const one = view.doc.format ? 1 : 1n;
-    const bias = view.doc.bias ? parse(view.doc.bias[channel], view.doc) : null;
+    const bias = view.doc.bias ? parse(view.doc.bias[view.split("in", channel)[1]], view.doc) : null;
     if (bias !== null) for (const sum of this.map.values()) sum.add(bias, one);
   }
 
@@ -33,13 +33,13 @@ const WAYS = {
   /** Every input cell adds the filter, times its value, to the output. */
   scatter(view, { n, c }) {
     const sums = new Sums(view, c);
-    for (const o of view.groupOfIn.get(c).out) {
+    for (const [o, third] of view.outsOf(c)) {
       for (const [m, rows] of Object.entries(view.rows.gather)) {
         for (const [k, cols] of Object.entries(view.cols.gather)) {
           const x = view.number("out", [n, Number(m), Number(k), o]);
           for (const [tapRow, row, cutRow] of rows) {
             for (const [tapCol, col, cutCol] of cols) {
-              if (!cutRow && !cutCol) sums.add(row, col, x, view.number("filter", [tapRow, tapCol, view.depth(c), o]));
+              if (!cutRow && !cutCol) sums.add(row, col, x, view.number("filter", [tapRow, tapCol, third, view.split("out", o)[1]]));
             }
           }
         }
@@ -53,14 +53,14 @@ const WAYS = {
     const sums = new Sums(view, c);
     const rowAt = new Map(view.rows.inserted);
     const colAt = new Map(view.cols.inserted);
-    for (const o of view.groupOfIn.get(c).out) {
+    for (const [o, third] of view.outsOf(c)) {
       for (const [row, rows] of Object.entries(view.rows.windows)) {
         for (const [col, cols] of Object.entries(view.cols.windows)) {
           for (const [placeRow, tapRow] of rows) {
             for (const [placeCol, tapCol] of cols) {
               const [m, k] = [rowAt.get(placeRow), colAt.get(placeCol)];
               if (!m || !k || m[1] || k[1]) continue; // an inserted zero or padding contributes nothing
-              sums.add(row, col, view.number("out", [n, m[0], k[0], o]), view.number("filter", [tapRow, tapCol, view.depth(c), o]));
+              sums.add(row, col, view.number("out", [n, m[0], k[0], o]), view.number("filter", [tapRow, tapCol, third, view.split("out", o)[1]]));
             }
           }
         }
@@ -72,10 +72,10 @@ const WAYS = {
   /** The forward op is linear: its gradient with respect to a cell is its response to a 1 there, weighted by x. */
   gradient(view, { n, c }) {
     const sums = new Sums(view, c);
-    for (const o of view.groupOfIn.get(c).out) {
+    for (const [o, third] of view.outsOf(c)) {
       for (const key of sums.map.keys()) {
         const [row, col] = key.split(",").map(Number);
-        for (const [m, k, weight] of response(view, row, col, c, o)) {
+        for (const [m, k, weight] of response(view, row, col, third, o)) {
           sums.add(row, col, view.number("out", [n, m, k, o]), weight);
         }
       }
@@ -86,8 +86,8 @@ const WAYS = {
   /** y = Cᵀ x, entry by entry. */
   matrix(view, { n, c }) {
     const sums = new Sums(view, c);
-    for (const o of view.groupOfIn.get(c).out) {
-      for (const { out, into, weight } of entries(view, c, o)) {
+    for (const [o, third] of view.outsOf(c)) {
+      for (const { out, into, weight } of entries(view, third, o)) {
         sums.add(into[0], into[1], view.number("out", [n, ...out, o]), weight);
       }
     }
@@ -96,14 +96,14 @@ const WAYS = {
 };
 
 /** The forward op's response to a plane of zeros with a 1 at (row, col): [out_row, out_col, response]. */
-function response(view, row, col, c, o) {
+function response(view, row, col, third, o) {
   const found = [];
   for (const [m, rows] of Object.entries(view.rows.gather)) {
     const r = rows.find(([, index]) => index === row);
     if (!r) continue;
     for (const [k, cols] of Object.entries(view.cols.gather)) {
       const q = cols.find(([, index]) => index === col);
-      if (q) found.push([Number(m), Number(k), view.number("filter", [r[0], q[0], view.depth(c), o])]);
+      if (q) found.push([Number(m), Number(k), view.number("filter", [r[0], q[0], third, view.split("out", o)[1]])]);
     }
   }
   return found;
@@ -112,7 +112,7 @@ function response(view, row, col, c, o) {
 /** The number of products in the planes of one panel. */
 export function work(view, { c }) {
   const pairs = (axis) => Object.values(axis.gather).reduce((sum, taps) => sum + taps.length, 0);
-  return pairs(view.rows) * pairs(view.cols) * view.groupOfIn.get(c).out.length;
+  return pairs(view.rows) * pairs(view.cols) * view.outsOf(c).length;
 }
 
 export function fourWays(view, app) {
@@ -138,7 +138,7 @@ export function fourWays(view, app) {
   const taps = view.taps(cell).list.filter((tap) => tap.source[3] === state.o);
   const window = taps.map((tap) => [tap.source[1], tap.source[2], "window"]);
   const x = (m, k) => view.number("out", [state.n, m, k, state.o]);
-  const impulse = new Map(response(view, row, col, c, state.o).map(([m, k, weight]) => [`${m},${k}`, weight]));
+  const impulse = new Map(response(view, row, col, view.third(c, state.o), state.o).map(([m, k, weight]) => [`${m},${k}`, weight]));
   const zero = view.doc.format ? 0 : 0n;
   const way = (title, words, grids, name) => h("article", { class: "way" }, h("h3", {}, title), h("p", {}, words), h("div", { class: "strip" }, grids), verdict(name));
   return [
@@ -172,9 +172,8 @@ function insertedGrid(view, app) {
 }
 
 function flippedGrid(view, app) {
-  const { c, o } = app.state;
   const [, row, col] = app.cell();
   const order = (windows) => (windows ?? []).map(([, tap]) => [tap, ""]);
   const lists = [order(view.rows.windows[row]), order(view.cols.windows[col])];
-  return app.small("filter, flipped", lists, (r, q) => view.number("filter", [r, q, view.depth(c), o]), []);
+  return app.small("filter, flipped", lists, (r, q) => view.number("filter", view.cell("filter", r, q, app.state)), []);
 }
