@@ -51,7 +51,15 @@ BANNED = {
 }
 PATTERN = re.compile(r"\b(" + "|".join(map(re.escape, BANNED)) + r")\b", re.IGNORECASE)
 # a generated copy, and folders that the build writes
-NOT_OURS = ("docs/_build", "docs/_generated", "docs/api/", "docs/learn/0", "docs/learn/1", "docs/learn/2", "node_modules")
+NOT_OURS = (
+    "docs/_build",
+    "docs/_generated",
+    "docs/api/",
+    "docs/learn/0",
+    "docs/learn/1",
+    "docs/learn/2",
+    "node_modules",
+)
 
 
 def is_ours(path):
