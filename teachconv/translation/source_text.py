@@ -285,7 +285,7 @@ def _to_tensors(target: TargetCall) -> list[str]:
 
 
 def _from_tensor(target: TargetCall) -> list[str]:
-    return ["y = y.numpy()"] * (target.target == "torch")
+    return ["y = y.numpy()"] if target.target == "torch" else []
 
 
 def call_lines(conv: Any, target: TargetCall) -> list[str]:

@@ -308,7 +308,7 @@ def test_two_results_beside_the_same_call_are_two():
         assert held == (ours.result + add).ravel().tolist()
 
 
-@pytest.mark.parametrize("op", [tc.conv1d, tc.conv3d], ids=str)
+@pytest.mark.parametrize("op", [tc.conv1d, tc.conv3d], ids=lambda op: op.__name__)
 def test_what_is_left_out_of_one_axis_and_of_three_says_so(tmp_path, op):
     rank = 1 if op is tc.conv1d else 3
     picture = tc.explore(op, integers(1, *(4,) * rank, 1), integers(*(2,) * rank, 1, 1))
