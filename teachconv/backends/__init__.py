@@ -156,7 +156,7 @@ class Algorithm:
             kind_of(kind) in self.kinds
             and dtype in self.dtypes
             and (self.ranks is None or geometry.rank in self.ranks)
-            and not self.refuses(kind, geometry)
+            and not self.refuses(kind_of(kind), geometry)
         )
 
     def may_be_chosen(self, precision: str | None) -> bool:

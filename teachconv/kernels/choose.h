@@ -1,7 +1,7 @@
 /* Chooses the algorithm by the shape of one image, the size of the type and the width of a vector, never by
    the number of threads or the batch size, so that the bits of the result depend on neither. Each rule counts
-   work; the constants were measured (benchmarks/cpu.py). STRICT excludes winograd, winograd2 and winograd4, whose
-   error bounds follow from more than each cell's own sum; winograd4 runs with FAST only. */
+   work; the constants were measured (benchmarks/cpu.py). STRICT excludes winograd, winograd2 and winograd4,
+   whose error bounds follow from more than each cell's own sum; winograd4 runs with FAST only. */
 #ifndef TEACHCONV_CHOOSE_H
 #define TEACHCONV_CHOOSE_H
 #include "phase_axis.h"
@@ -40,11 +40,13 @@ static inline double direct_work(const conv_problem *s, ptrdiff_t lanes) {
    filter: these wait for memory most of the time, and do not pay if there are few tiles. */
 static inline double winograd_work(int tile, const conv_problem *s, ptrdiff_t lanes, double per_filter_slot) {
     const winograd_axis rows = winograd_rows(tile, s), cols = winograd_cols(tile, s);
-    const double in = (double)in_vectors(s->in_channels, lanes), out = (double)in_vectors(s->out_channels, lanes),
+    const double in = (double)in_vectors(s->in_channels, lanes),
+                 out = (double)in_vectors(s->out_channels, lanes),
                  tiles = (double)rows.tiles * cols.tiles, slots = rows.slots * cols.slots,
                  elements = rows.elements * cols.elements, per_slot = tile == 2 ? 5.6 : 4.2,
                  per_element = tile == 2 ? 6.3 : 2.8;
-    return slots * tiles * s->in_channels * out / 2 + tiles * (per_slot * slots * in + per_element * elements * out)
+    return slots * tiles * s->in_channels * out / 2
+           + tiles * (per_slot * slots * in + per_element * elements * out)
            + per_filter_slot * slots * s->in_channels * s->out_channels;
 }
 
@@ -109,7 +111,8 @@ static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, 
 static inline int choose_filter_gradient(const conv_problem *p, ptrdiff_t lanes, int precision) {
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dw */
     /* every block of tiles reads and writes all products, which are as many as the filter transformed */
-    return precision != STRICT && fills_vectors(p, lanes) && winograd_can(2, p) /* mark: choice of winograd/dw pixel_gemm */
+    /* mark: choice of winograd/dw pixel_gemm */
+    return precision != STRICT && fills_vectors(p, lanes) && winograd_can(2, p)
                    && winograd_work(2, p, lanes, 37.5) < 0.95 * direct_work(p, lanes)
                ? WINOGRAD
                : PIXEL_GEMM;

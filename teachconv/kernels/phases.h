@@ -8,6 +8,7 @@
 
      for each phase: row_gemm with that phase's taps; packing swaps the filter's channel axes
                      (few pixels and a large filter: exchanged.h)
+                     or winograd.h, if the rung is one of its names
 
    Gain over scattering: no zeros are inserted into dy, and every cell of dx is written once, so no sums are
    read back from memory.
@@ -24,7 +25,9 @@ INLINE void phase_layout(const gather *g, gather_layout *l) {
     l->panels_per_group = divide_up(l->group_columns, l->panel_columns);
 }
 
-/* How many numbers of the packed filter belong to one phase; -1 if too many. */
+/* ---- tile: 0, or the outputs of a tile of winograd.h along an axis, which takes the phases that it can ---- */
+
+/* Returns how many numbers of the packed filter belong to one phase; -1 if too many. */
 INLINE ptrdiff_t phase_packed_numbers(int tile, const gather *g) {
     gather_layout l = {0};
     if (winograd_can(tile, &g->shape)) return winograd_filter_numbers(tile, g);
@@ -54,12 +57,12 @@ INLINE int run_phase(int tile, const gather *g, const real *dy, const real *w, c
 }
 
 /* Runs the statement for each phase g of p and for where its results begin in dx. */
-#define EACH_PHASE(p, statement)                                                     \
-    for (ptrdiff_t row = 0; row < smaller((p)->stride_rows, (p)->in_rows); row++)      \
+#define EACH_PHASE(p, statement)                                                        \
+    for (ptrdiff_t row = 0; row < smaller((p)->stride_rows, (p)->in_rows); row++)       \
         for (ptrdiff_t col = 0; col < smaller((p)->stride_cols, (p)->in_cols); col++) { \
-            ptrdiff_t offset;                                                          \
-            const gather g = phase_gather(p, row, col, &offset);                       \
-            statement;                                                                 \
+            ptrdiff_t offset;                                                           \
+            const gather g = phase_gather(p, row, col, &offset);                        \
+            statement;                                                                  \
         }
 
 KERNEL ptrdiff_t phases_packed_bytes_by(int tile, const conv_problem *p) {
@@ -72,7 +75,10 @@ KERNEL ptrdiff_t phases_packed_bytes_by(int tile, const conv_problem *p) {
 KERNEL int phases_pack_by(int tile, const conv_problem *p, const real *w, real *packed, int threads) {
     int status = CONV_OK;
     if (tile && !winograd_can_input(tile, p)) return CONV_UNSUPPORTED;
-    EACH_PHASE(p, status |= pack_phase(tile, &g, w, packed, threads); packed += phase_packed_numbers(tile, &g))
+    EACH_PHASE(p, {
+        status |= pack_phase(tile, &g, w, packed, threads);
+        packed += phase_packed_numbers(tile, &g);
+    })
     return status;
 }
 
@@ -89,7 +95,7 @@ KERNEL int phases_run_by(int tile, const conv_problem *p, const real *dy, const 
     return status;
 }
 
-/* ---- rungs: functions of winograd.h or of this file, with tiles of tile x tile outputs or none ---- */
+/* ---- the rungs of winograd.h and of this file ---- */
 
 #define RUNG(name, by, tile)                                                                              \
     KERNEL ptrdiff_t name##_packed_bytes(const conv_problem *p) { return by##_packed_bytes_by(tile, p); } \

@@ -1,6 +1,6 @@
-/* winograd: a convolution with few multiplications, by tiles of outputs. A filter is cut into pieces of up to three
-   taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis (winograd2.h), or by
-   F(4, 3) (winograd4.h). The stages are in winograd_stages.h.
+/* winograd: a convolution with few multiplications, by tiles of outputs. A filter is cut into pieces of up to
+   three taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis (winograd2.h), or
+   by F(4, 3) (winograd4.h). The stages are in winograd_stages.h.
 
      tile x tile outputs y of a piece g of the filter, from n x m inputs d, one for each of its elements:
 
@@ -18,7 +18,7 @@
        for each panel of 2 vectors of out_channels   (winograd_filter: g to U; its U fits the second level)
          for each round of tiles
            for each element                          (U of an element and panel: in the first-level cache)
-             for each group of up to 14 tiles:  register_tile.h: M, with a run for each piece
+             for each group of up to 14 tiles:  register_tile.h: M, a run for each piece
            outputs: M to y                           (M of a round stays in the caches until it is used here)
 
    winograd2 is the name of this for 3x3 at stride 1, winograd4 the one for F(4x4, 3x3).
@@ -159,8 +159,8 @@ KERNEL void winograd_padding_only(const gather *g, const real *bias, int relu, r
     }
 }
 
-/* Computes the gather g, which is a whole problem or a phase of its input gradient; row_gemm computes again what
-   is out of range. */
+/* Computes the gather g, which is a whole problem or a phase of its input gradient; row_gemm computes again
+   what is out of range. */
 KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real *w, const real *u,
                            const real *bias, int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;

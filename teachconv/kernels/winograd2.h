@@ -1,5 +1,5 @@
-/* winograd2: F(2, 3), two outputs of a filter of three taps with four multiplications instead of six; with its
-   columns and its rows, F(2x2, 3x3): 16 instead of 36.
+/* winograd2: F(2, 3), two outputs of a filter of three taps with four multiplications instead of six; along
+   both axes, F(2x2, 3x3): 16 instead of 36.
 
    A product of two polynomials is known from its values at enough points, and the value of a product is the
    product of the values. With the points 0, infinity, 1 and -1, in this order:

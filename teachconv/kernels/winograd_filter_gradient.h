@@ -3,18 +3,18 @@
      y = A' [ (G g G') * V ] A   is linear in g, so   dw = G' [ V * (A dy A') ] G,   summed over tiles:
 
                  tiles of a block                 out_channels
-        in_     [      V'        ]  x  [ A dy A' ]  of the slot's element         one product for each slot:
-        channels                                                                  16 for a 3x3, of 2 x 2 outputs
+        in_     [      V'        ]  x  [ A dy A' ]        one such product for each slot: 16 for a 3x3, with
+        channels                                          A dy A' of the slot's element
 
-     for each block of tiles                                 (its V and A dy A' stay in the second-level cache)
-       transform x and dy                                    <- threads share the tiles
-       for each slot, panel of out_channels, 14 in_channels  <- and these: pixel_tile.h, M += V' (A dy A')
-     for each patch and panel: G' M G                        <- and these
+     for each block of tiles                                (its V and A dy A' stay in the second-level cache)
+       transform x and dy                                   <- threads share the tiles,
+       for each slot, panel of out_channels, 14 in_channels <- these, M += V' (A dy A'): pixel_tile.h,
+     for each patch and panel: G' M G                       <- and these
 
    Gain over pixel_gemm: as many fewer multiply-adds as winograd has. (Lavin and Gray 2016, section 4.)
 
-   Order of summation in every cell: tile, then G' M G. Blocks depend on the shape only, so the bits do not depend
-   on the number of threads.
+   Order of summation in every cell: tile, then G' M G. Blocks depend on the shape only, so the bits do not
+   depend on the number of threads.
    Non-finite, huge or tiny data, as winograd.h says of an image: pixel_gemm computes all of dw instead.
    Scratch: the two transforms of one block, at least of one tile; and M, which is the filter transformed. */
 
@@ -36,7 +36,8 @@ INLINE void winograd_transform_gradients(const int n, const int m, const gather 
     for (ptrdiff_t i = first; i < past; i++, winograd_next(l, &at), d += width) {
         const real *corner = dy + at.image * g->y_image_step + tile_rows * at.row * g->y_row_step
                              + tile_cols * at.col * g->y_col_step;
-        const ptrdiff_t rows = g->shape.out_rows - tile_rows * at.row, cols = g->shape.out_cols - tile_cols * at.col;
+        const ptrdiff_t rows = g->shape.out_rows - tile_rows * at.row,
+                        cols = g->shape.out_cols - tile_cols * at.col;
         for (ptrdiff_t c = 0; c < width; c += LANES) {
             vec in[4], t[2 * 4], line[4];
             UNROLL(4)
@@ -86,29 +87,32 @@ INLINE void winograd_finish_gradient(const int n, const int m, const conv_proble
                 for (int q = 0; q < across; q++) {
                     const ptrdiff_t tap = (p->rows.first_tap + r * l->rows.step) * s->filter_cols
                                           + p->cols.first_tap + q * l->cols.step;
-                    finish_sum(dw + (tap * l->depth + k) * s->out_channels + c, out[q], NULL, columns - c, 0);
+                    finish_sum(dw + (tap * l->depth + k) * s->out_channels + c, out[q], NULL, columns - c,
+                               0);
                 }
             }
         }
 }
 
 typedef struct {
-    void (*gradients)(const gather *g, const winograd_layout *l, const real *dy, ptrdiff_t first, ptrdiff_t past,
-                      ptrdiff_t width, ptrdiff_t columns, real *d, ptrdiff_t d_step, range_seen *range);
-    void (*finish)(const conv_problem *s, const winograd_layout *l, const winograd_patch *p, const real *products,
-                   ptrdiff_t m_step, ptrdiff_t width, ptrdiff_t columns, real *dw);
+    void (*gradients)(const gather *g, const winograd_layout *l, const real *dy, ptrdiff_t first,
+                      ptrdiff_t past, ptrdiff_t width, ptrdiff_t columns, real *d, ptrdiff_t d_step,
+                      range_seen *range);
+    void (*finish)(const conv_problem *s, const winograd_layout *l, const winograd_patch *p,
+                   const real *products, ptrdiff_t m_step, ptrdiff_t width, ptrdiff_t columns, real *dw);
 } winograd_gradient_stages;
 
-#define STAGES(n, m)                                                                                             \
-    KERNEL void winograd_gradients_##n##m(const gather *g, const winograd_layout *l, const real *dy,             \
-                                          ptrdiff_t first, ptrdiff_t past, ptrdiff_t width, ptrdiff_t columns,   \
-                                          real *d, ptrdiff_t d_step, range_seen *range) {                        \
-        winograd_transform_gradients(n, m, g, l, dy, first, past, width, columns, d, d_step, range);             \
-    }                                                                                                            \
-    KERNEL void winograd_finish_##n##m(const conv_problem *s, const winograd_layout *l, const winograd_patch *p, \
-                                       const real *products, ptrdiff_t m_step, ptrdiff_t width,                  \
-                                       ptrdiff_t columns, real *dw) {                                            \
-        winograd_finish_gradient(n, m, s, l, p, products, m_step, width, columns, dw);                           \
+#define STAGES(n, m)                                                                                     \
+    KERNEL void winograd_gradients_##n##m(const gather *g, const winograd_layout *l, const real *dy,     \
+                                          ptrdiff_t first, ptrdiff_t past, ptrdiff_t width,              \
+                                          ptrdiff_t columns, real *d, ptrdiff_t d_step,                  \
+                                          range_seen *range) {                                           \
+        winograd_transform_gradients(n, m, g, l, dy, first, past, width, columns, d, d_step, range);     \
+    }                                                                                                    \
+    KERNEL void winograd_finish_##n##m(const conv_problem *s, const winograd_layout *l,                  \
+                                       const winograd_patch *p, const real *products, ptrdiff_t m_step,  \
+                                       ptrdiff_t width, ptrdiff_t columns, real *dw) {                   \
+        winograd_finish_gradient(n, m, s, l, p, products, m_step, width, columns, dw);                   \
     }
 STAGES_OF_PIECES(STAGES)
 #undef STAGES
@@ -136,8 +140,8 @@ KERNEL int winograd_transform_share(const winograd_gradient_call *c, ptrdiff_t f
 }
 
 /* Adds the block's products of one slot, panel and group of in_channels to M. */
-KERNEL void winograd_gradient_job(const winograd_gradient_call *c, ptrdiff_t first, ptrdiff_t past, ptrdiff_t job,
-                                  ptrdiff_t groups) {
+KERNEL void winograd_gradient_job(const winograd_gradient_call *c, ptrdiff_t first, ptrdiff_t past,
+                                  ptrdiff_t job, ptrdiff_t groups) {
     const winograd_layout *l = c->l;
     const ptrdiff_t group = job % groups, panel = job / groups % l->panels, slot = job / groups / l->panels,
                     at = l->depth * group / groups, rows = l->depth * (group + 1) / groups - at,
@@ -185,37 +189,34 @@ KERNEL int winograd_gradient_blocks(const void *call, const crew_member *me) {
     return flags;
 }
 
-/* The blocks' transforms take part of the second-level cache; more if M, which each block reads and writes, is
+/* The transforms of a block take part of the second-level cache; more if M, which each block reads and writes, is
    large. */
-INLINE winograd_layout winograd_lay_out_gradient(const conv_problem *p, ptrdiff_t m_numbers) {
+INLINE winograd_layout winograd_lay_out_gradient(const conv_problem *p) {
     winograd_layout l = winograd_lay_out_tiles(2, p);
     /* V is read down its columns, whose lines would share a few sets of the first-level cache */
     if (l.depth_step * (ptrdiff_t)sizeof(real) % 1024 == 0) l.depth_step += LANES;
-    const ptrdiff_t tile_bytes =
-                        (l.slots * l.depth_step + l.elements * l.panels * 2 * LANES) * (ptrdiff_t)sizeof(real),
-                    bytes = larger(WINOGRAD_GRADIENT_BYTES, smaller(SCRATCH_BYTES - 65536, m_numbers * (ptrdiff_t)sizeof(real) / 2));
-    l.block_tiles = larger(1, smaller(l.tiles, bytes / tile_bytes));
-    l.block_tiles = divide_up(l.tiles, divide_up(l.tiles, l.block_tiles));
+    l.panel_numbers = l.slots * (l.depth * 2 * LANES + LANES);
+    const ptrdiff_t tile_numbers = l.slots * l.depth_step + l.elements * l.panels * 2 * LANES,
+                    most = (SCRATCH_BYTES - 65536) / (ptrdiff_t)sizeof(real),
+                    fit = WINOGRAD_GRADIENT_BYTES / (ptrdiff_t)sizeof(real);
+    l.block_tiles = larger(fit, smaller(most, l.panel_numbers / 2 * l.panels)) / tile_numbers;
+    l.block_tiles = divide_up(l.tiles, divide_up(l.tiles, larger(1, smaller(l.tiles, l.block_tiles))));
     l.slot_step = l.block_tiles * l.depth_step + LANES;
     return l;
 }
 
-KERNEL int winograd_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+/* Computes dw. Returns CONV_OUT_OF_RANGE if the transforms cannot handle the data. */
+KERNEL int winograd_filter_try(const conv_problem *p, const winograd_layout *l, const real *x, const real *dy,
+                               real *dw, int threads) {
     const gather g = forward_gather(p);
-    if (!winograd_can(2, p)) return CONV_UNSUPPORTED;
-    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0)
-        return pixel_gemm_run(p, x, dy, dw, threads);
-    winograd_layout l = winograd_lay_out_tiles(2, p);
-    const ptrdiff_t m_step = l.depth * 2 * LANES + LANES,
-                    m_numbers = checked_times(m_step, l.slots * l.panels);
-    l = winograd_lay_out_gradient(p, m_numbers);
-    const ptrdiff_t v_numbers = l.slots * l.slot_step, d_step = l.block_tiles * 2 * LANES + LANES,
-                    d_numbers = l.panels * l.elements * d_step;
+    const ptrdiff_t d_step = l->block_tiles * 2 * LANES + LANES, v_numbers = l->slots * l->slot_step,
+                    d_numbers = l->panels * l->elements * d_step,
+                    m_numbers = checked_times(l->panel_numbers, l->panels);
     real *v = (real *)new_scratch(checked_times(checked_plus(v_numbers + d_numbers, m_numbers), sizeof(real)));
-    int *image_flags = (int *)calloc((size_t)p->batch, sizeof(int)), status = v && image_flags ? CONV_OK : CONV_NO_MEMORY;
-    if (!status) {
+    int *image_flags = (int *)calloc((size_t)p->batch, sizeof(int)), status = CONV_NO_MEMORY, flags_of_x = 0;
+    if (v && image_flags) {
         const winograd_gradient_call call = {.g = &g,
-                                             .l = &l,
+                                             .l = l,
                                              .x = x,
                                              .dy = dy,
                                              .v = v,
@@ -223,18 +224,25 @@ KERNEL int winograd_filter_run(const conv_problem *p, const real *x, const real 
                                              .m = v + v_numbers + d_numbers,
                                              .dw = dw,
                                              .d_step = d_step,
-                                             .m_step = m_step,
+                                             .m_step = l->depth * 2 * LANES + LANES,
                                              .image_flags = image_flags};
-        /* mark: kernel of winograd/dw */
-        const int flags_of_dy = in_crew(useful_threads(problem_macs(p) / 2, threads), winograd_gradient_blocks, &call);
-        int flags_of_x = 0;
+        threads = useful_threads(problem_macs(p) / 2, threads);
+        const int flags_of_dy = in_crew(threads, winograd_gradient_blocks, &call);
         for (ptrdiff_t image = 0; image < p->batch; image++) flags_of_x |= image_flags[image];
-        if (!range_is_safe(flags_of_x) || !range_is_safe(flags_of_dy)) {
-            took(TOOK_REDO); /* mark: fallback of winograd/dw if redo by pixel_gemm */
-            status = pixel_gemm_run(p, x, dy, dw, threads);
-        }
+        status = range_is_safe(flags_of_x) && range_is_safe(flags_of_dy) ? CONV_OK : CONV_OUT_OF_RANGE;
     }
     free_scratch(v);
     free(image_flags);
     return status;
+}
+
+KERNEL int winograd_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+    if (!winograd_can(2, p)) return CONV_UNSUPPORTED;
+    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0)
+        return pixel_gemm_run(p, x, dy, dw, threads); /* a sum over nothing */
+    const winograd_layout l = winograd_lay_out_gradient(p);
+    const int status = winograd_filter_try(p, &l, x, dy, dw, threads); /* mark: kernel of winograd/dw */
+    if (status != CONV_OUT_OF_RANGE) return status;
+    took(TOOK_REDO); /* mark: fallback of winograd/dw if redo by pixel_gemm */
+    return pixel_gemm_run(p, x, dy, dw, threads);
 }

@@ -1,9 +1,9 @@
 /* How winograd.h cuts one axis of a filter into pieces of one to three taps.
 
    F(2, r) computes two outputs of a piece of r taps with r + 1 multiplications instead of 2 r: winograd2.h has
-   F(2, 3) on paper. Its points are 0, infinity, 1 and -1. F(2, 2) uses the first three of them, F(2, 1) the first
-   two, and a product at a point means the same whichever piece it came from. So the products of several pieces
-   are added point by point, and what turns points into outputs runs once for all of them:
+   F(2, 3) on paper. Its points are 0, infinity, 1 and -1. F(2, 2) uses the first three of them, F(2, 1) the
+   first two, and the same A' turns the products at the points into outputs. So the products of several pieces
+   are added point by point, and A' runs once for all of them:
 
      5 taps            g0 g1 g2 | g3 g4          F(2, 3) + F(2, 2):  4 + 3 = 7 products for 2 outputs, not 10
                        V0 V1 V2 V3
@@ -19,8 +19,8 @@
 
 enum { WINOGRAD_MOST_PIECES = 3, WINOGRAD_MOST_ELEMENTS = 6 }; /* of one axis */
 
-/* An element is a point of one axis: F(m, r) has m + r - 1. Their number says which F(m, r) it is: 1 for F(1, 1),
-   where there is nothing to gain; 2, 3, 4 for F(2, 1), F(2, 2), F(2, 3); 6 for F(4, 3). */
+/* An element is a point of one axis: F(m, r) has m + r - 1. Their number says which F(m, r) it is: 1 for
+   F(1, 1), where there is nothing to gain; 2, 3, 4 for F(2, 1), F(2, 2), F(2, 3); 6 for F(4, 3). */
 static inline int outputs_of(int elements) { return elements == 6 ? 4 : elements == 1 ? 1 : 2; }
 static inline int taps_of(int elements) { return elements + 1 - outputs_of(elements); }
 

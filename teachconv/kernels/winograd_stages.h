@@ -35,8 +35,8 @@ typedef struct {
     ptrdiff_t slot_step;         /* numbers from V of a slot to that of the next */
     ptrdiff_t panel_numbers, panels;
     winograd_patch patch[WINOGRAD_PATCHES];
-    /* The product of an element is a sum of runs, one for each patch that has the element. V has the slots patch
-       by patch, so each run begins somewhere. U has the runs of an element side by side. */
+    /* The product of an element is a sum of runs, one for each patch that has the element. V has the slots
+       patch by patch, so each run begins somewhere; U has the runs of an element side by side. */
     ptrdiff_t runs[WINOGRAD_ELEMENTS], v_starts[WINOGRAD_ELEMENTS][WINOGRAD_PATCHES];
     ptrdiff_t u_starts[WINOGRAD_ELEMENTS];
 } winograd_layout;
@@ -102,7 +102,8 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
     return l;
 }
 
-/* ---- the stages; the numbers of elements are constants in each of their copies, so that the loops unroll ---- */
+/* ---- the stages; n and m, the elements along rows and columns, are constants in each of their copies, so that
+   the loops unroll ---- */
 
 INLINE void winograd_input_line(const int elements, vec *d, int step) {
     if (elements == 6) winograd4_input_line(d, step);
@@ -173,8 +174,9 @@ INLINE void winograd_find_inputs(const int n, const int m, const conv_problem *s
 }
 
 /* Transforms the `lanes` channels of a piece of a tile that begin at c into n * m of the matrices V. */
-INLINE void winograd_transform_vector(const int n, const int m, const tile_inputs *in, int first_of_phase, ptrdiff_t c,
-                                      ptrdiff_t lanes, real *v, ptrdiff_t slot_step, range_seen *range) {
+INLINE void winograd_transform_vector(const int n, const int m, const tile_inputs *in, int first_of_phase,
+                                      ptrdiff_t c, ptrdiff_t lanes, real *v, ptrdiff_t slot_step,
+                                      range_seen *range) {
     const int rows = outputs_of(n), cols = outputs_of(m);
     vec d[WINOGRAD_ELEMENTS];
     UNROLL(36)
@@ -183,8 +185,8 @@ INLINE void winograd_transform_vector(const int n, const int m, const tile_input
                                       : in->each[e] + (in->inside[e] & c);
         d[e] = lanes == LANES ? load(from) : load_part(from, lanes);
     }
-    /* tiles overlap: away from the border, the first inputs of all tiles cover each input once, if
-       the patch is the first of its phase */
+    /* tiles overlap: away from the border, the first inputs of all tiles cover each input once, if the patch is
+       the first of its phase */
     if (in->border) {
         UNROLL(36)
         for (int e = 0; e < n * m; e++) look_at(range, d[e]);
@@ -201,9 +203,9 @@ INLINE void winograd_transform_vector(const int n, const int m, const tile_input
 }
 
 /* Transforms one piece of the block's tiles, and adds the range flags of each image to image_flags. */
-INLINE void winograd_transform_inputs(const int n, const int m, const conv_problem *s, const winograd_layout *l,
-                                      const winograd_patch *p, const real *x, ptrdiff_t first, ptrdiff_t past,
-                                      real *v, int *image_flags) {
+INLINE void winograd_transform_inputs(const int n, const int m, const conv_problem *s,
+                                      const winograd_layout *l, const winograd_patch *p, const real *x,
+                                      ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags) {
     const ptrdiff_t depth = l->depth, slot_step = l->slot_step;
     const int first_of_phase = p->rows.first_tap < l->rows.step && p->cols.first_tap < l->cols.step;
     range_seen range = {0};
@@ -214,7 +216,8 @@ INLINE void winograd_transform_inputs(const int n, const int m, const conv_probl
         ptrdiff_t c = 0;
         for (; c + LANES <= depth; c += LANES)
             winograd_transform_vector(n, m, &in, first_of_phase, c, LANES, v, slot_step, &range);
-        if (c < depth) winograd_transform_vector(n, m, &in, first_of_phase, c, depth - c, v, slot_step, &range);
+        if (c < depth)
+            winograd_transform_vector(n, m, &in, first_of_phase, c, depth - c, v, slot_step, &range);
         const ptrdiff_t image = at.image;
         winograd_next(l, &at);
         if (i + 1 == past || at.image > image) {
@@ -228,7 +231,8 @@ INLINE void winograd_transform_inputs(const int n, const int m, const conv_probl
 /* Computes U of one piece and panel: [in_channels][width] at u[e] for each of its elements. Returns the range
    flags of its taps. */
 INLINE int winograd_transform_taps(const int n, const int m, const gather *g, const winograd_layout *l,
-                                   const winograd_patch *p, const real *w, ptrdiff_t panel, ptrdiff_t columns, ptrdiff_t width, real *const *u) {
+                                   const winograd_patch *p, const real *w, ptrdiff_t panel,
+                                   ptrdiff_t columns, ptrdiff_t width, real *const *u) {
     const int across = taps_of(m), count_of_taps = taps_of(n) * across;
     const ptrdiff_t depth = l->depth, first_column = panel * 2 * LANES, out_channels = g->shape.out_channels,
                     row_taps = l->rows.step * g->shape.filter_cols,
@@ -276,7 +280,8 @@ INLINE int winograd_transform_taps(const int n, const int m, const gather *g, co
     return range_flags(&range);
 }
 
-/* Transforms the products of each tile of a round into its outputs. products: [elements][round_tiles][width]. */
+/* Transforms the products of each tile of a round into its outputs.
+   products: [elements][round_tiles][width]. */
 INLINE void winograd_transform_outputs(const int n, const int m, const gather *g, const winograd_layout *l,
                                        const real *products, ptrdiff_t first_tile, ptrdiff_t tiles,
                                        ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu,
@@ -379,8 +384,8 @@ KERNEL int winograd_filter(const gather *g, const winograd_layout *l, const real
             to[e] = next[p->element[e]];
             next[p->element[e]] += l->depth * width;
         }
-        flags |= winograd_stages_of[p->rows.elements][p->cols.elements].taps(g, l, p, w, panel, columns, width,
-                                                                              to);
+        flags |= winograd_stages_of[p->rows.elements][p->cols.elements].taps(g, l, p, w, panel, columns,
+                                                                             width, to);
     }
     return flags;
 }
