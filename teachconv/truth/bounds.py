@@ -143,10 +143,9 @@ def winograd(
     tables = [_pieces(axis, kind.scatters) for axis in geometry.axes]
     if geometry.rank == 2:
         return _winograd(kind, first, second, dtype, tables, 12)
-    one_row = _pieces(AxisGeometry(1, 1, 1, 1, 1, 0, 0), kind.scatters)
+    tables.insert(0, _pieces(AxisGeometry(1, 1, 1, 1, 1, 0, 0), kind.scatters))  # an image of one row
     first, second = first[:, None], second[:, None] if kind.sums_images else second[None]
-    bound = _winograd(kind, first, second, dtype, [one_row, *tables], 12)
-    return bound.squeeze(0 if kind.sums_images else 1)
+    return _winograd(kind, first, second, dtype, tables, 12).squeeze(0 if kind.sums_images else 1)
 
 
 def winograd2(
@@ -252,9 +251,12 @@ def _pieces(axis: AxisGeometry, scatters: bool) -> _Tiles:
 def _tiles_of_four(kind: Kind, geometry: Conv2DGeometry, name: str) -> list[_Tiles]:
     """Return the transforms of F(4, 3) along rows and columns."""
     b, g, a = _WINOGRAD[name]
-    if kind.scatters:
-        return [_Tiles(b, g[:, ::-1], a, axis.pad_before - 2, 4, axis.in_size) for axis in geometry.axes]
-    return [_Tiles(b, g, a, -axis.pad_before, 4, axis.out_size) for axis in geometry.axes]
+    return [
+        _Tiles(b, g[:, ::-1], a, axis.pad_before - 2, 4, axis.in_size)
+        if kind.scatters
+        else _Tiles(b, g, a, -axis.pad_before, 4, axis.out_size)
+        for axis in geometry.axes
+    ]
 
 
 def _winograd(
@@ -278,11 +280,12 @@ def _winograd(
     data, other = (array * scale for array, scale in zip(sizes, scales, strict=True))
     law, products, last_law = _LAWS[kind.sums_images]
     g, a, windows = (rows.g, cols.g), (rows.a, cols.a), _windows(data, tables)
+    down, along = rows.tiles * len(rows.a), cols.tiles * len(cols.a)
     if kind.sums_images:
-        g, a, tiles = a, g, (rows.tiles, len(rows.a), cols.tiles, len(cols.a))
-        padded = np.zeros((len(other), rows.tiles * len(rows.a), cols.tiles * len(cols.a), other.shape[3]))
+        g, a, terms = a, g, len(other) * rows.tiles * cols.tiles
+        padded = np.zeros((len(other), down, along, other.shape[3]))
         padded[:, : rows.size, : cols.size] = other
-        others, terms = list(padded.reshape(len(other), *tiles, -1)), len(other) * rows.tiles * cols.tiles
+        others = list(padded.reshape(len(other), rows.tiles, len(rows.a), cols.tiles, len(cols.a), -1))
     else:
         others = [other.swapaxes(2, 3) if kind.scatters else other] * len(data)
         terms = rows.pieces * cols.pieces * data.shape[3]
@@ -299,8 +302,7 @@ def _winograd(
         y = np.stack([np.einsum(last_law, a[0], m + steps * eta, a[1]) for m in parts])
     if kind.sums_images:
         return y[0]
-    _, t, p, u, q, _ = y.shape
-    return y.reshape(len(data), t * p, u * q, -1)[:, : rows.size, : cols.size]
+    return y.reshape(len(data), down, along, -1)[:, : rows.size, : cols.size]
 
 
 # the transform of the filter, the products and the last transform; likewise for the filter gradient, with dy

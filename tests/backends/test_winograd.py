@@ -340,3 +340,24 @@ def test_one_axis_has_pieces_too():
     assert tc.diff(tc.convolution, x, w, backends=["cython"], algorithm="winograd").passed
     with pytest.raises(ValueError, match=r"algorithm 'winograd' needs one group.*and pieces \(4,\)"):
         tc.convolution(x, make_array((11, 32, 64), "float32"), backend="cython", algorithm="winograd")
+
+
+@pytest.mark.parametrize(("size", "strides"), CUT[:2])
+def test_pieces_are_no_worse_than_direct_summation_measured_by_the_largest_sum(size, strides):
+    """precision=None bounds the error relative to the largest sum |x||w| of the result, or |x||dy|."""
+    for op, args in calls((2, 16, 16, 32), (*size, 32, 32), strides, "SAME"):
+        wide, sizes = (
+            op(*(f(a.astype(float)) if isinstance(a, np.ndarray) else a for a in args), strides, "SAME")
+            for f in (np.array, np.abs)
+        )
+        got = op(*args, strides, "SAME", backend="cython", algorithm="winograd")
+        call, _ = tc.nn_ops.call_of(op, args, {"strides": strides, "padding": "SAME"})
+        assert np.abs(got - wide).max() <= bounds.direct(sizes.max(), call.terms, "float32"), op.__name__
+
+
+def test_the_default_takes_pieces_where_they_pay():
+    for op, args in calls((1, 28, 28, 64), (5, 5, 64, 64), 1, "SAME"):
+        assert tc.trace(op, *args, 1, "SAME", backend="cython").algorithm == "winograd"
+        assert tc.trace(op, *args, 1, "SAME", backend="cython", precision="strict").algorithm != "winograd"
+    for op, args in calls((1, 7, 7, 256), (5, 5, 256, 256), 1, "SAME"):  # more filter than pixels
+        assert tc.trace(op, *args, 1, "SAME", backend="cython").algorithm != "winograd"
