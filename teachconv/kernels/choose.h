@@ -92,7 +92,8 @@ static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int pre
 static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, int precision) {
     work sum = {0};
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dx */
-    if (winograd_can_input(2, p))
+    /* at larger strides, counting the work of all phases would take long */
+    if (winograd_can_input(2, p) && p->stride_rows <= 8 && p->stride_cols <= 8)
         for (ptrdiff_t i = 0; i < p->stride_rows * p->stride_cols; i++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, i / p->stride_cols, i % p->stride_cols, &offset);

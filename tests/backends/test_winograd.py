@@ -361,3 +361,11 @@ def test_the_default_takes_pieces_where_they_pay():
         assert tc.trace(op, *args, 1, "SAME", backend="cython", precision="strict").algorithm != "winograd"
     for op, args in calls((1, 7, 7, 256), (5, 5, 256, 256), 1, "SAME"):  # more filter than pixels
         assert tc.trace(op, *args, 1, "SAME", backend="cython").algorithm != "winograd"
+
+
+def test_the_choice_does_not_count_the_phases_of_a_large_stride():
+    """It took minutes: the phases that hold no tap were counted, too."""
+    image, filters, options = (1, 4, 4, 32), (3, 1, 32, 32), {"strides": (1, 2**31 - 1), "padding": "SAME"}
+    w, dy = make_array(filters, "float32"), make_array((1, 4, 1, 32), "float32")
+    traced = tc.trace(tc.conv2d_backprop_input, image, w, dy, **options, backend="cython")
+    assert traced.algorithm == "phases"
