@@ -56,42 +56,44 @@ INLINE int run_phase(int tile, const gather *g, const real *dy, const real *w, c
     return run_gather(g, dy, w, packed, bias, relu, dx, threads);
 }
 
-/* Runs the statement for each phase g of p and for where its results begin in dx. */
-#define EACH_PHASE(p, statement)                                                        \
-    for (ptrdiff_t row = 0; row < smaller((p)->stride_rows, (p)->in_rows); row++)       \
-        for (ptrdiff_t col = 0; col < smaller((p)->stride_cols, (p)->in_cols); col++) { \
-            ptrdiff_t offset;                                                           \
-            const gather g = phase_gather(p, row, col, &offset);                        \
-            statement;                                                                  \
-        }
+#define EACH_PHASE(p, row, col)                                                   \
+    for (ptrdiff_t row = 0; row < smaller((p)->stride_rows, (p)->in_rows); row++) \
+        for (ptrdiff_t col = 0; col < smaller((p)->stride_cols, (p)->in_cols); col++)
 
 KERNEL ptrdiff_t phases_packed_bytes_by(int tile, const conv_problem *p) {
-    ptrdiff_t numbers = 0;
+    ptrdiff_t numbers = 0, offset;
     if (tile && !winograd_can_input(tile, p)) return 0;
-    EACH_PHASE(p, numbers = checked_plus(numbers, phase_packed_numbers(tile, &g)))
+    EACH_PHASE(p, row, col) {
+        const gather g = phase_gather(p, row, col, &offset);
+        numbers = checked_plus(numbers, phase_packed_numbers(tile, &g));
+    }
     return checked_times(numbers, sizeof(real));
 }
 
 KERNEL int phases_pack_by(int tile, const conv_problem *p, const real *w, real *packed, int threads) {
+    ptrdiff_t offset;
     int status = CONV_OK;
     if (tile && !winograd_can_input(tile, p)) return CONV_UNSUPPORTED;
-    EACH_PHASE(p, {
+    EACH_PHASE(p, row, col) {
+        const gather g = phase_gather(p, row, col, &offset);
         status |= pack_phase(tile, &g, w, packed, threads);
         packed += phase_packed_numbers(tile, &g);
-    })
+    }
     return status;
 }
 
 KERNEL int phases_run_by(int tile, const conv_problem *p, const real *dy, const real *w, const real *packed,
                          const real *bias, int relu, real *dx, int threads) {
+    ptrdiff_t offset;
     int status = CONV_OK;
     if (tile && !winograd_can_input(tile, p)) return CONV_UNSUPPORTED;
     took(TOOK_PHASES);
-    EACH_PHASE(p, {
+    EACH_PHASE(p, row, col) {
+        const gather g = phase_gather(p, row, col, &offset);
         /* mark: kernel of phases */
         status |= run_phase(tile, &g, dy, w, packed, bias, relu, dx + offset, threads);
         if (packed) packed += phase_packed_numbers(tile, &g);
-    })
+    }
     return status;
 }
 
