@@ -157,7 +157,13 @@ def test_the_scratch_of_winograd_is_bounded(tmp_path):
     source = tmp_path / "scratch.c"
     source.write_text(SCRATCH)
     program = compiled(source, tmp_path / "scratch")
-    for layer in ("28 288 224 3 1 1", "28 256 224 3 1 1", "9 5 7 3 1 2", "28 160 96 5 1 1", "20 512 64 3 2 3"):
+    for layer in (
+        "28 288 224 3 1 1",
+        "28 256 224 3 1 1",
+        "9 5 7 3 1 2",
+        "28 160 96 5 1 1",
+        "20 512 64 3 2 3",
+    ):
         done = run(program, *layer.split())
         assert (done.returncode, done.stderr) == (0, "")
         used, allowed = map(int, done.stdout.split(" of "))
