@@ -33,7 +33,7 @@ OURS = [
     ("converting_transposed_filters", 'tc.conv2d_transpose(X, W, [1, 16, 16, 4], 2, "SAME")'),
     ("output_padding", "tc.dialects.torch.conv_transpose2d(NCHW, OIHW[:3], stride=2, output_padding=2)"),
     ("padding_same_with_stride_in_pytorch", 'tc.dialects.torch.conv2d(NCHW, OIHW, stride=2, padding="same")'),
-    ("how_an_autotuner_chooses", 'tc.conv2d(X, W, algorithm="winograd")'),
+    ("how_an_autotuner_chooses", 'tc.conv2d(X, W, algorithm="winograd3")'),
     ("winograd", 'tc.conv2d(X, W, 2, algorithm="winograd2")'),
     ("where_is_conv2d_executed", 'tc.conv2d(X, W, backend="cyton")'),
     ("why_ceil_mode_gives_one_more", "tc.max_pool(X, 9, 1, 'VALID')"),

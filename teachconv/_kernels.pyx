@@ -59,7 +59,7 @@ cdef extern from "kernels/engine.h" nogil:
     int threads_that_pay "useful_threads"(double macs, int threads)
     int choose_forward(const conv_problem *p, Py_ssize_t lanes, int precision)
     int choose_input_gradient(const conv_problem *p, Py_ssize_t lanes, int precision)
-    int choose_filter_gradient(const conv_problem *p)
+    int choose_filter_gradient(const conv_problem *p, Py_ssize_t lanes, int precision)
 
     ctypedef struct crew_member:
         int rank, size
@@ -113,7 +113,7 @@ cdef class Problem:
         cdef Py_ssize_t lanes = kernels_of(itemsize == 8).lanes
         cdef int code, allowed = {"strict": STRICT, "fast": FAST}.get(precision, DEFAULT)
         if kind.sums_images:
-            code = choose_filter_gradient(&self.p)
+            code = choose_filter_gradient(&self.p, lanes, allowed)
         elif kind.scatters:
             code = choose_input_gradient(&self.p, lanes, allowed)
         else:

@@ -77,8 +77,10 @@ def problems(max_size=7, max_filter=4, max_channels=3, algorithm=None, rank=2):
     name, one = None if algorithm is None else algorithm.name, st.just(1)
     options = {"extra": st.integers(0, max_size), "taps": st.integers(1, max_filter)}
     options["channels"] = st.integers(1, max_channels)
-    if name in ("winograd2", "winograd4", "col2im"):
+    if name in ("winograd", "winograd2", "winograd4", "col2im"):
         options["groups"] = one
+    if name == "winograd":
+        options["dilations"] = one
     if name in ("winograd2", "winograd4"):
         options |= {"taps": st.just(3), "strides": one, "dilations": one}
     if name == "depthwise":

@@ -9,7 +9,7 @@ import importlib.util
 import random
 import sys
 
-EXACT = ("direct", "winograd2")  # bounds of the algorithms whose sums of integers are exact
+EXACT = ("direct", "winograd", "winograd2")  # bounds of the algorithms whose sums of integers are exact
 
 
 def load(path):
@@ -32,6 +32,8 @@ def random_problem(rng):
     s, d = [tuple(rng.choice([1, 1, 2, 3]) for _ in range(rank)) for _ in range(2)]
     if rng.random() < 0.3:
         k, s, d, groups = [3] * rank, 1, 1, 1
+    if rng.random() < 0.3:
+        k, d, groups = [rng.randint(1, 7) for _ in range(rank)], 1, 1
     if rng.random() < 0.2:
         groups, depth = rng.choice([3, 16, 19]), 1
     pads = tuple(tuple(rng.randint(-2, 4) for _ in range(2)) for _ in range(rank))

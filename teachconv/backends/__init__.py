@@ -52,7 +52,8 @@ __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_no
 # sums that are kept in a half type, with that type
 HALF_SUMS = {f"{dtype} accumulation": dtype for dtype in ("float16", "bfloat16")}
 # the names of the bounds in truth/bounds.py; those of HALF_SUMS are `half_accumulation`
-BOUNDS = ("direct", "fft", "tensor", "tf32", "winograd2", "winograd4", "winograd4_balanced", *HALF_SUMS)
+WINOGRADS = ("winograd", "winograd2", "winograd4", "winograd4_balanced")
+BOUNDS = ("direct", "fft", "tensor", "tf32", *WINOGRADS, *HALF_SUMS)
 PRECISIONS = ("strict", "default", "fast", "tf32")  # each allows what those before it allow
 ONCE = "once for each multiply-add outside the padding"  # `Algorithm.times` of plain loops
 
@@ -155,7 +156,7 @@ class Algorithm:
             kind_of(kind) in self.kinds
             and dtype in self.dtypes
             and (self.ranks is None or geometry.rank in self.ranks)
-            and not self.refuses(kind, geometry)
+            and not self.refuses(kind_of(kind), geometry)
         )
 
     def may_be_chosen(self, precision: str | None) -> bool:
@@ -339,6 +340,23 @@ def winograd_needs(kind: Kind, geometry: ConvGeometry) -> str:
     return (
         f"filters 3 x 3, strides 1, dilations 1 and one group; got filters {sizes[0]}, strides {sizes[1]}, "
         f"dilations {sizes[2]} and groups {sizes[3]}"
+    )
+
+
+def pieces_needs(kind: Kind, geometry: ConvGeometry) -> str:
+    """Return what Winograd's transforms of pieces of a filter need and a geometry lacks, or ""."""
+    taps = [(range(axis.filter_size), axis.stride) for axis in geometry.axes]
+    if kind.scatters:  # each phase has every stride-th tap, and its own pieces
+        pieces = [-(-len(some[::stride]) // 3) for some, stride in taps]
+    else:
+        pieces = [sum(-(-len(some[phase::stride]) // 3) for phase in some[:stride]) for some, stride in taps]
+    larger = any(len(some) > stride for some, stride in taps)
+    if larger and max(pieces) <= 3 and set(geometry.dilations) == {1} and geometry.groups == 1:
+        return ""
+    return (
+        "one group, dilations 1, filters larger than strides and at most 3 pieces of 3 taps along an axis; "
+        f"got {geometry.groups} groups, dilations {geometry.dilations}, "
+        f"filters {geometry.filters_shape[:-2]}, strides {geometry.strides} and pieces {tuple(pieces)}"
     )
 
 

@@ -28,7 +28,7 @@ from ..errors import brief
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
-from . import ONCE, Algorithm, finish, to_accumulator, winograd_needs
+from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_needs
 from .planes import as_image, flat_geometry, planes_gathered, with_planes
 
 
@@ -92,6 +92,18 @@ ALGORITHMS = (
         times="once for each vector of multiply-adds; padding beside an image is multiplied too",
         usual=True,
         path="padded_rows",
+    ),
+    Algorithm(
+        "winograd",
+        "F(2, r) for pieces of a filter: a 5x5 in 49 multiplications where there were 100",
+        dtypes=FLOATS,
+        precision="default",
+        error="winograd",
+        refuses=pieces_needs,
+        ranks=(1, 2),
+        why="a filter larger than its strides, with channels enough to pay for its transforms",
+        gives_way_to="direct",
+        times="once for each vector of the products of a tile",
     ),
     Algorithm(
         "winograd2",

@@ -1,15 +1,17 @@
 /* Chooses the algorithm by the shape of one image, the size of the type and the width of a vector, never by
    the number of threads or the batch size, so that the bits of the result depend on neither. Each rule counts
-   work; the constants were measured (benchmarks/cpu.py). STRICT excludes winograd2 and winograd4, whose error
-   bounds follow from more than each cell's own sum; winograd4 runs with FAST only. */
+   work; the constants were measured (benchmarks/cpu.py). STRICT excludes winograd, winograd2 and winograd4,
+   whose error bounds follow from more than each cell's own sum; winograd4 runs with FAST only. */
 #ifndef TEACHCONV_CHOOSE_H
 #define TEACHCONV_CHOOSE_H
-#include "gather.h"
+#include "phase_axis.h"
+#include "winograd_pieces.h"
 
 /* The algorithms to choose from, by their names in cython_backend.ALGORITHMS. Its other two, direct and im2col,
    are loops of _kernels.pyx. */
 #define ALGORITHMS(X)           \
     X(ROW_GEMM, "row_gemm")     \
+    X(WINOGRAD, "winograd")     \
     X(WINOGRAD2, "winograd2")   \
     X(WINOGRAD4, "winograd4")   \
     X(COL2IM, "col2im")         \
@@ -28,59 +30,92 @@ static inline ptrdiff_t in_vectors(ptrdiff_t channels, ptrdiff_t lanes) {
     return (channels + lanes - 1) / lanes * lanes;
 }
 
-/* Returns half cycles times lanes of Winograd with tiles of tile x tile outputs. Its products take half a cycle
-   per vector of multiply-adds; the transforms add work per tile (`per_input` for each input vector, `per_output`
-   for each output vector) and per filter (9 taps read and 16 or 36 written, most of the time waiting for
-   memory), which does not pay if there are few tiles. */
-static inline double winograd_work(const conv_problem *p, ptrdiff_t lanes, int tile, double per_input,
-                                   double per_output, double per_filter) {
-    const double in = (double)in_vectors(p->in_channels, lanes), out = (double)in_vectors(p->out_channels, lanes),
-                 tiles = (double)((p->out_rows + tile - 1) / tile) * ((p->out_cols + tile - 1) / tile);
-    return (tile + 2) * (tile + 2) * tiles * p->in_channels * out / 2
-           + tiles * (per_input * in + per_output * out) + per_filter * p->in_channels * p->out_channels;
+/* Work is counted in half cycles times lanes: a vector of multiply-adds takes half a cycle. */
+static inline double direct_work(const conv_problem *s, ptrdiff_t lanes) {
+    return (double)s->filter_rows * s->filter_cols * s->out_rows * s->out_cols * s->in_channels
+           * in_vectors(s->out_channels, lanes) / 2;
 }
 
-/* Returns the fastest of row_gemm, winograd2 and winograd4 that the precision allows, for 3x3 at stride 1. */
-static inline int fastest_for_3x3(const conv_problem *p, ptrdiff_t lanes, int precision) {
-    if (p->in_channels < lanes || p->out_channels < 2 * lanes) return ROW_GEMM;
-    const double direct
-        = 9.0 * p->out_rows * p->out_cols * p->in_channels * in_vectors(p->out_channels, lanes) / 2,
-        two = winograd_work(p, lanes, 2, 90, 100, 150),
-        /* above 256 channels a panel of transformed filters exceeds the second-level cache */
-        four = winograd_work(p, lanes, 4, 150, 100, p->in_channels <= 256 ? 400 : 600);
-    if (precision == FAST && four < 0.95 * (two < direct ? two : direct)) return WINOGRAD4;
-    return precision != STRICT && two < 0.95 * direct ? WINOGRAD2 : ROW_GEMM;
+/* The same for winograd. Its transforms add work for each slot of V, element of the outputs and slot of the
+   filter: these wait for memory most of the time, and do not pay if there are few tiles. */
+static inline double winograd_work(int tile, const conv_problem *s, ptrdiff_t lanes, double per_filter_slot) {
+    const winograd_axis rows = winograd_rows(tile, s), cols = winograd_cols(tile, s);
+    const double in = (double)in_vectors(s->in_channels, lanes),
+                 out = (double)in_vectors(s->out_channels, lanes),
+                 tiles = (double)rows.tiles * cols.tiles, slots = rows.slots * cols.slots,
+                 elements = rows.elements * cols.elements, per_slot = tile == 2 ? 5.6 : 4.2,
+                 per_element = tile == 2 ? 6.3 : 2.8;
+    return slots * tiles * s->in_channels * out / 2
+           + tiles * (per_slot * slots * in + per_element * elements * out)
+           + per_filter_slot * slots * s->in_channels * s->out_channels;
+}
+
+/* Whether vectors are filled: half empty ones are not worth a transform. */
+static inline int fills_vectors(const conv_problem *s, ptrdiff_t lanes) {
+    return s->in_channels >= lanes && s->out_channels >= 2 * lanes;
+}
+
+/* The work of a convolution, or of all phases of an input gradient, by each of three algorithms. */
+typedef struct {
+    double direct, two, four; /* row_gemm or phases; tiles of two outputs along each axis; of four */
+} work;
+
+static inline void add_work(work *sum, const conv_problem *s, ptrdiff_t lanes) {
+    const int filled = fills_vectors(s, lanes);
+    const double direct = direct_work(s, lanes),
+                 two = filled && winograd_can(2, s) ? winograd_work(2, s, lanes, 9.4) : direct;
+    sum->direct += direct, sum->two += two;
+    /* above 256 channels a panel of F(4x4, 3x3)'s filters exceeds the second-level cache */
+    sum->four +=
+        filled && winograd_can(4, s) ? winograd_work(4, s, lanes, s->in_channels <= 256 ? 11.1 : 16.7) : two;
+}
+
+/* Returns the winograd that is faster than `direct`, if the precision allows one. */
+static inline int fastest(const work *sum, const conv_problem *p, int precision, int direct) {
+    const double least = sum->two < sum->direct ? sum->two : sum->direct;
+    if (precision == FAST && winograd_can(4, p) && sum->four < 0.95 * least)
+        return WINOGRAD4;
+    if (precision == STRICT || sum->two >= 0.95 * sum->direct) return direct;
+    return winograd_can(4, p) ? WINOGRAD2 : WINOGRAD; /* winograd2 is the name for 3x3 at stride 1 */
 }
 
 static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int precision) {
-    const int winograd_shape = p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1
-                               && p->stride_cols == 1 && p->dilation_rows == 1 && p->dilation_cols == 1
-                               && p->groups == 1;
+    work sum = {0};
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/y */
-    /* mark: choice of winograd2/y winograd4/y row_gemm/y */
-    return winograd_shape ? fastest_for_3x3(p, lanes, precision) : ROW_GEMM;
+    add_work(&sum, p, lanes);
+    /* mark: choice of winograd/y winograd2/y winograd4/y row_gemm/y */
+    return fastest(&sum, p, precision, ROW_GEMM);
 }
 
 /* Chooses the algorithm for dx of the problem p. phases computes whole vectors of in_channels, part of which
    is wasted if the channels are few; col2im fills its vectors with all the taps and then adds them up. */
 static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, int precision) {
-    conv_problem back = *p; /* as seen by Winograd: a convolution from dy to dx */
-    back.in_channels = p->out_channels, back.out_channels = p->in_channels, back.out_rows = p->in_rows,
-    back.out_cols = p->in_cols;
-    back.in_rows = p->out_rows, back.in_cols = p->out_cols;
+    work sum = {0};
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dx */
-    const int gather = choose_forward(&back, lanes, precision);
-    /* mark: choice of winograd2/dx winograd4/dx */
-    if (gather == WINOGRAD2 || gather == WINOGRAD4) return gather;
+    /* at larger strides, counting the work of all phases would take long */
+    if (winograd_can_input(2, p) && p->stride_rows <= 8 && p->stride_cols <= 8)
+        for (ptrdiff_t i = 0; i < p->stride_rows * p->stride_cols; i++) {
+            ptrdiff_t offset;
+            const gather g = phase_gather(p, i / p->stride_cols, i % p->stride_cols, &offset);
+            add_work(&sum, &g.shape, lanes);
+        }
+    /* mark: choice of winograd/dx winograd2/dx winograd4/dx */
+    const int gather = fastest(&sum, p, precision, PHASES);
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, channels = p->in_channels;
+    if (gather != PHASES) return gather;
     return p->groups == 1 && taps > 1 /* mark: choice of col2im phases */
                    && 2 * taps * channels <= taps * in_vectors(channels, lanes)
                ? COL2IM
                : PHASES;
 }
 
-static inline int choose_filter_gradient(const conv_problem *p) {
-    /* mark: choice of depthwise/dw pixel_gemm */
-    return p->groups == p->in_channels && p->groups > 1 ? DEPTHWISE : PIXEL_GEMM;
+static inline int choose_filter_gradient(const conv_problem *p, ptrdiff_t lanes, int precision) {
+    if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dw */
+    /* every block of tiles reads and writes all products, which are as many as the filter transformed */
+    /* mark: choice of winograd/dw pixel_gemm */
+    return precision != STRICT && fills_vectors(p, lanes) && winograd_can(2, p)
+                   && winograd_work(2, p, lanes, 37.5) < 0.95 * direct_work(p, lanes)
+               ? WINOGRAD
+               : PIXEL_GEMM;
 }
 #endif

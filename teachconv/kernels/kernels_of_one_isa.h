@@ -15,13 +15,14 @@
 #include "row_gemm.h"
 #include "one_channel.h"
 #include "exchanged.h"
-#include "phases.h"
 #include "winograd2.h"
 #include "winograd4.h"
 #include "winograd.h"
+#include "phases.h"
 #include "planes.h"
 #include "col2im.h"
 #include "pixel_gemm.h"
+#include "winograd_filter_gradient.h"
 #include "row_cache.h"
 #include "depthwise_tile.h"
 #include "depthwise_tall_tile.h"
@@ -51,10 +52,10 @@
     }
 /* clang-format off */
 PACK(row_gemm) PACK(phases) PACK(col2im)
-PACK(winograd2) PACK(winograd2_input) PACK(winograd4) PACK(winograd4_input)
+PACK(winograd) PACK(winograd_input) PACK(winograd4) PACK(winograd4_input)
 RUN(one_channel_or_row_gemm) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
-RUN(winograd2) RUN(winograd2_input) RUN(winograd4) RUN(winograd4_input)
-RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(depthwise_filter)
+RUN(winograd) RUN(winograd_input) RUN(winograd4) RUN(winograd4_input)
+RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(winograd_filter) RUN_FILTER_GRADIENT(depthwise_filter)
     /* clang-format on */
     static int any_all_finite(const void *x, ptrdiff_t count) {
     return all_finite((const real *)x, count);
@@ -69,15 +70,19 @@ extern const kernel_table KERNEL_TABLE;
 const kernel_table KERNEL_TABLE = {
     .lanes = LANES,
     .forward = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_one_channel_or_row_gemm_run},
-                [WINOGRAD2] = PACKED_RUNG(winograd2),
+                [WINOGRAD] = PACKED_RUNG(winograd),
+                [WINOGRAD2] = PACKED_RUNG(winograd),
                 [WINOGRAD4] = PACKED_RUNG(winograd4),
                 [DEPTHWISE] = PLAIN_RUNG(depthwise)},
-    .input_gradient = {[WINOGRAD2] = PACKED_RUNG(winograd2_input),
+    .input_gradient = {[WINOGRAD] = PACKED_RUNG(winograd_input),
+                       [WINOGRAD2] = PACKED_RUNG(winograd_input),
                        [WINOGRAD4] = PACKED_RUNG(winograd4_input),
                        [COL2IM] = PACKED_RUNG(col2im),
                        [PHASES] = PACKED_RUNG(phases),
                        [DEPTHWISE] = PLAIN_RUNG(depthwise_input)},
-    .filter_gradient = {[PIXEL_GEMM] = any_pixel_gemm_run, [DEPTHWISE] = any_depthwise_filter_run},
+    .filter_gradient = {[PIXEL_GEMM] = any_pixel_gemm_run,
+                        [WINOGRAD] = any_winograd_filter_run,
+                        [DEPTHWISE] = any_depthwise_filter_run},
     .all_finite = any_all_finite,
 };
 #endif

@@ -1,25 +1,30 @@
-/* winograd: what F(2x2, 3x3) and F(4x4, 3x3) share. The stages are in winograd_stages.h, the transforms of each in
-   winograd2.h and winograd4.h.
+/* winograd: a convolution with few multiplications, by tiles of outputs. A filter is cut into pieces of up to
+   three taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis (winograd2.h), or
+   by F(4, 3) (winograd4.h). The stages are in winograd_stages.h.
 
-     tile x tile outputs y of a 3x3 filter g, from size x size inputs d, size = tile + 2:
+     tile x tile outputs y of a piece g of the filter, from n x m inputs d, one for each of its elements:
 
          y = A' [ (G g G') * (B' d B) ] A                                   (* element by element)
 
-     Summed over in_channels, each of the size * size elements is a matrix product: M[e] = V[e] U[e]
+     A' is the same for all pieces. Summed over them and over in_channels, each element is a matrix product:
 
-                 in_channels               out_channels
-        tiles  [    V[e]     ]  x  [ U[e] ]                 e = 0..size*size-1
+                 in_channels of each piece           out_channels
+        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         of elements of rows * of cols:
+                                                  [ U of another ]         16 of a 3x3, of 16 slots of V and U,
+                                                  [      ..      ]         16 of a 5x5, of 49
 
      for each block of tiles                         (V of a block stays in the second-level cache)
-       transform_inputs: d to V                      (and check the range of d while it is in registers)
-       for each panel of 2 vectors of out_channels   (transform_filter: g to U; its U fits the second level)
+       winograd_inputs: d to V                       (and check the range of d while it is in registers)
+       for each panel of 2 vectors of out_channels   (winograd_filter: g to U; its U fits the second level)
          for each round of tiles
-           for e in size*size                        (U[e] of the panel stays in the first-level cache)
-             for each group of up to 14 tiles:  register_tile.h: M[e]
-           transform_outputs: M to y                 (M of a round stays in the caches until it is used here)
+           for each element                          (U of an element and panel: in the first-level cache)
+             for each group of up to 14 tiles:  register_tile.h: M, a run for each piece
+           outputs: M to y                           (M of a round stays in the caches until it is used here)
 
-   Order of summation in every cell: in_channel, then A' M A. It does not depend on block, round, group, panel
-   or thread, so the bits are always the same.
+   winograd2 is the name of this for 3x3 at stride 1, winograd4 the one for F(4x4, 3x3).
+
+   Order of summation in every cell: piece, in_channel, then A' M A. It does not depend on block, round, group,
+   panel or thread, so the bits are always the same.
    Non-finite, huge or tiny data: if an image has a number of 2^50 (float64: 2^450) or more, or only numbers
    below 2^-50 (2^-450) that are not all zero, row_gemm computes it again; if the filter does, row_gemm
    computes every image again. The filter must be finite, as in row_gemm.
@@ -27,45 +32,8 @@
 
 #include "winograd_stages.h"
 
-static inline int winograd_can(const conv_problem *p) {
-    return p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1
-           && p->dilation_rows == 1 && p->dilation_cols == 1 && p->groups == 1 && p->in_channels > 0;
-}
-
-/* The stages for one size of tile. */
-typedef struct {
-    int tile;
-    void (*transform_inputs)(const conv_problem *s, const winograd_layout *l, const real *x, ptrdiff_t first,
-                             ptrdiff_t past, real *v, int *image_flags);
-    int (*transform_filter)(const gather *g, const winograd_layout *l, const real *w, ptrdiff_t panel,
-                            real *u);
-    void (*multiply)(const gather *g, const winograd_layout *l, const real *v, const real *u, ptrdiff_t panel,
-                     ptrdiff_t first, ptrdiff_t past, const real *bias, int relu, real *m, real *y);
-} winograd_stages;
-
-#define STAGES(name, tile)                                                                                  \
-    KERNEL void name##_transform_inputs(const conv_problem *s, const winograd_layout *l, const real *x,     \
-                                        ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags) {       \
-        winograd_transform_inputs(tile, s, l, x, first, past, v, image_flags);                              \
-    }                                                                                                       \
-    KERNEL int name##_transform_filter(const gather *g, const winograd_layout *l, const real *w,            \
-                                       ptrdiff_t panel, real *u) {                                          \
-        return winograd_transform_filter(tile, g, l, w, panel, u);                                          \
-    }                                                                                                       \
-    KERNEL void name##_multiply(const gather *g, const winograd_layout *l, const real *v, const real *u,    \
-                                ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past, const real *bias,         \
-                                int relu, real *m, real *y) {                                               \
-        winograd_multiply(tile, g, l, v, u, panel, first, past, bias, relu, m, y);                          \
-    }                                                                                                       \
-    static const winograd_stages name = {tile, name##_transform_inputs, name##_transform_filter,            \
-                                         name##_multiply};
-STAGES(winograd2, 2)
-STAGES(winograd4, 4)
-#undef STAGES
-
 /* What all threads of one winograd_transform_filters share. */
 typedef struct {
-    const winograd_stages *stages;
     const gather *g;
     const winograd_layout *l;
     const real *w;
@@ -77,28 +45,25 @@ KERNEL int winograd_filter_panels(const void *call, const crew_member *me) {
     const winograd_filter_call *c = (const winograd_filter_call *)call;
     int flags = 0;
     EACH_JOB(me, panel, c->l->panels,
-             flags |= c->stages->transform_filter(c->g, c->l, c->w, panel,
-                                                  c->u + c->l->panel_numbers * panel));
+             flags |= winograd_filter(c->g, c->l, c->w, panel, c->u + c->l->panel_numbers * panel));
     return flags;
 }
 
-KERNEL int winograd_transform_filters(const winograd_stages *stages, const gather *g, const real *w, real *u,
-                                      int threads) {
-    const winograd_layout l = winograd_lay_out(stages->tile, g, 1, threads);
-    const winograd_filter_call call = {stages, g, &l, w, u};
-    threads = useful_threads((double)l.depth * g->shape.out_channels * 2 * l.elements, threads);
+KERNEL int winograd_transform_filters(int tile, const gather *g, const real *w, real *u, int threads) {
+    const winograd_layout l = winograd_lay_out(tile, g, 1, threads);
+    const winograd_filter_call call = {g, &l, w, u};
+    threads = useful_threads((double)l.depth * g->shape.out_channels * 2 * l.slots, threads);
     return in_crew(threads, winograd_filter_panels, &call);
 }
 
-INLINE ptrdiff_t winograd_filter_bytes(const winograd_stages *stages, const gather *g) {
-    if (!winograd_can(&g->shape)) return 0;
-    const winograd_layout l = winograd_lay_out(stages->tile, g, 1, 1);
-    return checked_times(checked_times(l.panel_numbers, l.panels), sizeof(real));
+/* The numbers of U; -1 if there are too many. */
+INLINE ptrdiff_t winograd_filter_numbers(int tile, const gather *g) {
+    const winograd_layout l = winograd_lay_out(tile, g, 1, 1);
+    return checked_times(l.panel_numbers, l.panels);
 }
 
 /* What all threads of one winograd_try share. u: the transformed filter, or NULL. */
 typedef struct {
-    const winograd_stages *stages;
     const gather *g;
     const winograd_layout *l;
     const real *x, *w, *u, *bias;
@@ -117,12 +82,12 @@ KERNEL int winograd_block(const winograd_call *c, ptrdiff_t job, real *v, real *
     const ptrdiff_t share = job % c->shares, first = job / c->shares * l->block_tiles,
                     past = smaller(l->tiles, first + l->block_tiles);
     int flags = 0;
-    c->stages->transform_inputs(&c->g->shape, l, c->x, first, past, v, c->image_flags);
+    winograd_inputs(c->g, l, c->x, first, past, v, c->image_flags);
     for (ptrdiff_t panel = l->panels * share / c->shares; panel < l->panels * (share + 1) / c->shares;
          panel++) {
-        if (!c->u) flags |= c->stages->transform_filter(c->g, l, c->w, panel, panel_u);
-        c->stages->multiply(c->g, l, v, c->u ? c->u + l->panel_numbers * panel : panel_u, panel, first, past,
-                            c->bias, c->relu, m, c->y);
+        if (!c->u) flags |= winograd_filter(c->g, l, c->w, panel, panel_u);
+        winograd_multiply(c->g, l, v, c->u ? c->u + l->panel_numbers * panel : panel_u, panel, first, past,
+                          c->bias, c->relu, m, c->y);
     }
     return flags;
 }
@@ -131,7 +96,7 @@ KERNEL int winograd_block(const winograd_call *c, ptrdiff_t job, real *v, real *
 KERNEL int winograd_blocks(const void *call, const crew_member *me) {
     const winograd_call *c = (const winograd_call *)call;
     const winograd_layout *l = c->l;
-    const ptrdiff_t v_numbers = l->elements * l->element_step,
+    const ptrdiff_t v_numbers = l->slots * l->slot_step,
                     m_numbers = l->elements * l->round_tiles * 2 * LANES;
     real *v = (real *)new_scratch((v_numbers + m_numbers + (c->u ? 0 : l->panel_numbers))
                                   * (ptrdiff_t)sizeof(real));
@@ -145,20 +110,19 @@ KERNEL int winograd_blocks(const void *call, const crew_member *me) {
 
 /* Transforms and multiplies. The range flags of each image and of the filter tell the caller which images
    must be computed again. */
-KERNEL int winograd_try(const winograd_stages *stages, const gather *g, const real *x, const real *w,
-                        const real *u, const real *bias, int relu, real *y, int threads, int *image_flags,
+KERNEL int winograd_try(int tile, const gather *g, const real *x, const real *w, const real *u,
+                        const real *bias, int relu, real *y, int threads, int *image_flags,
                         int *filter_flags) {
-    const winograd_layout l = winograd_lay_out(stages->tile, g, u != NULL, threads);
+    const winograd_layout l = winograd_lay_out(tile, g, u != NULL, threads);
     real *own_u = NULL;
     int flags_of_u = 0;
     if (l.once && !u) {
-        own_u = (real *)new_scratch(winograd_filter_bytes(stages, g));
+        own_u = (real *)new_scratch(checked_times(winograd_filter_numbers(tile, g), sizeof(real)));
         if (!own_u) return CONV_NO_MEMORY;
-        flags_of_u = winograd_transform_filters(stages, g, w, own_u, threads);
+        flags_of_u = winograd_transform_filters(tile, g, w, own_u, threads);
         u = own_u;
     }
     const winograd_call call = {
-        .stages = stages,
         .g = g,
         .l = &l,
         .x = x,
@@ -195,25 +159,23 @@ KERNEL void winograd_padding_only(const gather *g, const real *bias, int relu, r
     }
 }
 
-/* Computes the gather g, which is a whole problem or all of its input gradient; row_gemm computes again what
-   is out of range. */
-KERNEL int winograd_gather(const winograd_stages *stages, const conv_problem *p, const gather *g,
-                           const real *x, const real *w, const real *u, const real *bias, int relu, real *y,
-                           int threads) {
+/* Computes the gather g, which is a whole problem or a phase of its input gradient; row_gemm computes again
+   what is out of range. */
+KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real *w, const real *u,
+                           const real *bias, int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;
-    if (!winograd_can(p) || !winograd_can(s)) return CONV_UNSUPPORTED;
     if (s->batch == 0 || s->out_rows == 0 || s->out_cols == 0 || s->out_channels == 0) return CONV_OK;
-    threads = useful_threads(problem_macs(s) / stages->tile, threads);
+    threads = useful_threads(problem_macs(s) / tile, threads);
     int filter_flags = 0, *image_flags = (int *)calloc((size_t)s->batch, sizeof(int));
     int status = image_flags ? CONV_OK : CONV_NO_MEMORY;
     if (!status)
-        status = winograd_try(stages, g, x, w, u, bias, relu, y, threads, image_flags, &filter_flags);
-    if (!status) winograd_padding_only(g, bias, relu, y);
+        status = winograd_try(tile, g, x, w, u, bias, relu, y, threads, image_flags, &filter_flags);
+    if (!status && tile == 4) winograd_padding_only(g, bias, relu, y);
     gather one_image = *g;
     one_image.shape.batch = 1;
     for (ptrdiff_t image = 0; !status && image < s->batch; image++)
         if (!range_is_safe(filter_flags) || !range_is_safe(image_flags[image])) {
-            took(TOOK_REDO); /* mark: fallback of winograd2 winograd4 if redo by row_gemm */
+            took(TOOK_REDO); /* mark: fallback of winograd/y winograd/dx winograd2 winograd4 if redo by row_gemm */
             status = w ? run_gather(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w, NULL,
                                     bias, relu, y + image * g->y_image_step, threads)
                        : CONV_OUT_OF_RANGE;
@@ -222,59 +184,24 @@ KERNEL int winograd_gather(const winograd_stages *stages, const conv_problem *p,
     return status;
 }
 
-/* ---- the rungs: the forward op; the input gradient at stride 1, whose only phase is a 3x3 gather ---- */
+/* ---- the rungs of the forward op; those of the input gradient are in phases.h ---- */
 
-INLINE gather winograd_input_gather(const conv_problem *p) {
-    ptrdiff_t offset;
-    return phase_gather(p, 0, 0, &offset);
-}
-
-KERNEL int winograd_pack(const winograd_stages *stages, const conv_problem *p, const gather *g, const real *w,
-                         real *packed, int threads) {
-    if (!winograd_can(p) || !winograd_can(&g->shape)) return CONV_UNSUPPORTED;
-    return range_is_safe(winograd_transform_filters(stages, g, w, packed, threads)) ? CONV_OK
-                                                                                    : CONV_OUT_OF_RANGE;
-}
-
-#define PACKING(rung, stages, make_gather)                                                    \
-    KERNEL ptrdiff_t rung##_packed_bytes(const conv_problem *p) {                             \
-        const gather g = make_gather(p);                                                      \
-        return winograd_filter_bytes(&stages, &g);                                            \
-    }                                                                                         \
-    KERNEL int rung##_pack(const conv_problem *p, const real *w, real *packed, int threads) { \
-        const gather g = make_gather(p);                                                      \
-        return winograd_pack(&stages, p, &g, w, packed, threads);                             \
-    }
-PACKING(winograd2, winograd2, forward_gather)
-PACKING(winograd2_input, winograd2, winograd_input_gather)
-PACKING(winograd4, winograd4, forward_gather)
-PACKING(winograd4_input, winograd4, winograd_input_gather)
-#undef PACKING
-
-KERNEL int winograd2_run(const conv_problem *p, const real *x, const real *w, const real *packed,
-                         const real *bias, int relu, real *y, int threads) {
+INLINE ptrdiff_t winograd_packed_bytes_by(int tile, const conv_problem *p) {
     const gather g = forward_gather(p);
-    /* mark: kernel of winograd2/y */
-    return winograd_gather(&winograd2, p, &g, x, w, packed, bias, relu, y, threads);
+    return winograd_can(tile, p) ? checked_times(winograd_filter_numbers(tile, &g), sizeof(real)) : 0;
 }
 
-KERNEL int winograd2_input_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
-                               const real *bias, int relu, real *dx, int threads) {
-    const gather g = winograd_input_gather(p);
-    /* mark: kernel of winograd2/dx */
-    return winograd_gather(&winograd2, p, &g, dy, w, packed, bias, relu, dx, threads);
-}
-
-KERNEL int winograd4_run(const conv_problem *p, const real *x, const real *w, const real *packed,
-                         const real *bias, int relu, real *y, int threads) {
+INLINE int winograd_pack_by(int tile, const conv_problem *p, const real *w, real *packed, int threads) {
     const gather g = forward_gather(p);
-    /* mark: kernel of winograd4/y */
-    return winograd_gather(&winograd4, p, &g, x, w, packed, bias, relu, y, threads);
+    if (!winograd_can(tile, p)) return CONV_UNSUPPORTED;
+    return range_is_safe(winograd_transform_filters(tile, &g, w, packed, threads)) ? CONV_OK
+                                                                                   : CONV_OUT_OF_RANGE;
 }
 
-KERNEL int winograd4_input_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
-                               const real *bias, int relu, real *dx, int threads) {
-    const gather g = winograd_input_gather(p);
-    /* mark: kernel of winograd4/dx */
-    return winograd_gather(&winograd4, p, &g, dy, w, packed, bias, relu, dx, threads);
+INLINE int winograd_run_by(int tile, const conv_problem *p, const real *x, const real *w, const real *packed,
+                           const real *bias, int relu, real *y, int threads) {
+    const gather g = forward_gather(p);
+    if (!winograd_can(tile, p)) return CONV_UNSUPPORTED;
+    /* mark: kernel of winograd/y winograd2/y winograd4/y */
+    return winograd_gather(tile, &g, x, w, packed, bias, relu, y, threads);
 }

@@ -40,8 +40,9 @@ INLINE void winograd4_input_line(vec *d, int step) {
     d[5 * step] = d1 + d[5 * step] - (real)2.5 * d3;
 }
 
-/* G: three taps to six. */
-INLINE void winograd4_filter_line(vec g0, vec g1, vec g2, vec *u) {
+/* G: three taps that lie `step` apart to six. */
+INLINE void winograd4_filter_line(const vec *g, int step, vec *u) {
+    const vec g0 = g[0], g1 = g[step], g2 = g[2 * step];
     const vec even_a = g0 + (real)0.5 * g2, odd_a = WINOGRAD4_A * g1;
     const vec even_b = g0 + (real)2 * g2, odd_b = WINOGRAD4_B * g1;
     u[0] = g0;

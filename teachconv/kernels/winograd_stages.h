@@ -10,37 +10,85 @@
 #define WINOGRAD_LEAST_TILES 28
 #define WINOGRAD_PANEL_BYTES (2560 * 1024)
 #define WINOGRAD_ROUND_BYTES (128 * 1024)
+#define WINOGRAD_GRADIENT_BYTES (500 * 1024) /* winograd_filter_gradient.h */
+
+/* Of the rows and the columns together. */
+enum {
+    WINOGRAD_ELEMENTS = WINOGRAD_MOST_ELEMENTS * WINOGRAD_MOST_ELEMENTS,
+    WINOGRAD_PATCHES = WINOGRAD_MOST_PIECES * WINOGRAD_MOST_PIECES
+};
+
+/* A patch of the filter: a piece of the rows with a piece of the columns. */
+typedef struct {
+    winograd_piece rows, cols;
+    int elements, slot;               /* a slot is an element of a patch; here is the first one */
+    int element[WINOGRAD_ELEMENTS];   /* to which element of the tile each is added */
+} winograd_patch;
 
 typedef struct {
-    int tile, size, elements;              /* outputs and inputs of a tile along one axis; size * size */
-    ptrdiff_t tile_rows, tile_cols, tiles; /* of one image; of the batch */
-    int once;                              /* the filter is transformed before all blocks */
+    winograd_axis rows, cols;
+    int patches, elements, slots;
+    ptrdiff_t tiles; /* of the batch */
+    int once;        /* the filter is transformed before all blocks */
     ptrdiff_t block_tiles, blocks, round_tiles;
     ptrdiff_t depth, depth_step; /* in_channels; rounded up to vectors */
-    ptrdiff_t element_step;      /* numbers from V[e] to V[e+1] */
-    ptrdiff_t u_step, panel_numbers, panels;
+    ptrdiff_t slot_step;         /* numbers from V of a slot to that of the next */
+    ptrdiff_t panel_numbers, panels;
+    winograd_patch patch[WINOGRAD_PATCHES];
+    /* The product of an element is a sum of runs, one for each patch that has the element. V has the slots
+       patch by patch, so each run begins somewhere; U has the runs of an element side by side. */
+    ptrdiff_t runs[WINOGRAD_ELEMENTS], v_starts[WINOGRAD_ELEMENTS][WINOGRAD_PATCHES];
+    ptrdiff_t u_starts[WINOGRAD_ELEMENTS];
 } winograd_layout;
 
-INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, int threads) {
-    const conv_problem *s = &g->shape;
+INLINE void winograd_lay_out_patches(winograd_layout *l) {
+    l->patches = l->slots = 0, l->elements = l->rows.elements * l->cols.elements;
+    for (int i = 0; i < l->rows.pieces * l->cols.pieces; i++) {
+        winograd_patch *p = &l->patch[l->patches++];
+        p->rows = l->rows.piece[i / l->cols.pieces], p->cols = l->cols.piece[i % l->cols.pieces];
+        p->elements = p->rows.elements * p->cols.elements, p->slot = l->slots;
+        l->slots += p->elements;
+        for (int e = 0; e < p->elements; e++)
+            p->element[e] = e / p->cols.elements * l->cols.elements + e % p->cols.elements;
+    }
+}
+
+INLINE void winograd_lay_out_runs(winograd_layout *l) {
+    ptrdiff_t start = 0;
+    memset(l->runs, 0, sizeof l->runs);
+    for (const winograd_patch *p = l->patch; p < l->patch + l->patches; p++)
+        for (int e = 0; e < p->elements; e++)
+            l->v_starts[p->element[e]][l->runs[p->element[e]]++] = (p->slot + e) * l->slot_step;
+    for (int e = 0; e < l->elements; e++) {
+        l->u_starts[e] = start;
+        /* + LANES, here and in slot_step: streams a power of two apart would share one cache set */
+        start += l->runs[e] * l->depth * 2 * LANES + LANES;
+    }
+    l->panel_numbers = start;
+}
+
+/* Returns the part of the layout that does not depend on blocks. */
+INLINE winograd_layout winograd_lay_out_tiles(int tile, const conv_problem *s) {
     winograd_layout l;
-    l.tile = tile, l.size = tile + 2, l.elements = l.size * l.size;
-    l.tile_rows = divide_up(s->out_rows, tile);
-    l.tile_cols = divide_up(s->out_cols, tile);
-    l.tiles = s->batch * l.tile_rows * l.tile_cols;
+    l.rows = winograd_rows(tile, s), l.cols = winograd_cols(tile, s);
+    winograd_lay_out_patches(&l);
+    l.tiles = s->batch * l.rows.tiles * l.cols.tiles;
     l.depth = s->in_channels;
     l.depth_step = divide_up(l.depth, LANES) * LANES;
     l.panels = divide_up(s->out_channels, 2 * LANES);
-    /* + LANES, here and in V: streams a power of two apart would share one cache set */
-    l.u_step = l.depth * 2 * LANES + LANES;
-    l.panel_numbers = l.elements * l.u_step;
-    const ptrdiff_t tile_bytes = l.elements * l.depth_step * (ptrdiff_t)sizeof(real);
+    return l;
+}
+
+INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, int threads) {
+    const conv_problem *s = &g->shape;
+    winograd_layout l = winograd_lay_out_tiles(tile, s);
+    const ptrdiff_t tile_bytes = l.slots * l.depth_step * (ptrdiff_t)sizeof(real);
     const ptrdiff_t group_bytes = l.elements * TILE_PIXELS * 2 * VECTOR_BYTES;
     l.round_tiles = larger(1, WINOGRAD_ROUND_BYTES / group_bytes) * TILE_PIXELS;
     const ptrdiff_t fit = TILE_PIXELS * larger(divide_up(WINOGRAD_LEAST_TILES, TILE_PIXELS),
                                                WINOGRAD_BLOCK_BYTES / tile_bytes / TILE_PIXELS),
-                    panel_bytes = l.panel_numbers * (ptrdiff_t)sizeof(real),
-                    room = SCRATCH_BYTES - 8192 - l.round_tiles / TILE_PIXELS * group_bytes;
+                    panel_bytes = l.slots * l.depth * 2 * VECTOR_BYTES,
+                    room = SCRATCH_BYTES - 16384 - l.round_tiles / TILE_PIXELS * group_bytes;
     l.once = packed || panel_bytes > WINOGRAD_PANEL_BYTES || l.tiles > (room - panel_bytes) / tile_bytes
              || (l.tiles > fit && l.tiles > s->out_channels);
     l.block_tiles = l.once ? smaller(l.tiles, larger(1, smaller(room / tile_bytes, fit))) : l.tiles;
@@ -49,25 +97,27 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
             smaller(l.block_tiles,
                     larger(TILE_PIXELS, divide_up(divide_up(l.tiles, threads), TILE_PIXELS) * TILE_PIXELS));
     l.blocks = l.block_tiles ? divide_up(l.tiles, l.block_tiles) : 0;
-    l.element_step = l.block_tiles * l.depth_step + LANES;
+    l.slot_step = l.block_tiles * l.depth_step + LANES;
+    winograd_lay_out_runs(&l);
     return l;
 }
 
-/* ---- the stages; `tile` is a constant in each of their two copies, so that the loops unroll ---- */
+/* ---- the stages; n and m, the elements along rows and columns, are constants in each of their copies, so that
+   the loops unroll ---- */
 
-INLINE void winograd_input_line(const int tile, vec *d, int step) {
-    if (tile == 2) winograd2_input_line(d, step);
-    else winograd4_input_line(d, step);
+INLINE void winograd_input_line(const int elements, vec *d, int step) {
+    if (elements == 6) winograd4_input_line(d, step);
+    else winograd2_input_line(elements, d, step);
 }
 
-INLINE void winograd_filter_line(const int tile, vec g0, vec g1, vec g2, vec *u) {
-    if (tile == 2) winograd2_filter_line(g0, g1, g2, u);
-    else winograd4_filter_line(g0, g1, g2, u);
+INLINE void winograd_filter_line(const int elements, const vec *g, int step, vec *u) {
+    if (elements == 6) winograd4_filter_line(g, step, u);
+    else winograd2_filter_line(elements, g, step, u);
 }
 
-INLINE void winograd_output_line(const int tile, const vec *m, int step, vec *y) {
-    if (tile == 2) winograd2_output_line(m, step, y);
-    else winograd4_output_line(m, step, y);
+INLINE void winograd_output_line(const int elements, const vec *m, int step, vec *y) {
+    if (elements == 6) winograd4_output_line(m, step, y);
+    else winograd2_output_line(elements, m, step, y);
 }
 
 /* The place of a tile: tiles follow each other column by column, row by row, image by image. */
@@ -76,97 +126,98 @@ typedef struct {
 } tile_place;
 
 INLINE tile_place winograd_place(const winograd_layout *l, ptrdiff_t tile) {
-    return (tile_place){tile / l->tile_cols / l->tile_rows, tile / l->tile_cols % l->tile_rows,
-                        tile % l->tile_cols};
+    return (tile_place){tile / l->cols.tiles / l->rows.tiles, tile / l->cols.tiles % l->rows.tiles,
+                        tile % l->cols.tiles};
 }
 
 /* Goes on to the next tile. The divisions of winograd_place take as long as the transform of a vector. */
 INLINE void winograd_next(const winograd_layout *l, tile_place *at) {
-    if (++at->col < l->tile_cols) return;
+    if (++at->col < l->cols.tiles) return;
     at->col = 0;
-    if (++at->row < l->tile_rows) return;
+    if (++at->row < l->rows.tiles) return;
     at->row = 0, at->image++;
 }
 
-/* Where the size x size inputs of a tile are. */
+/* Where the inputs of one piece of a tile are, one for each element. */
 typedef struct {
     const real *corner; /* the first input, if the image holds all; the others lie row_step and col_step on */
     ptrdiff_t row_step, col_step;
-    const real *each[36]; /* if corner is NULL: every input; zeros where it is padding */
-    ptrdiff_t inside[36]; /* -1, or 0 for padding: zeros stay where they are as the channels go on */
-    int border;           /* whether the tile is at the border of the image */
+    const real *each[WINOGRAD_ELEMENTS]; /* if corner is NULL: every input; zeros where it is padding */
+    ptrdiff_t inside[WINOGRAD_ELEMENTS]; /* -1, or 0 for padding: zeros stay where they are as channels go on */
+    int border;                          /* whether the tile is at the border of the image */
 } tile_inputs;
 
-INLINE void winograd_find_inputs(const int tile, const conv_problem *s, const winograd_layout *l,
-                                 const real *x, tile_place at, tile_inputs *in) {
+INLINE void winograd_find_inputs(const int n, const int m, const conv_problem *s, const winograd_layout *l,
+                                 const winograd_patch *p, const real *x, tile_place at, tile_inputs *in) {
     static const real zeros[LANES];
-    const int size = tile + 2;
-    /* mark: padding of winograd2 winograd4 */
-    const ptrdiff_t row = tile * at.row - s->pad_top, col = tile * at.col - s->pad_left;
-    in->col_step = s->in_channels, in->row_step = s->in_cols * s->in_channels;
-    const real *image = x + at.image * s->in_rows * in->row_step;
-    if (row >= 0 && col >= 0 && row + size <= s->in_rows && col + size <= s->in_cols) {
-        in->corner = image + row * in->row_step + col * in->col_step;
-        in->border = at.row == 0 || at.col == 0 || at.row == l->tile_rows - 1 || at.col == l->tile_cols - 1;
+    /* mark: padding of winograd winograd2 winograd4 */
+    const ptrdiff_t row = l->rows.step * outputs_of(l->rows.elements) * at.row + p->rows.first_tap - s->pad_top,
+                    col = l->cols.step * outputs_of(l->cols.elements) * at.col + p->cols.first_tap - s->pad_left,
+                    past_row = row + l->rows.step * (n - 1), past_col = col + l->cols.step * (m - 1);
+    /* mark: stride of winograd/y winograd/dw */
+    in->col_step = l->cols.step * s->in_channels, in->row_step = l->rows.step * s->in_cols * s->in_channels;
+    const real *image = x + at.image * s->in_rows * s->in_cols * s->in_channels;
+    if (row >= 0 && col >= 0 && past_row < s->in_rows && past_col < s->in_cols) {
+        in->corner = image + (row * s->in_cols + col) * s->in_channels;
+        in->border =
+            at.row == 0 || at.col == 0 || at.row == l->rows.tiles - 1 || at.col == l->cols.tiles - 1;
         return;
     }
     in->corner = NULL, in->border = 1;
-    for (int e = 0; e < size * size; e++) {
-        const ptrdiff_t in_row = row + e / size, in_col = col + e % size;
+    for (int e = 0; e < n * m; e++) {
+        const ptrdiff_t in_row = row + l->rows.step * (e / m), in_col = col + l->cols.step * (e % m);
         const int inside = in_row >= 0 && in_row < s->in_rows && in_col >= 0 && in_col < s->in_cols;
         /* far outside, the place itself would overflow */
-        in->each[e] = inside ? image + in_row * in->row_step + in_col * in->col_step : zeros;
+        in->each[e] = inside ? image + (in_row * s->in_cols + in_col) * s->in_channels : zeros;
         in->inside[e] = -inside;
     }
 }
 
-/* Transforms the `lanes` channels of a tile that begin at c into the matrices V. */
-INLINE void winograd_transform_vector(const int tile, const tile_inputs *in, ptrdiff_t c, ptrdiff_t lanes,
-                                      real *v, ptrdiff_t element_step, range_seen *range) {
-    const int size = tile + 2, elements = size * size;
-    vec d[36];
+/* Transforms the `lanes` channels of a piece of a tile that begin at c into n * m of the matrices V. */
+INLINE void winograd_transform_vector(const int n, const int m, const tile_inputs *in, int first_of_phase,
+                                      ptrdiff_t c, ptrdiff_t lanes, real *v, ptrdiff_t slot_step,
+                                      range_seen *range) {
+    const int rows = outputs_of(n), cols = outputs_of(m);
+    vec d[WINOGRAD_ELEMENTS];
     UNROLL(36)
-    for (int e = 0; e < elements; e++) {
-        const real *from = in->corner ? in->corner + e / size * in->row_step + e % size * in->col_step + c
+    for (int e = 0; e < n * m; e++) {
+        const real *from = in->corner ? in->corner + e / m * in->row_step + e % m * in->col_step + c
                                       : in->each[e] + (in->inside[e] & c);
         d[e] = lanes == LANES ? load(from) : load_part(from, lanes);
     }
-    /* tiles overlap: away from the border, the middles of all tiles cover each input once */
+    /* tiles overlap: away from the border, the first inputs of all tiles cover each input once, if the patch is
+       the first of its phase */
     if (in->border) {
         UNROLL(36)
-        for (int e = 0; e < elements; e++) look_at(range, d[e]);
-    } else {
+        for (int e = 0; e < n * m; e++) look_at(range, d[e]);
+    } else if (first_of_phase) {
         UNROLL(16)
-        for (int e = 0; e < tile * tile; e++) look_at(range, d[(e / tile + 1) * size + e % tile + 1]);
+        for (int e = 0; e < rows * cols; e++) look_at(range, d[e / cols * m + e % cols]);
     }
     UNROLL(6)
-    for (int i = 0; i < size; i++) winograd_input_line(tile, d + i, size);
+    for (int i = 0; i < m; i++) winograd_input_line(n, d + i, m);
     UNROLL(6)
-    for (int i = 0; i < size; i++) winograd_input_line(tile, d + size * i, 1);
+    for (int i = 0; i < n; i++) winograd_input_line(m, d + m * i, 1);
     UNROLL(36)
-    for (int e = 0; e < elements; e++) store(v + e * element_step + c, d[e]);
+    for (int e = 0; e < n * m; e++) store(v + e * slot_step + c, d[e]);
 }
 
-/* Transforms one tile, a vector of channels at a time. */
-INLINE void winograd_transform_tile(const int tile, const conv_problem *s, const winograd_layout *l,
-                                    const real *x, tile_place at, real *v, range_seen *range) {
-    tile_inputs in;
-    winograd_find_inputs(tile, s, l, x, at, &in);
-    const ptrdiff_t depth = l->depth, element_step = l->element_step;
-    ptrdiff_t c = 0;
-    for (; c + LANES <= depth; c += LANES)
-        winograd_transform_vector(tile, &in, c, LANES, v, element_step, range);
-    if (c < depth) winograd_transform_vector(tile, &in, c, depth - c, v, element_step, range);
-}
-
-/* Transforms the block's tiles, and adds the range flags of each image to image_flags. */
-INLINE void winograd_transform_inputs(const int tile, const conv_problem *s, const winograd_layout *l,
-                                      const real *x, ptrdiff_t first, ptrdiff_t past, real *v,
-                                      int *image_flags) {
+/* Transforms one piece of the block's tiles, and adds the range flags of each image to image_flags. */
+INLINE void winograd_transform_inputs(const int n, const int m, const conv_problem *s,
+                                      const winograd_layout *l, const winograd_patch *p, const real *x,
+                                      ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags) {
+    const ptrdiff_t depth = l->depth, slot_step = l->slot_step;
+    const int first_of_phase = p->rows.first_tap < l->rows.step && p->cols.first_tap < l->cols.step;
     range_seen range = {0};
+    tile_inputs in = {0};
     tile_place at = winograd_place(l, first);
     for (ptrdiff_t i = first; i < past; i++, v += l->depth_step) {
-        winograd_transform_tile(tile, s, l, x, at, v, &range);
+        winograd_find_inputs(n, m, s, l, p, x, at, &in);
+        ptrdiff_t c = 0;
+        for (; c + LANES <= depth; c += LANES)
+            winograd_transform_vector(n, m, &in, first_of_phase, c, LANES, v, slot_step, &range);
+        if (c < depth)
+            winograd_transform_vector(n, m, &in, first_of_phase, c, depth - c, v, slot_step, &range);
         const ptrdiff_t image = at.image;
         winograd_next(l, &at);
         if (i + 1 == past || at.image > image) {
@@ -177,83 +228,90 @@ INLINE void winograd_transform_inputs(const int tile, const conv_problem *s, con
     }
 }
 
-/* Computes U of one panel, [size*size][in_channels][width], from the 3x3 taps. Returns the range flags of the
-   filter. */
-INLINE int winograd_transform_filter(const int tile, const gather *g, const winograd_layout *l, const real *w,
-                                     ptrdiff_t panel, real *u) {
-    const int size = tile + 2;
-    const ptrdiff_t depth = l->depth, first_column = panel * 2 * LANES;
-    const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - first_column),
-                    width = columns > LANES ? 2 * LANES : LANES, out_channels = g->shape.out_channels;
+/* Computes U of one piece and panel: [in_channels][width] at u[e] for each of its elements. Returns the range
+   flags of its taps. */
+INLINE int winograd_transform_taps(const int n, const int m, const gather *g, const winograd_layout *l,
+                                   const winograd_patch *p, const real *w, ptrdiff_t panel,
+                                   ptrdiff_t columns, ptrdiff_t width, real *const *u) {
+    const int across = taps_of(m), count_of_taps = taps_of(n) * across;
+    const ptrdiff_t depth = l->depth, first_column = panel * 2 * LANES, out_channels = g->shape.out_channels,
+                    row_taps = l->rows.step * g->shape.filter_cols,
+                    first_tap = p->rows.first_tap * g->shape.filter_cols + p->cols.first_tap;
     /* if w already has the order needed, it is read in place; otherwise 16 channels at a time are packed
        first, [tap][16 channels][width], so that they stay in the first-level cache */
     const int in_place = !g->swapped && columns == width;
-    _Alignas(64) real taps[9 * 16 * 2 * 16];
-    const ptrdiff_t row_step = in_place ? out_channels : width,
-                    tap_step = in_place ? depth * out_channels : 16 * width;
+    _Alignas(64) real packed[9 * 16 * 2 * 16];
+    const ptrdiff_t k_step = in_place ? out_channels : width,
+                    tap_row_step = in_place ? row_taps * depth * out_channels : across * 16 * width,
+                    tap_col_step = in_place ? l->cols.step * depth * out_channels : 16 * width;
     range_seen range = {0};
     for (ptrdiff_t first = 0; first < depth; first += 16) {
         const ptrdiff_t count = smaller(16, depth - first);
-        const real *from = in_place ? w + first * out_channels + first_column : taps;
-        for (ptrdiff_t tap = 0; tap < (in_place ? 0 : 9); tap++)
+        const real *from = in_place ? w + (first_tap * depth + first) * out_channels + first_column : packed;
+        for (int e = 0; e < (in_place ? 0 : count_of_taps); e++) {
+            const ptrdiff_t tap = first_tap + e / across * row_taps + e % across * l->cols.step;
             pack_panel(g, w, 0, first_column, columns, width, tap * depth + first,
-                       tap * depth + first + count, taps + tap * 16 * width);
+                       tap * depth + first + count, packed + e * 16 * width);
+        }
         for (ptrdiff_t i = 0; i < count * width; i += LANES) {
-            const real *at = from + i / width * row_step + i % width;
-            vec t[3][6], line[6];
+            const real *at = from + i / width * k_step + i % width;
+            vec taps[9], line[WINOGRAD_MOST_ELEMENTS], t[3 * WINOGRAD_MOST_ELEMENTS];
+            UNROLL(9)
+            for (int e = 0; e < count_of_taps; e++) {
+                const real *tap = at + e / across * tap_row_step + e % across * tap_col_step;
+                if (in_place) PREFETCH(tap + 16 * k_step, 3);
+                taps[e] = load(tap);
+                look_at(&range, taps[e]);
+            }
             UNROLL(3)
-            for (int j = 0; j < 3; j++) {
-                const real *g0 = at + j * tap_step, *g1 = g0 + 3 * tap_step, *g2 = g1 + 3 * tap_step;
-                if (in_place) {
-                    PREFETCH(g0 + 16 * row_step, 3);
-                    PREFETCH(g1 + 16 * row_step, 3);
-                    PREFETCH(g2 + 16 * row_step, 3);
-                }
-                look_at(&range, load(g0)), look_at(&range, load(g1)), look_at(&range, load(g2));
-                winograd_filter_line(tile, load(g0), load(g1), load(g2), t[j]);
+            for (int j = 0; j < across; j++) {
+                winograd_filter_line(n, taps + j, across, line);
+                UNROLL(6)
+                for (int e = 0; e < n; e++) t[e * across + j] = line[e];
             }
             UNROLL(6)
-            for (int e = 0; e < size; e++) {
-                winograd_filter_line(tile, t[0][e], t[1][e], t[2][e], line);
+            for (int e = 0; e < n; e++) {
+                winograd_filter_line(m, t + e * across, 1, line);
                 UNROLL(6)
-                for (int f = 0; f < size; f++)
-                    store(u + (e * size + f) * l->u_step + first * width + i, line[f]);
+                for (int f = 0; f < m; f++) store(u[e * m + f] + first * width + i, line[f]);
             }
         }
     }
     return range_flags(&range);
 }
 
-/* Transforms the products of each tile of a round into its outputs. m: [size*size][round_tiles][width]. */
-INLINE void winograd_transform_outputs(const int tile, const gather *g, const winograd_layout *l,
-                                       const real *m, ptrdiff_t first_tile, ptrdiff_t tiles, ptrdiff_t width,
-                                       ptrdiff_t columns, const real *bias, int relu, real *y) {
-    const int size = tile + 2;
+/* Transforms the products of each tile of a round into its outputs.
+   products: [elements][round_tiles][width]. */
+INLINE void winograd_transform_outputs(const int n, const int m, const gather *g, const winograd_layout *l,
+                                       const real *products, ptrdiff_t first_tile, ptrdiff_t tiles,
+                                       ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu,
+                                       real *y) {
+    const int tile_rows = outputs_of(n), tile_cols = outputs_of(m);
     const conv_problem *s = &g->shape;
-    const ptrdiff_t m_step = l->round_tiles * width;
+    const ptrdiff_t step = l->round_tiles * width;
     tile_place at = winograd_place(l, first_tile);
     for (ptrdiff_t i = 0; i < tiles; i++, winograd_next(l, &at)) {
-        real *corner = y + at.image * g->y_image_step + tile * at.row * g->y_row_step
-                       + tile * at.col * g->y_col_step;
-        const ptrdiff_t rows = smaller(tile, s->out_rows - tile * at.row),
-                        cols = smaller(tile, s->out_cols - tile * at.col);
+        real *corner = y + at.image * g->y_image_step + tile_rows * at.row * g->y_row_step
+                       + tile_cols * at.col * g->y_col_step;
+        const ptrdiff_t rows = smaller(tile_rows, s->out_rows - tile_rows * at.row),
+                        cols = smaller(tile_cols, s->out_cols - tile_cols * at.col);
         for (ptrdiff_t c = 0; c < width; c += LANES) {
             vec column[6], t[6][4], lines[4 * 6], o[4][4];
             UNROLL(6)
-            for (int j = 0; j < size; j++) {
+            for (int j = 0; j < m; j++) {
                 UNROLL(6)
-                for (int e = 0; e < size; e++) column[e] = load(m + (e * size + j) * m_step + i * width + c);
-                winograd_output_line(tile, column, 1, t[j]);
+                for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * step + i * width + c);
+                winograd_output_line(n, column, 1, t[j]);
                 UNROLL(4)
-                for (int r = 0; r < tile; r++) lines[r * size + j] = t[j][r];
+                for (int r = 0; r < tile_rows; r++) lines[r * m + j] = t[j][r];
             }
             UNROLL(4)
-            for (int r = 0; r < tile; r++) winograd_output_line(tile, lines + r * size, 1, o[r]);
-            if (rows == tile && cols == tile) {
+            for (int r = 0; r < tile_rows; r++) winograd_output_line(m, lines + r * m, 1, o[r]);
+            if (rows == tile_rows && cols == tile_cols) {
                 UNROLL(4)
-                for (int r = 0; r < tile; r++) {
+                for (int r = 0; r < tile_rows; r++) {
                     UNROLL(4)
-                    for (int q = 0; q < tile; q++)
+                    for (int q = 0; q < tile_cols; q++)
                         finish_sum(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
                                    bias ? bias + c : NULL, columns - c, relu);
                 }
@@ -267,30 +325,92 @@ INLINE void winograd_transform_outputs(const int tile, const gather *g, const wi
     }
 }
 
-/* Computes one panel of a block: for each round of tiles the products, then the outputs. */
-INLINE void winograd_multiply(const int tile, const gather *g, const winograd_layout *l, const real *v,
-                              const real *u, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past,
-                              const real *bias, int relu, real *m, real *y) {
-    const int elements = (tile + 2) * (tile + 2);
+/* The stages for n elements along the rows and m along the columns: of a patch, or of the tile. */
+typedef struct {
+    void (*inputs)(const conv_problem *s, const winograd_layout *l, const winograd_patch *p, const real *x,
+                   ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags);
+    int (*taps)(const gather *g, const winograd_layout *l, const winograd_patch *p, const real *w,
+                ptrdiff_t panel, ptrdiff_t columns, ptrdiff_t width, real *const *u);
+    void (*outputs)(const gather *g, const winograd_layout *l, const real *products, ptrdiff_t first_tile,
+                    ptrdiff_t tiles, ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu, real *y);
+} winograd_stages;
+
+#define STAGES(n, m)                                                                                        \
+    KERNEL void winograd_inputs_##n##m(const conv_problem *s, const winograd_layout *l,                     \
+                                       const winograd_patch *p, const real *x, ptrdiff_t first,             \
+                                       ptrdiff_t past, real *v, int *image_flags) {                         \
+        winograd_transform_inputs(n, m, s, l, p, x, first, past, v, image_flags);                           \
+    }                                                                                                       \
+    KERNEL int winograd_taps_##n##m(const gather *g, const winograd_layout *l, const winograd_patch *p,     \
+                                    const real *w, ptrdiff_t panel, ptrdiff_t columns, ptrdiff_t width,     \
+                                    real *const *u) {                                                       \
+        return winograd_transform_taps(n, m, g, l, p, w, panel, columns, width, u);                         \
+    }                                                                                                       \
+    KERNEL void winograd_outputs_##n##m(const gather *g, const winograd_layout *l, const real *products,    \
+                                        ptrdiff_t first_tile, ptrdiff_t tiles, ptrdiff_t width,             \
+                                        ptrdiff_t columns, const real *bias, int relu, real *y) {           \
+        winograd_transform_outputs(n, m, g, l, products, first_tile, tiles, width, columns, bias, relu, y); \
+    }
+/* clang-format off */
+#define STAGES_OF_PIECES(X) X(1, 2) X(1, 3) X(1, 4) X(2, 1) X(3, 1) X(4, 1) \
+    X(2, 2) X(2, 3) X(2, 4) X(3, 2) X(3, 3) X(3, 4) X(4, 2) X(4, 3) X(4, 4)
+#define ALL_STAGES(X) STAGES_OF_PIECES(X) X(6, 6)
+ALL_STAGES(STAGES)
+#undef STAGES
+#define STAGES(n, m) [n][m] = {winograd_inputs_##n##m, winograd_taps_##n##m, winograd_outputs_##n##m},
+static const winograd_stages winograd_stages_of[7][7] = {ALL_STAGES(STAGES)};
+#undef STAGES
+#undef ALL_STAGES
+/* clang-format on */
+
+/* Computes V of a block's tiles. */
+KERNEL void winograd_inputs(const gather *g, const winograd_layout *l, const real *x, ptrdiff_t first,
+                            ptrdiff_t past, real *v, int *image_flags) {
+    for (const winograd_patch *p = l->patch; p < l->patch + l->patches; p++)
+        winograd_stages_of[p->rows.elements][p->cols.elements].inputs(
+            &g->shape, l, p, x, first, past, v + p->slot * l->slot_step, image_flags);
+}
+
+/* Computes U of one panel. Returns the range flags of the filter. */
+KERNEL int winograd_filter(const gather *g, const winograd_layout *l, const real *w, ptrdiff_t panel,
+                           real *u) {
     const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES),
                     width = columns > LANES ? 2 * LANES : LANES;
+    real *next[WINOGRAD_ELEMENTS], *to[WINOGRAD_ELEMENTS]; /* run */
+    int flags = 0;
+    for (int e = 0; e < l->elements; e++) next[e] = u + l->u_starts[e];
+    for (const winograd_patch *p = l->patch; p < l->patch + l->patches; p++) {
+        for (int e = 0; e < p->elements; e++) {
+            to[e] = next[p->element[e]];
+            next[p->element[e]] += l->depth * width;
+        }
+        flags |= winograd_stages_of[p->rows.elements][p->cols.elements].taps(g, l, p, w, panel, columns,
+                                                                             width, to);
+    }
+    return flags;
+}
+
+/* Computes one panel of a block: for each round of tiles the products, then the outputs. */
+KERNEL void winograd_multiply(const gather *g, const winograd_layout *l, const real *v, const real *u,
+                              ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past, const real *bias, int relu,
+                              real *m, real *y) {
+    const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES),
+                    width = columns > LANES ? 2 * LANES : LANES, m_step = l->round_tiles * width;
     ptrdiff_t m_starts[TILE_PIXELS];
-    const ptrdiff_t run_start = 0, m_step = l->round_tiles * width;
     const tile_ending ending = {NULL, width, 0, 0, u, 0, NULL};
     for (ptrdiff_t i = 0; i < TILE_PIXELS; i++) m_starts[i] = i * width;
     if (bias) bias += panel * 2 * LANES;
     for (ptrdiff_t start = first; start < past; start += l->round_tiles) {
         const ptrdiff_t count = smaller(l->round_tiles, past - start),
                         groups = divide_up(count, TILE_PIXELS);
-        for (int e = 0; e < elements; e++)
+        for (int e = 0; e < l->elements; e++)
             for (ptrdiff_t group = 0; group < groups; group++) {
                 const ptrdiff_t at = count * group / groups, tiles = count * (group + 1) / groups - at;
                 const tile_function multiply = tile_table[tiles][width > LANES];
-                multiply(v + e * l->element_step + (start - first + at) * l->depth_step, l->depth_step,
-                         &run_start, 1, l->depth, u + e * l->u_step, width, m + e * m_step + at * width,
-                         m_starts, &ending);
+                multiply(v + (start - first + at) * l->depth_step, l->depth_step, l->v_starts[e], l->runs[e],
+                         l->depth, u + l->u_starts[e], width, m + e * m_step + at * width, m_starts, &ending);
             }
-        winograd_transform_outputs(tile, g, l, m, start, count, width, columns, bias, relu,
-                                   y + panel * 2 * LANES);
+        winograd_stages_of[l->rows.elements][l->cols.elements].outputs(
+            g, l, m, start, count, width, columns, bias, relu, y + panel * 2 * LANES);
     }
 }

@@ -64,7 +64,7 @@ class QuantizedConv:
 
         Args:
             x: the input.
-            at: (n, channel, row, col).
+            at: (n, channel, row, col), or as many places as the axes have.
         """
         found = explain(dialect.conv, *self._integers(x), at=at, **self.attributes)
         return QuantizedExplanation(self(x)[found.cell].item(), found, self)
@@ -77,7 +77,7 @@ class QuantizedConv:
 
     def _scaled(self, sums: Any, channel: Any) -> Any:
         assert self.scale is not None
-        return np.float32(sums) * self.scale.reshape(-1, 1, 1)[channel]
+        return np.float32(sums) * self.scale.reshape(-1, *[1] * (self.filters.ndim - 2))[channel]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +133,7 @@ def quantized(op_type: str, operands: Sequence[Any], attributes: Mapping[str, An
         if not fits or is_scale and not 0 < value.min() <= value.max() < np.inf:
             words = ("a positive number" if is_scale else "an integer") + ", or one for each filter" * several
             raise ArgumentError(f"{name} must be {words}; got {brief(found)}")
-        return value.reshape(-1, 1, 1, 1)
+        return value.reshape(-1, *[1] * (filters.ndim - 1))
 
     filters = filters.astype(np.int32) - number("w_zero_point", True).astype(np.int32)
     scale, zero = None, np.int32(0)

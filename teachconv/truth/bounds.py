@@ -36,6 +36,7 @@ __all__ = [
     "judge",
     "tensor",
     "tf32",
+    "winograd",
     "winograd2",
     "winograd4",
     "winograd4_balanced",
@@ -113,29 +114,48 @@ def fft(kind: Kind, first: np.ndarray, second: np.ndarray, geometry: ConvGeometr
         return factor * _norms(kind, first, second, geometry) + points * form.smallest_subnormal
 
 
-def winograd2(
-    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+def winograd(
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: ConvGeometry, dtype: Any
 ) -> np.ndarray:
-    """Bound the error of Winograd's F(2x2, 3x3) for each cell.
+    """Bound the error of Winograd's F(2, r), r up to 3, summed over the pieces of a filter, for each cell.
 
-    An output tile is A' [sum over c of (G g G') * (B' d B)] A. Each of its numbers results from two
-    additions for B', four for G, C products and sums, and four additions for A'. Its error is therefore at
-    most gamma_{C+12} times the same expression with every number and every matrix entry replaced by its
+    An output tile is A' [sum over pieces and channels of (G g G') * (B' d B)] A; how a filter is cut into
+    pieces is in kernels/winograd_pieces.h. Each number of a tile results from two additions for B', four for
+    G, P C products and sums for P pieces and C channels, and four additions for A'. Its error is therefore at
+    most gamma_{PC+12} times the same expression with every number and every matrix entry replaced by its
     absolute value (Higham, section 3.1; for a normwise analysis see B. Barabasz et al., Error Analysis and
-    Improving the Accuracy of Winograd Convolution for Deep Neural Networks, ACM TOMS 46, 2020). The input
-    gradient is the convolution of dy with the flipped, transposed filter, so the same bound holds for it.
+    Improving the Accuracy of Winograd Convolution for Deep Neural Networks, ACM TOMS 46, 2020).
+
+    An input gradient is such a convolution for each of its phases, with the flipped, transposed filter. A
+    filter gradient is G' [sum over tiles of V * (A dy A')] G: two additions for B', two for A, T products and
+    sums for T tiles, and six operations for G' give less than gamma_{T+12}.
 
     Args:
-        kind: the kind of call, FORWARD or INPUT_GRADIENT.
+        kind: the kind of call.
         first: the call's first array.
         second: its second array.
-        geometry: its geometry.
+        geometry: its geometry, with one group and without dilation.
         dtype: the data's type.
 
     Returns:
         The bound of each cell.
     """
-    return _winograd(kind, first, second, geometry, dtype, "winograd2", 12)
+    tables = [_pieces(axis, kind.scatters) for axis in geometry.axes]
+    if geometry.rank == 2:
+        return _winograd(kind, first, second, dtype, tables, 12)
+    tables.insert(0, _pieces(AxisGeometry(1, 1, 1, 1, 1, 0, 0), kind.scatters))  # an image of one row
+    first, second = first[:, None], second[:, None] if kind.sums_images else second[None]
+    return _winograd(kind, first, second, dtype, tables, 12).squeeze(0 if kind.sums_images else 1)
+
+
+def winograd2(
+    kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
+) -> np.ndarray:
+    """Bound the error of Winograd's F(2x2, 3x3) for each cell: `winograd` of a filter with one piece.
+
+    Arguments and result are those of `winograd`.
+    """
+    return winograd(kind, first, second, geometry, dtype)
 
 
 def winograd4(
@@ -148,7 +168,7 @@ def winograd4(
     twice. With the C products and sums this gives gamma_{C+25}, which is less than gamma_{C+32}. Arguments
     and result are those of `winograd2`.
     """
-    return _winograd(kind, first, second, geometry, dtype, "winograd4", 32)
+    return _winograd(kind, first, second, dtype, _tiles_of_four(kind, geometry, "winograd4"), 32)
 
 
 def winograd4_balanced(
@@ -169,57 +189,139 @@ def winograd4_balanced(
     three cells outside the window adds an error of its own size. Arguments and result are those of
     `winograd2`.
     """
-    return _winograd(kind, first, second, geometry, dtype, "winograd4_balanced", 32)
+    return _winograd(kind, first, second, dtype, _tiles_of_four(kind, geometry, "winograd4_balanced"), 32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tiles:
+    """The transforms along one axis, on absolute values, and where its tiles lie.
+
+    Attributes:
+        b, g, a: B', G and A'; ``b`` and ``g`` have a row for each product, ``a`` has one for each output.
+        start: the index of the data in the first column of ``b``, for the first tile.
+        step: how far the next tile's lies.
+        size: how many outputs there are.
+        pieces: how many products an element is the sum of.
+    """
+
+    b: np.ndarray
+    g: np.ndarray
+    a: np.ndarray
+    start: int
+    step: int
+    size: int
+    pieces: int = 1
+
+    @property
+    def tiles(self) -> int:
+        """The number of tiles, at least one."""
+        return max(1, -(-self.size // len(self.a)))
+
+
+def _pieces(axis: AxisGeometry, scatters: bool) -> _Tiles:
+    """Return the transforms of an axis whose taps are cut into pieces of up to three."""
+    s, taps = axis.stride, range(axis.filter_size)
+    # the taps of each phase, what the first one reads for output 0, how far the next lie, and two outputs
+    phases = [(taps[phase::s], phase - axis.pad_before, s, (0, 1)) for phase in taps[:s]]
+    if scatters:
+        law = [(phase, *divmod(phase + axis.pad_before, s)) for phase in range(s)]
+        phases = [
+            (taps[tap::s][::-1], start + 1 - len(taps[tap::s]), 1, (phase, phase + s))
+            for phase, start, tap in law
+        ]
+    pieces: list[tuple[range, np.ndarray, tuple[int, int]]] = []
+    for some, start, step, outs in phases:
+        while some:
+            r = 2 if len(some) == 4 else min(3, len(some))
+            pieces.append((some[:r], start + step * np.arange(r + 1), outs))
+            some, start = some[r:], start + step * r
+    first = min(inputs[0] for _, inputs, _ in pieces)
+    slots, span = (sum(len(i) for _, i, _ in pieces), max(i[-1] for _, i, _ in pieces) + 1 - first)
+    b, g = np.zeros((slots, span)), np.zeros((slots, len(taps)))
+    a = np.zeros((2 * s if scatters else 2, slots))
+    at = 0
+    for some, inputs, outs in pieces:
+        rows = slice(at, at := at + len(inputs))
+        b[rows, inputs - first], g[rows, list(some)], a[list(outs), rows] = _PIECES[len(some)]
+    most = max(-(-len(some) // 3) for some, *_ in phases)
+    step, size = (2, axis.in_size) if scatters else (2 * s, axis.out_size)
+    return _Tiles(b, g, a, int(first), step, size, most)
+
+
+def _tiles_of_four(kind: Kind, geometry: Conv2DGeometry, name: str) -> list[_Tiles]:
+    """Return the transforms of F(4, 3) along rows and columns."""
+    b, g, a = _WINOGRAD[name]
+    return [
+        _Tiles(b, g[:, ::-1], a, axis.pad_before - 2, 4, axis.in_size)
+        if kind.scatters
+        else _Tiles(b, g, a, -axis.pad_before, 4, axis.out_size)
+        for axis in geometry.axes
+    ]
 
 
 def _winograd(
     kind: Kind,
     first: np.ndarray,
     second: np.ndarray,
-    geometry: Conv2DGeometry,
     dtype: Any,
-    matrices: str,
+    tables: list[_Tiles],
     roundings: int,
 ) -> np.ndarray:
-    """Evaluate the transforms on absolute values, and bound the error by gamma_{C + roundings} times that.
+    """Evaluate the transforms on absolute values; bound the error by gamma_{terms + roundings} times that.
 
     Where numbers become subnormal, a rounding costs up to eta / 2 instead of u times the number. In an entry
-    of V = B' d B or of U = G g G' that is less than 8 eta in all, which the other factor of the product
-    multiplies; in each product, and in each step of A' m A, it is eta / 2.
+    of V = B' d B, and of U = G g G' or A dy A', that is less than 8 eta in all, which the other factor of the
+    product multiplies; in each product, and in each step of the last transform, it is eta / 2.
     """
-    form = float_format(accumulator(dtype))
-    rows, cols = geometry.rows, geometry.cols
-    data, w = (np.where(np.isfinite(array), np.abs(array.astype(np.float64)), 0) for array in (first, second))
-    pads, sizes = (rows.pad_before, cols.pad_before), (rows.out_size, cols.out_size)
-    if kind.scatters:
-        w = w[::-1, ::-1].swapaxes(2, 3)
-        pads, sizes = (2 - pads[0], 2 - pads[1]), (rows.in_size, cols.in_size)
-    scales = [np.ldexp(1.0, min(1023, -np.frexp(array.max(initial=0.0))[1])) for array in (data, w)]
+    form, (rows, cols) = float_format(accumulator(dtype)), tables
+    sizes = [np.where(np.isfinite(array), np.abs(array.astype(np.float64)), 0) for array in (first, second)]
     # unscaled, squares of large numbers would overflow to infinity, and 0 * infinity is NaN
-    data, w = data * scales[0], w * scales[1]
-    b, g, a = _WINOGRAD[matrices]
-    tile = len(a)
-    tiles = [-(-size // tile) for size in sizes]
-    padded = np.zeros((len(data), tile * tiles[0] + 2, tile * tiles[1] + 2, data.shape[3]))
-    inside, source = [], []
-    for axis in (0, 1):  # padded[0] is input index -pad
-        start, stop = max(0, pads[axis]), min(padded.shape[1 + axis], data.shape[1 + axis] + pads[axis])
-        inside.append(slice(start, max(start, stop)))
-        source.append(slice(start - pads[axis], max(start, stop) - pads[axis]))
-    padded[:, inside[0], inside[1]] = data[:, source[0], source[1]]
-    windows = sliding_window_view(padded, (tile + 2, tile + 2), axis=(1, 2))[:, ::tile, ::tile]
-    u = np.einsum("ai,ijco,bj->abco", g, w, g)
-    steps, eta = data.shape[3] + roundings, form.smallest_subnormal
-    y = np.empty((len(data), tiles[0], tile, tiles[1], tile, w.shape[3]))
-    for d, found in zip(windows, y, strict=True):  # d: tile, tile, channel, tile + 2, tile + 2
-        v = np.einsum("ai,tucij,bj->abtuc", b, d, b)
-        m = np.einsum("abtuc,abco->abtuo", v, u)
-        with np.errstate(over="ignore"):
-            lost = (8 * eta / scales[0]) * v.sum(axis=-1)[..., None] + steps * eta
-            lost = lost + (8 * eta / scales[1]) * u.sum(axis=2)[:, :, None, None]
-            m = gamma(steps, form.unit_roundoff) * m / scales[0] / scales[1] + lost
-            found[:] = np.einsum("pa,abtuo,qb->tpuqo", a, m, a)
-    return y.reshape(len(data), tile * tiles[0], tile * tiles[1], -1)[:, : sizes[0], : sizes[1]]
+    scales = [np.ldexp(1.0, min(1023, -np.frexp(array.max(initial=0.0))[1])) for array in sizes]
+    data, other = (array * scale for array, scale in zip(sizes, scales, strict=True))
+    law, products, last_law = _LAWS[kind.sums_images]
+    g, a, windows = (rows.g, cols.g), (rows.a, cols.a), _windows(data, tables)
+    down, along = rows.tiles * len(rows.a), cols.tiles * len(cols.a)
+    if kind.sums_images:
+        g, a, terms = a, g, len(other) * rows.tiles * cols.tiles
+        padded = np.zeros((len(other), down, along, other.shape[3]))
+        padded[:, : rows.size, : cols.size] = other
+        others = list(padded.reshape(len(other), rows.tiles, len(rows.a), cols.tiles, len(cols.a), -1))
+    else:
+        others = [other.swapaxes(2, 3) if kind.scatters else other] * len(data)
+        terms = rows.pieces * cols.pieces * data.shape[3]
+    steps, eta, parts = terms + roundings, form.smallest_subnormal, []
+    with np.errstate(over="ignore"):
+        for d, e in zip(windows, others, strict=True):  # d: tile, tile, channel, span, span
+            v = np.einsum("ai,tucij,bj->abtuc", rows.b, d, cols.b)
+            u = np.einsum(law, g[0], e, g[1])
+            m = gamma(steps, form.unit_roundoff) * np.einsum(products, v, u) / scales[0] / scales[1]
+            m += 8 * eta / scales[0] * np.einsum(products, v, np.ones_like(u))
+            parts.append(m + 8 * eta / scales[1] * np.einsum(products, np.ones_like(v), u))
+        if kind.sums_images:
+            parts = [np.sum(parts, axis=0)]
+        y = np.stack([np.einsum(last_law, a[0], m + steps * eta, a[1]) for m in parts])
+    if kind.sums_images:
+        return y[0]
+    return y.reshape(len(data), down, along, -1)[:, : rows.size, : cols.size]
+
+
+# the transform of the filter, the products and the last transform; likewise for the filter gradient, with dy
+# a, b: products of rows and cols; t, u: tiles; i, j: inputs or taps; p, q: outputs of a tile; c, o: channels
+_LAWS = (
+    ("ai,ijco,bj->abco", "abtuc,abco->abtuo", "pa,abtuo,qb->tpuqo"),
+    ("pa,tpuqo,qb->abtuo", "abtuc,abtuo->abco", "ai,abco,bj->ijco"),
+)
+
+
+def _windows(data: np.ndarray, tables: list[_Tiles]) -> np.ndarray:
+    """Return what each tile reads: [batch, tile, tile, channel, span, span]."""
+    spans = [axis.b.shape[1] for axis in tables]
+    data = np.pad(data, [(0, 0), (0, 1), (0, 1), (0, 0)])  # the last index has the zeros of the padding
+    for place, (axis, span) in enumerate(zip(tables, spans, strict=True), 1):
+        index = axis.start + np.arange(axis.step * (axis.tiles - 1) + span)
+        inside = (index >= 0) & (index < data.shape[place] - 1)
+        data = data.take(np.where(inside, index, -1), place)
+    return sliding_window_view(data, spans, axis=(1, 2))[:, :: tables[0].step, :: tables[1].step]
 
 
 def _table(*rows: str) -> np.ndarray:
@@ -230,13 +332,17 @@ def _table(*rows: str) -> np.ndarray:
 
 _A, _B = sqrt(0.5), sqrt(2)
 
-# the absolute values of the entries of B', G and A'
-_WINOGRAD = {
-    "winograd2": (
-        _table("1 0 1 0", "0 1 1 0", "0 1 1 0", "0 1 0 1"),
-        _table("1 0 0", "1/2 1/2 1/2", "1/2 1/2 1/2", "0 0 1"),
-        _table("1 1 1 0", "0 1 1 1"),
+# the absolute values of the entries of B', G and A': of F(2, r) by its taps r, and of F(4, 3)
+_PIECES = {
+    1: (np.eye(2), _table("1", "1"), np.eye(2)),
+    2: (_table("1 1 0", "0 1 1", "0 1 0"), _table("1 0", "0 1", "1 1"), _table("1 0 1", "0 1 1")),
+    3: (
+        _table("1 0 1 0", "0 1 0 1", "0 1 1 0", "0 1 1 0"),
+        _table("1 0 0", "0 0 1", "1/2 1/2 1/2", "1/2 1/2 1/2"),
+        _table("1 0 1 1", "0 1 1 1"),
     ),
+}
+_WINOGRAD = {
     "winograd4": (
         _table("4 0 5 0 1 0", *["0 4 4 1 1 0"] * 2, *["0 2 1 2 1 0"] * 2, "0 4 0 5 0 1"),
         _table("1/4 0 0", *["1/6 1/6 1/6"] * 2, *["1/24 1/12 1/6"] * 2, "0 0 1"),

@@ -19,7 +19,7 @@ import numpy as np
 from .. import dispatch, nn_ops, record, tables
 from ..argument_types import ArrayLike, Backend
 from ..arguments import axis_order, first_of, real, refuse_masked
-from ..backends import BOUNDS, HALF_SUMS, Algorithm, ranks_of, winograd_needs
+from ..backends import BOUNDS, HALF_SUMS, WINOGRADS, Algorithm, pieces_needs, ranks_of, winograd_needs
 from ..calls import Call
 from ..devices import call_on_host, lazy_call, to_host
 from ..dtypes import accumulator, float_format, is_integer
@@ -265,9 +265,9 @@ def diff(
         error: how they were computed, which says what bound they are judged by: one word for all, or words by
             name, such as {"my port": "fft"}. None means "direct", products added in any order in the data's
             type, or in float32 for half types; the other words are those of `teachconv.backends.Algorithm`:
-            "fft", "winograd2", "winograd4", "winograd4_balanced", "tensor", "tf32", "float16 accumulation"
-            and "bfloat16 accumulation". Integers must be equal whatever the word. A backend's algorithms have
-            words of their own.
+            "fft", "winograd", "winograd2", "winograd4", "winograd4_balanced", "tensor", "tf32",
+            "float16 accumulation" and "bfloat16 accumulation". Integers must be equal whatever the word. A
+            backend's algorithms have words of their own.
         rtol: a relative error to allow as well, for results of lower precision. A cell passes if its error is
             within its bound or within ``atol + rtol * |value|``. None means 0.
         atol: an absolute error to allow as well. None means 0.
@@ -590,9 +590,10 @@ def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
         needs = f"arrays in memory, not in chunks, for which it may be one of {', '.join(_BY_SIZE)}"
     elif is_integer(dtype):
         return
-    elif error.startswith("winograd"):
-        other = call.kind.sums_images
-        needs = "the forward op or the input gradient" if other else winograd_needs(call.kind, call.geometry)
+    elif error in WINOGRADS:
+        pieces, needs = error == "winograd", "the forward op or the input gradient"
+        if pieces or not call.kind.sums_images:
+            needs = (pieces_needs if pieces else winograd_needs)(call.kind, call.geometry)
     elif error in HALF_SUMS and dtype.name != HALF_SUMS[error]:
         needs = f"data of {HALF_SUMS[error]}; got {dtype.name}"
     if needs:

@@ -213,7 +213,7 @@ def test_adjoint_identity(backend, algorithm, dtype, problem):
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
 def test_any_memory_layout_gives_the_same_result(backend, algorithm):
     x = make_array((2, 6, 7, 4), "float32", "integers", "x")
-    depth = {"depthwise": 1, "winograd2": 4, "winograd4": 4}.get(algorithm.name, 2)
+    depth = {"depthwise": 1, "winograd": 4, "winograd2": 4, "winograd4": 4}.get(algorithm.name, 2)
     w = make_array((3, 3, depth, 8), "float32", "integers", "w")
     options = {"padding": "SAME", "backend": backend, "algorithm": algorithm.name}
     if FORWARD not in algorithm.kinds:

@@ -1,4 +1,4 @@
-"""Winograd's F(4x4, 3x3): its matrices in exact arithmetic, the kernel's copy of them, and its errors."""
+"""Winograd: the matrices in exact arithmetic, the kernels' copies of them, and their errors."""
 
 from fractions import Fraction
 
@@ -180,3 +180,192 @@ def test_subnormal_parts_of_an_image_keep_the_bound(value):
     for size in (1.0, 2.0**40):
         options = {"padding": "SAME", "backends": ["cython"], "algorithm": "winograd4"}
         assert tc.diff(tc.conv2d, x, w * np.float32(size), **options).passed
+
+
+# ----------------------------------------------------------------------------------------------------
+# F(2, r): the pieces of larger filters, strides and gradients
+# ----------------------------------------------------------------------------------------------------
+
+# as in kernels/winograd2.h: B', G and A' of r taps, at the points 0, infinity, 1 and -1
+PIECES = {
+    1: (["1 0", "0 1"], ["1", "1"], ["1 0", "0 1"]),
+    2: (["1 -1 0", "0 -1 1", "0 1 0"], ["1 0", "0 1", "1 1"], ["1 0 1", "0 1 1"]),
+    3: (
+        ["1 0 -1 0", "0 -1 0 1", "0 1 1 0", "0 -1 1 0"],
+        ["1 0 0", "0 0 1", "1/2 1/2 1/2", "1/2 -1/2 1/2"],
+        ["1 0 1 1", "0 1 1 -1"],
+    ),
+}
+
+
+def matrix(rows):
+    return np.array([[Fraction(entry) for entry in row.split()] for row in rows])
+
+
+def sum_of_pieces(d, g):
+    """Two outputs of five taps: A' of F(2, 3) applied to the products of 3 taps and, point by point, of 2."""
+    m = np.zeros(4, object)
+    for taps, first in ((3, 0), (2, 3)):
+        b, transform, _ = map(matrix, PIECES[taps])
+        m[: taps + 1] += (b @ d[first : first + taps + 1]) * (transform @ g[first : first + taps])
+    return list(matrix(PIECES[3][2]) @ m)
+
+
+def test_pieces_of_five_taps_are_exact_with_seven_products_and_one_last_transform():
+    for place, tap in np.ndindex(6, 5):
+        d, g = np.zeros(6, object), np.zeros(5, object)
+        d[place] = g[tap] = Fraction(1)
+        assert sum_of_pieces(d, g) == [out + tap == place for out in range(2)]
+
+
+def test_the_bound_of_pieces_is_made_of_the_same_matrices():
+    for taps, rows in PIECES.items():
+        for exact, sizes in zip(map(matrix, rows), bounds._PIECES[taps], strict=True):
+            assert np.array_equal(np.abs(exact).astype(float), sizes)
+
+
+CUT = (  # filters, strides: each kind of piece, and of phase, along each axis
+    ((5, 5), (1, 1)),
+    ((3, 3), (2, 2)),
+    ((1, 3), (1, 1)),
+    ((4, 2), (1, 1)),
+    ((7, 6), (2, 3)),
+    ((9, 8), (1, 1)),
+    ((2, 3), (2, 1)),
+    ((4, 4), (2, 2)),
+    ((3, 5), (1, 4)),
+)
+
+
+def calls(image, filters, strides, padding, values="normal", dtype="float32"):
+    """The three kinds of call with the same arrays."""
+    shape = tc.conv2d_geometry(image, filters, strides, padding).output_shape
+    x, w, dy = (
+        make_array(one, dtype, values, name) for one, name in ((image, "x"), (filters, "w"), (shape, "dy"))
+    )
+    return (
+        (tc.conv2d, (x, w)),
+        (tc.conv2d_backprop_input, (image, w, dy)),
+        (tc.conv2d_backprop_filter, (x, filters, dy)),
+    )
+
+
+def fitting(kind, geometry):
+    return not next(a for a in cython_backend.ALGORITHMS if a.name == "winograd").refuses(kind, geometry)
+
+
+@pytest.mark.parametrize(("size", "strides"), CUT)
+@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+def test_every_cut_is_exact_on_integers(isa, size, strides):
+    if cython_backend.set_isa(isa) != isa:
+        cython_backend.set_isa("best")
+        pytest.skip(f"no {isa} here")
+    try:
+        for image, channels, padding, dtype in (
+            ((2, 9, 11), (3, 5), "SAME", "float32"),
+            ((1, 12, 10), (17, 35), [[0, 0], [3, -1], [-1, 4], [0, 0]], "float64"),
+        ):
+            for op, args in calls(
+                (*image, channels[0]), (*size, *channels), strides, padding, "integers", dtype
+            ):
+                call, _ = tc.nn_ops.call_of(op, args, {"strides": strides, "padding": padding})
+                if not fitting(call.kind, call.geometry):
+                    continue
+                got = op(*args, strides, padding, backend="cython", algorithm="winograd")
+                assert np.array_equal(got, op(*args, strides, padding, backend="numpy")), op.__name__
+    finally:
+        cython_backend.set_isa("best")
+
+
+@pytest.mark.parametrize("at", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize(("size", "strides"), CUT[:3])
+def test_one_large_number_at_every_place_of_a_tile_keeps_the_bound(at, size, strides):
+    for op, args in calls((1, 12, 12, 4), (*size, 4, 8), strides, "SAME"):
+        for array in (array for array in args if isinstance(array, np.ndarray) and array.shape[1] > 3):
+            array[0, 2 + at[0], 2 + at[1]] *= 4096
+        assert tc.diff(op, *args, strides, "SAME", backends=["cython"], algorithm="winograd").passed, (
+            op.__name__
+        )
+
+
+def test_a_cell_of_pieces_reads_its_own_window_only():
+    """As in winograd2, a large number outside its window leaves a cell's error as it is."""
+    x, w = make_array((1, 17, 17, 8), "float32"), make_array((5, 5, 8, 32), "float32")
+    x[0, 8, 8] *= 4096
+    wide = tc.conv2d(x.astype(float), w.astype(float), 1, "SAME", backend="numpy")
+    own = tc.conv2d(np.abs(x).astype(float), np.abs(w).astype(float), 1, "SAME", backend="numpy")
+    error = np.abs(tc.conv2d(x, w, 1, "SAME", backend="cython", algorithm="winograd") - wide) / own
+    away = np.ones(wide.shape, bool)
+    away[:, 6:11, 6:11] = False
+    assert error[away].max() < 2e-6
+
+
+@pytest.mark.parametrize(("size", "strides"), CUT[:2])
+def test_pieces_give_the_same_bits_for_threads_batches_and_plans(size, strides):
+    (_, (x, w)), (_, (image, _, dy)), (_, (_, filters, _)) = calls(
+        (3, 23, 25, 33), (*size, 33, 65), strides, "SAME"
+    )
+    how = {"strides": strides, "padding": "SAME", "backend": "cython", "algorithm": "winograd"}
+    before = tc.get_num_threads()
+    try:
+        bits = {}
+        for threads in (1, 2, 5):
+            tc.set_num_threads(threads)
+            y, dx = tc.conv2d(x, w, **how), tc.conv2d_backprop_input(image, w, dy, **how)
+            alone = [tc.conv2d(x[i : i + 1], w, **how) for i in range(3)]
+            assert np.concatenate(alone).tobytes() == y.tobytes()
+            assert tc.plan(tc.conv2d, w, input_shape=image, **how)(x).tobytes() == y.tobytes()
+            planned = tc.plan(tc.conv2d_backprop_input, w, input_shape=image, **how)
+            assert planned(dy).tobytes() == dx.tobytes()
+            bits[threads] = [r.tobytes() for r in (y, dx, tc.conv2d_backprop_filter(x, filters, dy, **how))]
+        assert bits[1] == bits[2] == bits[5]
+    finally:
+        tc.set_num_threads(before)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e35, 3e-38])
+def test_pieces_out_of_range_are_done_directly(value):
+    for op, args in calls((2, 9, 9, 5), (5, 5, 5, 7), 1, "SAME"):
+        arrays = [array for array in args if isinstance(array, np.ndarray)]
+        arrays[0 if op is not tc.conv2d_backprop_input else 1][1] *= value if value == 3e-38 else 1
+        arrays[0 if op is not tc.conv2d_backprop_input else 1][1, 4, 4, 3] = value
+        traced = tc.trace(op, *args, 1, "SAME", backend="cython", algorithm="winograd")
+        both = value != 3e-38 or op is not tc.conv2d_backprop_filter  # dw sums over both images
+        assert ("redo" in traced.stages[-1].facts["paths"]) is both
+        assert tc.diff(op, *args, 1, "SAME", backends=[], against=traced.result).passed
+
+
+def test_one_axis_has_pieces_too():
+    x, w = make_array((2, 70, 32), "float32"), make_array((5, 32, 64), "float32")
+    assert tc.diff(tc.convolution, x, w, backends=["cython"], algorithm="winograd").passed
+    with pytest.raises(ValueError, match=r"algorithm 'winograd' needs one group.*and pieces \(4,\)"):
+        tc.convolution(x, make_array((11, 32, 64), "float32"), backend="cython", algorithm="winograd")
+
+
+@pytest.mark.parametrize(("size", "strides"), CUT[:2])
+def test_pieces_are_no_worse_than_direct_summation_measured_by_the_largest_sum(size, strides):
+    """precision=None bounds the error relative to the largest sum |x||w| of the result, or |x||dy|."""
+    for op, args in calls((2, 16, 16, 32), (*size, 32, 32), strides, "SAME"):
+        wide, sizes = (
+            op(*(f(a.astype(float)) if isinstance(a, np.ndarray) else a for a in args), strides, "SAME")
+            for f in (np.array, np.abs)
+        )
+        got = op(*args, strides, "SAME", backend="cython", algorithm="winograd")
+        call, _ = tc.nn_ops.call_of(op, args, {"strides": strides, "padding": "SAME"})
+        assert np.abs(got - wide).max() <= bounds.direct(sizes.max(), call.terms, "float32"), op.__name__
+
+
+def test_the_default_takes_pieces_where_they_pay():
+    for op, args in calls((1, 28, 28, 64), (5, 5, 64, 64), 1, "SAME"):
+        assert tc.trace(op, *args, 1, "SAME", backend="cython").algorithm == "winograd"
+        assert tc.trace(op, *args, 1, "SAME", backend="cython", precision="strict").algorithm != "winograd"
+    for op, args in calls((1, 7, 7, 256), (5, 5, 256, 256), 1, "SAME"):  # more filter than pixels
+        assert tc.trace(op, *args, 1, "SAME", backend="cython").algorithm != "winograd"
+
+
+def test_the_choice_does_not_count_the_phases_of_a_large_stride():
+    """It took minutes: the phases that hold no tap were counted, too."""
+    image, filters, options = (1, 4, 4, 32), (3, 1, 32, 32), {"strides": (1, 2**31 - 1), "padding": "SAME"}
+    w, dy = make_array(filters, "float32"), make_array((1, 4, 1, 32), "float32")
+    traced = tc.trace(tc.conv2d_backprop_input, image, w, dy, **options, backend="cython")
+    assert traced.algorithm == "phases"

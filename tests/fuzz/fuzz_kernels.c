@@ -61,6 +61,9 @@ static const struct {
     {INPUT_GRADIENT, DEPTHWISE},
     {FILTER_GRADIENT, PIXEL_GEMM},
     {FILTER_GRADIENT, DEPTHWISE},
+    {FORWARD, WINOGRAD},
+    {INPUT_GRADIENT, WINOGRAD},
+    {FILTER_GRADIENT, WINOGRAD},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 enum { MOST_MACS = 400000, MOST_NUMBERS = 60000 };
@@ -78,14 +81,16 @@ static int is_of_filter(int kernel) { return kernels[kernel].kind == FILTER_GRAD
 static int is_depthwise(int kernel) { return kernels[kernel].algorithm == DEPTHWISE; }
 static int is_col2im(int kernel) { return kernels[kernel].algorithm == COL2IM; }
 static int is_winograd4(int kernel) { return kernels[kernel].algorithm == WINOGRAD4; }
-static int is_winograd(int kernel) { return kernels[kernel].algorithm == WINOGRAD2 || is_winograd4(kernel); }
+static int is_of_pieces(int kernel) { return kernels[kernel].algorithm == WINOGRAD; }
+static int is_winograd(int kernel) {
+    return kernels[kernel].algorithm == WINOGRAD2 || is_winograd4(kernel) || is_of_pieces(kernel);
+}
 
 /* Whether the kernel says that it solves the problem: the others must answer CONV_UNSUPPORTED. */
 static int is_supported(const trial *t) {
     const conv_problem *p = &t->p;
-    if (is_winograd(t->kernel))
-        return p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1
-               && p->dilation_rows == 1 && p->dilation_cols == 1 && p->groups == 1;
+    const int tile = is_winograd4(t->kernel) ? 4 : 2;
+    if (is_winograd(t->kernel)) return is_scatter(t->kernel) ? winograd_can_input(tile, p) : winograd_can(tile, p);
     if (is_depthwise(t->kernel)) return p->groups == p->in_channels && p->filter_rows <= 64;
     return !is_col2im(t->kernel) || p->groups == 1;
 }
@@ -128,8 +133,13 @@ static trial decode(byte_source *from) {
     p->pad_top = take_pad(from), p->pad_left = take_pad(from);
     if (fitting && is_winograd(t.kernel)) {
         p->in_channels /= p->groups, p->out_channels /= p->groups, p->groups = 1;
-        p->filter_rows = p->filter_cols = 3;
-        p->stride_rows = p->stride_cols = p->dilation_rows = p->dilation_cols = 1;
+        p->dilation_rows = p->dilation_cols = 1;
+        if (is_of_pieces(t.kernel)) {
+            p->filter_rows = 1 + p->filter_rows % 9, p->filter_cols = 1 + p->filter_cols % 9;
+            p->stride_rows = 1 + p->stride_rows % 3, p->stride_cols = 1 + p->stride_cols % 3;
+        } else {
+            p->filter_rows = p->filter_cols = 3, p->stride_rows = p->stride_cols = 1;
+        }
     } else if (fitting && is_depthwise(t.kernel)) {
         p->in_channels = p->groups = larger(p->groups, p->in_channels / p->groups);
         p->out_channels = p->in_channels * take_between(from, 1, 5);
@@ -324,7 +334,7 @@ static void check_choices(const trial *t) {
     const int precision = t->relu + t->has_bias; /* STRICT, DEFAULT or FAST */
     const int chosen[] = {[FORWARD] = choose_forward(&t->p, lanes, precision),
                           [INPUT_GRADIENT] = choose_input_gradient(&t->p, lanes, precision),
-                          [FILTER_GRADIENT] = choose_filter_gradient(&t->p)};
+                          [FILTER_GRADIENT] = choose_filter_gradient(&t->p, lanes, precision)};
     for (int kind = FORWARD; kind <= FILTER_GRADIENT; kind++) {
         trial with = *t;
         for (with.kernel = 0; with.kernel < KERNELS; with.kernel++)

@@ -272,7 +272,7 @@ def test_words_that_do_not_fit_are_refused():
     x, w = make_array((1, 4, 4, 2), "float32"), make_array((3, 3, 2, 2), "float32")
     y = tc.conv2d(x, w)
     how = {"backends": [], "against": {"mine": y}}
-    for word in ("winograd", "ftt", "", 3, ["fft"], np.ones(3)):
+    for word in ("winograd3", "ftt", "", 3, ["fft"], np.ones(3)):
         with pytest.raises(
             ValueError, match="error must be one of direct, fft, tensor, .*float16 accumulation"
         ):

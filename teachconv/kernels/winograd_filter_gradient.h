@@ -1,0 +1,248 @@
+/* winograd's filter gradient: the matrices of winograd.h transposed.
+
+     y = A' [ (G g G') * V ] A   is linear in g, so   dw = G' [ V * (A dy A') ] G,   summed over tiles:
+
+                 tiles of a block                 out_channels
+        in_     [      V'        ]  x  [ A dy A' ]        one such product for each slot: 16 for a 3x3, with
+        channels                                          A dy A' of the slot's element
+
+     for each block of tiles                                (its V and A dy A' stay in the second-level cache)
+       transform x and dy                                   <- threads share the tiles,
+       for each slot, panel of out_channels, 14 in_channels <- these, M += V' (A dy A'): pixel_tile.h,
+     for each patch and panel: G' M G                       <- and these
+
+   Gain over pixel_gemm: as many fewer multiply-adds as winograd has. (Lavin and Gray 2016, section 4.)
+
+   Order of summation in every cell: tile, then G' M G. Blocks depend on the shape only, so the bits do not
+   depend on the number of threads.
+   Non-finite, huge or tiny data, as winograd.h says of an image: pixel_gemm computes all of dw instead.
+   Scratch: the two transforms of one block, at least of one tile; and M, which is the filter transformed. */
+
+typedef struct {
+    const gather *g;
+    const winograd_layout *l;
+    const real *x, *dy;
+    real *v, *d, *m, *dw;
+    ptrdiff_t d_step, m_step; /* from a panel's element, or slot, to the next */
+    int *image_flags;
+} winograd_gradient_call;
+
+/* Computes A dy A' of some tiles and one panel: [elements][tiles][width]. */
+INLINE void winograd_transform_gradients(const int n, const int m, const gather *g, const winograd_layout *l,
+                                         const real *dy, ptrdiff_t first, ptrdiff_t past, ptrdiff_t width,
+                                         ptrdiff_t columns, real *d, ptrdiff_t d_step, range_seen *range) {
+    const int tile_rows = outputs_of(n), tile_cols = outputs_of(m);
+    tile_place at = winograd_place(l, first);
+    for (ptrdiff_t i = first; i < past; i++, winograd_next(l, &at), d += width) {
+        const real *corner = dy + at.image * g->y_image_step + tile_rows * at.row * g->y_row_step
+                             + tile_cols * at.col * g->y_col_step;
+        const ptrdiff_t rows = g->shape.out_rows - tile_rows * at.row,
+                        cols = g->shape.out_cols - tile_cols * at.col;
+        for (ptrdiff_t c = 0; c < width; c += LANES) {
+            vec in[4], t[2 * 4], line[4];
+            UNROLL(4)
+            for (int e = 0; e < tile_rows * tile_cols; e++) {
+                const real *from = corner + e / tile_cols * g->y_row_step + e % tile_cols * g->y_col_step + c;
+                in[e] = e / tile_cols >= rows || e % tile_cols >= cols ? (vec){0}
+                        : columns - c >= LANES                         ? load(from)
+                                                                       : load_part(from, columns - c);
+                look_at(range, in[e]);
+            }
+            UNROLL(2)
+            for (int j = 0; j < tile_cols; j++) {
+                winograd2_output_gradient_line(n, in + j, tile_cols, line);
+                UNROLL(4)
+                for (int e = 0; e < n; e++) t[e * tile_cols + j] = line[e];
+            }
+            UNROLL(4)
+            for (int e = 0; e < n; e++) {
+                winograd2_output_gradient_line(m, t + e * tile_cols, 1, line);
+                UNROLL(4)
+                for (int f = 0; f < m; f++) store(d + (e * m + f) * d_step + c, line[f]);
+            }
+        }
+    }
+}
+
+/* Computes G' M G of one patch and panel. products: [elements][in_channels][width]. */
+INLINE void winograd_finish_gradient(const int n, const int m, const conv_problem *s, const winograd_layout *l,
+                                     const winograd_patch *p, const real *products, ptrdiff_t m_step,
+                                     ptrdiff_t width, ptrdiff_t columns, real *dw) {
+    const int down = taps_of(n), across = taps_of(m);
+    for (ptrdiff_t k = 0; k < l->depth; k++)
+        for (ptrdiff_t c = 0; c < width; c += LANES) {
+            vec column[4], t[4 * 3], lines[3 * 4], out[3];
+            UNROLL(4)
+            for (int j = 0; j < m; j++) {
+                UNROLL(4)
+                for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * m_step + k * width + c);
+                winograd2_filter_gradient_line(n, column, 1, t + j * 3);
+                UNROLL(3)
+                for (int r = 0; r < down; r++) lines[r * m + j] = t[j * 3 + r];
+            }
+            UNROLL(3)
+            for (int r = 0; r < down; r++) {
+                winograd2_filter_gradient_line(m, lines + r * m, 1, out);
+                UNROLL(3)
+                for (int q = 0; q < across; q++) {
+                    const ptrdiff_t tap = (p->rows.first_tap + r * l->rows.step) * s->filter_cols
+                                          + p->cols.first_tap + q * l->cols.step;
+                    finish_sum(dw + (tap * l->depth + k) * s->out_channels + c, out[q], NULL, columns - c,
+                               0);
+                }
+            }
+        }
+}
+
+typedef struct {
+    void (*gradients)(const gather *g, const winograd_layout *l, const real *dy, ptrdiff_t first,
+                      ptrdiff_t past, ptrdiff_t width, ptrdiff_t columns, real *d, ptrdiff_t d_step,
+                      range_seen *range);
+    void (*finish)(const conv_problem *s, const winograd_layout *l, const winograd_patch *p,
+                   const real *products, ptrdiff_t m_step, ptrdiff_t width, ptrdiff_t columns, real *dw);
+} winograd_gradient_stages;
+
+#define STAGES(n, m)                                                                                     \
+    KERNEL void winograd_gradients_##n##m(const gather *g, const winograd_layout *l, const real *dy,     \
+                                          ptrdiff_t first, ptrdiff_t past, ptrdiff_t width,              \
+                                          ptrdiff_t columns, real *d, ptrdiff_t d_step,                  \
+                                          range_seen *range) {                                           \
+        winograd_transform_gradients(n, m, g, l, dy, first, past, width, columns, d, d_step, range);     \
+    }                                                                                                    \
+    KERNEL void winograd_finish_##n##m(const conv_problem *s, const winograd_layout *l,                  \
+                                       const winograd_patch *p, const real *products, ptrdiff_t m_step,  \
+                                       ptrdiff_t width, ptrdiff_t columns, real *dw) {                   \
+        winograd_finish_gradient(n, m, s, l, p, products, m_step, width, columns, dw);                   \
+    }
+STAGES_OF_PIECES(STAGES)
+#undef STAGES
+#define STAGES(n, m) [n][m] = {winograd_gradients_##n##m, winograd_finish_##n##m},
+static const winograd_gradient_stages winograd_gradient_stages_of[5][5] = {STAGES_OF_PIECES(STAGES)};
+#undef STAGES
+
+/* Transforms x and dy of this thread's tiles of a block. Returns the range flags of dy. */
+KERNEL int winograd_transform_share(const winograd_gradient_call *c, ptrdiff_t first, ptrdiff_t past,
+                                    const crew_member *me) {
+    const winograd_layout *l = c->l;
+    const ptrdiff_t start = share_start(past - first, me->rank, me->size),
+                    stop = share_start(past - first, me->rank + 1, me->size), outs = c->g->shape.out_channels;
+    range_seen range = {0};
+    if (start == stop) return 0;
+    winograd_inputs(c->g, l, c->x, first + start, first + stop, c->v + start * l->depth_step, c->image_flags);
+    for (ptrdiff_t panel = 0; panel < l->panels; panel++) {
+        const ptrdiff_t columns = smaller(2 * LANES, outs - panel * 2 * LANES),
+                        width = columns > LANES ? 2 * LANES : LANES;
+        winograd_gradient_stages_of[l->rows.elements][l->cols.elements].gradients(
+            c->g, l, c->dy + panel * 2 * LANES, first + start, first + stop, width, columns,
+            c->d + panel * l->elements * c->d_step + start * width, c->d_step, &range);
+    }
+    return range_flags(&range);
+}
+
+/* Adds the block's products of one slot, panel and group of in_channels to M. */
+KERNEL void winograd_gradient_job(const winograd_gradient_call *c, ptrdiff_t first, ptrdiff_t past,
+                                  ptrdiff_t job, ptrdiff_t groups) {
+    const winograd_layout *l = c->l;
+    const ptrdiff_t group = job % groups, panel = job / groups % l->panels, slot = job / groups / l->panels,
+                    at = l->depth * group / groups, rows = l->depth * (group + 1) / groups - at,
+                    width = c->g->shape.out_channels - panel * 2 * LANES > LANES ? 2 * LANES : LANES;
+    const winograd_patch *p = l->patch;
+    while (p->slot + p->elements <= slot) p++;
+    const real *d = c->d + (panel * l->elements + p->element[slot - p->slot]) * c->d_step;
+    pixel_walk walk = {.images = 1,
+                       .lines = 1,
+                       .pixels = past - first,
+                       .x_pixel = l->depth_step,
+                       .dy_pixel = width,
+                       .ahead = d,
+                       .ending = {.columns = width, .resume = first > 0}};
+    for (ptrdiff_t i = 0; i < rows; i++) walk.dw_starts[i] = i * width;
+    pixel_tile_table[rows][0][width > LANES](&walk, c->v + slot * l->slot_step + at, d,
+                                             c->m + (panel * l->slots + slot) * c->m_step + at * width);
+}
+
+KERNEL void winograd_gradient_patch(const winograd_gradient_call *c, ptrdiff_t job) {
+    const winograd_layout *l = c->l;
+    const winograd_patch *p = l->patch + job % l->patches;
+    const ptrdiff_t panel = job / l->patches,
+                    columns = smaller(2 * LANES, c->g->shape.out_channels - panel * 2 * LANES);
+    winograd_gradient_stages_of[p->rows.elements][p->cols.elements].finish(
+        &c->g->shape, l, p, c->m + (panel * l->slots + p->slot) * c->m_step, c->m_step,
+        columns > LANES ? 2 * LANES : LANES, columns, c->dw + panel * 2 * LANES);
+}
+
+/* Runs one thread's share of all blocks. Returns the range flags of dy. */
+KERNEL int winograd_gradient_blocks(const void *call, const crew_member *me) {
+    const winograd_gradient_call *c = (const winograd_gradient_call *)call;
+    const winograd_layout *l = c->l;
+    const ptrdiff_t groups = divide_up(l->depth, TILE_PIXELS);
+    int flags = 0;
+    for (ptrdiff_t first = 0; first < l->tiles; first += l->block_tiles) {
+        const ptrdiff_t past = smaller(l->tiles, first + l->block_tiles);
+        flags |= winograd_transform_share(c, first, past, me);
+        meet(me); /* before the transforms are read */
+        EACH_JOB_TAKEN(me, groups, job, l->slots * l->panels * groups,
+                       winograd_gradient_job(c, first, past, job, groups));
+        meet(me); /* before they are written to again */
+    }
+    EACH_JOB(me, job, l->panels * l->patches, winograd_gradient_patch(c, job));
+    return flags;
+}
+
+/* The transforms of a block take part of the second-level cache; more if M, which each block reads and writes, is
+   large. */
+INLINE winograd_layout winograd_lay_out_gradient(const conv_problem *p) {
+    winograd_layout l = winograd_lay_out_tiles(2, p);
+    /* V is read down its columns, whose lines would share a few sets of the first-level cache */
+    if (l.depth_step * (ptrdiff_t)sizeof(real) % 1024 == 0) l.depth_step += LANES;
+    l.panel_numbers = l.slots * (l.depth * 2 * LANES + LANES);
+    const ptrdiff_t tile_numbers = l.slots * l.depth_step + l.elements * l.panels * 2 * LANES,
+                    most = (SCRATCH_BYTES - 65536) / (ptrdiff_t)sizeof(real),
+                    fit = WINOGRAD_GRADIENT_BYTES / (ptrdiff_t)sizeof(real);
+    l.block_tiles = larger(fit, smaller(most, l.panel_numbers / 2 * l.panels)) / tile_numbers;
+    l.block_tiles = divide_up(l.tiles, divide_up(l.tiles, larger(1, smaller(l.tiles, l.block_tiles))));
+    l.slot_step = l.block_tiles * l.depth_step + LANES;
+    return l;
+}
+
+/* Computes dw. Returns CONV_OUT_OF_RANGE if the transforms cannot handle the data. */
+KERNEL int winograd_filter_try(const conv_problem *p, const winograd_layout *l, const real *x, const real *dy,
+                               real *dw, int threads) {
+    const gather g = forward_gather(p);
+    const ptrdiff_t d_step = l->block_tiles * 2 * LANES + LANES, v_numbers = l->slots * l->slot_step,
+                    d_numbers = l->panels * l->elements * d_step,
+                    m_numbers = checked_times(l->panel_numbers, l->panels);
+    real *v = (real *)new_scratch(checked_times(checked_plus(v_numbers + d_numbers, m_numbers), sizeof(real)));
+    int *image_flags = (int *)calloc((size_t)p->batch, sizeof(int)), status = CONV_NO_MEMORY, flags_of_x = 0;
+    if (v && image_flags) {
+        const winograd_gradient_call call = {.g = &g,
+                                             .l = l,
+                                             .x = x,
+                                             .dy = dy,
+                                             .v = v,
+                                             .d = v + v_numbers,
+                                             .m = v + v_numbers + d_numbers,
+                                             .dw = dw,
+                                             .d_step = d_step,
+                                             .m_step = l->depth * 2 * LANES + LANES,
+                                             .image_flags = image_flags};
+        threads = useful_threads(problem_macs(p) / 2, threads);
+        const int flags_of_dy = in_crew(threads, winograd_gradient_blocks, &call);
+        for (ptrdiff_t image = 0; image < p->batch; image++) flags_of_x |= image_flags[image];
+        status = range_is_safe(flags_of_x) && range_is_safe(flags_of_dy) ? CONV_OK : CONV_OUT_OF_RANGE;
+    }
+    free_scratch(v);
+    free(image_flags);
+    return status;
+}
+
+KERNEL int winograd_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+    if (!winograd_can(2, p)) return CONV_UNSUPPORTED;
+    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0)
+        return pixel_gemm_run(p, x, dy, dw, threads); /* a sum over nothing */
+    const winograd_layout l = winograd_lay_out_gradient(p);
+    const int status = winograd_filter_try(p, &l, x, dy, dw, threads); /* mark: kernel of winograd/dw */
+    if (status != CONV_OUT_OF_RANGE) return status;
+    took(TOOK_REDO); /* mark: fallback of winograd/dw if redo by pixel_gemm */
+    return pixel_gemm_run(p, x, dy, dw, threads);
+}
