@@ -94,8 +94,15 @@ def stream(
         raise ArgumentTypeError(
             "filters and length are arguments of a layer, if op is a list: (op, filters, {'length': length})"
         )
-    made = Stream([_node(entry, options) for entry in op])
+    try:
+        made = Stream([_node(entry, options) for entry in op])
+    except RecursionError:
+        raise ArgumentError(
+            "op must be a list of layers that does not contain itself, nor too many within others"
+        ) from None
     axes = {layer.axis for layer in made._layers}
+    if not axes:
+        raise ArgumentError(f"op must have a convolution among its layers; got {brief(op)}")
     if len(axes) != 1:
         raise ArgumentError(
             f"layers must have one axis in common that is streamed; got the axes {sorted(axes)}"
@@ -236,9 +243,11 @@ class _Layer:
         **words: Any,
     ) -> None:
         if not is_one_of(op, _STREAMED):
+            why = ""
+            if is_one_of(op, nn_ops.FUNCTIONS.values()):
+                why = ": a filter gradient sums over the input, and an input gradient is the transposed op"
             raise ArgumentTypeError(
-                f"op must be a list of layers or one of {nn_ops.listed(_STREAMED)}; got {brief(op)}: a "
-                "filter gradient sums over the whole input, and an input gradient is the transposed op"
+                f"op must be a list of layers or one of {nn_ops.listed(_STREAMED)}; got {brief(op)}{why}"
             )
         nn_ops.refuse(words, "stream", out="push returns a new array")
         self._function, self._op, self._words, self._length = op, OPS[op.__name__], words, length

@@ -482,3 +482,14 @@ def test_the_example_streams_both_networks(capsys):
     shown = capsys.readouterr().out
     assert shown.count("the bits of the whole: True") == 2
     assert "256 outputs for each input; <stream: lookahead 13, chunk_step 1, " in shown
+
+
+def test_a_list_that_contains_itself_and_one_without_a_convolution_are_refused():
+    layers = [(tc.conv1d, np.ones((3, 1, 1)))]
+    layers.append((np.add, layers, []))
+    with pytest.raises(ValueError, match="op must be a list of layers that does not contain itself"):
+        tc.stream(layers)
+    with pytest.raises(ValueError, match="op must have a convolution among its layers"):
+        tc.stream([np.tanh])
+    with pytest.raises(TypeError, match=r"got 'conv1d'$"):
+        tc.stream("conv1d", np.ones((3, 1, 1)))

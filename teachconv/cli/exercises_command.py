@@ -7,7 +7,7 @@ import runpy
 from pathlib import Path
 
 from .. import exercises
-from ..errors import ArgumentError
+from ..errors import ArgumentError, plain
 from .output import show
 
 __all__ = ["add_arguments"]
@@ -19,25 +19,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="*",
         help="names of puzzles, whose tasks are printed; files of functions, which are run and checked; or a "
-        "folder of such files, each run in a process of its own (nothing: the list of puzzles)",
+        "folder of such files, each run in a process of its own, with the names of what is asked of them",
     )
     parser.add_argument("--hint", type=int, metavar="STEP", help="print hint 1, 2 or 3 of the named puzzles")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each call in a folder (default 10)")
     parser.add_argument("--csv", metavar="FILE", help="write the grades of a folder to a file")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit status 1 where an answer is wrong."""
-    known = exercises.puzzles()
-    status = 0
+    known, status = exercises.puzzles(), 0
+    named = [what for what in arguments.what if what in known.names]
+    folders = [what for what in arguments.what if Path(what).is_dir()]
+    if arguments.csv and len(folders) != 1:
+        raise ArgumentError("--csv needs one folder of files")
+    for folder in folders:  # names beside it say what is asked of every file
+        grades = exercises.grade(folder, named or None, seconds=arguments.seconds)
+        show(grades)
+        if arguments.csv:
+            Path(arguments.csv).write_text(grades.csv, encoding="utf-8")
     for what in arguments.what:
-        path = Path(what)
-        if path.is_dir():
-            grades = exercises.grade(path)
-            show(grades)
-            if arguments.csv:
-                Path(arguments.csv).write_text(grades.csv, encoding="utf-8")
-        elif path.suffix == ".py":
-            status |= _check(path)
+        if what in folders or (folders and what in named):
+            continue
+        if Path(what).suffix == ".py":
+            status |= _check(Path(what))
         else:
             show(known[what] if arguments.hint is None else exercises.hint(what, arguments.hint))
     if not arguments.what:
@@ -46,11 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(path: Path) -> int:
-    functions = runpy.run_path(str(path))
+    try:
+        functions = runpy.run_path(str(path))
+    except (Exception, SystemExit) as error:
+        raise ArgumentError(f"{path.name} cannot be run: {type(error).__name__}: {plain(error)}") from None
     found = [
         exercises.check(name, functions[name]) for name in exercises.puzzles().names if name in functions
     ]
     if not found:
         raise ArgumentError(f"{path.name} has no function with the name of a puzzle")
-    show(*found)
+    show(f"{path.name}:", *found)
     return 0 if all(one.passed for one in found) else 1

@@ -5,19 +5,20 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import tables
-from ..errors import ArgumentTypeError, brief, check_word
+from ..errors import ArgumentTypeError, ContractError, brief, check_word
 from ..inspection.explaining import explain
 from ..verification.diffing import diff
 from ..verification.running import what_went_wrong
 from . import bugs, gradients, matrices, numbers, sizes, sums
 from .puzzle import Puzzle
 
-__all__ = ["Checked", "check", "hint", "judged", "puzzles"]
+__all__ = ["Checked", "answers", "check", "hint", "judged", "puzzles"]
 
 _PUZZLES: dict[str, Puzzle] = {
     puzzle.name: puzzle
@@ -39,6 +40,8 @@ class Puzzles(tables.Report):
         return len(self.names)
 
     def __getitem__(self, name: str) -> Puzzle:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"name must be the name of a puzzle, such as 'same'; got {brief(name)}")
         check_word(name, "name", self.names)
         return _PUZZLES[name]
 
@@ -91,8 +94,9 @@ class Checked(tables.Report):
         passed: whether the function is right in all cases.
         right: in how many.
         code: the mistake in one word: of the puzzle's, or of `teachconv.diff`; "shape" for another shape,
-            "raised" for an exception, "nothing" where nothing was returned, "wrong" where no mistake is known
-            that gives these numbers; "" if it passed.
+            "type" for another type, "nothing" where nothing was returned, "raised" for an exception,
+            "rounding", "wrong" where no mistake is known that gives these numbers; of another process
+            "timeout", "crashed" or "ended"; "" if it passed.
         sentence: the same for a reader.
         args: the arguments of the smallest case that fails; () if it passed.
         got: what was returned then.
@@ -119,7 +123,7 @@ class Checked(tables.Report):
             return tables.Table((), [], self._headline())
         given = zip(self.puzzle.parameters, self.args, strict=True)
         rows = [(f"with {name}", _short(value)) for name, value in given]
-        if self.code != "raised":
+        if not _is_error(self.got):
             rows.append(("you returned", _short(self.got)))
         if not self.puzzle.judge:
             rows.append(("right is", _short(self.want)))
@@ -176,15 +180,32 @@ def check(name: str, function: Callable[..., Any]) -> Checked:
     puzzle = puzzles()[name]
     if not callable(function):
         raise ArgumentTypeError(f"function must be your function {name}; got {brief(function)}")
-    return judged(puzzle, [_answer(function, args) for args in puzzle.cases()])
+    return judged(puzzle, answers(puzzle, partial(_call, function)))
 
 
-def _answer(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """What a function returns; an exception that it raises is an answer too."""
-    try:
-        return function(*copy.deepcopy(args))
-    except Exception as error:
-        return error
+_OFTEN = 3  # so many errors in turn are enough: each may print, or have cost a process
+
+
+def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any]) -> list[Any]:
+    """Return what a function answers to each case; an exception that it raises is an answer too."""
+    found: list[Any] = []
+    cases = list(puzzle.cases())
+    for args in cases:
+        try:
+            found.append(call(args))
+        except (Exception, SystemExit) as error:
+            found.append(error)
+        if len(found) >= _OFTEN and all(one is None or _is_error(one) for one in found[-_OFTEN:]):
+            break
+    return found + found[-1:] * (len(cases) - len(found))
+
+
+def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    return function(*copy.deepcopy(args))
+
+
+def _is_error(answer: Any) -> bool:
+    return isinstance(answer, (Exception, SystemExit))
 
 
 def judged(puzzle: Puzzle, answers: Iterable[Any]) -> Checked:
@@ -201,20 +222,30 @@ def judged(puzzle: Puzzle, answers: Iterable[Any]) -> Checked:
 
 def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
     """Return what is wrong with one answer in a word, or ""."""
-    if isinstance(got, Exception):
-        return "raised"
-    if got is None or (isinstance(got, np.ndarray) and got.dtype.hasobject):  # which another process sends
-        return "nothing"
+    if _is_error(got):
+        said = str(got) if isinstance(got, ContractError) else ""
+        words = {"timeout": "took more than", "crashed": "crashed: ", "ended": "ended its process"}
+        return next((code for code, text in words.items() if text in said), "raised")
+    if got is None or (isinstance(got, np.ndarray) and got.dtype.hasobject and not got.shape):
+        return "nothing"  # another process sends None so
+    want = np.asarray(puzzle.right(*args))
     try:
         found = np.asarray(got)
-        if puzzle.judge:
-            return puzzle.judge(args, found) if found.shape == () else "shape"
-    except (TypeError, ValueError):
-        return "shape"
-    want = np.asarray(puzzle.right(*args))
+        found = found.astype(float) if found.dtype.hasobject else found
+    except Exception:
+        return "type"
+    if (found.dtype.kind in _NUMBERS) != (want.dtype.kind in _NUMBERS):
+        return "type"
     if found.shape != want.shape:
         return "shape"
-    return "" if np.array_equal(found, want) else "wrong"
+    if puzzle.judge:
+        return puzzle.judge(args, found)
+    if want.dtype.kind not in _NUMBERS:
+        return "" if np.array_equal(found, want) else "wrong"
+    return "" if np.all(np.abs(found - want * 1.0) <= puzzle.close * np.abs(want)) else "wrong"
+
+
+_NUMBERS = "biuf"
 
 
 def _told(
@@ -222,23 +253,28 @@ def _told(
 ) -> tuple[str, str]:
     """Return code and sentence for answers of which some are wrong."""
     got, code = given[bad], codes[bad]
-    if code == "raised":
-        return code, what_went_wrong(got).removeprefix("raised ")
+    if _is_error(got):
+        return code, what_went_wrong(got).removeprefix("raised ") + _line_of(got)
     if code == "nothing":
-        return code, "the function returned None: it has no return, or not on every way"
+        return code, "the function returned None: a return is missing, at least on one path"
+    if code == "type":
+        return code, f"the result is {_kind(got)}, and must be {_kind(puzzle.right(*cases[bad]))}"
     sentences = {name: sentence for name, sentence, _ in puzzle.mistakes}
     if code in sentences:
         return code, sentences[code]
+    known = [(name, makes) for name, _, makes in puzzle.mistakes if makes]
+    made = {name: answers(puzzle, partial(_call, makes)) for name, makes in known}
     found = [
-        (sum(_equal(_answer(makes, args), got) for args, got in zip(cases, given, strict=True)), name)
-        for name, _, makes in puzzle.mistakes
-        if makes and _equal(_answer(makes, cases[bad]), got)
+        (sum(map(_equal, wrong, given)), name) for name, wrong in made.items() if _equal(wrong[bad], got)
     ]
     most, name = max(found, key=lambda pair: pair[0], default=(0, ""))
     if most == len(cases):
         return name, sentences[name]
-    if puzzle.call and puzzle.diffed:
-        for i in (i for i, each in enumerate(codes) if each):
+    want = np.asarray(puzzle.right(*cases[bad]))
+    if code == "wrong" and want.dtype.kind in _NUMBERS and np.allclose(got, want, 1e-6, 1e-6):
+        return "rounding", "right but for rounding: sum the products themselves, which are whole numbers"
+    if puzzle.call and puzzle.diffed and code == "wrong":
+        for i in (i for i, each in enumerate(codes) if each == "wrong"):
             op, *more = puzzle.call(*cases[i])
             theirs = _as_result(given[i], np.asarray(op(*more)))
             row = theirs is not None and diff(op, *more, backends=[], against={"yours": theirs}).rows[0]
@@ -246,17 +282,39 @@ def _told(
                 return row.diagnosis.code, row.diagnosis.sentence
     if name:
         return name, f"in this case, {sentences[name]}"
-    want = np.asarray(puzzle.right(*cases[bad]))
     if code == "shape":
-        shape = list(np.shape(got)) if not isinstance(got, (list, tuple)) else f"{len(got)} items"
-        return code, f"the result has the shape {shape}, and must have {list(want.shape)}"
+        return code, f"the result is {_kind(got)}, and must be {_kind(want)}"
     return code, "no usual mistake gives these numbers; compute this case by hand"
 
 
+def _kind(value: Any) -> str:
+    """Say what an answer is: one number, numbers of some shape, or a type."""
+    try:
+        array = np.asarray(value)
+    except Exception:
+        return f"of the type {type(value).__name__}"
+    if array.dtype.kind not in _NUMBERS:
+        return "a text" if isinstance(value, str) else f"of the type {type(value).__name__}"
+    return f"numbers of the shape {list(array.shape)}" if array.shape else "one number"
+
+
+def _line_of(error: Any) -> str:
+    """Say in which line of the learner's function an exception was raised, where that is known."""
+    place = None if isinstance(error, ContractError) else error.__traceback__
+    lines = []
+    while place is not None:
+        lines.append((place.tb_frame.f_code.co_filename, place.tb_lineno))
+        place = place.tb_next
+    theirs = [number for file, number in lines if file != __file__]
+    return f" (line {theirs[0]})" if theirs else ""
+
+
 def _equal(made: Any, got: Any) -> bool:
+    if _is_error(made) or _is_error(got):
+        return type(made) is type(got)
     try:
         return bool(np.array_equal(np.asarray(made), np.asarray(got)))
-    except (TypeError, ValueError):
+    except Exception:
         return False
 
 
@@ -266,6 +324,4 @@ def _as_result(got: Any, want: np.ndarray) -> np.ndarray | None:
         found = np.asarray(got, want.dtype)
     except (TypeError, ValueError):
         return None
-    if found.size == want.size:
-        return found.reshape(want.shape)
-    return found.reshape(1, -1, 1) if found.ndim == 1 and want.ndim == 3 and want.shape[0] == 1 else None
+    return found.reshape(want.shape) if found.size == want.size else None

@@ -40,6 +40,11 @@ def double(x: np.ndarray) -> np.ndarray:
     return 2 * x
 
 
+def opposite(x: np.ndarray) -> np.ndarray:
+    """Twice the numbers, with the other sign."""
+    return -2 * x
+
+
 def shifted(x: np.ndarray) -> np.ndarray:
     """One more than the numbers, which is not linear."""
     return x + 1
@@ -182,11 +187,15 @@ PUZZLES: tuple[Puzzle, ...] = (
         _adjoint,
         lambda: [
             (f, g, ints(6), ints(size, seed="y"))
-            for f, g, size in ((double, double, 6), (double, shifted, 6), (correlated, stamped, 4),
+            for f, g, size in ((double, double, 6), (double, opposite, 6), (double, shifted, 6),
+                               (correlated, stamped, 4),
                                (correlated, stamped_flipped, 4), (shifted, shifted, 6))
         ],
         (
             ("always", "some of these pairs fail the test", lambda forward, backward, x, y: True),
+            ("sizes", "both inner products must be equal, their signs too",
+             lambda forward, backward, x, y: bool(abs(np.vdot(forward(x), y))
+                                                  == abs(np.vdot(x, backward(y))))),
             ("inverse", "backward need not undo forward: a transpose is no inverse",
              lambda forward, backward, x, y: bool(np.array_equal(backward(forward(x)), x))),
             ("same_argument", "forward gets x, and backward gets y",

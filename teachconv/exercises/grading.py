@@ -15,7 +15,8 @@ from typing import Any
 from .. import tables
 from ..errors import ArgumentError, ContractError, brief, plain, words_of
 from ..verification.running import elsewhere
-from .checking import Checked, judged, puzzles
+from .checking import Checked, answers, judged
+from .checking import puzzles as all_puzzles
 
 __all__ = ["Grades", "grade"]
 
@@ -27,7 +28,8 @@ class Graded:
     Attributes:
         file: its name below the folder.
         checked: what was found, by the names of the puzzles that it answers.
-        imports: the modules that it imports beside NumPy and the standard library's math: look at them.
+        imports: the modules that it imports beside NumPy and math, and what else it uses to run code or to
+            read files, such as ``exec``: look at them.
         note: why nothing of it could be run, or "".
     """
 
@@ -51,15 +53,15 @@ class Grades(tables.Report):
 
     @property
     def csv(self) -> str:
-        """A line for each file and puzzle: file, puzzle, passed, cases that are right, code, sentence."""
+        """A line for each file and puzzle: whether it passed, how many cases are right, and why not."""
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(("file", "puzzle", "passed", "right", "code", "sentence", "imports"))
+        lines.writerow(("file", "puzzle", "passed", "right", "cases", "code", "sentence", "imports"))
         for one, name, found in self._each():
-            facts = (
-                (found.passed, found.right, found.code, found.sentence) if found else (False, 0, "", one.note)
-            )
-            lines.writerow((_plain(one.file), name, *facts, " ".join(one.imports)))
+            facts = (found.passed, found.right) if found else (False, 0)
+            told = (found.code, found.sentence) if found else ("missing", one.note)
+            cases = len(list(all_puzzles()[name].cases()))
+            lines.writerow((_plain(one.file), name, *facts, cases, *told, " ".join(one.imports)))
         return text.getvalue()
 
     def _each(self) -> Iterator[tuple[Graded, str, Checked | None]]:
@@ -72,8 +74,10 @@ class Grades(tables.Report):
         rows = []
         for one in self.files:
             passed = sum(found.passed for found in one.checked.values())
-            missed = [f"{name}: {found.code}" for name, found in one.checked.items() if not found.passed]
-            said = [*missed, *(f"imports {name}" for name in one.imports), *filter(None, [one.note])]
+            codes = {name: found.code for name, found in one.checked.items() if not found.passed}
+            codes |= {name: "missing" for name in self.puzzles if name not in one.checked and not one.note}
+            missed = [f"{name}: {code}" for name, code in codes.items()]
+            said = [*missed, *(f"uses {name}" for name in one.imports), *filter(None, [one.note])]
             rows.append((one.file, f"{passed} of {len(self.puzzles)}", "; ".join(said)))
         return tables.Table(tables.left("file", "right", "to look at"), rows, self._headline())
 
@@ -81,9 +85,6 @@ class Grades(tables.Report):
 def _plain(text: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
-
-
-_OFTEN = 3  # so many errors in turn are enough
 
 
 class Submission:
@@ -98,6 +99,8 @@ class Submission:
 
     def answer(self, name: str, *args: Any) -> Any:
         """Call one of its functions."""
+        if name not in self._functions:
+            raise NameError(f"there is no function {name}")
         return self._functions[name](*args)
 
 
@@ -136,42 +139,66 @@ def grade(
     file    right   to look at
     ana.py  0 of 1  due: taps_ignored
     """
-    paths = sorted(Path(folder).rglob("*.py"))
+    if not Path(folder).is_dir():
+        raise ArgumentError(f"folder must be a folder; there is none at {brief(str(folder))}")
+    if not seconds > 0:
+        raise ArgumentError(f"seconds must be above 0; got {brief(seconds)}")
+    found = (path for path in Path(folder).rglob("*") if path.suffix.lower() in (".py", ".ipynb"))
+    paths = sorted(path for path in found if not _is_hidden(path.relative_to(folder)))
     if not paths:
         raise ArgumentError(f"folder must have files *.py of functions; got {brief(str(folder))}")
-    asked = words_of(names, "names", puzzles().names)
+    asked = words_of(names, "names", all_puzzles().names)
     read = [_read(path) for path in paths]
     answered = {name for functions, _, _ in read for name in functions}
     chosen = tuple(name for name in asked if names is not None or name in answered)
-    found = []
+    files = []
     for path, (functions, imports, note) in zip(paths, read, strict=True):
-        ask = elsewhere(Submission(str(path.resolve())), seconds, nbytes)
-        checked = {name: _checked(ask, name) for name in chosen if name in functions}
-        found.append(Graded(str(path.relative_to(folder)), checked, imports, note))
-    return Grades(chosen, tuple(found))
+        checked = _checked(path, [name for name in chosen if name in functions], seconds, nbytes)
+        files.append(Graded(str(path.relative_to(folder)), checked, imports, note))
+    return Grades(chosen, tuple(files))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith((".", "__")) for part in path.parts)
+
+
+# functions with which a file can run what it does not show
+_OPEN = {"__import__", "compile", "eval", "exec", "open"}
 
 
 def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
     """Return the functions that a file defines, what it imports, and why it cannot be read."""
+    if path.suffix.lower() == ".ipynb":
+        return set(), (), "a notebook: jupyter nbconvert --to script makes a file of it"
     try:
-        tree = ast.parse(path.read_bytes(), str(path.name))
+        tree = ast.parse(path.read_bytes(), path.name)
     except (SyntaxError, ValueError) as error:
         return set(), (), f"cannot be read: {plain(error)}"
-    imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    imports |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return functions, tuple(sorted(imports - {"numpy", "math"})), ""
+    uses = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & _OPEN
+    names = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {alias.asname or alias.name for alias in node.names}
+            uses |= {getattr(node, "module", None) or alias.name for alias in node.names}
+    return names & {*all_puzzles().names}, tuple(sorted(uses - {"numpy", "math"})), ""
 
 
-def _checked(ask: Any, name: str) -> Checked:
-    puzzle = puzzles()[name]
-    answers: list[Any] = []
-    cases = list(puzzle.cases())
-    for args in cases:
-        try:
-            answers.append(ask("answer", (name, *args), {}))
-        except ContractError as error:
-            answers.append(error)
-        if len(answers) >= _OFTEN and all(isinstance(one, ContractError) for one in answers[-_OFTEN:]):
-            break  # each may have cost a process
-    return judged(puzzle, answers + answers[-1:] * (len(cases) - len(answers)))
+def _checked(path: Path, names: Iterable[str], seconds: float, nbytes: int) -> dict[str, Checked]:
+    """Check a file's functions; after one that hangs or crashes the next begins in a process of its own."""
+    found, ask = dict[str, Checked](), None
+    for name in names:
+        puzzle = all_puzzles()[name]
+        ask = ask or elsewhere(Submission(str(path.resolve())), seconds, nbytes)
+
+        def call(args: tuple[Any, ...], ask: Any = ask, name: str = name) -> Any:
+            return ask("answer", (name, *args), {})
+
+        given = answers(puzzle, call)
+        found[name] = judged(puzzle, given)
+        if any(isinstance(one, ContractError) for one in given):
+            ask = None
+    return found

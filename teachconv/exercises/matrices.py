@@ -139,8 +139,8 @@ PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
         "scatter",
         "a transposed convolution by stamping",
-        "x has i numbers, w has k, and the stride is s. Every input stamps w, multiplied by it, s places "
-        "after the stamp before; what overlaps is added. Return all (i - 1) * s + k numbers.",
+        "x is an array of i numbers, w one of k, and the stride is s. Every input stamps w, multiplied by "
+        "it, s places after the stamp before; what overlaps is added. Return all (i - 1) * s + k numbers.",
         _scatter,
         lambda: [(ints(n), ints(k, seed="w"), s) for n, k, s in _LINES],
         (
@@ -226,7 +226,7 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda d, g: np.append(d[:3] * g, d[1] * g[0])),
         ),
         ("Write out both outputs: d0 g0 + d1 g1 + d2 g2 and d1 g0 + d2 g1 + d3 g2.",
-         "m[0] = (d0 - d2) * g0 and m[3] = (d1 - d3) * g2. What is missing to the first output, and to the "
+         "m[0] = (d0 - d2) * g0 and m[3] = (d1 - d3) * g2. What do they lack of the first output, and of the "
          "second?",
          "m[1] + m[2] and m[1] - m[2] are known then: half of their sum, and half of their difference."),
         "answers/winograd",

@@ -37,11 +37,6 @@ def _gamma(k: int, unit: float = _UNIT) -> float:
     return k * unit / (1 - k * unit)
 
 
-def _not_close(args: tuple[Any, ...], got: Any) -> str:
-    want = _gamma(len(args[0])) * _sizes(*args)
-    return "" if abs(float(got) - want) <= 1e-9 * want else "wrong"
-
-
 def _tolerable(args: tuple[Any, ...], got: Any) -> str:
     """Right is what no correct order of summation exceeds, and what is less than half of one product."""
     x, w = args
@@ -99,6 +94,8 @@ PUZZLES: tuple[Puzzle, ...] = (
         (
             ("unit", "u is half of the distance between 1 and the next number: 2**-24, not np.finfo's eps",
              lambda x, w: _gamma(len(x), 2 * _UNIT) * _sizes(x, w)),
+            ("no_denominator", "gamma is K u / (1 - K u), not K u",
+             lambda x, w: len(x) * _UNIT * _sizes(x, w)),
             ("no_terms", "each of the K terms is rounded: the bound grows with K",
              lambda x, w: _gamma(1) * _sizes(x, w)),
             ("of_result", "products that cancel leave their errors behind: take the sum of |x * w|, not the "
@@ -111,7 +108,7 @@ PUZZLES: tuple[Puzzle, ...] = (
          "K is len(x).",
          "np.abs(x.astype(float) * w.astype(float)).sum() is the second factor."),
         "explanation/error_bounds",
-        judge=_not_close,
+        close=1e-9,
     ),
     Puzzle(
         "to_bfloat16",
@@ -170,6 +167,8 @@ PUZZLES: tuple[Puzzle, ...] = (
                  w, b, gamma, beta, mean, gamma / (np.sqrt(var) + eps))),
             ("no_root", "var is the square of the deviation: take the root",
              lambda w, b, gamma, beta, mean, var, eps: _fold(w, b, gamma, beta, mean, gamma / (var + eps))),
+            ("bias_first", "the bias is the last row", lambda w, b, gamma, beta, mean, var, eps: np.roll(
+                _fold(w, b, gamma, beta, mean, gamma / np.sqrt(var + eps)), 1, 0)),
             ("bias_not_scaled", "the layer's own bias is normalised too",
              lambda w, b, gamma, beta, mean, var, eps: _fold(
                  w, b, gamma, beta, mean, gamma / np.sqrt(var + eps)) + np.append(

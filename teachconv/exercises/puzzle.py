@@ -33,8 +33,9 @@ class Puzzle(Report):
         page: the page of the documentation that explains it.
         call: returns an op with the arguments of the same convolution, of which a picture is drawn.
         diffed: whether the op's result is what the function returns: then `teachconv.diff` tells mistakes.
-        judge: returns the code of what is wrong with a result of the arguments, or ""; None if the result has
-            to equal that of ``right``.
+        judge: returns the code of what is wrong with a result of the arguments, or "", where several results
+            are right; None if the result has to equal that of ``right``.
+        close: by how much it may differ from that, relatively.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Puzzle(Report):
     call: Callable[..., tuple[Any, ...]] | None = None
     diffed: bool = False
     judge: Callable[..., str] | None = None
+    close: float = 0.0
 
     @property
     def parameters(self) -> list[str]:

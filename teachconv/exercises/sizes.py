@@ -78,6 +78,10 @@ PUZZLES: tuple[Puzzle, ...] = (
         (
             ("rounded_up", "the last window would hang over the edge: the division rounds down",
              lambda n, k, s, d, before, after: ceil((n + before + after - (k - 1) * d - 1) / s) + 1),
+            ("fraction", "only whole windows count: divide by //, which rounds down",
+             lambda n, k, s, d, before, after: (n + before + after - (k - 1) * d - 1) / s + 1),
+            ("extent", "the filter covers (k - 1) * d + 1 inputs, not k * d",
+             lambda n, k, s, d, before, after: (n + before + after - k * d) // s + 1),
             ("one_missing", "count the windows, not the steps between them: one more than there are steps",
              lambda n, k, s, d, before, after: (n + before + after - (k - 1) * d - 1) // s),
             ("dilation_ignored", "with dilation d the filter covers (k - 1) * d + 1 inputs, not k",
@@ -107,18 +111,20 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("symmetric", "that is PyTorch's padding=d*(k-1)//2, the same on both sides; SAME need not be "
              "symmetric. Try n = 8, k = 3, s = 2 by hand",
              lambda n, k, s, d: (((k - 1) * d) // 2, ((k - 1) * d) // 2)),
+            ("fraction", "half of an odd number of zeros is rounded down before, and up after",
+             lambda n, k, s, d: (sum(_same(n, k, s, d)) / 2,) * 2),
             ("stride_ignored", "that is right at stride 1 only: at a larger stride fewer zeros are needed",
              lambda n, k, s, d: _split((k - 1) * d)),
             ("not_rounded_up", "SAME has ceil(n / s) outputs; yours are rounded down",
              lambda n, k, s, d: _split(max(0, (n // s - 1) * s + (k - 1) * d + 1 - n))),
-            ("negative", "there is never less than no padding: where the windows leave inputs over, it is 0",
+            ("negative", "there is never less than no padding: where inputs are left over, it is 0",
              lambda n, k, s, d: _split((-(-n // s) - 1) * s + (k - 1) * d + 1 - n)),
             ("dilation_ignored", "with dilation d the filter covers (k - 1) * d + 1 inputs, not k",
              lambda n, k, s, d: _split(max(0, (-(-n // s) - 1) * s + k - n))),
         ),
         ("SAME begins with the number of outputs: ceil(n / s), whatever the filter.",
          "From the first tap of the first window to the last tap of the last one, how many inputs is that?",
-         "What is missing to that number is the padding, but never less than 0. Half of it, rounded down, "
+         "The padding is the difference from n, but never less than 0. Half of it, rounded down, "
          "stands before."),
         "answers/why_bottom_and_right",
         lambda n, k, s, d: _drawn(n, k, s, d, "SAME"),
@@ -126,7 +132,7 @@ PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
         "pool_size",
         "ceil_mode",
-        "PyTorch's max_pool1d with ceil_mode=True: n inputs, windows of k at stride s, and so many paddings "
+        "PyTorch's max_pool1d with ceil_mode=True: n inputs, windows of k at stride s, and `padding` cells "
         "on each side. Return the number of outputs.",
         lambda n, k, s, padding: _axis(n, k, s, 1, (padding, padding), ceil=True).out_size,
         lambda: [
@@ -146,7 +152,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         ),
         ("Without ceil_mode it is the size of a convolution.",
          "With it the division rounds up: a last window may stand partly outside.",
-         "One more rule: if the last window would begin at n + padding or behind, PyTorch drops it."),
+         "One more rule: if the last window would begin in the padding on the right, PyTorch drops it."),
         "answers/why_ceil_mode_gives_one_more",
     ),
     Puzzle(
@@ -166,6 +172,8 @@ PUZZLES: tuple[Puzzle, ...] = (
         (
             ("stride_ignored", "after a layer of stride 2 neighbours lie two inputs apart: a later filter "
              "sees twice as far", lambda layers: 1 + sum((k - 1) * d for k, _, d in layers)),
+            ("front_to_back", "begin with the last layer: walk from its output back to its input",
+             lambda layers: _reach(layers[::-1])),
             ("own_stride", "a layer's own stride does not widen what its cells see, only what later layers "
              "see", lambda layers: _jumps(layers, True)),
             ("dilation_ignored", "with dilation d a filter covers (k - 1) * d + 1 cells",
@@ -198,7 +206,7 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda i, k, s, p, wanted: wanted - ((i - 1) * s + k - p)),
             ("padding_added", "in a transposed layer padding cuts away: it makes the result smaller",
              lambda i, k, s, p, wanted: wanted - ((i - 1) * s + k + 2 * p)),
-            ("sign", "it is what is missing to the wanted size, not the other way round",
+            ("sign", "subtract the size that it has from the size that is wanted",
              lambda i, k, s, p, wanted: _transposed(i, k, s, p) - wanted),
         ),
         ("Every input stamps k outputs, s outputs after the stamp before. How long is the whole?",
@@ -213,8 +221,8 @@ PUZZLES: tuple[Puzzle, ...] = (
         "input are computed as a block. Return (start, stop): the inputs start to stop - 1 that it reads.",
         _needed,
         lambda: [
-            (*block, 16, k, s, before)
-            for block in ((0, 2), (2, 4), (3, 7))
+            (*block, n, k, s, before)
+            for *block, n in ((0, 2, 16), (2, 4, 16), (3, 7, 16), (3, 7, 8))
             for k, s, before in ((3, 1, 1), (3, 2, 0), (5, 2, 2), (1, 1, 0), (2, 2, 0))
         ],
         (
@@ -224,6 +232,11 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda first, last, n, k, s, before: (first * s, min(n, (last - 1) * s + k))),
             ("halo", "the last window reads k inputs: neighbouring blocks overlap by k - s",
              lambda first, last, n, k, s, before: (max(0, first * s - before), min(n, last * s - before))),
+            ("beyond", "stop is never above n: there is nothing to read behind the input",
+             lambda first, last, n, k, s, before: (max(0, first * s - before), (last - 1) * s - before + k)),
+            ("one_missing", "stop is one more than the last input that is read",
+             lambda first, last, n, k, s, before: (
+                 max(0, first * s - before), min(n, (last - 1) * s - before + k) - 1)),
             ("last_included", "output `last` is not in the block",
              lambda first, last, n, k, s, before: (
                  max(0, first * s - before), min(n, last * s - before + k))),
@@ -252,6 +265,8 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda arrived, k, s, before: max(0, (arrived - k) // s + 1)),
             ("negative", "before the first window is full it is 0, not less",
              lambda arrived, k, s, before: (arrived + before - k) // s + 1),
+            ("too_early", "an output waits until its last tap has arrived",
+             lambda arrived, k, s, before: max(0, (arrived + before - k + 1) // s + 1)),
             ("too_late", "the window that ends with the last input is full already",
              lambda arrived, k, s, before: max(0, (arrived + before - k) // s)),
             ("taps_ignored", "an output waits for all of its k taps",

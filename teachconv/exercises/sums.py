@@ -40,8 +40,8 @@ PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
         "correlate",
         "a convolution along one axis",
-        "x has n numbers and w has k. Return the n - k + 1 sums x[i] * w[0] + x[i + 1] * w[1] + ..., as "
-        "conv1d computes them with VALID.",
+        "x is an array of n numbers and w one of k. Return the n - k + 1 sums x[i] * w[0] + x[i + 1] * "
+        "w[1] + ..., as conv1d computes them with VALID.",
         lambda x, w: _run(_line(x, w, 1, "VALID"))[0, :, 0],
         lambda: [(ints(n), ints(k, seed="w")) for n, k in _PAIRS],
         (
@@ -65,8 +65,8 @@ PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
         "causal",
         "an output that does not see the future",
-        "x has n numbers, w has k, and d is the dilation. Return n sums; output i may read input i and those "
-        "before it, d apart, as conv1d does with CAUSAL. The last tap meets input i.",
+        "x is an array of n numbers, w one of k, and d is the dilation. Return n sums; output i may read "
+        "input i and those before it, d apart, as conv1d does with CAUSAL. The last tap meets input i.",
         lambda x, w, d: _causal(x, w, d, (len(w) - 1) * d),
         lambda: [(ints(n), ints(k, seed="w"), d) for n, k in _PAIRS for d in (1, 2, 3)],
         (
@@ -78,6 +78,9 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda x, w, d: _causal(x, w, d, 0)),
             ("flipped_filter", "the last tap meets the newest input, and the first tap the oldest",
              lambda x, w, d: _causal(x, w[::-1], d, (len(w) - 1) * d)),
+            ("wraps", "an index below 0 was read: Python takes x[-1] from the other end",
+             lambda x, w, d: np.array([sum(x[i - (len(w) - 1 - j) * d] * w[j] for j in range(len(w)))
+                                       for i in range(len(x))])),
             ("one_late", "output i reads input i too", lambda x, w, d: np.concatenate(
                 [[0.0], _causal(x, w, d, (len(w) - 1) * d)[:-1]])),
         ),
@@ -91,8 +94,8 @@ PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
         "dilated",
         "holes in the filter",
-        "x has n numbers, w has k, and d is the dilation: the taps lie d inputs apart. Return the sums of "
-        "all windows that lie inside, as conv1d does with VALID.",
+        "x is an array of n numbers, w one of k, and d is the dilation: the taps lie d inputs apart. "
+        "Return the sums of all windows that lie inside, as conv1d does with VALID.",
         lambda x, w, d: _run(_line(x, w, 1, "VALID", "NWC", d))[0, :, 0],
         lambda: [(ints(n), ints(k, seed="w"), d) for n, k, d in
                  ((5, 2, 2), (7, 3, 2), (8, 3, 3), (9, 2, 4), (6, 3, 1))],
@@ -131,6 +134,13 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("one_channel", "every output sums over all input channels",
              lambda x, w, stride, padding: _run(
                  (nn_ops.conv2d, x[..., :1], w[:, :, :1], stride, padding))),
+            ("padding_ignored", "so many zeros stand on every side: the result is larger than without them",
+             lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, stride, 0))),
+            ("stride_ignored", "the windows lie `stride` rows and cols apart",
+             lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, 1, padding))),
+            ("channels_first", "the result is [images, rows, cols, out]: the channels come last",
+             lambda x, w, stride, padding: np.moveaxis(
+                 _run((nn_ops.conv2d, x, w, stride, padding)), 3, 1)),
             ("transposed_filter", "w is [rows, cols, in, out]: in and out channels are exchanged",
              lambda x, w, stride, padding: _run((
                  nn_ops.conv2d, x, w.reshape(*w.shape[:2], w.shape[3], w.shape[2]).swapaxes(2, 3),

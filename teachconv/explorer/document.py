@@ -22,7 +22,7 @@ from .. import dispatch, nn_ops
 from ..calls import Call
 from ..dialects.calls import ConvCall
 from ..dtypes import float_format, is_integer, lowest
-from ..errors import is_one_of
+from ..errors import ArgumentError, is_one_of
 from ..geometry import AxisGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
@@ -128,6 +128,10 @@ class Document:
             dispatch.find_algorithm(name, module, self.call, *choice)  # raises, before anything is drawn
         self.empty = self.call.first.size == 0 or self.call.second.size == 0 or 0 in self.call.backend_shape
         self.at = self._start(at)
+        if not self.call.geometry.groups:
+            raise ArgumentError(
+                f"input must have channels to be drawn; got {list(self.call.geometry.input_shape)}"
+            )
         self.part = part_of(lifted(self.call), lift_cell(self.at, self.call.kind.result))
         self.tables = Tables()
 

@@ -148,10 +148,10 @@ def _channel_part(call: Call, channel: int, few: int) -> tuple[range, range]:
     if call.kind.scatters:
         ins = _around(channel, few, g.in_channels)
         group = channel // _depth(call)
-        outs = _around(group * (g.out_channels // g.groups), _CHANNELS, g.out_channels)
+        outs = _around(group * (g.out_channels // max(1, g.groups)), _CHANNELS, g.out_channels)
     else:
         outs = _around(channel, few, g.out_channels)
-        group = channel // max(1, g.out_channels // g.groups)
+        group = channel // max(1, g.out_channels // max(1, g.groups))
         ins = _around(group * _depth(call), _CHANNELS, g.in_channels)
     return ins, outs
 
@@ -171,7 +171,7 @@ def _axis_part(axis: AxisGeometry, kind: Kind, at: int, side: int) -> tuple[rang
     met = look(axis, at) or [min(at, source_size - 1)]
     length = max(1, side // axis.stride) if transposed else side
     source = _around(met[len(met) // 2], length, source_size)
-    near = {i for j in source for i in look_back(axis, j)}
+    near = {i for j in source for i in look_back(axis, j) if abs(i - at) <= side}
     whole = [i for i in near if all(j in source for j in look(axis, i))]
     result = range(min(whole), max(whole) + 1) if whole else range(at, at + 1)
     if len(result) > side:

@@ -30,6 +30,7 @@ __all__ = ["Choices", "Variants"]
 
 _OPTIONS = ("name", "backend", "algorithm", "precision", "out")
 _MOST = 400  # the most variants of a page
+_LONG = 500  # taps along an axis: of longer filters each variant takes long, and none is made
 _MISSES = 30  # after so many variants that do not fit, no more are tried
 
 
@@ -118,8 +119,9 @@ class Variants:
         """Return the controls, and the variants that fit into ``budget`` bytes of JSON, by their choices."""
         tables, left, misses = self.document.tables, 0, 0
         found: dict[str, Any] = {}
+        most = _MOST if max(self.document.call.geometry.filters_shape[:-2]) <= _LONG else 0
         for key in self.combinations():
-            if len(found) >= _MOST or budget <= 0 or misses >= _MISSES:
+            if len(found) >= most or budget <= 0 or misses >= _MISSES:
                 left += 1
                 continue
             before = tables.size()

@@ -58,6 +58,13 @@ def run_model(model: Any, feeds: Any, backend: Any = None) -> dict[str, np.ndarr
             return dict(zip(names, map(np.asarray, evaluator.run(names, arrays)), strict=True))
     except (ArgumentError, ArgumentTypeError, BackendUnavailable, MemoryError):
         raise
+    except (
+        NotImplementedError
+    ) as error:  # an operator that onnx's evaluator has in later versions only, or not
+        raise ArgumentError(
+            f"the model {brief(model.graph.name)} cannot be run here: onnx's reference evaluator says "
+            f"{brief(str(error))}; onnx.version_converter writes a model with later operators"
+        ) from error
     except Exception as error:  # of an invalid graph; onnx does not say which types it raises
         raise ArgumentError(
             f"the model {brief(model.graph.name)} is not valid and cannot be run: {plain(error)}"

@@ -1088,7 +1088,7 @@ def _(dy, w, n, s):
     return dx
 
 
-@wrong("input_gradient", "size")
+@wrong("input_gradient", "shape")
 def _(dy, w, n, s):
     return spread(dy, w, s)
 

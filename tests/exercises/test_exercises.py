@@ -79,8 +79,8 @@ def test_what_is_near_a_mistake_is_told_of_the_smallest_case():
 
 def test_an_answer_that_is_told_by_its_size():
     found = ex.check("correlate", lambda x, w: np.correlate(x, w)[1:])
-    assert found.code == "window"
-    assert "[1, 3, 1]" in found.sentence
+    assert found.code == "shape"
+    assert found.sentence == "the result is numbers of the shape [2], and must be numbers of the shape [3]"
 
 
 def test_an_unknown_puzzle_or_step():
@@ -103,6 +103,7 @@ SUBMISSIONS = {
     "cleo.py": "def due(arrived, k, s, before):\n    print('passed')\n    return None\n",
     "=dora.py": "def due(arrived, k, s, before:\n",
     "emil.py": "def due(arrived, k, s, before):\n    while True: pass\n",
+    "gil.py": "due = lambda arrived, k, s, before: max(0, (arrived + before - k) // s + 1)\n",
     "fay.py": "from teachconv.exercises import checking\n"
     "checking.judged = lambda *args: None\n\ndef due(*args):\n    return True\n",
 }
@@ -124,9 +125,9 @@ def test_a_folder_is_graded(folder):
     codes = {one.file: {name: found.code for name, found in one.checked.items()} for one in grades.files}
     assert grades.puzzles == ("output_padding", "due")
     assert codes["ana.py"] == {"due": ""}
-    assert codes["ben/all.py"] == {"output_padding": "", "due": "raised"}
+    assert codes["ben/all.py"] == {"output_padding": "", "due": "ended"}
     assert codes["cleo.py"] == {"due": "nothing"}
-    assert codes["emil.py"] == {"due": "raised"}
+    assert codes["emil.py"] == {"due": "timeout"}
     assert codes["=dora.py"] == {}
     assert codes["fay.py"] == {"due": "wrong"}
     notes = {one.file: (one.note, one.imports) for one in grades.files}
@@ -156,3 +157,56 @@ def test_the_command(tmp_path, capsys):
 
 def test_numbers_are_exact_in_any_order():
     assert {*ints(1000).tolist()} == {*map(float, range(-4, 5))}
+
+
+# ---------------------------------------------------------------------------------------------
+# What readers found
+# ---------------------------------------------------------------------------------------------
+
+
+def test_a_code_with_details_is_the_bug_too():
+    codes = [ex.puzzles()["find_the_bug"].right(number) for number in range(8)]
+    assert ex.check("find_the_bug", lambda n: codes[n] + "(1,0)" * (codes[n] == "shift")).passed
+
+
+def test_objects_and_exits_are_answers():
+    assert ex.check("correlate", lambda x, w: np.correlate(x, w).astype(object)).passed
+    assert ex.check("same", lambda *args: exit()).code == "raised"
+    assert ex.check("same", lambda *args: "3").sentence == (
+        "the result is a text, and must be numbers of the shape [2]"
+    )
+
+
+def test_sums_that_are_rounded_are_told_apart():
+    found = ex.check("correlate", lambda x, w: np.correlate(x, w) + 1e-12)
+    assert (found.code, found.sentence[:21]) == ("rounding", "right but for roundin")
+
+
+def test_an_error_says_its_line():
+    def correlate(x, w):
+        return x[100]
+
+    assert "(line " in ex.check("correlate", correlate).sentence
+
+
+def test_a_function_that_fails_often_is_not_asked_again():
+    asked = []
+    ex.check("output_size", lambda *args: asked.append(args))
+    assert len(asked) == 3
+
+
+@pytest.mark.slow  # a second process, and calls that hang
+def test_a_function_that_hangs_fails_alone(tmp_path):
+    (tmp_path / "a.py").write_text(
+        "def output_size(*args):\n    while True: pass\n\n"
+        "due = lambda arrived, k, s, before: max(0, (arrived + before - k) // s + 1)\n"
+    )
+    (tmp_path / "b.ipynb").write_text("{}")
+    (tmp_path / "__MACOSX").mkdir()
+    (tmp_path / "__MACOSX" / "._a.py").write_bytes(b"\0")
+    grades = ex.grade(tmp_path, ["output_size", "due", "same"], seconds=0.5)
+    codes = {name: found.code for name, found in grades.files[0].checked.items()}
+    assert codes == {"output_size": "timeout", "due": ""}
+    assert "same: missing" in str(grades)
+    assert [one.file for one in grades.files] == ["a.py", "b.ipynb"]
+    assert "a notebook" in grades.files[1].note

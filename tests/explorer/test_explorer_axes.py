@@ -333,3 +333,13 @@ def test_a_pools_page_has_no_variants_and_no_still_picture(tmp_path):
     beside = tc.explore(tc.avg_pool, X1, 3, 2, "SAME").beside(padding="VALID").data()["beside"]
     assert not beside["passed"]
     assert beside["shape"] == [1, 4, 2]
+
+
+def test_a_pool_without_channels_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"input must have channels to be drawn; got \[1, 5, 5, 0\]"):
+        tc.explore(tc.max_pool, np.zeros((1, 5, 5, 0), "float32"), 2, 2, "SAME")
+
+
+def test_a_long_filter_has_no_variants():
+    page = tc.explore(tc.conv1d, np.ones((1, 1200, 1)), np.ones((600, 1, 1)))
+    assert not page.data()["variants"]["table"]

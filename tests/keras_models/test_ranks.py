@@ -197,3 +197,15 @@ def test_a_model_of_signals_is_trained_summarised_and_turned_for_torch():
 def test_what_is_illegal_is_refused_by_name(make, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make()
+
+
+@pytest.mark.parametrize("padding", ["valid", "same"])
+def test_depthwise_layers_take_strides_with_a_dilation(padding):
+    """As Keras's do; the taps lie two cells apart, and every second window is kept."""
+    layer = layers.DepthwiseConv1D(2, strides=2, padding=padding, dilation_rate=2, use_bias=False)
+    layer.build((1, 7, 1))
+    layer.set_weights([np.float32([1, 10]).reshape(2, 1, 1)])
+    got = layer(np.arange(7, dtype="float32").reshape(1, 7, 1)).numpy().ravel().tolist()
+    assert got == ([20, 42, 64] if padding == "valid" else [10, 31, 53, 5])
+    with pytest.raises(ValueError, match="dilation_rate above 1, as in Keras"):
+        layers.Conv1D(1, 2, strides=2, dilation_rate=2)

@@ -122,3 +122,21 @@ def test_a_file_is_checked_against_onnxruntime():
         report = tc.onnx_model(quantized_models.made(seed)[1], check=True)
         assert report.passed, str(report)
         assert "pass 0, onnxruntime 0 of the bound" in " ".join(str(report).split())
+
+
+@pytest.mark.parametrize(
+    ("rank", "want"),
+    [(1, [[1, 3], [0, 2]]), (2, [[8, 12, 20, 24], [4, 6, 10, 12]]),
+     (3, [[52, 60, 76, 84, 124, 132, 148, 156], [26, 30, 38, 42, 62, 66, 74, 78]])],
+)  # fmt: skip
+def test_scales_and_zero_points_of_each_filter_on_every_rank(rank, want):
+    """The numbers are onnxruntime 1.32's: windows of ones over 0, 1, 2, ..., and half of them."""
+    w = np.ones((2, 1, *[2] * rank), "int8")
+    zero, one = np.uint8(0), np.float32(1)
+    operands = [None, one, zero, w, np.float32([1, 0.5]), np.int8([0, 0]), one, zero]
+    conv = quantized("QLinearConv", operands, {})
+    x = np.arange(3**rank, dtype="uint8").reshape(1, 1, *[3] * rank)
+    assert conv(x).reshape(2, -1).tolist() == want
+    assert conv.explain(x, (0, 1, *[1] * rank)).value == want[1][-1]
+    sums = quantized("ConvInteger", [None, w], {})(x)
+    assert sums[0, 0].ravel().tolist() == want[0]

@@ -28,6 +28,7 @@ class Convolution(Windowed):
     """What all of them share: arguments, weights, and the bias and activation after the convolution."""
 
     _casts_integers = True
+    _either_stride_or_dilation = True  # as in Keras, whose depthwise layers take both
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class Convolution(Windowed):
         self.use_bias = truth(use_bias, "use_bias")
         self.bias_initializer = bias_initializer
         super().__init__(kernel_size, "kernel_size", strides, padding, data_format, **more)
-        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+        if self._either_stride_or_dilation and max(self.strides) > 1 and max(self.dilation_rate) > 1:
             raise ArgumentError(
                 "strides above 1 do not go with a dilation_rate above 1, as in Keras; got "
                 f"{self.strides} and {self.dilation_rate}"
@@ -224,6 +225,8 @@ class DepthwiseConv2D(Convolution):
     >>> keras.layers.DepthwiseConv2D(3, depth_multiplier=2, input_shape=(8, 8, 3)).output_shape
     (None, 6, 6, 6)
     """
+
+    _either_stride_or_dilation = False
 
     def __init__(
         self,
