@@ -148,7 +148,6 @@ def test_causal_is_a_word_for_sequences_and_convolutions_alone():
         ),
         (lambda x, w: tc.conv1d(x, w[:, :, :0], stride=2), "conv1d"),
         (lambda x, w: tc.conv1d(x[:, :2], w), r"VALID needs in_cols >= 3 \(filter 3, dilation 1\); got 2"),
-        (lambda x, w: tc.explore(tc.conv1d, x, w), "op must be over 2 axes.*got one over 1"),
     ],
 )
 def test_an_error_names_the_argument_its_value_and_what_would_be_legal(call, message):
@@ -171,6 +170,12 @@ def test_translate_writes_every_op_for_every_framework(name, target, monkeypatch
     translation = tc.translate(op, *arguments, **words, to=target)
     if name.endswith("filter"):
         assert "the call computes a filter" in translation.why
+        return
+    if target in (
+        "mlx",
+        "paddle",
+    ):  # text, of which tests/translation/test_text_targets.py has recorded answers
+        assert translation.code
         return
     report = translation.check()
     assert report.passed

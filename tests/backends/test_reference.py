@@ -322,13 +322,16 @@ def test_an_index_law_is_recognised():
 
 
 def test_the_index_law_stands_in_two_places():
-    """In geometry, which all others ask, and literally in the plain loops of the reference."""
+    """In geometry, which all others ask, and literally in the plain loops of the reference.
+
+    The exercises have it too, in what a learner is to write, and in what is often written instead.
+    """
     package = Path(tc.__file__).parent
     found = {}
     for path in package.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         laws = set(map(ast.unparse, index_laws(tree)))
-        if laws:
+        if laws and path.parent.name != "exercises":
             found[path.relative_to(package).as_posix()] = laws
     law = "out_index * self.stride - self.pad_before + tap * self.dilation"
     assert law in found["geometry.py"]

@@ -6,7 +6,7 @@ import numpy as np
 class Chooser:
     """A seeded source of choices for calls over ``rank`` axes."""
 
-    def __init__(self, seed, rank):
+    def __init__(self, seed, rank=2):
         self.random, self.rank = np.random.default_rng(seed), rank
         self.axes = "DHW"[-rank:]
 
@@ -32,6 +32,9 @@ class Chooser:
 
     def each(self, low, high):
         return [self.int(low, high) for _ in range(self.rank)]
+
+    def two(self, low, high):
+        return [self.int(low, high), self.int(low, high)]
 
     def taps(self):
         return self.each(1, 4 if self.rank < 3 else 3)
