@@ -364,7 +364,9 @@ def with_one_more(arguments):
 
 @given(st.data(), st.sampled_from([1, 2]))
 def test_every_rank_has_the_laws_of_two_dimensions(data, rank):
-    problem = data.draw(problems(rank=rank).filter(lambda one: one["padding"] != "CAUSAL"))  # of one axis only
+    problem = data.draw(
+        problems(rank=rank).filter(lambda one: one["padding"] != "CAUSAL")
+    )  # of one axis only
     g, more = conv_geometry(**problem), conv_geometry(**with_one_more(problem))
     assert (more.axes[1:], more.macs, more.groups) == (g.axes, g.macs, g.groups)
     assert [axis.formulas for axis in more.axes[1:]] == [axis.formulas for axis in g.axes]
