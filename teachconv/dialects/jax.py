@@ -56,7 +56,7 @@ class ConvDimensionNumbers(NamedTuple):
     """Where the axes are, like jax.lax.ConvDimensionNumbers.
 
     Attributes:
-        lhs_spec: the positions of (batch, feature, rows, cols) in lhs, or of (batch, feature, *axes).
+        lhs_spec: the positions of (batch, feature, rows, cols) in lhs, or of as many axes as there are.
         rhs_spec: the positions of (out feature, in feature, rows, cols) in rhs, or likewise.
         out_spec: the positions of (batch, feature, rows, cols) in the output, or likewise.
     """

@@ -118,7 +118,7 @@ def grade(
     it. A file that imports teachconv could ask that for the answers: imports are listed.
 
     Args:
-        folder: the folder; its files *.py are read, also those in folders below it.
+        folder: the folder; its files of Python are read, also those in folders below it.
         names: the puzzles; None for all that any of the files answers.
         seconds: how long one call may take; after three in turn that take longer a file is not run again.
         nbytes: how much memory its process may take.

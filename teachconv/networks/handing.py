@@ -100,7 +100,8 @@ def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Cal
         words = "a layer with a convolution, or a chain of layers with one"
         raise ArgumentError(f"function must be {words}; of the layers of this {name} {why[0]}")
     parts = [part for _, one in computing for part in _parts(one, network)]
-    return _translated(name, network, parts, to, any_size) if parts[1:] else parts[0].call
+    inner = getattr(layer, "layers", None) or [*getattr(layer, "children", tuple)()]
+    return _translated(name, network, parts, to, any_size) if parts[1:] or inner else parts[0].call
 
 
 LAYERS.append(_handed)

@@ -509,6 +509,8 @@ def test_what_a_framework_has_no_words_for_is_said(monkeypatch):
     monkeypatch.delitem(pointwise.NAMES["relu"], "onnx")
     with pytest.raises(ValueError, match="takes no arguments"):
         tc.translate(model, (1, 6, 6, 2), to="torch", strides=2)
+    alone = own_keras.Sequential([own_keras.Input((6, 6, 2)), layers.Conv2D(3, 3, name="one")])
+    assert list(tc.translate(alone, (1, 6, 6, 2), to="torch").weights) == ["one"]  # of one layer too
     found = tc.translate(model, (1, 6, 6, 2), to="onnx")
     assert not found.possible
     assert found.why == "layer 'last': onnx has no function for it here"
