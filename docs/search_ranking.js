@@ -19,7 +19,7 @@ const SILENT = new Set("a an and are as at be by can for from i in it my not of 
 /* What people call a thing, and the words that these pages have for it; a query with the left one finds both. */
 const ALSO = [
   ["atrous", "dilated"], ["autodiff", "gradients"], ["backprop", "gradients"], ["backpropagation", "gradients"],
-  ["channels last", "nhwc"], ["conv", "convolution"], ["deconvolution", "transposed"], ["flip", "correlation"],
+  ["channels last", "nhwc"], ["conv", "convolution"], ["flip", "correlation"],
   ["fractionally", "transposed"], ["im2col", "matrix"], ["separable", "depthwise"], ["slow", "slower"],
   ["toeplitz", "matrix"], ["1x1", "depthwise"],
 ];

@@ -149,7 +149,7 @@ def _convolution(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
         shape: Any = (1, *x.shape[1:])
         g = layer.geometry(channels_last(shape, layer.layout)).forward
         filters = f"{g.data_format[1:-1]}OI"
-        op = OPS[f"conv{layer.rank}d_transpose"]
+        op = OPS[f"conv{len(layer.kernel_size)}d_transpose"]
         conv = ConvCall("keras.conv_transpose", op, g, layer.layout, filters, layer.layout)
         bias = {} if layer.bias is None else {"bias": layer.bias.numpy()}
         return write_call(graph, conv, {"input": x, "filters": kernel, **bias})
@@ -166,7 +166,7 @@ def _grouped(kernel: np.ndarray) -> np.ndarray:
 def _forward(
     graph: OnnxGraph, layer: Any, x: OnnxTensor, kernel: np.ndarray, windows: dict[str, Any], bias: Any
 ) -> OnnxTensor:
-    op = getattr(nn_ops, f"conv{layer.rank}d")
+    op = getattr(nn_ops, f"conv{len(layer.kernel_size)}d")
     conv = resolve(op, (1, *x.shape[1:]), kernel.shape, **windows)
     more = {} if bias is None else {"bias": bias.numpy()}
     return write_call(graph, conv, {"input": x, "filters": kernel, **more})
@@ -179,7 +179,7 @@ def _separable(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
 
 
 def _pooling(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
-    rank = layer.rank
+    rank = len(layer.window)
     order = [0, rank + 1, *range(1, rank + 1)] if layer.layout[-1] == "C" else [*range(rank + 2)]
     x = x.transpose(order)
     batch, channels, *sizes = x.shape

@@ -279,7 +279,7 @@ def _converted(
         return np.moveaxis(w.reshape(*sizes, channels, -1), (-1, -2), (0, 1)).reshape(w.shape[1], -1)
     if not isinstance(layer, (Conv2D, DepthwiseConv2D)):
         raise _no_counterpart(layer)
-    shape, rank = layer.kernel.numpy().shape, layer.rank
+    shape, rank = layer.kernel.numpy().shape, len(layer.kernel_size)
     if back:
         return w.transpose(*range(2, rank + 2), 1, 0).reshape(shape)
     by_channel = isinstance(layer, DepthwiseConv2D)  # one group for each channel

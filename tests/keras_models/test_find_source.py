@@ -46,7 +46,7 @@ def test_a_training_step_is_followed_from_fit_to_the_innermost_loops(model):
     names = [step.name for step in chain.steps]
     forward = names.index("sequential/conv2d/Relu: FusedConv2DOp")
     assert [step.name for step in chain.steps if step.what == "program"][:3] == [
-        "return _CONV[self.rank](inputs, self.kernel, ...",
+        "return _CONV[self._rank](inputs, self.kernel, ...",
         "outputs = nn.bias_add(outputs, self.bias, ...",
         "return nn.relu(x)",
     ]

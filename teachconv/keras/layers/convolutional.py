@@ -42,7 +42,7 @@ class Convolution(Windowed):
         bias_initializer: Any,
         more: dict[str, Any],
     ):
-        self.dilation_rate = normalize_steps(dilation_rate, "dilation_rate", layout_of("input", self.rank))
+        self.dilation_rate = normalize_steps(dilation_rate, "dilation_rate", layout_of("input", self._rank))
         self.activation = activations.get(activation)
         self.use_bias = truth(use_bias, "use_bias")
         self.bias_initializer = bias_initializer
@@ -169,7 +169,7 @@ class Conv2D(Convolution):
 
     def convolve(self, inputs: Any) -> Any:
         """Return the Conv2D or Conv3D node."""
-        return _CONV[self.rank](inputs, self.kernel, **self.windows())
+        return _CONV[self._rank](inputs, self.kernel, **self.windows())
 
 
 class Conv1D(Conv2D):
@@ -192,8 +192,8 @@ class Conv1D(Conv2D):
     [1.0, 3.0, 7.0, 14.0]
     """
 
-    rank = 1
-    paddings = ("valid", "same", "causal")
+    _rank = 1
+    _paddings = ("valid", "same", "causal")
 
 
 class Conv3D(Conv2D):
@@ -204,7 +204,7 @@ class Conv3D(Conv2D):
     (None, 4, 4, 3, 4)
     """
 
-    rank = 3
+    _rank = 3
 
 
 class DepthwiseConv2D(Convolution):
@@ -267,7 +267,7 @@ class DepthwiseConv2D(Convolution):
     def by_channel(self, inputs: Any, kernel: Any) -> Any:
         """Return the convolution of each channel with its filters; of signals, that of images of one row."""
         windows = self.windows()
-        if self.rank == 2:
+        if self._rank == 2:
             return nn.depthwise_conv2d(inputs, kernel, **windows)
         row = self.layout.index("W")
         windows |= {key: (1, *windows[key]) for key in ("strides", "dilations")}
@@ -284,7 +284,7 @@ class DepthwiseConv1D(DepthwiseConv2D):
     (None, 6, 6)
     """
 
-    rank = 1
+    _rank = 1
 
 
 class SeparableConv2D(DepthwiseConv2D):
@@ -342,27 +342,27 @@ class SeparableConv2D(DepthwiseConv2D):
         between = channels * self.depth_multiplier
         return {
             "depthwise_kernel": (*self.window, channels, self.depth_multiplier),
-            "pointwise_kernel": (*(1,) * self.rank, between, self.filters),
+            "pointwise_kernel": (*(1,) * self._rank, between, self.filters),
         }
 
     def geometries(self, input_shape: Shape) -> list[Geometry]:
         """Return the geometries of the two convolutions."""
         found = super().geometries(input_shape)
         return found + [
-            conv_geometry(g.output_shape, (*(1,) * self.rank, g.output_shape[-1], self.filters))
+            conv_geometry(g.output_shape, (*(1,) * self._rank, g.output_shape[-1], self.filters))
             for g in found
         ]
 
     def convolve(self, inputs: Any) -> Any:
         """Return the convolution of the cells after that of the channels."""
         between = self.by_channel(inputs, self.depthwise_kernel)
-        return _CONV[self.rank](between, self.pointwise_kernel, data_format=self.layout)
+        return _CONV[self._rank](between, self.pointwise_kernel, data_format=self.layout)
 
 
 class SeparableConv1D(SeparableConv2D):
     """Convolves each channel of signals, and mixes the channels; arguments as in `SeparableConv2D`."""
 
-    rank = 1
+    _rank = 1
 
 
 class Conv2DTranspose(Conv2D):
@@ -413,7 +413,7 @@ class Conv2DTranspose(Conv2D):
 
     def _below_strides(self, output_padding: Any, strides: Any) -> tuple[int, ...]:
         """Return output_padding, one for each axis; raise unless it is below the strides, as in Keras."""
-        layout = layout_of("input", self.rank)
+        layout = layout_of("input", self._rank)
         extra, steps = (
             normalize_output_padding(output_padding, layout),
             normalize_steps(strides, "strides", layout),
@@ -431,9 +431,9 @@ class Conv2DTranspose(Conv2D):
     def geometry(self, input_shape: tuple[int, ...]) -> ConvTransposeGeometry:
         """Return the geometry that Keras' words resolve to, axis by axis."""
         batch, *sizes, channels = input_shape
-        extra = self.output_padding or (None,) * self.rank
+        extra = self.output_padding or (None,) * self._rank
         facts = sizes, self.window, self.strides, self.dilation_rate, extra
-        mode, names = self.padding.upper(), AXES[-self.rank :]
+        mode, names = self.padding.upper(), AXES[-self._rank :]
         axes = tuple(_transposed_axis(mode, *each) for each in zip(names, *facts, strict=True))
         return ConvTransposeGeometry(ConvGeometry(batch, axes, self.filters, channels, 1))
 
@@ -450,7 +450,7 @@ class Conv2DTranspose(Conv2D):
         sizes[0] = size(inputs, 0)
         if any(map(is_tensor, sizes)):
             sizes = stack(sizes)
-        return _TRANSPOSE[self.rank](inputs, self.kernel, sizes, **windows)
+        return _TRANSPOSE[self._rank](inputs, self.kernel, sizes, **windows)
 
 
 class Conv1DTranspose(Conv2DTranspose):
@@ -461,7 +461,7 @@ class Conv1DTranspose(Conv2DTranspose):
     (None, 8, 1)
     """
 
-    rank = 1
+    _rank = 1
 
 
 class Conv3DTranspose(Conv2DTranspose):
@@ -470,7 +470,7 @@ class Conv3DTranspose(Conv2DTranspose):
     Arguments as in `Conv2DTranspose`, but that ``data_format`` comes before ``output_padding``, as in Keras.
     """
 
-    rank = 3
+    _rank = 3
 
     def __init__(
         self,

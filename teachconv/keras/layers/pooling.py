@@ -21,27 +21,26 @@ class Windowed(Layer):
     """A layer with strides, padding and a data format, whose output shape follows from its geometry.
 
     Attributes:
-        rank: over how many axes its windows move: 2 for images.
-        window: the size of the window along each of them, (rows, cols) for images.
+        window: the size of the window along each axis, (rows, cols) for images.
         strides: likewise.
         padding: "valid" or "same"; of `Conv1D` also "causal".
         data_format: "channels_last" or "channels_first".
         layout: the same in TensorFlow's words, "NHWC" or "NCHW" for images.
     """
 
-    rank = 2
-    paddings: tuple[str, ...] = ("valid", "same")
+    _rank = 2  # over how many axes its windows move
+    _paddings: tuple[str, ...] = ("valid", "same")
 
     def __init__(
         self, window: Any, name_of_window: str, strides: Any, padding: Any, data_format: Any, **more: Any
     ):
         self.data_format = check_data_format(data_format)
-        last = layout_of("input", self.rank)
+        last = layout_of("input", self._rank)
         self.layout = last if self.data_format == "channels_last" else f"NC{last[1:-1]}"
         self.window = normalize_steps(window, name_of_window, self.layout)
         self.strides = normalize_steps(strides, "strides", self.layout)
         self.padding: Any = padding.lower() if isinstance(padding, str) else padding
-        check_word(self.padding, "padding", self.paddings)
+        check_word(self.padding, "padding", self._paddings)
         super().__init__(**more)
 
     def geometry(self, input_shape: tuple[int, ...]) -> Geometry:
@@ -79,10 +78,10 @@ class Windowed(Layer):
         return 1, *(size or max(taps, 1 << 12) for size, taps in sizes), self.channels(shape)
 
     def _channels_last(self, shape: Shape) -> Shape:
-        if len(shape) != self.rank + 2:
-            names = AXES[-self.rank :]
+        if len(shape) != self._rank + 2:
+            names = AXES[-self._rank :]
             axes = ("batch", *names, "channels") if self.layout[-1] == "C" else ("batch", "channels", *names)
-            raise ArgumentError(f"it needs {self.rank + 2} axes ({', '.join(axes)}), not {len(shape)}")
+            raise ArgumentError(f"it needs {self._rank + 2} axes ({', '.join(axes)}), not {len(shape)}")
         return channels_last(shape, self.layout)
 
 
@@ -154,13 +153,13 @@ class MaxPooling2D(_Pooling):
 class MaxPooling1D(MaxPooling2D):
     """Takes the largest value of each window of a signal; arguments as in `MaxPooling2D`, of one axis."""
 
-    rank = 1
+    _rank = 1
 
 
 class MaxPooling3D(MaxPooling2D):
     """Takes the largest value of each window of a volume: one MaxPool3D node; as `MaxPooling2D`."""
 
-    rank = 3
+    _rank = 3
 
 
 class AveragePooling2D(_Pooling):
@@ -184,10 +183,10 @@ class AveragePooling2D(_Pooling):
 class AveragePooling1D(AveragePooling2D):
     """Takes the mean of each window of a signal; arguments as in `AveragePooling2D`, of one axis."""
 
-    rank = 1
+    _rank = 1
 
 
 class AveragePooling3D(AveragePooling2D):
     """Takes the mean of each window of a volume: one AvgPool3D node; as `AveragePooling2D`."""
 
-    rank = 3
+    _rank = 3
