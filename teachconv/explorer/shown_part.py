@@ -171,7 +171,7 @@ def _axis_part(axis: AxisGeometry, kind: Kind, at: int, side: int) -> tuple[rang
     met = look(axis, at) or [min(at, source_size - 1)]
     length = max(1, side // axis.stride) if transposed else side
     source = _around(met[len(met) // 2], length, source_size)
-    near = {i for j in source for i in look_back(axis, j) if abs(i - at) <= side}
+    near = {i for j in source for i in look_back(axis, j)}
     whole = [i for i in near if all(j in source for j in look(axis, i))]
     result = range(min(whole), max(whole) + 1) if whole else range(at, at + 1)
     if len(result) > side:

@@ -79,7 +79,7 @@ def drawn_call(rank, number):
     outs = groups * rng.randint(1, 2)
     words = {"strides": tuple(strides), "dilations": tuple(dilations)}
     words["padding"] = rng.choice(
-        ["SAME", "SAME_LOWER", (rng.randint(1, 2),) * rank, *["CAUSAL"] * (rank == 1)]
+        ["SAME", "SAME_LOWER", (rng.randint(2, 3),) * rank, *["CAUSAL"] * (rank == 1)]
     )
     planar = rng.random() < 0.3
     if planar:
