@@ -6,6 +6,7 @@ The network is `own_network` of tests/comparing/test_comparing.py; TensorFlow's 
 the convolution before it. Run with the package and tests/ on PYTHONPATH.
 """
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ def convert(model, path):
 
 if __name__ == "__main__":
     maker = own_network()
-    convert(nets.build("keras", maker.parts, maker.input_shape), "/tmp/network.tflite")
+    file = str(Path(tempfile.mkdtemp()) / "network.tflite")
+    convert(nets.build("keras", maker.parts, maker.input_shape), file)
     x = image(maker, "keras")
-    recorder.save(RECORDED / "tflite_network.npz", recorder.record_tflite("/tmp/network.tflite", np.ascontiguousarray(x)))
+    recorder.save(RECORDED / "tflite_network.npz", recorder.record_tflite(file, np.ascontiguousarray(x)))
