@@ -400,7 +400,7 @@ W = np.ones((3, 2, 2), "float32")
         ("layers must be", lambda: tc.stream([tc.conv1d])),
         ("layers must be", lambda: tc.stream([(tc.conv1d, W, 2)])),
         ("are arguments of a layer", lambda: tc.stream([(tc.conv1d, W)], length=3)),
-        ("one axis in common", lambda: tc.stream([np.tanh])),
+        ("a convolution among its layers", lambda: tc.stream([np.tanh])),
         (
             "one axis in common",
             lambda: tc.stream([(tc.conv1d, W), (tc.conv1d, W, {"data_format": "NCW"})]),

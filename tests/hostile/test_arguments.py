@@ -267,7 +267,7 @@ def called(kind):
 
     def function(**arguments):
         made = kind(**arguments)
-        return made(OF_RANK[getattr(made, "rank", 2)]) if isinstance(made, tc.keras.layers.Layer) else made
+        return made(OF_RANK[getattr(made, "_rank", 2)]) if isinstance(made, tc.keras.layers.Layer) else made
 
     function.__signature__ = inspect.signature(kind)
     return function
