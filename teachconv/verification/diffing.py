@@ -48,8 +48,9 @@ __all__ = [
     "diff",
     "failed_row",
     "holds",
+    "locked",
+    "tolerance_of",
 ]
-__all__ += ["locked", "tolerance_of"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -184,11 +185,11 @@ class DiffReport(tables.Report):
 
     def _headline(self) -> str:
         why = Counter(row.note.partition(": ")[0] for row in self.rows if not row.compared)
-        verdict = "nothing was compared" if self.passed is None else "all pass"
-        if self.failed:
-            verdict = f"{len(self.failed)} of {len(self.rows)} FAIL"
-        elif why and self.passed:
-            verdict = f"{len(self.rows) - why.total()} pass"
+        verdict = {
+            None: "nothing was compared",
+            True: f"{len(self.rows) - why.total()} pass" if why else "all pass",
+            False: f"{len(self.failed)} of {len(self.rows)} FAIL",
+        }[self.passed]
         if why:
             reasons = [f"{number:,}: {note}" for note, number in why.most_common(_REASONS)]
             more = f"; {len(why) - _REASONS} more reasons" if len(why) > _REASONS else ""
@@ -322,9 +323,6 @@ def diff(
     for word in words.values():
         check_error(word, call, in_chunks=lazy is not None)
 
-    rows: list[DiffRow]
-    seconds: float | None
-
     def compare(call: Call, theirs: Mapping[str, Any]) -> tuple[list[DiffRow], float]:
         """Return one row for each result of a call, and the time of the reference."""
         check_comparison(call)
@@ -344,17 +342,15 @@ def diff(
         ]
 
     with during("diff"):
+        rows, seconds = list[DiffRow](), None
         if lazy is None:
             rows, seconds = compare(call, against)
         else:
-            theirs = diff_chunks.check_against(lazy, against)
-            sums = call.kind.sums_images
-            rows, seconds = [], None
+            theirs, sums = diff_chunks.check_against(lazy, against), call.kind.sums_images
             if found or not sums:
                 rows, seconds = diff_chunks.compare_chunks(lazy, compare, {} if sums else theirs)
             if sums and theirs:
-                truth = Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance)
-                rows += judged(theirs, truth)
+                rows += judged(theirs, Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance))
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
     title = call.title or call.op.name
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
@@ -647,9 +643,8 @@ def _backend_rows(
 ) -> Iterable[DiffRow]:
     call, precision = locked(truth.call), options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
-        lacks = f"has no {call.kind}"
-        note = f"{lacks} for {call.first.dtype.name}" if hasattr(module, str(call.kind)) else lacks
-        yield DiffRow(name, "", None, note=note)
+        of_dtype = f" for {call.first.dtype.name}" if hasattr(module, str(call.kind)) else ""
+        yield DiffRow(name, "", None, note=f"has no {call.kind}{of_dtype}")
     for algorithm in algorithms:
         say(f"{name} {algorithm.name}")
         if not holds(algorithm.error, call):
@@ -665,19 +660,15 @@ def _backend_rows(
                 dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = record.clock() - start
             result = np.asarray(result)
-        except Refused as error:
-            yield DiffRow(name, algorithm.name, None, note=str(error))
-            continue
         except Exception as error:  # a backend under test may do anything; a diff reports it
-            if isinstance(error, MemoryError) and timed:  # the cases are small, and need no memory
-                note = str(error) or type(error).__name__
-                yield DiffRow(name, algorithm.name, None, note=note)
+            # the cases are small, and need no memory
+            if isinstance(error, Refused) or (isinstance(error, MemoryError) and timed):
+                yield DiffRow(name, algorithm.name, None, note=str(error) or type(error).__name__)
                 continue
             shape = getattr(getattr(error, "result", None), "shape", call.backend_shape)
             numbers = np.asarray(getattr(error, "result", None)).dtype.kind in "iufV"
             if not isinstance(error, ContractError) or shape == call.backend_shape or not numbers:
-                note = what_went_wrong(error)
-                yield failed_row(name, algorithm.name, note)
+                yield failed_row(name, algorithm.name, what_went_wrong(error))
                 continue
             # of a result of another size the diagnosis says more
             result, seconds = np.asarray(error.result), None
@@ -722,9 +713,8 @@ def _error_words(error: Any, against: Mapping[str, Any]) -> dict[str, Any]:
     given = error if isinstance(error, Mapping) else dict.fromkeys(against, error)
     for name in given:
         if name not in against:
-            names = [brief(known) for known in against]
             raise ArgumentError(
-                f"error must have names that against has, {', '.join(names)}; got {brief(name)}"
+                f"error must have names that against has, {', '.join(map(brief, against))}; got {brief(name)}"
             )
     return words | dict(given)
 
