@@ -608,8 +608,6 @@ def _no_line(backend: str, algorithm: str, mark: str) -> str:
 
 
 def _of_op(op: Callable[..., Any]) -> SourceChain:
-    if op not in nn_ops.RESOLVERS:
-        nn_ops.call_of(op, (), {})  # raises, and says which ops there are
     name = op.__name__ if _is_own(op) else FUNCTIONS[op].name
     words = OPS[name] if _is_own(op) else _op_of_dialect(op)
     more, lines = backend_steps(words.kind)
