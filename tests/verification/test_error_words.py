@@ -15,6 +15,8 @@ from teachconv.nn_ops import call_of
 from teachconv.truth import bounds
 from teachconv.truth.exact import float64_result
 
+pytestmark = pytest.mark.usefixtures("undiagnosed")  # which results pass, and not why the others fail
+
 HALVES = ("float16", "bfloat16")
 HOW = {"strides": (2, 1), "padding": ((1, 0), (2, 1)), "dilations": (1, 2)}
 
@@ -220,10 +222,9 @@ def in_half(x, w, dtype, order, fused):
     return totals[0].astype(dtype)
 
 
-@pytest.mark.usefixtures("undiagnosed")
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("order", ["one by one", "lanes"])
-@pytest.mark.parametrize(("dtype", "terms"), [("float16", 64), ("float16", 4096), ("bfloat16", 600)])
+@pytest.mark.parametrize(("dtype", "terms"), [("float16", 64), ("float16", 2048), ("bfloat16", 600)])
 def test_sums_in_a_half_type_have_their_word(dtype, terms, order, fused):
     """Of positive terms, so that small ones are lost on the large total; gamma_K would be infinite for many."""
     x = np.abs(make_array((1, 3, 3, terms), dtype, "normal"))
