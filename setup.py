@@ -56,7 +56,9 @@ class ReproducibleSdist(sdist):
     def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
         if format != "gztar":
             return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
-        time = int(os.environ.get("SOURCE_DATE_EPOCH", 315532800))  # 1980, the first year that a zip file knows
+        time = int(
+            os.environ.get("SOURCE_DATE_EPOCH", 315532800)
+        )  # 1980, the first year that a zip file knows
 
         def anonymous(entry):
             entry.uid, entry.gid, entry.uname, entry.gname, entry.mtime = 0, 0, "", "", time

@@ -86,7 +86,9 @@ def test_two_sdists_of_the_same_files_are_the_same_bytes(tmp_path):
     """Neither the times of the files, nor what others may do with them, nor the place is in an sdist."""
     if not (HERE.parent / ".git").exists():
         pytest.skip("the files of a release are those that git tracks")
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=HERE.parent, capture_output=True, text=True, check=True)
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=HERE.parent, capture_output=True, text=True, check=True
+    )
     digests = []
     for place, mode, time in ("here", 0o644, 1e9), ("there", 0o600, 1.5e9):
         for name in filter(None, names.stdout.split("\0")):
