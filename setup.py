@@ -51,7 +51,7 @@ class BuildKernels(build_ext):
 
 
 class ReproducibleSdist(sdist):
-    """Write the same bytes for the same files, whoever builds where and when (setuptools records all three)."""
+    """Write the same bytes for the same files; setuptools records who builds, where and when."""
 
     def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
         if format != "gztar":
