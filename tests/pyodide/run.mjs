@@ -1,15 +1,16 @@
-// Run the code of notebooks in Pyodide under node: node run.mjs PYODIDE WHEEL NOTEBOOKS
-// PYODIDE is its folder; NOTEBOOKS a file of JSON, [[name, [cell, ...]], ...]. Prints a line of JSON for each notebook:
+// Run the code of notebooks in Pyodide under node: node run.mjs PYODIDE WHEEL NOTEBOOKS MODULE...
+// PYODIDE is its folder; NOTEBOOKS a file of JSON, [[name, [cell, ...]], ...]; a MODULE is a file beside the notebooks. Prints a line of JSON for each notebook:
 // its name, and the last line of the error, or null.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-const [folder, wheel, notebooks] = process.argv.slice(2);
+const [folder, wheel, notebooks, ...modules] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(`${folder}/pyodide.mjs`).href);
 const quiet = { messageCallback: () => {} };
 const pyodide = await loadPyodide({ indexURL: folder, stdout: () => {}, stderr: () => {} });
 await pyodide.loadPackage(["numpy", "scipy", "threadpoolctl", "matplotlib", "pillow", "scikit-learn", "ipython"], quiet);
 pyodide.unpackArchive(new Uint8Array(readFileSync(wheel)), "wheel");
+for (const path of modules) pyodide.FS.writeFile(path.split("/").pop(), readFileSync(path));
 pyodide.runPython(`
 import os
 os.environ["MPLBACKEND"] = "agg"
