@@ -33,7 +33,7 @@ from ..graph import (
 )
 from ..graph.ops.nn_impl import clip_by_value
 from ..graph.options import refuse_other_names
-from . import config, dtypes, errors, framework, math, math_ops, nn, random
+from . import config, data, dtypes, errors, framework, math, math_ops, nn, random
 from .dtypes import *
 from .framework import *
 from .math_ops import *
@@ -61,6 +61,7 @@ __all__ = [
     "clip_by_value",
     "compat",
     "config",
+    "data",
     "dtypes",
     "errors",
     "initializers",

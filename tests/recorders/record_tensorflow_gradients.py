@@ -90,6 +90,7 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
         (3, 4),
         (3, 4),
     ),
+    "softplus": (lambda tf, x: tf.nn.softplus(x), (3, 4)),
     "elu": (lambda tf, x: tf.nn.elu(x), (3, 4)),
     "batch_normalization": (
         lambda tf, x, mean, variance, offset, scale: nn(tf, "batch_normalization")(

@@ -121,6 +121,7 @@ __all__ = [
     "slice",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
     "sqrt",
     "square",
@@ -1769,6 +1770,19 @@ def softmax_cross_entropy_with_logits(
     T: {float16, bfloat16, float32, float64}.
     """
     return run_or_add("SoftmaxCrossEntropyWithLogits", name, [features, labels], {"_kernel": _kernel})
+
+
+def softplus(features: Any, name: str | None = None) -> Any:
+    """Returns log(exp(features) + 1).
+
+    Softplus(features: T) -> activations: T.
+    T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        features: a tensor, variable, array or number.
+        name: the name of the node.
+    """
+    return run_or_add("Softplus", name, [features], {})
 
 
 def sparse_softmax_cross_entropy_with_logits(
