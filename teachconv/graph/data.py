@@ -90,14 +90,21 @@ class Dataset:
         """Return what a function makes of each element; it is called eagerly, once for each.
 
         Args:
-            map_func: a function of the element, or of the parts of a tuple.
+            map_func: a function of the element, or of the parts of a tuple; a list that it returns is a tuple.
             num_parallel_calls, deterministic, name: have no effect.
             synchronous, use_unbounded_threadpool: the default; teachconv has no others.
 
         Returns:
             A dataset.
         """
-        return Dataset(lambda: (_arrays(_call(map_func, element)) for element in self._make()), self._size)
+
+        def make() -> Iterator[Any]:
+            for element in self._make():
+                tensors = map_structure(EagerTensor, element)
+                made = map_func(*tensors) if isinstance(tensors, tuple) else map_func(tensors)
+                yield _arrays(tuple(made) if isinstance(made, list) else made)
+
+        return Dataset(make, self._size)
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number, from ``start`` on, and an element."""
@@ -281,12 +288,6 @@ def _arrays(structure: Any) -> Any:
     return convert_to_tensor(structure)._numpy()
 
 
-def _call(function: Callable[..., Any], element: Any) -> Any:
-    """Call the user's function with the tensors of an element: a tuple gives several arguments."""
-    tensors = map_structure(EagerTensor, element)
-    return function(*tensors) if isinstance(tensors, tuple) else function(tensors)
-
-
 def _joined(group: list[Any]) -> Any:
     """Return the elements of a batch joined along a new first axis."""
     columns = [list(column) for column in zip(*map(flatten, group), strict=True)]
@@ -299,5 +300,5 @@ def _joined(group: list[Any]) -> Any:
 def _positive(value: Any, name: str) -> int:
     found = integer(value, name)
     if found < 1:
-        raise ArgumentError(f"{name} must be at least 1; got {brief(value)}")
+        raise InvalidArgumentError(f"{name} must be at least 1; got {brief(value)}")
     return found

@@ -46,9 +46,9 @@ dataset = Dataset.from_tensor_slices([1, 2, 3])
 print([x.numpy().tolist() for x in dataset.batch(2).repeat(2)])
 print([x.numpy().tolist() for x in dataset.repeat(2).batch(2)])
 
-# %% a list is a tensor, a tuple is a structure
-dataset = Dataset.from_tensor_slices([1, 2]).map(lambda x: [x, x + 1])
-print([x.numpy().tolist() for x in dataset])
+# %% a list is a tensor in a source, and a tuple in what a function returns
+dataset = Dataset.from_tensor_slices([[1, 2], [3, 4]]).map(lambda x: [x, x[0]])
+print([(x.numpy().tolist(), int(y)) for x, y in dataset])
 
 # %% the length of what has no end
 len(Dataset.from_tensor_slices([1, 2]).repeat())
