@@ -140,10 +140,9 @@ def test_optimizers_train_the_default_graph():
     [
         (lambda: tf.matmul([[1.0]], [[1.0]], a_is_sparse=True), "a_is_sparse must be False: .*; got True"),
         (lambda: tf.transpose([[1.0]], conjugate=True), "conjugate must be False"),
-        (
-            lambda: tf.pad([1], [[1, 1]], mode="REFLECT"),
-            "mode must be 'CONSTANT': teachconv has no other; got 'REFLECT'",
-        ),
+        (lambda: tf.pad([1], [[1, 1]], constant_values=2), "constant_values must be 0: .*; got 2"),
+        (lambda: tf.nn.pool(np.ones((1, 4, 1)), [2], "MAX", dilations=2), "dilations must be None or 1"),
+        (lambda: tf1.train.RMSPropOptimizer(0.1, centered=True), "centered must be False"),
         (lambda: tf.nn.moments([[1.0]], [0], shift=1.0), "shift must be None"),
         (lambda: tf.Variable(1.0, shape=[2]), "shape must be None"),
         (lambda: tf.function(lambda x: x, reduce_retracing=True), "reduce_retracing must be False"),
@@ -172,14 +171,49 @@ def test_a_name_that_is_not_here_is_named(module, name, near):
         getattr(module, name)
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "near"),
+    [
+        (tf, "elu", "tf.nn.elu"),
+        (tf, "log", "tf.math.log"),
+        (tf.math, "uint8", "tf.uint8"),
+        (tf, "placeholder", "tf.compat.v1.placeholder"),
+        (tf, "Dense", "tf.keras.layers.Dense"),
+        (tf1.nn, "exponential_decay", "tf.compat.v1.train.exponential_decay"),
+    ],
+)
+def test_a_name_that_is_elsewhere_is_shown_there(module, name, near):
+    with pytest.raises(AttributeError, match=f"has no '{name}'.*; nearest: {near}$"):
+        getattr(module, name)
+
+
+def test_a_name_of_pythons_own_has_no_reason():
+    for module in (tf, tf1, tf.nn):
+        with pytest.raises(AttributeError, match="has no '__path7__'$"):
+            module.__path7__  # noqa: B018 (the access is what is tested)
+
+
+def test_the_modules_of_keras_are_at_the_root_of_version_2():
+    for name in ("initializers", "losses", "metrics", "optimizers"):
+        assert getattr(tf, name) is getattr(tf.keras, name)
+        assert not hasattr(tf1, name)  # those of TensorFlow 1 are others
+
+
+def test_app_run_ends_the_program():
+    with pytest.raises(SystemExit) as ended:
+        tf1.app.run(main=lambda argv: len(argv) + 5, argv=["program", "--steps"])
+    assert ended.value.code == 7
+
+
 def test_the_version_is_that_of_the_recording():
-    assert tf.VERSION == tf1.VERSION
+    assert tf.VERSION == tf1.VERSION == tf.__version__ == tf1.__version__
     assert tf.VERSION.startswith("2.21")
 
 
 def test_nothing_is_left_out_of_dir():
     for module in (tf, tf1, tf.nn, tf.math, tf1.nn, tf1.train):
-        assert set(module.__all__) <= {*dir(module), "compat", "keras", "python"}
+        later = {"compat", "keras", "python", "initializers", "losses", "metrics", "optimizers"}
+        assert set(module.__all__) <= {*dir(module), *later}
         assert len(module.__all__) == len(set(module.__all__))
 
 

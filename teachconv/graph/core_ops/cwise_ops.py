@@ -21,10 +21,10 @@ from . import common_shape_fns as shape_fns
 # --- one input ----------------------------------------------------------------------------------------
 
 
-def _unary(kind: str, function: Callable[..., Any]) -> dict[str, Any]:
+def _unary(kind: str, function: Callable[..., Any], x: str = "x", y: str = "y") -> dict[str, Any]:
     return {
-        "inputs": ["x: T"],
-        "outputs": ["y: T"],
+        "inputs": [f"{x}: T"],
+        "outputs": [f"{y}: T"],
         "attrs": [f"T: {kind}"],
         "shape_fn": shape_fns.unchanged_shape,
         "function": function,
@@ -35,6 +35,10 @@ def _sigmoid(x: Any) -> Any:
     power = np.exp(-np.abs(x))  # cannot overflow
     one = x.dtype.type(1)
     return np.where(x < 0, power, one) / (one + power)
+
+
+def _elu(x: Any) -> Any:
+    return np.where(x < 0, np.expm1(np.minimum(x, 0)), x)  # the power of a large x would overflow
 
 
 def _rsqrt(x: Any) -> Any:
@@ -49,8 +53,14 @@ register_op("Sqrt", **_unary("floattype", np.sqrt), summary="Returns the square 
 register_op("Rsqrt", **_unary("floattype", _rsqrt), summary="Returns 1 / sqrt(x).")
 register_op("Exp", **_unary("floattype", np.exp), summary="Returns e to the power of x.")
 register_op("Log", **_unary("floattype", np.log), summary="Returns the natural logarithm.")
+register_op("Log1p", **_unary("floattype", np.log1p), summary="Returns the natural logarithm of 1 + x.")
 register_op("Tanh", **_unary("floattype", np.tanh), summary="Returns the hyperbolic tangent.")
 register_op("Sigmoid", **_unary("floattype", _sigmoid), summary="Returns 1 / (1 + exp(-x)).")
+register_op(
+    "Elu",
+    **_unary("floattype", _elu, "features", "activations"),
+    summary="Returns exp(features) - 1 if features are negative, features otherwise.",
+)
 register_op(
     "LogicalNot",
     inputs=["x: bool"],

@@ -106,6 +106,27 @@ register_op(
     is_stateful=True,
 )
 register_op(
+    "ApplyAdagrad",
+    inputs=["var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T"],
+    outputs=["out: Ref(T)"],
+    attrs=["T: floattype"],
+    shape_fn=array_shape_fns.apply_shape,
+    summary="Adds grad * grad to accum, then subtracts lr * grad / sqrt(accum) from the variable.",
+    is_stateful=True,
+)
+register_op(
+    "ApplyRMSProp",
+    inputs=[
+        *(f"{name}: Ref(T)" for name in ("var", "ms", "mom")),
+        *(f"{name}: T" for name in ("lr", "rho", "momentum", "epsilon", "grad")),
+    ],
+    outputs=["out: Ref(T)"],
+    attrs=["T: floattype"],
+    shape_fn=array_shape_fns.apply_shape,
+    summary="Updates the average ms of squared gradients, and mom by the gradients divided by its root.",
+    is_stateful=True,
+)
+register_op(
     "ApplyAdam",
     inputs=[
         "var: Ref(T)",

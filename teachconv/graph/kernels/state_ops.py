@@ -119,6 +119,23 @@ def _keras_momentum(
     return var + (accum * momentum - grad * lr if use_nesterov else accum), accum
 
 
+@register_function("ApplyAdagrad", base=_Apply)
+def _adagrad(var: Any, accum: Any, lr: Any, grad: Any) -> tuple[Any, ...]:
+    """Adagrad: steps become shorter where many or large gradients came before."""
+    accum = accum + grad * grad
+    return var - grad * lr / np.sqrt(accum), accum
+
+
+@register_function("ApplyRMSProp", base=_Apply)
+def _rms_prop(
+    var: Any, ms: Any, mom: Any, lr: Any, rho: Any, momentum: Any, epsilon: Any, grad: Any
+) -> tuple[Any, ...]:
+    """RMSProp: each gradient is divided by the root of the average of the last squares."""
+    ms = ms + (grad * grad - ms) * (var.dtype.type(1) - rho)
+    mom = mom * momentum + grad * lr / np.sqrt(ms + epsilon)
+    return var - mom, ms, mom
+
+
 @register_function("ApplyAdam", base=_Apply)
 def _adam(
     var: Any,

@@ -25,9 +25,11 @@ __all__ = [
     "add_n",
     "all",
     "any",
+    "apply_adagrad",
     "apply_adam",
     "apply_gradient_descent",
     "apply_momentum",
+    "apply_rms_prop",
     "arg_max",
     "assign",
     "assign_add",
@@ -55,6 +57,7 @@ __all__ = [
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
     "dynamic_stitch",
+    "elu",
     "equal",
     "exp",
     "expand_dims",
@@ -69,6 +72,7 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log1p",
     "log_softmax",
     "logical_and",
     "logical_not",
@@ -85,6 +89,8 @@ __all__ = [
     "mean",
     "min",
     "minimum",
+    "mirror_pad",
+    "mirror_pad_grad",
     "mul",
     "neg",
     "no_op",
@@ -199,6 +205,17 @@ def any(
     return run_or_add("Any", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
 
 
+def apply_adagrad(
+    var: Any, accum: Any, lr: Any, grad: Any, name: str | None = None, _kernel: str | None = None
+) -> Any:
+    """Adds grad * grad to accum, then subtracts lr * grad / sqrt(accum) from the variable.
+
+    ApplyAdagrad(var: Ref(T), accum: Ref(T), lr: T, grad: T) -> out: Ref(T).
+    T: {float16, bfloat16, float32, float64}.
+    """
+    return run_or_add("ApplyAdagrad", name, [var, accum, lr, grad], {"_kernel": _kernel})
+
+
 def apply_adam(
     var: Any,
     m: Any,
@@ -259,6 +276,29 @@ def apply_momentum(
         name,
         [var, accum, lr, grad, momentum],
         {"use_nesterov": use_nesterov, "_kernel": _kernel},
+    )
+
+
+def apply_rms_prop(
+    var: Any,
+    ms: Any,
+    mom: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+    grad: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Updates the average ms of squared gradients, and mom by the gradients divided by its root.
+
+    ApplyRMSProp(var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T) ->
+        out: Ref(T).
+    T: {float16, bfloat16, float32, float64}.
+    """
+    return run_or_add(
+        "ApplyRMSProp", name, [var, ms, mom, lr, rho, momentum, epsilon, grad], {"_kernel": _kernel}
     )
 
 
@@ -822,6 +862,19 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None, _kernel: st
     return run_or_add("DynamicStitch", name, [indices, data], {"_kernel": _kernel})
 
 
+def elu(features: Any, name: str | None = None) -> Any:
+    """Returns exp(features) - 1 if features are negative, features otherwise.
+
+    Elu(features: T) -> activations: T.
+    T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        features: a tensor, variable, array or number.
+        name: the name of the node.
+    """
+    return run_or_add("Elu", name, [features], {})
+
+
 def equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns whether x and y are equal.
 
@@ -985,6 +1038,19 @@ def log(x: Any, name: str | None = None) -> Any:
         name: the name of the node.
     """
     return run_or_add("Log", name, [x], {})
+
+
+def log1p(x: Any, name: str | None = None) -> Any:
+    """Returns the natural logarithm of 1 + x.
+
+    Log1p(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
+    """
+    return run_or_add("Log1p", name, [x], {})
 
 
 def log_softmax(logits: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1314,6 +1380,30 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Any:
         name: the name of the node.
     """
     return run_or_add("Minimum", name, [x, y], {})
+
+
+def mirror_pad(
+    input: Any, paddings: Any, mode: Any, name: str | None = None, _kernel: str | None = None
+) -> Any:
+    """Adds cells before and after each axis that mirror those inside.
+
+    MirrorPad(input: T, paddings: Tpaddings) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tpaddings: {int32, int64} = 'int32'; mode:
+        {REFLECT, SYMMETRIC}.
+    """
+    return run_or_add("MirrorPad", name, [input, paddings], {"mode": mode, "_kernel": _kernel})
+
+
+def mirror_pad_grad(
+    input: Any, paddings: Any, mode: Any, name: str | None = None, _kernel: str | None = None
+) -> Any:
+    """Adds the gradient of each cell to that of the cell that it mirrors.
+
+    MirrorPadGrad(input: T, paddings: Tpaddings) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tpaddings: {int32, int64} = 'int32'; mode:
+        {REFLECT, SYMMETRIC}.
+    """
+    return run_or_add("MirrorPadGrad", name, [input, paddings], {"mode": mode, "_kernel": _kernel})
 
 
 def mul(x: Any, y: Any, name: str | None = None) -> Any:
