@@ -90,7 +90,7 @@ class Dataset:
         """Return what a function makes of each element; it is called eagerly, once for each.
 
         Args:
-            map_func: a function of the element, or of the parts of a tuple; a list that it returns is a tuple.
+            map_func: a function of the element, or of the parts of a tuple; of a list it makes a tuple.
             num_parallel_calls, deterministic, name: have no effect.
             synchronous, use_unbounded_threadpool: the default; teachconv has no others.
 
