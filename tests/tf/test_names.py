@@ -12,7 +12,7 @@ import pytest
 import teachconv as tc
 import teachconv.tf as tf
 import teachconv.tf.compat.v1 as tf1
-from teachconv.tf.missing import _OF_KERAS as of_keras
+from teachconv.tf import missing
 
 
 @pytest.fixture(autouse=True)
@@ -216,7 +216,7 @@ def test_the_version_is_that_of_the_recording():
 
 def test_nothing_is_left_out_of_dir():
     for module in (tf, tf1, tf.nn, tf.math, tf1.nn, tf1.train):
-        later = {"compat", "keras", "python", "train", *of_keras}
+        later = {"compat", "keras", "python", "train", *missing._OF_KERAS}
         assert set(module.__all__) <= {*dir(module), *later}
         assert len(module.__all__) == len(set(module.__all__))
 
