@@ -1,7 +1,7 @@
 """Numbers that a program writes to a file while it trains. TensorFlow: python/ops/summary_ops_v2.py.
 
-TensorFlow writes the records that TensorBoard reads; here the file is "scalars.csv", with step, tag and value in
-each line.
+TensorFlow writes the records that TensorBoard reads; here the file is "scalars.csv", with a step, a tag and a
+value in each line.
 """
 
 from __future__ import annotations
