@@ -136,7 +136,7 @@ class Dataset:
         times = inf if count is None or integer(count, "count") < 0 else integer(count, "count")
 
         def make() -> Iterator[Any]:
-            for _ in itertools.count() if times == inf else range(times):
+            for _ in itertools.count() if times == inf else range(int(times)):
                 elements = self._make()
                 for element in elements:
                     yield element

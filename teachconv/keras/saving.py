@@ -352,8 +352,9 @@ class Checkpoint:
         prefix = f"{path_of(file_prefix, 'file_prefix')}-{self.save_counter + 1}"
         path = Path(f"{prefix}{_CHECKPOINT}")
         path.parent.mkdir(parents=True, exist_ok=True)
+        arrays: dict[str, Any] = {key: _plain(each.numpy(), True) for key, each in self._variables().items()}
         with replacing(path) as file:
-            np.savez(file, **{key: _plain(each.numpy(), True) for key, each in self._variables().items()})
+            np.savez(file, **arrays)
         with replacing(path.with_name("checkpoint")) as file:
             file.write(f'model_checkpoint_path: "{path.name.removesuffix(_CHECKPOINT)}"\n'.encode())
         self.save_counter += 1

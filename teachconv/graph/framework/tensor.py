@@ -207,6 +207,7 @@ class Tensor(Operators):
     """
 
     __slots__ = ("dtype", "index", "is_ref", "op", "shape")
+    dtype: Any  # a DType
 
     def __init__(self, op: Operation, index: int, dtype: np.dtype[Any], shape: StaticShape, is_ref: bool):
         self.op, self.index, self.dtype, self.shape, self.is_ref = (
