@@ -130,6 +130,10 @@ class Operators:
         """Return the shape, as TensorFlow 1 does."""
         return self.shape  # type: ignore[attr-defined]
 
+    def set_shape(self, shape: Any) -> None:
+        """Raise ``ValueError`` if a shape contradicts that of the tensor, which is known."""
+        self.shape.merge_with(shape)  # type: ignore[attr-defined]
+
     def ref(self) -> Reference:
         """Return a key that stands for it in dicts and sets: ``Reference``."""
         return Reference(self)
