@@ -254,7 +254,7 @@ class Dataset:
     # --- iteration -------------------------------------------------------------------------------
 
     def cardinality(self) -> EagerTensor:
-        """Return the number of elements, or `INFINITE_CARDINALITY`."""
+        """Return the number of elements, or ``INFINITE_CARDINALITY``."""
         return EagerTensor(np.array(INFINITE_CARDINALITY if self._size == inf else self._size, np.int64))
 
     def __len__(self) -> int:

@@ -347,7 +347,7 @@ class Checkpoint:
             options: None; teachconv has no other.
 
         Returns:
-            The path with the number, which `restore` takes.
+            The path with the number, which ``restore`` takes.
         """
         prefix = f"{path_of(file_prefix, 'file_prefix')}-{self.save_counter + 1}"
         path = Path(f"{prefix}{_CHECKPOINT}")
@@ -365,7 +365,7 @@ class Checkpoint:
         """Assign what a file has to the variables, all of which must be there: TensorFlow waits for some.
 
         Args:
-            save_path: what `save` returned; None changes nothing.
+            save_path: what ``save`` returned; None changes nothing.
             options: None; teachconv has no other.
 
         Returns:
@@ -388,7 +388,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: Any = None) -> str |
         latest_filename: None; teachconv has no other.
 
     Returns:
-        What `Checkpoint.restore` takes; None if none was saved there.
+        What ``Checkpoint.restore`` takes; None if none was saved there.
     """
     note = path_of(checkpoint_dir, "checkpoint_dir") / "checkpoint"
     found = (
