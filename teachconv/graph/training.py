@@ -1,6 +1,6 @@
 """Optimizers of TensorFlow 1: gradients of a loss, and one Apply* op for each variable.
 
-TensorFlow: python/training/optimizer.py, gradient_descent.py, momentum.py, adagrad.py, rmsprop.py, adam.py
+TensorFlow: python/training/optimizer.py, gradient_descent.py, momentum.py, rmsprop.py, adam.py
 and learning_rate_decay.py, which are tf.compat.v1.train. An optimizer works in a graph, in a traced function
 and eagerly.
 """
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import real
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from .framework.context import current_graph, init_scope
 from .framework.ops import control_dependencies, device, name_scope
@@ -23,7 +22,6 @@ from .ops.variables import Variable, trainable_variables
 from .options import unsupported
 
 __all__ = [
-    "AdagradOptimizer",
     "AdamOptimizer",
     "GradientDescentOptimizer",
     "MomentumOptimizer",
@@ -286,37 +284,6 @@ class MomentumOptimizer(Optimizer):
         return gen_nn_ops.apply_momentum(
             variable, self.get_slot(variable, "momentum"), grad=grad, use_nesterov=self._use_nesterov, **rates
         )
-
-
-class AdagradOptimizer(Optimizer):
-    """Divides each gradient by the root of the sum of all squares: J. Duchi et al., 2011.
-
-    Args:
-        learning_rate: as in `GradientDescentOptimizer`.
-        initial_accumulator_value: what the sum of squares begins with, above 0.
-        use_locking: accepted for compatibility.
-        name: the name scope of the nodes.
-
-    Raises:
-        ValueError: if ``initial_accumulator_value`` is not above 0.
-    """
-
-    def __init__(
-        self,
-        learning_rate: Any,
-        initial_accumulator_value: Any = 0.1,
-        use_locking: bool = False,
-        name: str = "Adagrad",
-    ) -> None:
-        super().__init__(use_locking, name, lr=learning_rate)
-        if real(initial_accumulator_value, "initial_accumulator_value") <= 0:
-            raise ArgumentError(
-                f"initial_accumulator_value must be positive; got {brief(initial_accumulator_value)}"
-            )
-        self._slot_values = {"accumulator": initial_accumulator_value}
-
-    def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
-        return gen_nn_ops.apply_adagrad(variable, self.get_slot(variable, "accumulator"), grad=grad, **rates)
 
 
 class RMSPropOptimizer(Optimizer):

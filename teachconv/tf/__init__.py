@@ -33,15 +33,20 @@ from ..graph import (
 )
 from ..graph.ops.nn_impl import clip_by_value
 from ..graph.options import refuse_other_names
-from . import config, dtypes, errors, framework, math, math_ops, nn, random
+from . import config, data, dtypes, errors, framework, math, math_ops, nn, random, summary
 from .dtypes import *
 from .framework import *
 from .math_ops import *
 from .missing import module_getattr
 
 if TYPE_CHECKING:
-    from . import compat, keras, python
+    from . import compat, keras, python, train
     from .keras import initializers, losses, metrics, optimizers
+
+    constant_initializer = initializers.Constant
+    ones_initializer, zeros_initializer = initializers.Ones, initializers.Zeros
+    random_normal_initializer = initializers.RandomNormal
+    random_uniform_initializer = initializers.RandomUniform
 
 __version__ = VERSION = "2.21.0"  # TensorFlow's, with Keras 3
 newaxis = None
@@ -61,6 +66,7 @@ __all__ = [
     "clip_by_value",
     "compat",
     "config",
+    "data",
     "dtypes",
     "errors",
     "initializers",
@@ -72,7 +78,14 @@ __all__ = [
     "nn",
     "optimizers",
     "python",
+    "constant_initializer",
+    "ones_initializer",
     "random",
+    "random_normal_initializer",
+    "random_uniform_initializer",
+    "summary",
+    "train",
+    "zeros_initializer",
 ]
 __all__ += dtypes.__all__
 __all__ += framework.__all__

@@ -5,9 +5,9 @@
 from ..graph.ops.math_ops import log, log1p, rsqrt
 from . import math_ops
 from .math_ops import *
-from .nn import log_softmax, softmax
+from .nn import log_softmax, softmax, softplus
 
-__all__ = ["log", "log1p", "log_softmax", "rsqrt", "softmax"]
+__all__ = ["log", "log1p", "log_softmax", "rsqrt", "softmax", "softplus"]
 __all__ += math_ops.__all__
 __all__.remove("matmul")  # of the root alone, as range
 __all__.remove("range")

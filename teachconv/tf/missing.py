@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 from ..graph.options import no_name
@@ -11,7 +12,14 @@ from ..graph.options import no_name
 __all__ = ["module_getattr"]
 
 _TF = __name__.rpartition(".")[0]
-_OF_KERAS = ("initializers", "losses", "metrics", "optimizers")  # tf.losses is tf.keras.losses
+_OF_KERAS = {  # names of tf's root -> those in tf.keras
+    **{name: name for name in ("initializers", "losses", "metrics", "optimizers")},
+    "constant_initializer": "initializers.Constant",
+    "ones_initializer": "initializers.Ones",
+    "random_normal_initializer": "initializers.RandomNormal",
+    "random_uniform_initializer": "initializers.RandomUniform",
+    "zeros_initializer": "initializers.Zeros",
+}
 _ARRAYS = "NumPy arrays, which fit and functions take"
 # what is nearest to names of TensorFlow's that many programs use, by their last part
 _INSTEAD = {
@@ -35,7 +43,6 @@ _INSTEAD = {
     "image": "tf.keras.layers.UpSampling2D, and slices",
     "layers": "tf.keras.layers",
     "Module": "tf.keras.layers.Layer",
-    "summary": "History, which fit returns, and teachconv.graph.RunMetadata",
     "raw_ops": "teachconv.graph.gen_nn_ops",
     "distribute": "tf.device",
     "feature_column": "tf.one_hot",
@@ -60,7 +67,10 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
 
     def look_up(name: str) -> Any:
         if name in known:
-            return import_module(f"{_TF}.keras.{name}" if name in _OF_KERAS else f"{_TF}.{name}")
+            of_keras = _OF_KERAS.get(name)
+            if of_keras is None:
+                return import_module(f"{_TF}.{name}")
+            return attrgetter(of_keras)(import_module(f"{_TF}.keras"))
         instead = _INSTEAD.get(name) or _elsewhere(name)
         no_name(module, name, known, instead, why=", only what convolutional networks need")
 

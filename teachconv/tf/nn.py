@@ -32,6 +32,7 @@ from ..graph.ops.nn_ops import (
     relu,
     softmax,
     softmax_cross_entropy_with_logits,
+    softplus,
     sparse_softmax_cross_entropy_with_logits,
 )
 from ..graph.ops.nn_ops import max_pool as max_pool2d
@@ -70,6 +71,7 @@ __all__ = [
     "sigmoid_cross_entropy_with_logits",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
 ]

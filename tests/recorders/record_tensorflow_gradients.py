@@ -90,6 +90,7 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
         (3, 4),
         (3, 4),
     ),
+    "softplus": (lambda tf, x: tf.nn.softplus(x), (3, 4)),
     "elu": (lambda tf, x: tf.nn.elu(x), (3, 4)),
     "batch_normalization": (
         lambda tf, x, mean, variance, offset, scale: nn(tf, "batch_normalization")(
@@ -293,7 +294,6 @@ STEPS = {  # a few steps of each optimizer: name, arguments
     "descent": ("GradientDescentOptimizer", {"learning_rate": 0.25}),
     "momentum": ("MomentumOptimizer", {"learning_rate": 0.125, "momentum": 0.75}),
     "nesterov": ("MomentumOptimizer", {"learning_rate": 0.125, "momentum": 0.75, "use_nesterov": True}),
-    "adagrad": ("AdagradOptimizer", {"learning_rate": 0.25, "initial_accumulator_value": 0.125}),
     "rmsprop": (
         "RMSPropOptimizer",
         {"learning_rate": 0.125, "decay": 0.75, "momentum": 0.5, "epsilon": 0.0625},

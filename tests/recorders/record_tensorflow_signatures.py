@@ -19,6 +19,7 @@ FUNCTIONS = """
     reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape reverse round rsqrt shape sigmoid sign size slice split
     sqrt square squeeze stack stop_gradient subtract tanh tile transpose truediv unstack where zeros zeros_like
     DType GradientTape Graph Module Operation RegisterGradient Tensor TensorShape TensorSpec Variable name_scope
+    constant_initializer ones_initializer random_normal_initializer random_uniform_initializer zeros_initializer
 """
 NN = """
     atrous_conv2d avg_pool avg_pool2d batch_normalization bias_add conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose
@@ -78,10 +79,12 @@ MODULES = {
     "compat.v1.math": FUNCTIONS + " log log1p log_softmax reciprocal rsqrt softmax softplus",
     "compat.v1.random": "normal truncated_normal uniform set_random_seed",
     "compat.v1.train": """AdamOptimizer GradientDescentOptimizer MomentumOptimizer Optimizer get_global_step
-        get_or_create_global_step exponential_decay AdagradOptimizer RMSPropOptimizer""",
+        get_or_create_global_step exponential_decay RMSPropOptimizer""",
     "compat.v1.config": "list_physical_devices",
     "compat.v1.app": "run",
     "data": "Dataset",
+    "train": "Checkpoint latest_checkpoint",
+    "summary": "create_file_writer scalar",
 }
 GENERATED = """avg_pool avg_pool3d bias_add conv2d conv2d_backprop_filter conv2d_backprop_input conv3d
     conv3d_backprop_filter_v2 conv3d_backprop_input_v2 max_pool max_pool3d relu softmax"""

@@ -41,6 +41,10 @@ def _elu(x: Any) -> Any:
     return np.where(x < 0, np.expm1(np.minimum(x, 0)), x)  # the power of a large x would overflow
 
 
+def _softplus(x: Any) -> Any:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
 def _rsqrt(x: Any) -> Any:
     return x.dtype.type(1) / np.sqrt(x)
 
@@ -60,6 +64,11 @@ register_op(
     "Elu",
     **_unary("floattype", _elu, "features", "activations"),
     summary="Returns exp(features) - 1 if features are negative, features otherwise.",
+)
+register_op(
+    "Softplus",
+    **_unary("floattype", _softplus, "features", "activations"),
+    summary="Returns log(exp(features) + 1).",
 )
 register_op(
     "LogicalNot",

@@ -76,6 +76,15 @@ register_op(
     is_stateful=True,
 )
 
+register_op(
+    "WriteScalarSummary",  # the writer and the tag are inputs in TensorFlow
+    inputs=["step: int64", "value: T"],
+    attrs=["T: realnumbertype", "writer: string", "tag: string"],
+    shape_fn=shape_fns.no_outputs,
+    summary="Appends a number to the file of a writer.",
+    is_stateful=True,
+)
+
 # --- training: one op updates one variable and its slots ----------------------------------------------
 
 register_op(
@@ -103,15 +112,6 @@ register_op(
     attrs=["T: floattype", "use_nesterov: bool = false"],
     shape_fn=array_shape_fns.apply_shape,
     summary="Updates accum = momentum * accum - lr * grad, then adds accum to the variable.",
-    is_stateful=True,
-)
-register_op(
-    "ApplyAdagrad",
-    inputs=["var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T"],
-    outputs=["out: Ref(T)"],
-    attrs=["T: floattype"],
-    shape_fn=array_shape_fns.apply_shape,
-    summary="Adds grad * grad to accum, then subtracts lr * grad / sqrt(accum) from the variable.",
     is_stateful=True,
 )
 register_op(

@@ -7,6 +7,7 @@ variable's dtype, in the order of TensorFlow's CPU functors.
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,14 @@ def _assign(ref: VariableRef, value: Any) -> VariableRef:
 @register_function("NoOp", name="NoOp")
 def _no_op() -> tuple[Any, ...]:
     """Return no outputs: the node only carries control dependencies."""
+    return ()
+
+
+@register_function("WriteScalarSummary", name="WriteScalarSummaryOp")
+def _write_scalar_summary(step: Any, value: Any, *, writer: str, tag: str) -> tuple[Any, ...]:
+    """Append a line: the step, the tag in quotes, the value."""
+    with open(writer, "a", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerow([int(step), tag, value.item()])
     return ()
 
 
@@ -117,13 +126,6 @@ def _keras_momentum(
     """Momentum as in Keras: each gradient is scaled by the learning rate of its own step."""
     accum = accum * momentum - grad * lr
     return var + (accum * momentum - grad * lr if use_nesterov else accum), accum
-
-
-@register_function("ApplyAdagrad", base=_Apply)
-def _adagrad(var: Any, accum: Any, lr: Any, grad: Any) -> tuple[Any, ...]:
-    """Adagrad: steps become shorter where many or large gradients came before."""
-    accum = accum + grad * grad
-    return var - grad * lr / np.sqrt(accum), accum
 
 
 @register_function("ApplyRMSProp", base=_Apply)

@@ -25,7 +25,6 @@ __all__ = [
     "add_n",
     "all",
     "any",
-    "apply_adagrad",
     "apply_adam",
     "apply_gradient_descent",
     "apply_momentum",
@@ -121,6 +120,7 @@ __all__ = [
     "slice",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
     "sqrt",
     "square",
@@ -136,6 +136,7 @@ __all__ = [
     "truncated_normal",
     "unpack",
     "variable",
+    "write_scalar_summary",
     "zeros_like",
 ]
 
@@ -203,17 +204,6 @@ def any(
     keep_dims: bool = False; Tidx: {int32, int64} = 'int32'.
     """
     return run_or_add("Any", name, [input, reduction_indices], {"keep_dims": keep_dims, "_kernel": _kernel})
-
-
-def apply_adagrad(
-    var: Any, accum: Any, lr: Any, grad: Any, name: str | None = None, _kernel: str | None = None
-) -> Any:
-    """Adds grad * grad to accum, then subtracts lr * grad / sqrt(accum) from the variable.
-
-    ApplyAdagrad(var: Ref(T), accum: Ref(T), lr: T, grad: T) -> out: Ref(T).
-    T: {float16, bfloat16, float32, float64}.
-    """
-    return run_or_add("ApplyAdagrad", name, [var, accum, lr, grad], {"_kernel": _kernel})
 
 
 def apply_adam(
@@ -1771,6 +1761,19 @@ def softmax_cross_entropy_with_logits(
     return run_or_add("SoftmaxCrossEntropyWithLogits", name, [features, labels], {"_kernel": _kernel})
 
 
+def softplus(features: Any, name: str | None = None) -> Any:
+    """Returns log(exp(features) + 1).
+
+    Softplus(features: T) -> activations: T.
+    T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        features: a tensor, variable, array or number.
+        name: the name of the node.
+    """
+    return run_or_add("Softplus", name, [features], {})
+
+
 def sparse_softmax_cross_entropy_with_logits(
     features: Any, labels: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
@@ -1984,6 +1987,19 @@ def variable(shape: Any, dtype: Any, name: str | None = None) -> Any:
     shape: shape; dtype: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     return run_or_add("Variable", name, [], {"shape": shape, "dtype": dtype})
+
+
+def write_scalar_summary(
+    step: Any, value: Any, writer: Any, tag: Any, name: str | None = None, _kernel: str | None = None
+) -> Any:
+    """Appends a number to the file of a writer.
+
+    WriteScalarSummary(step: int64, value: T) -> the operation.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; writer: string; tag: string.
+    """
+    return run_or_add(
+        "WriteScalarSummary", name, [step, value], {"writer": writer, "tag": tag, "_kernel": _kernel}
+    )
 
 
 def zeros_like(x: Any, name: str | None = None) -> Any:

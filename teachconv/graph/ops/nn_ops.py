@@ -22,7 +22,7 @@ from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined, text
 from . import gen_nn_ops
 from .array_ops import concat, convert_to_tensor, expand_dims, is_tensor, squeeze
-from .gen_nn_ops import elu
+from .gen_nn_ops import elu, softplus
 from .math_ops import cast
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "relu",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
 ]
 

@@ -428,7 +428,14 @@ def zeros_initializer(dtype: Any = float32) -> Callable[..., Any]:
 
 
 def ones_initializer(dtype: Any = float32) -> Callable[..., Any]:
-    """Return a function that makes ones of a shape; ``dtype`` as in `zeros_initializer`."""
+    """Return a function that makes ones of a shape.
+
+    Args:
+        dtype: as in `zeros_initializer`.
+
+    Returns:
+        As `zeros_initializer`.
+    """
     return _initializer(ones, dtype)
 
 
@@ -467,7 +474,15 @@ def random_normal_initializer(
 def truncated_normal_initializer(
     mean: Any = 0.0, stddev: Any = 1.0, seed: Any = None, dtype: Any = float32
 ) -> Callable[..., Any]:
-    """Return a function as that of `random_normal_initializer`, without numbers beyond two deviations."""
+    """Return a function that makes normal random numbers, none of them beyond two standard deviations.
+
+    Args:
+        mean, stddev, seed: as in tf.random.truncated_normal.
+        dtype: as in `zeros_initializer`.
+
+    Returns:
+        As `zeros_initializer`.
+    """
     return _initializer(lambda shape, dtype: random.truncated_normal(shape, mean, stddev, dtype, seed), dtype)
 
 

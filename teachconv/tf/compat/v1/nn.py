@@ -28,6 +28,7 @@ from ...nn import (
     relu6,
     sigmoid,
     sigmoid_cross_entropy_with_logits,
+    softplus,
     tanh,
 )
 from .default_graph import imported_in_graph, in_graph
@@ -67,6 +68,7 @@ __all__ = [
     "sigmoid_cross_entropy_with_logits",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
 ]

@@ -9,7 +9,6 @@ from ....graph import training
 from .default_graph import in_graph
 
 __all__ = [
-    "AdagradOptimizer",
     "AdamOptimizer",
     "GradientDescentOptimizer",
     "MomentumOptimizer",
@@ -35,10 +34,6 @@ class GradientDescentOptimizer(Optimizer, training.GradientDescentOptimizer):
 
 class MomentumOptimizer(Optimizer, training.MomentumOptimizer):
     """Gradient descent with momentum: `teachconv.graph.training.MomentumOptimizer`."""
-
-
-class AdagradOptimizer(Optimizer, training.AdagradOptimizer):
-    """Adagrad: `teachconv.graph.training.AdagradOptimizer`."""
 
 
 class RMSPropOptimizer(Optimizer, training.RMSPropOptimizer):
