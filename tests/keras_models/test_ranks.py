@@ -219,7 +219,6 @@ def test_a_model_of_signals_is_trained_summarised_and_turned_for_torch():
             lambda: layers.Cropping2D(2, input_shape=(4, 4, 1)),
             r"layer '.*' \(Cropping2D\) cannot take an input",
         ),
-        (lambda: layers.GlobalAveragePooling2D(keepdims="yes"), "keepdims must be"),
         (lambda: layers.GlobalMaxPooling2D("channels_frist"), 'did you mean "channels_first"'),
         (lambda: layers.GlobalMaxPooling2D(input_shape=(4, 4)), "it needs 4 axes"),
         (lambda: layers.LeakyReLU(-0.1), "negative_slope must be from 0"),
