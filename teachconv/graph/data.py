@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from math import inf
 from operator import itemgetter
 from typing import Any
 
@@ -36,14 +37,14 @@ class Dataset:
 
     Args:
         make: returns an iterator over the elements, with arrays in place of tensors.
-        size: the number of elements, or `INFINITE_CARDINALITY`.
+        size: the number of elements; infinity if they have no end.
 
     >>> dataset = Dataset.from_tensor_slices(([1, 2, 3], [10, 20, 30])).map(lambda x, y: (x, x + y)).batch(2)
     >>> [(x.numpy().tolist(), y.numpy().tolist()) for x, y in dataset], len(dataset)
     ([([1, 2], [11, 22]), ([3], [33])], 2)
     """
 
-    def __init__(self, make: Callable[[], Iterator[Any]], size: int) -> None:
+    def __init__(self, make: Callable[[], Iterator[Any]], size: float) -> None:
         self._make, self._size = make, size
 
     # --- sources ---------------------------------------------------------------------------------
@@ -109,36 +110,33 @@ class Dataset:
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number, from ``start`` on, and an element."""
         first = integer(start, "start")
-
-        def make() -> Iterator[Any]:
-            return ((np.array(number, np.int64), x) for number, x in enumerate(self._make(), first))
-
-        return Dataset(make, self._size)
+        return Dataset(
+            lambda: ((np.array(number, np.int64), x) for number, x in enumerate(self._make(), first)),
+            self._size,
+        )
 
     def take(self, count: int, name: str | None = None) -> Dataset:
         """Return the first ``count`` elements; all of them for -1."""
         most = integer(count, "count")
         if most < 0:
             return self
-        size = most if self._size == INFINITE_CARDINALITY else min(most, self._size)
-        return Dataset(lambda: itertools.islice(self._make(), most), size)
+        return Dataset(lambda: itertools.islice(self._make(), most), min(most, self._size))
 
     def skip(self, count: int, name: str | None = None) -> Dataset:
         """Return the elements after the first ``count``; none for -1."""
         gone = integer(count, "count")
         if gone < 0:
             return self.take(0)
-        size = max(0, self._size - gone) if self._size >= 0 else self._size
-        return Dataset(lambda: itertools.islice(self._make(), gone, None), size)
+        return Dataset(lambda: itertools.islice(self._make(), gone, None), max(0, self._size - gone))
 
     # --- rounds, order, batches ------------------------------------------------------------------
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
         """Return all elements ``count`` times; without end for None and -1."""
-        times = -1 if count is None else integer(count, "count")
+        times = inf if count is None or integer(count, "count") < 0 else integer(count, "count")
 
         def make() -> Iterator[Any]:
-            for _ in itertools.count() if times < 0 else range(times):
+            for _ in itertools.count() if times == inf else range(times):
                 elements = self._make()
                 for element in elements:
                     yield element
@@ -147,8 +145,7 @@ class Dataset:
                 else:
                     return  # without elements, no round has an end
 
-        size = self._size * times if self._size >= 0 else self._size * (times > 0)
-        return Dataset(make, INFINITE_CARDINALITY if times < 0 and self._size else size)
+        return Dataset(make, times and self._size and self._size * times)  # not 0 times infinity
 
     def shuffle(
         self,
@@ -219,8 +216,8 @@ class Dataset:
                 if len(group) == size or not drop_remainder:
                     yield _joined(group)
 
-        batches = (self._size + (0 if drop_remainder else size - 1)) // size
-        return Dataset(make, batches if self._size >= 0 else self._size)
+        whole = self._size if drop_remainder else self._size + size - 1
+        return Dataset(make, whole if whole == inf else whole // size)
 
     @unsupported("filename")
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
@@ -255,12 +252,12 @@ class Dataset:
 
     def cardinality(self) -> EagerTensor:
         """Return the number of elements, or `INFINITE_CARDINALITY`."""
-        return EagerTensor(np.array(self._size, np.int64))
+        return EagerTensor(np.array(INFINITE_CARDINALITY if self._size == inf else self._size, np.int64))
 
     def __len__(self) -> int:
-        if self._size < 0:
+        if self._size == inf:
             raise ArgumentTypeError("The dataset is infinite: it has no len()")
-        return self._size
+        return int(self._size)
 
     def __bool__(self) -> bool:
         return True

@@ -7,7 +7,8 @@ and eagerly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class Optimizer:
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 
     _slot_values: Mapping[str, float] = {}  # slot name -> what all its elements begin with
+    _op: Callable[..., Any]  # updates a variable and its slots
 
     def __init__(self, use_locking: bool, name: str, **numbers: Any) -> None:
         self._name, self._numbers = name, numbers  # the learning rate and the rest, by the op's argument
@@ -211,8 +213,9 @@ class Optimizer:
                 self._make_slot(variable, slot_name, start)
 
     def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
-        """Add the op that updates a variable."""
-        raise NotImplementedError
+        """Add the op that updates a variable and its slots."""
+        slots = (self.get_slot(variable, name) for name in self._slot_values)
+        return self._op(variable, *slots, grad=grad, **rates)
 
     def _finish(self, updates: list[Any], rates: dict[str, Any], name: str) -> Any:
         """Add what comes after all updates; return an operation that waits for everything."""
@@ -278,12 +281,7 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(use_locking, name, lr=learning_rate, momentum=momentum)
-        self._use_nesterov = use_nesterov
-
-    def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
-        return gen_nn_ops.apply_momentum(
-            variable, self.get_slot(variable, "momentum"), grad=grad, use_nesterov=self._use_nesterov, **rates
-        )
+        self._op = partial(gen_nn_ops.apply_momentum, use_nesterov=use_nesterov)
 
 
 class RMSPropOptimizer(Optimizer):
@@ -300,6 +298,7 @@ class RMSPropOptimizer(Optimizer):
     """
 
     _slot_values = {"rms": 1.0, "momentum": 0.0}
+    _op = staticmethod(gen_nn_ops.apply_rms_prop)
 
     @unsupported("centered")
     def __init__(
@@ -313,10 +312,6 @@ class RMSPropOptimizer(Optimizer):
         name: str = "RMSProp",
     ) -> None:
         super().__init__(use_locking, name, lr=learning_rate, rho=decay, momentum=momentum, epsilon=epsilon)
-
-    def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
-        slots = (self.get_slot(variable, name) for name in self._slot_values)
-        return gen_nn_ops.apply_rms_prop(variable, *slots, grad=grad, **rates)
 
 
 class AdamOptimizer(Optimizer):

@@ -43,10 +43,7 @@ if TYPE_CHECKING:
     from . import compat, keras, python, train
     from .keras import initializers, losses, metrics, optimizers
 
-    constant_initializer = initializers.Constant
-    ones_initializer, zeros_initializer = initializers.Ones, initializers.Zeros
     random_normal_initializer = initializers.RandomNormal
-    random_uniform_initializer = initializers.RandomUniform
 
 __version__ = VERSION = "2.21.0"  # TensorFlow's, with Keras 3
 newaxis = None
@@ -78,14 +75,10 @@ __all__ = [
     "nn",
     "optimizers",
     "python",
-    "constant_initializer",
-    "ones_initializer",
     "random",
     "random_normal_initializer",
-    "random_uniform_initializer",
     "summary",
     "train",
-    "zeros_initializer",
 ]
 __all__ += dtypes.__all__
 __all__ += framework.__all__

@@ -14,11 +14,7 @@ __all__ = ["module_getattr"]
 _TF = __name__.rpartition(".")[0]
 _OF_KERAS = {  # names of tf's root -> those in tf.keras
     **{name: name for name in ("initializers", "losses", "metrics", "optimizers")},
-    "constant_initializer": "initializers.Constant",
-    "ones_initializer": "initializers.Ones",
     "random_normal_initializer": "initializers.RandomNormal",
-    "random_uniform_initializer": "initializers.RandomUniform",
-    "zeros_initializer": "initializers.Zeros",
 }
 _ARRAYS = "NumPy arrays, which fit and functions take"
 # what is nearest to names of TensorFlow's that many programs use, by their last part

@@ -159,9 +159,10 @@ def test_a_call_with_more_than_layers_has_a_summary_but_no_onnx_file():
 def test_the_repr_of_a_model_is_its_summary():
     model = branched()
     text, html = repr(model), model._repr_html_()
-    for part in ("branched", "Connected", "first, third", "Multiply-adds", "Sees", "Total params: 510"):
+    for part in ("branched", "Connected", "Multiply-adds", "Sees", "Total params: 510"):
         assert part in text
-    assert "<table" in html
+    assert "first, third" in html
+    assert keras.utils.plot_model(model, show_shapes=True, dpi=64)._repr_html_() == html
     assert repr(keras.Sequential([layers.Dense(2)])).startswith("<Sequential name=")
     rows = {line.split()[0]: line for line in text.splitlines() if line.strip()}
     assert "9 x 9" not in rows["shared"]

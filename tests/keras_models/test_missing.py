@@ -43,6 +43,7 @@ def test_what_is_answered_specially_is_a_name_of_keras_and_not_here(module):
         (lambda: keras.layers.Dens, 'did you mean "Dense"'),
         (lambda: tf.keras.regularizers, "teachconv.tf.keras has no 'regularizers'; nearest: a loss"),
         (lambda: tf.nn.selu, "nearest: tf.nn.elu"),
+        (lambda: tf.io, "teachconv.tf has no 'io'.*nearest: NumPy arrays"),
         (lambda: keras.losses.get("log_cosh"), "got 'log_cosh'; nearest: MeanSquaredError"),
         (lambda: keras.optimizers.get("nadam"), "got 'nadam'; nearest: Adam"),
         (lambda: keras.activations.get("selu"), "nearest: elu"),

@@ -19,7 +19,7 @@ FUNCTIONS = """
     reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape reverse round rsqrt shape sigmoid sign size slice split
     sqrt square squeeze stack stop_gradient subtract tanh tile transpose truediv unstack where zeros zeros_like
     DType GradientTape Graph Module Operation RegisterGradient Tensor TensorShape TensorSpec Variable name_scope
-    constant_initializer ones_initializer random_normal_initializer random_uniform_initializer zeros_initializer
+    ones_initializer random_normal_initializer random_uniform_initializer zeros_initializer
 """
 NN = """
     atrous_conv2d avg_pool avg_pool2d batch_normalization bias_add conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose

@@ -1,6 +1,8 @@
 """What is particular to teachconv.tf: two versions side by side, arguments that are not here, names that are not."""
 
+import copy
 import inspect
+import pickle
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ import pytest
 import teachconv as tc
 import teachconv.tf as tf
 import teachconv.tf.compat.v1 as tf1
+from teachconv.tf import missing
 
 
 @pytest.fixture(autouse=True)
@@ -197,6 +200,7 @@ def test_the_modules_of_keras_are_at_the_root_of_version_2():
     for name in ("initializers", "losses", "metrics", "optimizers"):
         assert getattr(tf, name) is getattr(tf.keras, name)
         assert not hasattr(tf1, name)  # those of TensorFlow 1 are others
+    assert tf.random_normal_initializer is tf.initializers.RandomNormal
 
 
 def test_app_run_ends_the_program():
@@ -212,7 +216,7 @@ def test_the_version_is_that_of_the_recording():
 
 def test_nothing_is_left_out_of_dir():
     for module in (tf, tf1, tf.nn, tf.math, tf1.nn, tf1.train):
-        later = {"compat", "keras", "python", "initializers", "losses", "metrics", "optimizers"}
+        later = {"compat", "keras", "python", "train", *missing._OF_KERAS}
         assert set(module.__all__) <= {*dir(module), *later}
         assert len(module.__all__) == len(set(module.__all__))
 
@@ -285,3 +289,34 @@ def test_messages_name_what_is_wrong():
         tf.concat([tf.constant([1.0]), tf.constant([1])], 0)
     with pytest.raises(ValueError, match="ksize must be 1 at N and C in NHWC order: no window"):
         tf.nn.max_pool2d(tf.ones([1, 4, 4, 2]), [1, 1, 1, 2], 1, "SAME")
+
+
+def test_a_reduction_over_all_axes_of_a_tensor_of_unknown_rank():
+    x = tf1.placeholder("float")
+    total, mean = tf1.reduce_sum(tf1.pow(x, 2)), tf1.reduce_mean(x)
+    (grad,) = tf1.gradients(mean, x)
+    with tf1.Session() as session:
+        for shape in ((), (3,), (2, 2)):
+            array = np.arange(4.0)[: int(np.prod(shape))].reshape(shape)
+            found = session.run([total, mean, grad], {x: array})
+            np.testing.assert_array_equal(found[:2], [(array**2).sum(), array.mean()])
+            np.testing.assert_array_equal(found[2], np.full(shape, 1 / array.size, "f4"))
+
+
+def test_a_dtype_is_numpy_s_with_tensorflow_s_attributes():
+    x = tf.constant([1, 2])
+    for dtype in (x.dtype, tf.Variable(x).dtype, tf1.constant([1]).dtype, tf.TensorSpec([1], "int32").dtype):
+        assert dtype is tf.int32
+        assert (dtype.is_integer, dtype.is_floating, dtype.base_dtype, dtype.size) == (
+            True,
+            False,
+            tf.int32,
+            4,
+        )
+    assert {np.dtype("int32"): "found"}[x.dtype] == "found"
+    assert np.arange(3).astype(x.dtype).dtype == np.zeros(1, tf.int32).dtype == np.dtype(tf.int32) == "int32"
+    assert pickle.loads(pickle.dumps(tf.float32)) is copy.deepcopy(tf.float32) is tf.float32
+    assert (tf.float16.max, tf.float32.min, tf.uint8.max) == (65504, np.finfo("f4").min, 255)
+    with pytest.raises(AttributeError, match="nonsense"):
+        tf.float32.nonsense  # noqa: B018 (the access is what is tested)
+    assert tf1.ConfigProto(log_device_placement=True).log_device_placement

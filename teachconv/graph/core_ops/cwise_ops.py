@@ -100,20 +100,20 @@ def _binary(kind: str, function: Callable[..., Any], result: str = "T") -> dict[
     }
 
 
-def _no_zero(y: Any, op: str) -> None:
-    if is_integer(y.dtype) and not y.all():
+def _no_zero(x: Any, y: Any, op: str) -> None:
+    if is_integer(y.dtype) and x.size and not y.all():
         raise InvalidArgumentError(f"y of {op} must not be 0 for integers")
 
 
 def _floor_div(x: Any, y: Any) -> Any:
     """Return the quotient; that of floats is rounded first and then down: 1 // 0.1 is 10, in NumPy 9."""
-    _no_zero(y, "FloorDiv")
+    _no_zero(x, y, "FloorDiv")
     return np.floor_divide(x, y) if is_integer(x.dtype) else np.floor(x / y)
 
 
 def _floor_mod(x: Any, y: Any) -> Any:
     """Return the remainder of `_floor_div`, which has the sign of y."""
-    _no_zero(y, "FloorMod")
+    _no_zero(x, y, "FloorMod")
     rest = np.fmod(x, y)  # has the sign of x, which a zero keeps
     return np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 

@@ -484,7 +484,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 
     >>> from teachconv import graph as tg
     >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).numpy()
-    (dtype('int32'), array([0.5, 0.5], dtype=float32))
+    (tf.int32, array([0.5, 0.5], dtype=float32))
     """
     if value is None:
         raise ArgumentError("None values not supported.")

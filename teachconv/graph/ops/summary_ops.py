@@ -1,6 +1,7 @@
 """Numbers that a program writes to a file while it trains. TensorFlow: python/ops/summary_ops_v2.py.
 
-TensorFlow writes the records that TensorBoard reads; here the file is "scalars.csv", a line for each number.
+TensorFlow writes the records that TensorBoard reads; here the file is "scalars.csv", with step, tag and value in
+each line.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from contextvars import ContextVar
 from typing import Any
 
 from ...arguments import integer
-from ...errors import ArgumentError
 from ...files import path_of
 from ..framework.context import within
 from ..options import unsupported
@@ -62,13 +62,10 @@ def create_file_writer(
     >>> with tempfile.TemporaryDirectory() as folder, create_file_writer(folder).as_default():
     ...     scalar("loss", 0.5, step=3)
     ...     print(Path(folder, "scalars.csv").read_text())
-    step,tag,value
     3,loss,0.5
     """
     path = path_of(logdir, "logdir") / "scalars.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        path.write_text("step,tag,value\n", encoding="utf-8")
     return SummaryWriter(str(path))
 
 
@@ -85,12 +82,10 @@ def scalar(name: str, data: Any, step: Any = None, description: Any = None) -> N
         description: None; teachconv has no other.
 
     Raises:
-        ValueError: if there is no ``step``.
+        TypeError: if ``step`` is no int.
     """
     writer = _current.get()
     if writer is None:
         return
-    if step is None:
-        raise ArgumentError("step must be given: an int or a tensor; got None")
     number = cast(step, "int64") if is_tensor(step) else integer(step, "step")
     gen_nn_ops.write_scalar_summary(number, data, writer=writer.path, tag=name)
