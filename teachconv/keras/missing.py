@@ -66,7 +66,6 @@ _CALLBACKS = {
 }
 _UTILS = {
     "normalize": "x / numpy.linalg.norm(x, axis=-1, keepdims=True)",
-    "plot_model": "model.summary(), or teachconv.explore of a convolution",
     "image_dataset_from_directory": "NumPy arrays, which fit takes",
 }
 _MODELS = {
