@@ -6,19 +6,20 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from threading import TIMEOUT_MAX
 from typing import Any
 
 import numpy as np
 
 from .. import tables
-from ..errors import ArgumentTypeError, ContractError, brief, check_word
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word
 from ..inspection.explaining import explain
 from ..verification.diffing import diff
-from ..verification.running import what_went_wrong
+from ..verification.running import what_went_wrong, within
 from . import bugs, gradients, matrices, numbers, sizes, sums
 from .puzzle import Puzzle
 
-__all__ = ["Checked", "answers", "check", "hint", "judged", "puzzles"]
+__all__ = ["Checked", "answers", "as_array", "check", "hint", "judged", "puzzles"]
 
 _PUZZLES: dict[str, Puzzle] = {
     puzzle.name: puzzle
@@ -155,18 +156,20 @@ def _short(value: Any) -> str:
     return f"{list(value.shape)} {numbers}" if value.ndim > 1 else numbers
 
 
-def check(name: str, function: Callable[..., Any]) -> Checked:
+def check(name: str, function: Callable[..., Any], *, seconds: float = 5.0) -> Checked:
     """Run a function on the cases of a puzzle, and say which mistake it makes.
 
     Args:
         name: the puzzle.
         function: the function; it is given copies of the arguments, one after the other.
+        seconds: how long one call may take. An endless loop of Python is stopped then; what runs in compiled
+            code cannot be stopped.
 
     Returns:
         What was found; printed, it is for the learner.
 
     Raises:
-        ValueError: if there is no such puzzle.
+        ValueError: if there is no such puzzle, or ``seconds`` is not above 0.
         TypeError: if ``function`` cannot be called.
 
     >>> from teachconv import exercises as ex
@@ -179,10 +182,19 @@ def check(name: str, function: Callable[..., Any]) -> Checked:
     puzzle = puzzles()[name]
     if not callable(function):
         raise ArgumentTypeError(f"function must be your function {name}; got {brief(function)}")
-    return judged(puzzle, answers(puzzle, partial(_call, function)))
+    check_seconds(seconds)
+    return judged(puzzle, answers(puzzle, lambda args: within(seconds, partial(_call, function, args))))
 
 
-_OFTEN = 3  # so many errors in turn are enough: each may print, or have cost a process
+def check_seconds(seconds: float) -> None:
+    """Refuse a limit of time that no call keeps."""
+    if not 0 < seconds <= TIMEOUT_MAX:
+        raise ArgumentError(f"seconds must be above 0, and at most {TIMEOUT_MAX:g}; got {brief(seconds)}")
+
+
+_OFTEN = (
+    3  # so many errors in turn are enough, each may print; and so many calls that cost their process or time
+)
 
 
 def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any]) -> list[Any]:
@@ -194,7 +206,8 @@ def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any]) -> list[Any]
             found.append(call(args))
         except (Exception, SystemExit) as error:
             found.append(error)
-        if len(found) >= _OFTEN and all(one is None or _is_error(one) for one in found[-_OFTEN:]):
+        failed = [one is None or _is_error(one) for one in found[-_OFTEN:]]
+        if sum(failed) == _OFTEN or sum(_word(one) not in ("", "raised") for one in found) == _OFTEN:
             break
     return found + found[-1:] * (len(cases) - len(found))
 
@@ -205,6 +218,17 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 def _is_error(answer: Any) -> bool:
     return isinstance(answer, (Exception, SystemExit))
+
+
+_NOT_ANSWERED = {"took more than": "timeout", "crashed: ": "crashed", "ended its ": "ended"}
+
+
+def _word(answer: Any) -> str:
+    """Return the code of an answer that is an error; "" for others."""
+    if not _is_error(answer):
+        return ""
+    said = str(answer) if isinstance(answer, ContractError) else ""
+    return next((code for text, code in _NOT_ANSWERED.items() if said.startswith(text)), "raised")
 
 
 def judged(puzzle: Puzzle, answers: Iterable[Any]) -> Checked:
@@ -222,15 +246,12 @@ def judged(puzzle: Puzzle, answers: Iterable[Any]) -> Checked:
 def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
     """Return what is wrong with one answer in a word, or ""."""
     if _is_error(got):
-        said = str(got) if isinstance(got, ContractError) else ""
-        words = {"timeout": "took more than", "crashed": "crashed: ", "ended": "ended its process"}
-        return next((code for code, text in words.items() if text in said), "raised")
+        return _word(got)
     if got is None or (isinstance(got, np.ndarray) and got.dtype.hasobject and not got.shape):
         return "nothing"  # another process sends None so
     want = np.asarray(puzzle.right(*args))
     try:
-        found = np.asarray(got)
-        found = found.astype(float) if found.dtype.hasobject else found
+        found = as_array(got)
     except Exception:
         return "type"
     if (found.dtype.kind in _NUMBERS) != (want.dtype.kind in _NUMBERS):
@@ -247,6 +268,12 @@ def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
 _NUMBERS = "biuf"
 
 
+def as_array(answer: Any) -> np.ndarray:
+    """Return an answer as an array; fractions and other numbers of Python become float64."""
+    found = np.asarray(answer)
+    return found.astype(float) if found.dtype.hasobject else found
+
+
 def _told(
     puzzle: Puzzle, cases: Sequence[Any], given: Sequence[Any], codes: Sequence[str], bad: int
 ) -> tuple[str, str]:
@@ -261,8 +288,7 @@ def _told(
     sentences = {name: sentence for name, sentence, _ in puzzle.mistakes}
     if code in sentences:
         return code, sentences[code]
-    known = [(name, makes) for name, _, makes in puzzle.mistakes if makes]
-    made = {name: answers(puzzle, partial(_call, makes)) for name, makes in known}
+    made = {name: answers(puzzle, partial(_call, makes)) for name, _, makes in puzzle.mistakes if makes}
     found = [
         (sum(map(_equal, wrong, given)), name) for name, wrong in made.items() if _equal(wrong[bad], got)
     ]
@@ -300,12 +326,9 @@ def _kind(value: Any) -> str:
 def _line_of(error: Any) -> str:
     """Say in which line of the learner's function an exception was raised, where that is known."""
     place = None if isinstance(error, ContractError) else error.__traceback__
-    lines = []
-    while place is not None:
-        lines.append((place.tb_frame.f_code.co_filename, place.tb_lineno))
+    while place is not None and place.tb_frame.f_code is not _call.__code__:
         place = place.tb_next
-    theirs = [number for file, number in lines if file != __file__]
-    return f" (line {theirs[0]})" if theirs else ""
+    return f" (line {place.tb_next.tb_lineno})" if place and place.tb_next else ""
 
 
 def _equal(made: Any, got: Any) -> bool:
