@@ -156,14 +156,14 @@ def _short(value: Any) -> str:
     return f"{list(value.shape)} {numbers}" if value.ndim > 1 else numbers
 
 
-def check(name: str, function: Callable[..., Any], *, seconds: float = 5.0) -> Checked:
+def check(name: str, function: Callable[..., Any], *, seconds: float = 20.0) -> Checked:
     """Run a function on the cases of a puzzle, and say which mistake it makes.
 
     Args:
         name: the puzzle.
         function: the function; it is given copies of the arguments, one after the other.
-        seconds: how long one call may take. An endless loop of Python is stopped then; what runs in compiled
-            code cannot be stopped.
+        seconds: how long a call may take. An endless loop of Python is stopped then, and the check ends; what
+            runs in compiled code cannot be stopped.
 
     Returns:
         What was found; printed, it is for the learner.
@@ -183,7 +183,7 @@ def check(name: str, function: Callable[..., Any], *, seconds: float = 5.0) -> C
     if not callable(function):
         raise ArgumentTypeError(f"function must be your function {name}; got {brief(function)}")
     check_seconds(seconds)
-    return judged(puzzle, answers(puzzle, lambda args: within(seconds, partial(_call, function, args))))
+    return judged(puzzle, answers(puzzle, lambda args: within(seconds, partial(_call, function, args)), 1))
 
 
 def check_seconds(seconds: float) -> None:
@@ -192,13 +192,14 @@ def check_seconds(seconds: float) -> None:
         raise ArgumentError(f"seconds must be above 0, and at most {TIMEOUT_MAX:g}; got {brief(seconds)}")
 
 
-_OFTEN = (
-    3  # so many errors in turn are enough, each may print; and so many calls that cost their process or time
-)
+_OFTEN = 3  # so many errors in turn are enough: each may print
 
 
-def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any]) -> list[Any]:
-    """Return what a function answers to each case; an exception that it raises is an answer too."""
+def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any], patience: int = _OFTEN) -> list[Any]:
+    """Return what a function answers to each case; an exception that it raises is an answer too.
+
+    After ``patience`` calls that cost all their time or their process, the last answer stands for the rest.
+    """
     found: list[Any] = []
     cases = list(puzzle.cases())
     for args in cases:
@@ -207,7 +208,7 @@ def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any]) -> list[Any]
         except (Exception, SystemExit) as error:
             found.append(error)
         failed = [one is None or _is_error(one) for one in found[-_OFTEN:]]
-        if sum(failed) == _OFTEN or sum(_word(one) not in ("", "raised") for one in found) == _OFTEN:
+        if sum(failed) == _OFTEN or sum(_word(one) not in ("", "raised") for one in found) == patience:
             break
     return found + found[-1:] * (len(cases) - len(found))
 

@@ -116,7 +116,7 @@ def grade(
     folder: str | Path,
     names: Iterable[str] | str | None = None,
     *,
-    seconds: float = 10.0,
+    seconds: float = 20.0,
     nbytes: int = 2**30,
 ) -> Grades:
     """Check all files of functions in a folder, each in a process of its own.

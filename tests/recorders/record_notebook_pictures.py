@@ -2,7 +2,7 @@
 
 Usage: python tests/recorders/record_notebook_pictures.py [01 07 ...]. A notebook runs up to the cell with the tag
 ``cover``, without the cells that are the reader's. What that cell draws is kept as its only output: a PNG with a
-palette, made smaller until it takes less than 20 kB, or an SVG. Needs nbclient, ipykernel and the packages of the extra ``notebooks``.
+palette, made smaller until it takes less than 20 kB. JupyterLab shows no SVG of a notebook that it does not trust. Needs nbclient, ipykernel and the packages of the extra ``notebooks``.
 """
 
 import base64
@@ -33,16 +33,14 @@ def small(png):
 
 
 def drawn(path):
-    """Run a notebook as far as its picture, and return that as the data of an output."""
+    """Run a notebook as far as its picture, and return that, in base64."""
     notebook = nbformat.read(path, as_version=4)
     last = next(i for i, cell in enumerate(notebook.cells) if "cover" in cell.metadata.get("tags", []))
     notebook.cells = [cell for cell in notebook.cells[: last + 1] if "# your answer" not in cell.source]
     notebook.cells.insert(0, nbformat.v4.new_code_cell("%matplotlib inline"))  # figures of tc.plot are SVG without
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
-    shown = [out.data for out in notebook.cells[-1].outputs if "data" in out][-1]
-    if "image/png" not in shown:  # a picture that is not by matplotlib
-        return {"image/svg+xml": shown["image/svg+xml"].splitlines(keepends=True)}
-    return {"image/png": base64.b64encode(small(base64.b64decode(shown["image/png"]))).decode()}
+    shown = [out.data["image/png"] for out in notebook.cells[-1].outputs if "image/png" in out.get("data", {})]
+    return base64.b64encode(small(base64.b64decode(shown[-1]))).decode()
 
 
 def record(path):
@@ -53,10 +51,10 @@ def record(path):
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
             if "cover" in cell["metadata"].get("tags", []):
-                data = picture | {"text/plain": [cell["metadata"]["mystnb"]["image"]["alt"]]}
+                data = {"image/png": picture, "text/plain": [cell["metadata"]["mystnb"]["image"]["alt"]]}
                 cell["outputs"] = [{"data": data, "metadata": {}, "output_type": "display_data"}]
     path.write_text(json.dumps(text, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(path.name, len(str(picture)), "characters", flush=True)
+    print(path.name, len(picture), "characters", flush=True)
 
 
 if __name__ == "__main__":
