@@ -29,7 +29,7 @@ export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
   fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api page-rules bench-check \
-  kernels-play statements
+  kernels-play statements course
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -110,6 +110,10 @@ OTHER ?=
 wheels: $(VENV)/.release
 	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
+# What a lecturer needs, as dist/teachconv-course.zip: slides, notebooks, assignments, and a study
+course: $(VENV)/.dev
+	$(BIN)/python course/build.py
 
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.
 release-check: $(VENV)/.release
