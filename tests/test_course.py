@@ -169,10 +169,14 @@ def test_the_page_of_the_study_saves_a_file_without_names(tmp_path):
     with chromium() as driver:
         allowed = {"behavior": "allow", "downloadPath": str(tmp_path)}
         driver.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
-        codes = set()
+        codes = []
         for phase in ("before", "after"):
             driver.get((tmp_path / "study" / "study.html").as_uri())
             driver.find_element("css selector", f"input[value={phase}]").click()
+            if codes:  # as the reader wrote it down; some browsers keep it as well
+                field = driver.find_element("css selector", "input[name=code]")
+                field.clear()
+                field.send_keys(codes[0][0].lower(), "\t")
             for number in range(10):
                 driver.find_elements("css selector", f"input[name=q{number}]")[number % 5].click()
             driver.find_element("css selector", "form > button").click()

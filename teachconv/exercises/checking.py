@@ -270,7 +270,7 @@ _NUMBERS = "biuf"
 
 
 def as_array(answer: Any) -> np.ndarray:
-    """Return an answer as an array; fractions and other numbers of Python become float64."""
+    """Return an answer as an array; objects such as fractions become float64."""
     found = np.asarray(answer)
     return found.astype(float) if found.dtype.hasobject else found
 
