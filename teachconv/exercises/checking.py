@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import TIMEOUT_MAX
@@ -250,12 +251,8 @@ def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
         return _word(got)
     if got is None or (isinstance(got, np.ndarray) and got.dtype.hasobject and not got.shape):
         return "nothing"  # another process sends None so
-    want = np.asarray(puzzle.right(*args))
-    try:
-        found = as_array(got)
-    except Exception:
-        return "type"
-    if (found.dtype.kind in _NUMBERS) != (want.dtype.kind in _NUMBERS):
+    want, found = np.asarray(puzzle.right(*args)), as_array(got)
+    if found is None or (found.dtype.kind in _NUMBERS) != (want.dtype.kind in _NUMBERS):
         return "type"
     if found.shape != want.shape:
         return "shape"
@@ -269,10 +266,12 @@ def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
 _NUMBERS = "biuf"
 
 
-def as_array(answer: Any) -> np.ndarray:
-    """Return an answer as an array; objects such as fractions become float64."""
-    found = np.asarray(answer)
-    return found.astype(float) if found.dtype.hasobject else found
+def as_array(answer: Any) -> np.ndarray | None:
+    """Return an answer as an array, in which objects such as fractions are float64; None if it is none."""
+    with suppress(Exception):
+        found = np.asarray(answer)
+        return found.astype(float) if found.dtype.hasobject else found
+    return None
 
 
 def _told(
@@ -315,11 +314,8 @@ def _told(
 
 def _kind(value: Any) -> str:
     """Say what an answer is: one number, numbers of some shape, or a type."""
-    try:
-        array = np.asarray(value)
-    except Exception:
-        return f"of the type {type(value).__name__}"
-    if array.dtype.kind not in _NUMBERS:
+    array = as_array(value)
+    if array is None or array.dtype.kind not in _NUMBERS:
         return "a text" if isinstance(value, str) else f"of the type {type(value).__name__}"
     return f"numbers of the shape {list(array.shape)}" if array.shape else "one number"
 
@@ -335,16 +331,13 @@ def _line_of(error: Any) -> str:
 def _equal(made: Any, got: Any) -> bool:
     if _is_error(made) or _is_error(got):
         return type(made) is type(got)
-    try:
-        return bool(np.array_equal(np.asarray(made), np.asarray(got)))
-    except Exception:
-        return False
+    one, other = as_array(made), as_array(got)
+    return one is not None and other is not None and bool(np.array_equal(one, other))
 
 
 def _as_result(got: Any, want: np.ndarray) -> np.ndarray | None:
     """Return an answer in the axes of an op's result; None if it cannot be one."""
-    try:
-        found = np.asarray(got, want.dtype)
-    except (TypeError, ValueError):
+    found = as_array(got)
+    if found is None or found.size != want.size or found.dtype.kind not in _NUMBERS:
         return None
-    return found.reshape(want.shape) if found.size == want.size else None
+    return found.astype(want.dtype).reshape(want.shape)

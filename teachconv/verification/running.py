@@ -218,23 +218,24 @@ class Program:
     ) -> tuple[Any, bytes]:
         running, self._running = self._running, None  # which it is again when it has answered
         line = json.dumps(request | {"nbytes": len(data)}, separators=(",", ":")).encode() + b"\n"
-        heard: list[Any] = [b"", {}, b""]  # the answer's line, what it says, and its bytes
 
-        def exchange() -> None:
+        def exchange() -> tuple[bytes, dict[str, Any], bytes]:
             with suppress(OSError):  # it has ended: then it answers nothing
                 running.stdin.write(line + data)
                 running.stdin.flush()
-            heard[0] = running.stdout.readline(_LINE)
+            answer, said, found = running.stdout.readline(_LINE), {}, b""
             with suppress(ValueError, TypeError, AttributeError, RecursionError):  # it is no answer
-                heard[1] = dict(json.loads(heard[0]))
-                heard[2] = running.stdout.read(min(int(heard[1].get("nbytes", 0)), self._most))
+                said = dict(json.loads(answer))
+                found = running.stdout.read(min(int(said.get("nbytes", 0)), self._most))
+            if running.poll() is not None:  # it was given up, perhaps long ago
+                running.stdout.close()
+            return answer, said, found
 
-        late = ""
+        late, answer, said, found = "", b"", dict[str, Any](), b""
         try:
-            within(seconds, exchange, lambda _: _kill(running))
+            answer, said, found = within(seconds, exchange, lambda _: _kill(running))
         except ContractError as error:
             late = str(error)
-        answer, said, found = heard
         due = said.get("nbytes", 0) if nbytes is None or "nbytes" not in said else nbytes
         if late or said.keys().isdisjoint(("nbytes", "refused", "error")) or len(found) != due:
             self._late = self._late + 1 if late else 0
@@ -265,17 +266,9 @@ class Program:
 
 def _stop(running: Any, errors: Any) -> None:
     _kill(running)
-    running.wait()
+    with suppress(subprocess.TimeoutExpired):  # what it started, and lives on, may hold its pipes
+        running.communicate(timeout=1.0)  # closes them
     errors.close()
-    closing = Thread(target=_close, args=(running,), daemon=True)
-    closing.start()
-    closing.join(1.0)  # longer only where a program that it started, and that lives on, holds its pipes
-
-
-def _close(running: Any) -> None:
-    with suppress(OSError):  # nobody reads what was still to be written
-        running.stdin.close()
-    running.stdout.close()
 
 
 def _kill(running: Any) -> None:
@@ -352,9 +345,8 @@ def elsewhere(
         said, data = program.ask({}, pickle.dumps((name, args, options)))
         try:
             shape, dtype = said["shape"], np.dtype(str(said["dtype"]))
-            if dtype.hasobject:  # which are not sent: a text stands for an array of them
-                return np.array(["objects"] if shape else None)
-            return np.ndarray(shape, dtype, bytearray(data))
+            objects = np.broadcast_to(np.array(None), shape) if dtype.hasobject else None  # were not sent
+            return np.ndarray(shape, dtype, bytearray(data)) if objects is None else objects
         except (ValueError, TypeError, LookupError) as error:
             raise ContractError(f"its process answered no array: {plain(error)}") from None
 
