@@ -60,7 +60,9 @@ class Grades(tables.Report):
         lines.writerow(("file", "puzzle", "passed", "right", "cases", "code", "sentence", "imports"))
         for one, name, found in self._each():
             facts = (found.passed, found.right) if found else (False, 0)
-            told = (found.code, found.sentence) if found else ("missing", one.note)
+            told = (
+                (found.code, found.sentence) if found else ("unreadable" if one.note else "missing", one.note)
+            )
             cases = len(list(all_puzzles()[name].cases()))
             row = (one.file, name, *facts, cases, *told, " ".join(one.imports))
             lines.writerow(_plain(cell) if isinstance(cell, str) else cell for cell in row)
