@@ -139,7 +139,7 @@ def test_a_folder_is_graded(folder):
     assert notes["=dora.py"][0].startswith("cannot be read")
     assert notes["fay.py"][1] == ("teachconv.exercises",)
     assert "took more than 0.5 seconds" in str(grades.csv)
-    assert "\n'=dora.py,due,False,0,35,unreadable,cannot be read: " in grades.csv
+    assert "\n'=dora.py,due,False,0,35,unreadable,\"cannot be read: " in grades.csv
 
 
 def test_a_folder_without_files(tmp_path):
