@@ -29,7 +29,7 @@ export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
   fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
-  kernels-play statements
+  kernels-play statements course
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -122,6 +122,10 @@ repo-review:
 	  --disable-pip-version-check "sp-repo-review[cli]>=2026.8" "zizmor>=1.29"; }
 	$(VENV)/review/bin/sp-repo-review .
 	$(VENV)/review/bin/zizmor --offline .github
+
+# What a lecturer needs, as dist/teachconv-course.zip: slides, notebooks, assignments, and a study
+course: $(VENV)/.dev
+	$(BIN)/python course/build.py
 
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.
 release-check: $(VENV)/.release

@@ -33,9 +33,8 @@ def write(folder: Path, pyodide: str) -> None:
         _write_notebook(contents / path.name, nbformat.read(path, 4))
     for path in sorted((HERE.parent / "notebooks" / "answers").glob("*.py")):  # what %load reads
         (contents / "answers" / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
-    for name in ("photo_network", "digits_network", "digits"):  # modules that notebooks import
-        code = (HERE.parent / "examples" / f"{name}.py").read_text(encoding="utf-8")
-        (contents / f"{name}.py").write_text(code, encoding="utf-8")
+    for path in (HERE.parent / "examples").glob("*.py"):  # modules that notebooks import
+        (contents / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     for path in answers():
         _write_notebook(contents / f"{path.stem}.ipynb", as_notebook(path.read_text(encoding="utf-8")))
     wheel = _wheel(folder / "wheels")
