@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
+from ..arguments import integer, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from .framework.context import current_graph
 from .framework.eager_tensor import EagerTensor
 from .framework.errors import InvalidArgumentError, OperatorNotAllowedInGraphError
-from .nest import flatten, map_structure, pack_sequence_as
+from .nest import DEEPEST, flatten, map_structure, pack_sequence_as
 from .ops.array_ops import convert_to_tensor
 from .ops.random_ops import get_seed
 from .options import unsupported
@@ -136,7 +136,7 @@ class Dataset:
         times = inf if count is None or integer(count, "count") < 0 else integer(count, "count")
 
         def make() -> Iterator[Any]:
-            for _ in itertools.count() if times == inf else range(times):
+            for _ in itertools.count() if times == inf else range(int(times)):
                 elements = self._make()
                 for element in elements:
                     yield element
@@ -171,12 +171,15 @@ class Dataset:
         >>> sorted(int(x) for x in Dataset.from_tensor_slices([0, 1, 2, 3]).shuffle(2, seed=0))
         [0, 1, 2, 3]
         """
-        size = _positive(buffer_size, "buffer_size")
+        size, anew = (
+            _positive(buffer_size, "buffer_size"),
+            truth(reshuffle_each_iteration, "reshuffle_each_iteration"),
+        )
         words = [number & 0xFFFFFFFF for number in get_seed(seed)]
         seeds = np.random.SeedSequence(words if any(words) else None)
 
         def make() -> Iterator[Any]:
-            own = seeds.spawn(1)[0] if reshuffle_each_iteration else seeds
+            own = seeds.spawn(1)[0] if anew else seeds
             generator, elements = np.random.Generator(np.random.PCG64(own)), self._make()
             buffer = list(itertools.islice(elements, size))
             for element in elements:
@@ -208,15 +211,15 @@ class Dataset:
         Raises:
             ValueError, TypeError: if ``batch_size`` is no positive int; later, if shapes differ.
         """
-        size = _positive(batch_size, "batch_size")
+        size, drops = _positive(batch_size, "batch_size"), truth(drop_remainder, "drop_remainder")
 
         def make() -> Iterator[Any]:
             elements = self._make()
             while group := list(itertools.islice(elements, size)):
-                if len(group) == size or not drop_remainder:
+                if len(group) == size or not drops:
                     yield _joined(group)
 
-        whole = self._size if drop_remainder else self._size + size - 1
+        whole = self._size if drops else self._size + size - 1
         return Dataset(make, whole if whole == inf else whole // size)
 
     @unsupported("filename")
@@ -251,7 +254,7 @@ class Dataset:
     # --- iteration -------------------------------------------------------------------------------
 
     def cardinality(self) -> EagerTensor:
-        """Return the number of elements, or `INFINITE_CARDINALITY`."""
+        """Return the number of elements, or ``INFINITE_CARDINALITY``."""
         return EagerTensor(np.array(INFINITE_CARDINALITY if self._size == inf else self._size, np.int64))
 
     def __len__(self) -> int:
@@ -276,12 +279,14 @@ class Dataset:
         return (map_structure(lambda tensor: tensor.numpy(), element) for element in self)
 
 
-def _arrays(structure: Any) -> Any:
+def _arrays(structure: Any, depth: int = 0) -> Any:
     """Return tuples and dicts of tensors as those of arrays; a list is one tensor, as in TensorFlow."""
+    if depth > DEEPEST:
+        raise ArgumentError(f"structures must be nested at most {DEEPEST} times; got {brief(structure)}")
     if isinstance(structure, dict):
-        return {key: _arrays(item) for key, item in structure.items()}
+        return {key: _arrays(item, depth + 1) for key, item in structure.items()}
     if isinstance(structure, tuple):
-        return tuple(map(_arrays, structure))
+        return tuple(_arrays(item, depth + 1) for item in structure)
     return convert_to_tensor(structure)._numpy()
 
 

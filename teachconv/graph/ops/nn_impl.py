@@ -152,11 +152,12 @@ def batch_normalization(
     [8.0, 12.0]
     """
     with name_scope(name or "batchnorm"):
-        inverse = rsqrt(variance + variance_epsilon)
-        inverse = inverse if scale is None else inverse * scale
-        shift = -mean * inverse if offset is None else offset - mean * inverse
+        inverse = rsqrt(add(variance, variance_epsilon))
+        inverse = inverse if scale is None else multiply(inverse, scale)
+        shift = multiply(mean, inverse)
+        shift = -shift if offset is None else subtract(offset, shift)
         dtype = tensor_dtype(x) or inverse.dtype
-        return x * cast(inverse, dtype) + cast(shift, dtype)
+        return multiply(x, cast(inverse, dtype)) + cast(shift, dtype)
 
 
 def pool(
@@ -191,7 +192,7 @@ def pool(
     check_word(pooling_type, "pooling_type", ("MAX", "AVG"))
     sizes = items(window_shape, "window_shape", "a list of ints")
     rank = len(sizes) if len(sizes) in (1, 2, 3) else 2
-    layout = check_data_format(data_format or layout_of("input", rank), rank)
+    layout = check_data_format(layout_of("input", rank) if data_format is None else data_format, rank)
     if max(normalize_steps(dilations, "dilations", layout)) > 1:
         raise ArgumentError(f"dilations must be None or 1: teachconv has no other; got {brief(dilations)}")
     op, steps = max_pool if pooling_type == "MAX" else avg_pool, 1 if strides is None else strides

@@ -1,7 +1,7 @@
 """Numbers that a program writes to a file while it trains. TensorFlow: python/ops/summary_ops_v2.py.
 
-TensorFlow writes the records that TensorBoard reads; here the file is "scalars.csv", with step, tag and value in
-each line.
+TensorFlow writes the records that TensorBoard reads; here the file is "scalars.csv", with a step, a tag and a
+value in each line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _current: ContextVar[SummaryWriter | None] = ContextVar("teachconv_summary_write
 
 
 class SummaryWriter:
-    """A file to which `scalar` appends. `create_file_writer` makes it.
+    """A file to which ``scalar`` appends. ``create_file_writer`` makes it.
 
     Attributes:
         path: the file.
@@ -34,7 +34,7 @@ class SummaryWriter:
         self.path = path
 
     def as_default(self) -> AbstractContextManager[None]:
-        """Let `scalar` write to the file in the block."""
+        """Let ``scalar`` write to the file in the block."""
         return within(_current, self)
 
 
