@@ -1,0 +1,193 @@
+"""A Sphinx extension: how readers and other sites find a page. conf.py lists it.
+
+- The search page gets an excerpt of each page, in `_static/excerpts.js`: a page opened from disk may not read others.
+- The first mention of a glossary's word on a page leads to the glossary.
+- Names of NumPy, SciPy and others lead to their pages, by `other_projects.txt`: intersphinx without the network.
+- Each page has the tags of Open Graph, which chats and social networks show as a card. An address has to be known for
+  the picture and for `sitemap.xml`: set `TEACHCONV_DOCS_ADDRESS`, as a host of these pages does.
+"""
+
+import html
+import json
+import os
+import re
+import zlib
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+
+HERE = Path(__file__).parent
+ADDRESS = os.environ.get("TEACHCONV_DOCS_ADDRESS", "")  # such as https://example.org/teachconv/
+CARD = "_images/explorer.png"  # README's picture
+MOST = 6000  # characters of a page from which an excerpt is taken
+# words of the glossary that are too common to lead there, or have another meaning on some pages
+COMMON = {"algorithm", "backend", "block", "cell", "filter", "gather", "kernel", "padding", "same bits", "scatter"}
+COMMON |= {"stride", "window"}
+# pages that explain no word: lists, tables, and the glossary itself
+_WITHOUT = re.compile(r"(api|_modules|arguments)(/|$)|glossary|changelog|benchmarks|differences|error_index|dialect_map")
+
+
+def setup(app):
+    """Register what this module does."""
+    app.connect("config-inited", write_inventories)
+    app.connect("doctree-read", link_first_mentions)
+    app.connect("html-page-context", add_card)
+    app.connect("build-finished", write_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+# --- excerpts --------------------------------------------------------------------------------------------
+
+
+def prose(doctree):
+    """Return the words of a page's paragraphs, one paragraph a line, without tables and outputs."""
+    kept = []
+    for paragraph in doctree.findall(nodes.paragraph):
+        around = paragraph.parent
+        while around is not None and not isinstance(around, nodes.table | nodes.footnote):
+            around = around.parent
+        if around is None and (words := " ".join(paragraph.astext().split())):
+            kept.append(words)
+    return "\n".join(kept)
+
+
+def write_files(app, error):
+    """Write the excerpts, and the sitemap if the address is known."""
+    if error or app.builder.name != "html":
+        return
+    names = sorted(app.env.found_docs)
+    words = {name: prose(app.env.get_doctree(name))[:MOST] for name in names}
+    text = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
+    (Path(app.outdir) / "_static" / "excerpts.js").write_text(f"const EXCERPTS={text};\n", encoding="utf-8")
+    if ADDRESS:
+        addresses = [ADDRESS + app.builder.get_target_uri(name) for name in names]
+        (Path(app.outdir) / "sitemap.xml").write_text(sitemap(addresses), encoding="utf-8")
+
+
+def sitemap(addresses):
+    """Return a sitemap as https://www.sitemaps.org/protocol.html describes it."""
+    lines = [f"  <url><loc>{html.escape(address)}</loc></url>" for address in addresses]
+    head = '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    return "\n".join([head, *lines, "</urlset>", ""])
+
+
+def add_card(app, page, template, context, doctree):
+    """Add the tags of Open Graph; the search page also gets the excerpts."""
+    if page == "search":
+        app.add_js_file("excerpts.js")
+    if doctree is None:
+        return
+    about = prose(doctree).partition("\n")[0]
+    title = re.sub(r"<[^>]*>", "", context.get("title", ""))
+    context["metatags"] = context.get("metatags", "") + card(page, title, about)
+
+
+def card(page, title, about):
+    """Return the tags of one page; https://ogp.me says what they mean.
+
+    Args:
+        page: its name, such as "answers/winograd".
+        title: as HTML, without tags.
+        about: its first paragraph.
+    """
+    about = html.escape(about if len(about) <= 200 else about[:200].rsplit(" ", 1)[0] + " …")
+    tags = {"og:title": title, "og:type": "article", "og:site_name": "teachconv", "og:description": about}
+    if ADDRESS:
+        tags |= {"og:url": f"{ADDRESS}{page}.html", "og:image": f"{ADDRESS}{CARD}"}
+    lines = [f'<meta property="{name}" content="{value}" />' for name, value in tags.items() if value]
+    return "\n".join(["", f'<meta name="description" content="{about}" />', *lines, ""])
+
+
+# --- the glossary ----------------------------------------------------------------------------------------
+
+
+def glossary_words(text):
+    """Return the words that a glossary's Markdown explains, without those that are too common."""
+    block = re.search(r"^```\{glossary\}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
+    return [line for line in re.findall(r"^(\S.*)$", block, re.MULTILINE) if line not in COMMON]
+
+
+def mention(word):
+    """Return a pattern for a word in a text: also in the plural, and with a capital unless it is one itself."""
+    begin = word[0] if word[0].isupper() else f"[{word[0]}{word[0].upper()}]"
+    return re.compile(rf"(?<![\w.`-]){begin}{re.escape(word[1:])}(?:s|es)?(?![\w`-])")
+
+
+def link_first_mentions(app, doctree):
+    """Make links of the first mentions of the glossary's words in the paragraphs of a page."""
+    page = app.env.docname
+    if _WITHOUT.match(page):
+        return
+    missing = {word: mention(word) for word in glossary_words((HERE / "glossary.md").read_text(encoding="utf-8"))}
+    for paragraph in doctree.findall(nodes.paragraph):
+        for text in [child for child in paragraph.children if isinstance(child, nodes.Text)]:
+            found = first_mentions(text.astext(), missing)
+            if found:
+                paragraph.replace(text, list(linked(text.astext(), found, page)))
+                for _, word in found:
+                    del missing[word]
+
+
+def first_mentions(text, missing):
+    """Return the matches of the missing words in a text, in order and without overlaps, each with its word."""
+    matches = [(match, word) for word, pattern in missing.items() if (match := pattern.search(text))]
+    kept, end = [], 0
+    for match, word in sorted(matches, key=lambda pair: (pair[0].start(), -pair[0].end())):
+        if match.start() >= end:
+            kept.append((match, word))
+            end = match.end()
+    return kept
+
+
+def linked(text, found, page):
+    """Yield the nodes of a text in which matches are links."""
+    end = 0
+    for match, word in found:
+        yield nodes.Text(text[end : match.start()])
+        attributes = {"refdomain": "std", "reftype": "term", "reftarget": word, "refexplicit": True}
+        yield addnodes.pending_xref(
+            "", nodes.inline("", match[0], classes=["word"]), refdoc=page, refwarn=True, **attributes
+        )
+        end = match.end()
+    yield nodes.Text(text[end:])
+
+
+# --- other projects --------------------------------------------------------------------------------------
+
+
+def inventories(text):
+    """Return for each project its address and its inventory in Sphinx's format, version 2.
+
+    Args:
+        text: a line "project address", and below it lines "name role page", as in other_projects.txt.
+    """
+    found = {}
+    for line in text.splitlines():
+        if line.startswith(" "):
+            name, role, page = line.split()
+            entries.append(f"{name} {role} 1 {page} -\n")
+        elif line and not line.startswith("#"):
+            project, address = line.split()
+            entries = []
+            found[project] = (address, entries)
+    return {project: (address, inventory(project, entries)) for project, (address, entries) in found.items()}
+
+
+def inventory(project, entries):
+    """Return the bytes of an objects.inv."""
+    head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n"
+    head += "# The remainder of this file is compressed using zlib.\n"
+    return head.encode() + zlib.compress("".join(entries).encode())
+
+
+def write_inventories(app, config):
+    """Give intersphinx the inventories, as files."""
+    folder = HERE / "_generated" / "inventories"
+    folder.mkdir(parents=True, exist_ok=True)
+    for project, (address, data) in inventories(
+        (HERE / "other_projects.txt").read_text(encoding="utf-8")
+    ).items():
+        path = folder / f"{project}.inv"
+        path.write_bytes(data)
+        config.intersphinx_mapping[project] = (address, str(path))
