@@ -41,11 +41,11 @@ def setup(app):
 
 
 def prose(doctree):
-    """Return the words of a page's paragraphs, one paragraph a line, without tables and outputs."""
+    """Return the words of a page's paragraphs, one paragraph a line, without tables and lists of arguments."""
     kept = []
     for paragraph in doctree.findall(nodes.paragraph):
         around = paragraph.parent
-        while around is not None and not isinstance(around, nodes.table | nodes.footnote):
+        while around is not None and not isinstance(around, nodes.table | nodes.field_list):
             around = around.parent
         if around is None and (words := " ".join(paragraph.astext().split())):
             kept.append(words)
