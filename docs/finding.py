@@ -1,10 +1,12 @@
 """A Sphinx extension: how readers and other sites find a page. conf.py lists it.
 
-- The search page gets an excerpt of each page, in `_static/excerpts.js`: a page opened from disk may not read others.
-- The first mention of a glossary's word on a page leads to the glossary.
-- Names of NumPy, SciPy and others lead to their pages, by `other_projects.txt`: intersphinx without the network.
-- Each page has the tags of Open Graph, which chats and social networks show as a card. An address has to be known for
-  the picture and for `sitemap.xml`: set `TEACHCONV_DOCS_ADDRESS`, as a host of these pages does.
+- The search page gets the words of each page, in `_static/excerpts.js`: a page opened from disk may not
+  read others.
+- The first mention of one of the glossary's words on a page is a link to the glossary.
+- Names of Python, NumPy and others are links to their pages: `other_projects.txt` lists them, so that
+  intersphinx needs no network.
+- Each page has Open Graph tags, which chats and social networks show as a card. Its picture and
+  `sitemap.xml` need the address of the pages: set `TEACHCONV_DOCS_ADDRESS` where they are published.
 """
 
 import html
@@ -21,11 +23,13 @@ HERE = Path(__file__).parent
 ADDRESS = os.environ.get("TEACHCONV_DOCS_ADDRESS", "")  # such as https://example.org/teachconv/
 CARD = "_images/explorer.png"  # README's picture
 MOST = 6000  # characters of a page from which an excerpt is taken
-# words of the glossary that are too common to lead there, or have another meaning on some pages
-COMMON = {"algorithm", "backend", "block", "cell", "filter", "gather", "kernel", "padding", "same bits", "scatter"}
-COMMON |= {"stride", "window"}
-# pages that explain no word: lists, tables, and the glossary itself
-_WITHOUT = re.compile(r"(api|_modules|arguments)(/|$)|glossary|changelog|benchmarks|differences|error_index|dialect_map")
+# words of the glossary that are too common to be links, or have a second meaning on some pages
+_COMMON = "algorithm backend block cell crop filter gather kernel padding scatter stride window"
+COMMON = frozenset(_COMMON.split())
+# pages without such links: the glossary, and lists and tables
+_WITHOUT = re.compile(
+    r"(api|arguments)(/|$)|glossary|changelog|benchmark|differences|error_index|dialect_map"
+)
 
 
 def setup(app):
@@ -41,7 +45,7 @@ def setup(app):
 
 
 def prose(doctree):
-    """Return the words of a page's paragraphs, one paragraph a line, without tables and lists of arguments."""
+    """Return the words of a page's paragraphs, a line for each, without tables and arguments."""
     kept = []
     for paragraph in doctree.findall(nodes.paragraph):
         around = paragraph.parent
@@ -68,7 +72,9 @@ def write_files(app, error):
 def sitemap(addresses):
     """Return a sitemap as https://www.sitemaps.org/protocol.html describes it."""
     lines = [f"  <url><loc>{html.escape(address)}</loc></url>" for address in addresses]
-    head = '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    head = (
+        '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    )
     return "\n".join([head, *lines, "</urlset>", ""])
 
 
@@ -109,9 +115,9 @@ def glossary_words(text):
 
 
 def mention(word):
-    """Return a pattern for a word in a text: also in the plural, and with a capital unless it is one itself."""
+    """Return a pattern for a word, which may be in the plural or begin with a capital letter."""
     begin = word[0] if word[0].isupper() else f"[{word[0]}{word[0].upper()}]"
-    return re.compile(rf"(?<![\w.`-]){begin}{re.escape(word[1:])}(?:s|es)?(?![\w`-])")
+    return re.compile(rf"(?<![\w.`-]){begin}{re.escape(word[1:])}s?(?![\w`-])")
 
 
 def link_first_mentions(app, doctree):
@@ -119,7 +125,8 @@ def link_first_mentions(app, doctree):
     page = app.env.docname
     if _WITHOUT.match(page):
         return
-    missing = {word: mention(word) for word in glossary_words((HERE / "glossary.md").read_text(encoding="utf-8"))}
+    words = glossary_words((HERE / "glossary.md").read_text(encoding="utf-8"))
+    missing = {word: mention(word) for word in words}
     for paragraph in doctree.findall(nodes.paragraph):
         for text in [child for child in paragraph.children if isinstance(child, nodes.Text)]:
             found = first_mentions(text.astext(), missing)
@@ -130,7 +137,7 @@ def link_first_mentions(app, doctree):
 
 
 def first_mentions(text, missing):
-    """Return the matches of the missing words in a text, in order and without overlaps, each with its word."""
+    """Return (match, word) for the missing words in a text, in order and without overlaps."""
     matches = [(match, word) for word, pattern in missing.items() if (match := pattern.search(text))]
     kept, end = [], 0
     for match, word in sorted(matches, key=lambda pair: (pair[0].start(), -pair[0].end())):
@@ -163,31 +170,28 @@ def inventories(text):
         text: a line "project address", and below it lines "name role page", as in other_projects.txt.
     """
     found = {}
-    for line in text.splitlines():
-        if line.startswith(" "):
-            name, role, page = line.split()
-            entries.append(f"{name} {role} 1 {page} -\n")
-        elif line and not line.startswith("#"):
-            project, address = line.split()
-            entries = []
-            found[project] = (address, entries)
-    return {project: (address, inventory(project, entries)) for project, (address, entries) in found.items()}
+    for part in re.split(r"\n(?=\w)", re.sub(r"^#.*", "", text, flags=re.MULTILINE)):
+        if part.strip():
+            head, *lines = part.split("\n")
+            project, address = head.split()
+            found[project] = (address, inventory(project, [line.split() for line in lines if line.strip()]))
+    return found
 
 
 def inventory(project, entries):
     """Return the bytes of an objects.inv."""
+    lines = [f"{name} {role} 1 {page} -\n" for name, role, page in entries]
     head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n"
     head += "# The remainder of this file is compressed using zlib.\n"
-    return head.encode() + zlib.compress("".join(entries).encode())
+    return head.encode() + zlib.compress("".join(lines).encode())
 
 
 def write_inventories(app, config):
     """Give intersphinx the inventories, as files."""
     folder = HERE / "_generated" / "inventories"
     folder.mkdir(parents=True, exist_ok=True)
-    for project, (address, data) in inventories(
-        (HERE / "other_projects.txt").read_text(encoding="utf-8")
-    ).items():
+    text = (HERE / "other_projects.txt").read_text(encoding="utf-8")
+    for project, (address, data) in inventories(text).items():
         path = folder / f"{project}.inv"
         path.write_bytes(data)
         config.intersphinx_mapping[project] = (address, str(path))
