@@ -101,8 +101,8 @@ nitpicky = False
 default_role = "py:obj"
 suppress_warnings = ["mystnb.unknown_mime_type"]
 # words that the search ignores: they say nothing about the subject
-STOP_WORDS = """a an and are as at be by can for from i in is it my not of on or so that the this through to was
-with you"""
+STOP_WORDS = """a an and are as at be by can for from i in is it my not of on or so that the this through to
+was with you"""
 copybutton_exclude = ".linenos, .gp, .go"
 
 

@@ -207,7 +207,7 @@ def diff_heatmap(op: Any, *args: Any, against: ArrayLike, ax: Axes = None, n: in
 def receptive_field(
     found: ReceptiveField | Iterable[Geometry], at: Sequence[int] | None = None, *, ax: Axes = None
 ) -> Axes:
-    """Draw what one output cell of a stack of layers sees: darker where more ways lead there.
+    """Draw what one output cell of a stack of layers sees: darker where more paths lead.
 
     The dashed frame is the field with its padding.
 
