@@ -48,9 +48,9 @@ def stream(
 ) -> Stream:
     """Return a stream of a convolution, or of a stack of layers, whose input comes in chunks.
 
-    ``push`` returns the outputs that can be computed, ``flush`` the rest. Together they are, bit for bit, what the
-    whole call gives with ``algorithm=stream.algorithm`` (but for the sign and payload of a NaN), whatever the
-    sizes of the chunks.
+    ``push`` returns the outputs that can be computed, ``flush`` the rest. Together they are, bit for bit,
+    the result of the whole call with ``algorithm=stream.algorithm`` (but for the sign and payload of a NaN),
+    whatever the sizes of the chunks.
 
     Args:
         op: conv1d, conv2d, conv3d, depthwise_conv2d, convolution or the transpose of one; or a list of
@@ -167,7 +167,7 @@ class Stream:
         """
         self._check_open()
         if self._like is None:
-            raise ArgumentError("flush needs a push before it, of length 0 at least, which says the shape")
+            raise ArgumentError("call push before flush, even an empty one: it sets the shape")
         self._open = False
         return self._like(self._flush(self._layers[0].axis))
 
@@ -390,8 +390,8 @@ class _Layer:
             pads, others = (self._geometry_of(_FAR * stride + more).padding[self._number] for more in (0, 1))
             raise ArgumentError(
                 f"padding {padding} at stride {stride} depends on the length of the whole input: it is "
-                f"{pads} for a multiple of {stride} and {others} for one more, which the first output has to "
-                "know: give length=, or the padding as numbers"
+                f"{pads} for a multiple of {stride} and {others} for one more. The first output needs it: "
+                "give length=, or the padding as numbers"
             )
 
     def _chosen(self, geometry: ConvGeometry) -> str:
@@ -408,8 +408,8 @@ class _Layer:
                 if (names := [one.name for one in info.algorithms if one.independent_of_extent])
             )
             raise ArgumentError(
-                f"backend {brief(name)} with algorithm {brief(self._asked or 'auto')} cannot be streamed: a "
-                f"part would not have the bits that it has in the whole; with {'; '.join(steady)} it has"
+                f"backend {brief(name)} with algorithm {brief(self._asked or 'auto')} cannot be streamed: "
+                f"the last bits of a part would differ from those in the whole; use {'; '.join(steady)}"
             )
         self._backend = module
         return found
