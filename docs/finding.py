@@ -48,6 +48,8 @@ def prose(doctree):
     """Return the words of a page's paragraphs, a line for each, without tables and arguments."""
     kept = []
     for paragraph in doctree.findall(nodes.paragraph):
+        if any(link.astext() == link["reftarget"] for link in paragraph.findall(addnodes.pending_xref)):
+            continue  # its text is not known before it is resolved
         around = paragraph.parent
         while around is not None and not isinstance(around, nodes.table | nodes.field_list):
             around = around.parent

@@ -3,7 +3,7 @@
  * Sphinx appends this file to language_data.js (html_search_scorer in conf.py), which the theme loads after Sphinx's
  * searchtools.js. That lists only pages with all the words, and judges a page by its best word. Here every word counts
  * by its rarity (Robertson's idf), more in a title, less on a long page; no word is required. Then follow Sphinx's own
- * results, such as names of the API. Under each page stands the sentence of it that has most of the words.
+ * results, such as names of the API. Below each page is its sentence with the most of the words that its title lacks.
  */
 "use strict";
 
@@ -87,27 +87,28 @@ const rankPages = (index, words) => {
   return scored.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, SHOWN);
 };
 
-/** The sentence of a text with the most of the stems, two words counting one more than one: the first of the best. */
-const excerpt = (text, stems) => {
-  const stem = typeof Stemmer === "undefined" ? (word) => word : (word) => new Stemmer().stemWord(word);
-  const has = (sentence) => {
-    const words = new Set(splitQuery(sentence.toLowerCase()).map(stem));
-    return stems.filter((one) => words.has(one)).length;
-  };
-  const sentences = text.split(/\n|(?<=[.?!:]) (?=\p{Lu})/u).filter((one) => one.length > 20);
-  const counts = sentences.map(has);
+/** The sentence of a page's text with the most of the stems that its title lacks: the first one of these. */
+const excerpt = (title, text, stems) => {
+  const stemmer = new Stemmer();
+  const stemsOf = (words) => new Set(splitQuery(words.toLowerCase()).map((word) => stemmer.stemWord(word)));
+  const named = stemsOf(title);
+  const asked = stems.filter((one) => !named.has(one));
+  const has = (words) => asked.filter((one) => words.has(one)).length;
+  const sentences = text.split(/\n|(?<=[.?!:]) (?=\p{Lu})/u).filter((one) => one.length > 20 && !one.endsWith(":"));
+  const counts = sentences.map((one) => has(stemsOf(one)));
   return sentences[counts.indexOf(Math.max(...counts))] ?? "";
 };
 
 /** Write an excerpt under each result that is a page, as finding.py made them; Sphinx would have to load the page. */
 const showExcerpts = (list, stems) => {
   for (const item of list.querySelectorAll(":scope > li:not(:has(p))")) {
-    const [name, place] = item.querySelector("a").getAttribute("href").split("#");
+    const link = item.querySelector("a");
+    const [name, place] = link.getAttribute("href").split("#");
     const text = EXCERPTS[name.replace(/\.html$/, "")];
     if (place || !text) continue;
     const paragraph = item.appendChild(document.createElement("p"));
     paragraph.className = "context";
-    paragraph.textContent = excerpt(text, stems);
+    paragraph.textContent = excerpt(link.textContent, text, stems);
   }
 };
 
