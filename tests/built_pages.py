@@ -25,6 +25,8 @@ SEARCHES = {  # a word, and pages that it must find
 }
 # whether the search page says that it has finished
 _SEARCHED = "return /finished|did not match/.test(document.querySelector('#search-results')?.textContent)"
+_WITHOUT_EXCERPT = """return [...document.querySelectorAll('.search a')]
+    .find((a) => !a.hash && !a.parentElement.querySelector('p'))?.href"""
 
 
 def pages_of(folder):
@@ -97,6 +99,8 @@ def search_faults(driver, folder):
         yield f"searches without a wanted page among the first three: {'; '.join(missed)}"
     for word, wanted in SEARCHES.items():
         found = search(word)
+        if name := driver.execute_script(_WITHOUT_EXCERPT):
+            yield f"search for {word}: {name} has no excerpt"
         for name in wanted:
             if (folder / f"{name}.html").as_uri() not in found:
                 yield f"search for {word}: {name} is missing"

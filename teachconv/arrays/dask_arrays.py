@@ -192,7 +192,7 @@ def _both(job: Job, first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def _tell(stage: Any, plan: Plan) -> None:
-    """Say which chunks there are, and what the slab of the largest reads beside the cells beneath it."""
+    """Record the chunks, and what the slab of the largest reads beyond its own cells."""
     job, rank = plan.job, plan.job.geometry.rank
     name, _ = dispatch.find_backend(job.backend)
     stage.know(backend=name, algorithm=plan.algorithm)
@@ -219,7 +219,7 @@ def _halo(word: str, chunks: list[AxisChunk]) -> str:
 
 
 class Dask(Adapter):
-    """dask arrays: every op is lazy, wherever the dask array stands among its arguments."""
+    """dask arrays: every op is lazy, whichever argument is a dask array."""
 
     name = "dask arrays"
 
@@ -246,7 +246,7 @@ class Dask(Adapter):
         return LazyCall(plan_call(own.op, nn_ops.with_defaults(own.op, own.arguments)), options, own)
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
-        """Compute a small array; refuse one that may be larger than the memory."""
+        """Compute a small array; raise for one that may be larger than the memory."""
         _check_chunks(value, name)
         if value.nbytes > _MOST:
             raise ArgumentTypeError(

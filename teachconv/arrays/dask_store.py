@@ -1,4 +1,4 @@
-"""Writes a lazy result to a zarr array on disk, whole or not at all."""
+"""Writes a lazy result to a zarr array on disk; a failed write leaves nothing behind."""
 
 from __future__ import annotations
 

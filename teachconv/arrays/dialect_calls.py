@@ -124,7 +124,7 @@ def own_call(
 
 
 def _blank(array: Any, operand: Operand) -> np.ndarray:
-    """Return what stands for an array argument; raise if that has another number of axes than it may.
+    """Return the stand-in for an array argument; raise if the number of axes is not allowed.
 
     A library's own dtypes are left to the op: all arrays with one become float32.
     """
@@ -173,6 +173,6 @@ def _in_our_order(conv: ConvCall, role: str, array: Any, permute: Callable[..., 
 
 
 def _permuted(array: Any, order: Any, permute: Callable[..., Any]) -> Any:
-    """Return an array with its axes in another order, or itself where that is the order they have."""
+    """Return an array with its axes in a different order, or itself if they are in that order already."""
     axes = tuple(int(axis) for axis in order)
     return array if axes == tuple(range(len(axes))) else permute(array, axes)

@@ -89,7 +89,7 @@ class Jax(ArrayApi):
         return found
 
     def _static(self, value: Any, name: str) -> Any:
-        """Return an argument that is no array of numbers to convolve."""
+        """Return an argument that is not one of the arrays to convolve."""
         if adapter_of(value) is self and self.takes_over(value):
             raise ArgumentTypeError(
                 f"{name} must be known while JAX traces the function, such as a shape is; got {value}"
@@ -130,7 +130,7 @@ def _traced(
 ) -> Callable[..., Any]:
     """Return an op as a function of its arrays alone that JAX can trace.
 
-    One function for each kind of call: JAX compiles anew for every function that it has not seen.
+    One function for each kind of call: JAX compiles again for every function that is new to it.
 
     Args:
         op: the op.

@@ -134,7 +134,7 @@ def _torch() -> Any:
 
 
 def _why_unread(value: Any) -> str | None:
-    """Return why the numbers of a tensor are not there, or not to be looked at; None if they are.
+    """Return why the numbers of a tensor are missing or must not be read; None if they can be.
 
     DLPack makes an array of whatever the memory holds of a tensor that has none.
     """

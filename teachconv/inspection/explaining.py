@@ -91,7 +91,7 @@ class Taps(Sequence[Tap]):
         return self._made[position]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the taps themselves, all of them: what makes them cannot be pickled."""
+        """Pickle all taps: the function that makes them cannot be pickled."""
         return _taps_of, (self[:],)
 
 
@@ -151,7 +151,7 @@ class Explanation(tables.Report):
 
     @property
     def _value(self) -> Any:
-        """The value as it is written: 0.0 for -0.0, whose sign nobody asked for."""
+        """The value to write: 0.0 for -0.0, whose sign would only distract."""
         return self.value + 0
 
     def _columns(self) -> list[str]:

@@ -298,7 +298,7 @@ def whole_ticks(ax: Axes) -> None:
 
 
 def check_size(what: str, *sizes: int, most: int = _LIMIT) -> None:
-    """Refuse what is too large for a picture."""
+    """Raise for arrays that are too large for a picture."""
     if max(sizes) > most:
         raise ArgumentError(f"a picture has room for {most} {what}; got {max(sizes)}")
 
@@ -321,7 +321,7 @@ def value_colours(colours: dict[str, str]) -> Any:
 
 
 def figure_of(size: tuple[float, float]) -> Figure:
-    """A figure that belongs to nobody but the caller: pyplot's list would keep it."""
+    """A figure that belongs only to the caller: pyplot would keep it in its list."""
     patches()
     from .shown_figure import ShownFigure
 

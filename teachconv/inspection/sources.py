@@ -57,7 +57,7 @@ FOLLOWERS = {
 
 @dataclass(frozen=True, slots=True)
 class SourceStep:
-    """One step on the way.
+    """One step on the path of a call.
 
     Attributes:
         what: the kind of step, such as "kernel".
@@ -125,7 +125,7 @@ class SourceLine:
 
 @dataclass(frozen=True, repr=False)
 class SourceChain(tables.Report):
-    """The way from a public function to the loops that compute.
+    """The path from a public function to the loops that compute.
 
     Attributes:
         query: what was looked up: a call in short, or a name.
@@ -321,7 +321,7 @@ def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: 
 
 
 def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> SourceChain:
-    """Run a call and return the way from the public function to the loops that ran, with file and line.
+    """Run a call and return the path from the public function to the loops that ran, with file and line.
 
     With an op alone, nothing runs: the chain then has all backends and all their algorithms.
 
@@ -579,7 +579,7 @@ def line_of(mark: marks.Mark) -> SourceLine:
 
 
 def _not_needed(mark: str, g: Conv2DGeometry) -> str:
-    """Return why a convolution does without what a mark stands for, or ""."""
+    """Return why a convolution does not need what a mark stands for, or ""."""
     pads = {pad for pair in g.padding for pad in pair}
     reasons = {
         "stride": (g.strides == (1, 1), "1 here: neighbouring outputs start at neighbouring inputs"),
