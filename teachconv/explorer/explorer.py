@@ -185,8 +185,13 @@ class Explorer:
 
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        document = self._document
-        return page(document.call.op.name, dumps(self.data()), self._still, document.function)
+        return self._page(self.data())
+
+    def _page(self, data: dict[str, Any]) -> str:
+        """Return the page of a document of `data`."""
+        document, overview = self._document, data["call"]["overview"]
+        whole = overview is not None and overview["numbers"] is not None and self._other is None
+        return page(document.call.op.name, dumps(data), self._still, document.function, whole=whole)
 
     def _repr_html_(self) -> str:
         still = self._still
@@ -228,7 +233,7 @@ class Explorer:
             return made | {"variants": {"controls": [], "table": {}, "left_out": 0}}
         variants = Variants(document)
         bare = made | {"variants": variants.table(0)}
-        rest = len(page("", dumps(bare), self._still, document.function).encode())
+        rest = len(self._page(bare).encode())
         usual = _PAGE if rest < _PAGE else rest + _VARIANTS
         size = usual if self.budget is None else self.budget
         with during("its variants"):

@@ -9,7 +9,10 @@ from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
+import numpy as np
+
 from .. import palette
+from ..data import photo
 from ..verification.diagnoses import DIAGNOSES
 from .rules import rules
 
@@ -97,8 +100,16 @@ MODULES = (
     "moving",
     "main",
 )
-# what the playground adds: documents made on the page
-PLAYGROUND_MODULES = ("call_document", "playground_numbers", "playground_state", "playground")
+# what the playground adds: whole images, which other pages have only if their call is one of an image, and
+# documents made on the page
+PLAYGROUND_MODULES = (
+    "lens",
+    "overhang",
+    "call_document",
+    "playground_numbers",
+    "playground_state",
+    "playground",
+)
 
 
 @lru_cache(maxsize=16)
@@ -163,11 +174,13 @@ def playground_page(home: str = "") -> str:
     """
     still = "<p>The playground needs JavaScript: this browser has it disabled.</p>"
     modules = script((*MODULES, *PLAYGROUND_MODULES))
-    run = f'playground(document.getElementById("explorer"), {json.dumps(home)});'
+    grey = photo()[::2, ::2].mean(axis=2).astype(np.uint8)
+    picture = dict(zip(("rows", "cols"), grey.shape, strict=True)) | {"bytes": b64encode(grey).decode()}
+    run = f'playground(document.getElementById("explorer"), {json.dumps(home)}, {json.dumps(picture)});'
     return _document("The convolution playground", still, f"{modules}\n{run}")
 
 
-def page(title: str, data: str, still: str, function: str | None = None) -> str:
+def page(title: str, data: str, still: str, function: str | None = None, *, whole: bool = False) -> str:
     """Return the whole page.
 
     Args:
@@ -175,6 +188,7 @@ def page(title: str, data: str, still: str, function: str | None = None) -> str:
         data: the call as JSON, escaped for a script element.
         still: HTML that is shown if scripts are disabled.
         function: the function whose calls the page translates, if any.
+        whole: whether the page has all numbers of an image, which it then shows whole.
 
     Returns:
         HTML text.
@@ -182,9 +196,9 @@ def page(title: str, data: str, still: str, function: str | None = None) -> str:
     holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
     run = (
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
-        'open(document.getElementById("explorer"), data);'
+        f'open(document.getElementById("explorer"), data{", lens" if whole else ""});'
     )
-    modules = script(functions=(function,) if function else ())
+    modules = script((*MODULES, "lens") if whole else MODULES, (function,) if function else ())
     return _document(f"{title}: the conv explorer", still, f"{modules}\n{run}", holder)
 
 

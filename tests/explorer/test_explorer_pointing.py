@@ -338,7 +338,7 @@ def test_the_legend_has_the_numbers_of_its_colours(show):
 # The overview, and what stands where
 # ---------------------------------------------------------------------------------------------
 
-CLICK = """const box = document.querySelector(".overview img").getBoundingClientRect();
+CLICK = """const box = document.querySelector(".overview :is(img, canvas)").getBoundingClientRect();
 const at = { clientX: box.left + box.width * arguments[1], clientY: box.top + box.height * arguments[0], bubbles: true, detail: 1 };
 document.querySelector("button.overview").dispatchEvent(new MouseEvent("click", at));"""
 
