@@ -200,8 +200,8 @@ def test_the_playground_says_what_it_is_and_where_to_begin(driver, paths, tmp_pa
     assert tops == sorted(tops)
     assert page.run("return document.querySelector('.call').getBoundingClientRect().height") < 90  # one row
     beginnings = page.all(".beginnings button")
-    assert len(beginnings) == 8
-    for number in range(8):
+    assert len(beginnings) == 9
+    for number in range(9):
         page.all(".beginnings button")[number].click()
         assert page.run(
             "return [document.querySelector('.stale'), document.querySelector('.head .message').hidden]"

@@ -2,9 +2,9 @@
 
 import { axisOf } from "./axis_tables.js";
 import { signColours } from "./channels.js";
-import { h, plural } from "./elements.js";
+import { h, keepFocus, plural } from "./elements.js";
 import { gatherAll } from "./law.js";
-import { brief } from "./numbers.js";
+import { brief, short } from "./numbers.js";
 import { range } from "./python.js";
 import { inside } from "./view.js";
 
@@ -53,15 +53,15 @@ class Lens {
     this.target = blank();
     this.all = blank(); // the output, whether or not it is shown
     this.parts = [0, 1].map(() => [h("span", { class: "part" }), h("span", { class: "spot" })]);
-    this.said = h("span", {});
+    this.said = h("p", { class: "notes" });
     this.wipe = h("button", { type: "button", onclick: () => {
       this.wiped = !this.wiped;
       this.paint();
     } });
     this.filter = h("div", { class: "kernel" });
     this.captions = [0, 1].map(() => h("figcaption", {}));
-    this.element = h("section", { class: "whole", "aria-label": "The whole image and its output" },
-      ["source", "target"].map((name, i) => h("figure", {}, this.captions[i], this.picture(this[name], i))), this.filter, h("p", { class: "notes" }, this.said, " ", this.wipe));
+    this.element = h("section", { class: "lens", "aria-label": "The whole image and its output" },
+      ["source", "target"].map((name, i) => h("figure", {}, this.captions[i], this.picture(this[name], i))), this.filter, this.said);
   }
 
   /** A canvas on which a place is chosen: by a click, by dragging the lens, or by the arrow keys. */
@@ -108,8 +108,6 @@ class Lens {
     const { view, state, doc } = this.app;
     if (!this.numbers) return;
     this.show();
-    if (this.key?.view === view && this.key.o === state.o && this.key.c === state.c) return;
-    this.key = { view, ...state };
     const { axes } = view.arrays.filter;
     this.planes = view.insOf(state.o).filter(([, , outside]) => !outside);
     this.rows = axes[0][1] - axes[0][0];
@@ -117,9 +115,12 @@ class Lens {
     const out = view.split("out", state.o)[1];
     this.cells = this.planes.map(([, depth]) => range(0, this.rows * this.cols).map((i) => [Math.floor(i / this.cols), i % this.cols, depth, out]));
     this.weights = this.cells.map((plane) => plane.map((cell) => Number(view.number("filter", cell))));
+    const key = JSON.stringify([[view.rows, view.cols].map(axisOf), state.c, state.o, this.weights]);
+    if (key === this.key) return; // only another part is shown
+    this.key = key;
     const sizes = ["in", "out"].map((side) => view.variant.shapes[side].slice(1, 3).join(" × "));
     const noun = { in: "image", out: `channel ${out}` };
-    for (const [i, side] of ["in", "out"].entries()) this.captions[i].replaceChildren(h("b", {}, doc.names[side]), h("small", {}, `${sizes[i]}${i && view.channels.out < 2 ? "" : `, ${i ? noun.out : `the whole ${noun.in}`}`}`));
+    for (const [i, side] of ["in", "out"].entries()) this.captions[i].replaceChildren(h("b", {}, doc.names[side]), h("small", {}, `${sizes[i]}${i && view.channels.out < 2 ? "" : `, ${i ? noun.out : `the whole ${noun.in}`}`}`), i ? this.wipe : "");
     this.buildFilter();
     this.sum();
   }
@@ -212,7 +213,7 @@ class Lens {
     const shown = Math.max(0, this.planes.findIndex(([c]) => c === state.c));
     const step = doc.format ? 0.05 : 1;
     const field = (i) => {
-      const input = h("input", { type: "number", step: "any", value: brief(this.weights[shown][i]), "aria-label": `weight, row ${Math.floor(i / this.cols)}, column ${i % this.cols}`,
+      const input = h("input", { type: "number", step: "any", value: (this.cols > 3 ? short : brief)(this.weights[shown][i]), "aria-label": `weight, row ${Math.floor(i / this.cols)}, column ${i % this.cols}`,
         oninput: () => this.weigh(shown, i, Number(input.value)), onchange: () => this.take(),
         onpointerdown: ({ clientY, pointerId }) => {
           const begin = this.weights[shown][i];
@@ -239,9 +240,9 @@ class Lens {
     const among = this.planes.length > 1 ? `, channels ${state.c} → ${state.o}` : "";
     const fields = h("div", { class: "weights" }, range(0, this.rows * this.cols).map(field));
     fields.style.setProperty("--cols", String(this.cols));
-    this.filter.replaceChildren(h("div", { class: "palette", role: "group", "aria-label": "Filters to try" },
+    keepFocus(this.filter, () => this.filter.replaceChildren(h("div", { class: "palette", role: "group", "aria-label": "Filters to try" },
       names.map((name) => h("button", { type: "button", onclick: () => use(name) }, name)), h("button", { type: "button", onclick: () => host.refilter(app, null) }, "as given")),
-      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight up or down`), fields);
+      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight up or down`), fields));
   }
 
   /** Another weight: the output is painted anew at once. */

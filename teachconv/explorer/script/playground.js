@@ -420,7 +420,7 @@ class Playground {
   refilter(changes) {
     for (const [cell, number] of changes ?? []) this.w.numbers[positionOf(cell, this.w.shape)] = number;
     this.state.w = changes ? [...this.w.numbers] : defaultState().w;
-    this.arrays();
+    if (!changes) this.arrays();
     this.push();
     this.draw();
   }
