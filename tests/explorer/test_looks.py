@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from browser import Page, needs_browser
-from explorer_pages import integers, wait_for
+from explorer_pages import SAVED, integers, wait_for
 
 import teachconv as tc
 from teachconv import palette
@@ -197,15 +197,6 @@ def test_on_paper_all_planes_are_there_and_nothing_to_press(driver, paths, name)
         assert page.run("return document.querySelector('.drawn')") is None
     finally:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-SAVED = """const { createObjectURL } = URL;
-return new Promise((done) => {
-  URL.createObjectURL = (blob) => { blob.text().then(done); return createObjectURL.call(URL, blob); };
-  HTMLAnchorElement.prototype.click = () => {};
-  for (const [label, value] of Object.entries(arguments[0] ?? {})) document.querySelector(`[aria-label="${label} of the picture"]`).value = value;
-  document.querySelector(".save").click();
-});"""
 
 
 def drawing(driver, path, **options):
