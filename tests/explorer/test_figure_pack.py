@@ -109,7 +109,7 @@ def drawn_by_chromium(driver, svg, size, folder):
     (folder / "picture.html").write_text(
         f"<!DOCTYPE html><meta charset=utf-8><style>body {{ margin: 0 }}</style>{svg}", encoding="utf-8"
     )
-    page = Page(driver, folder / "picture.html", width=max(600, size[0]), height=size[1])
+    page = Page(driver, folder / "picture.html", width=size[0] + 600, height=size[1] + 60)
     shot = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
     return image.open(BytesIO(b64decode(shot))).convert("RGB").crop((0, 0, *size))
 
