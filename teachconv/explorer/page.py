@@ -62,6 +62,14 @@ _AROUND_A_FRAME = (
     " new MutationObserver(tell).observe(e, { attributes: true });"
     "tell()"
 )
+# a page of its own in a frame: the document around has its address, and a link opens both as the reader left them
+_ADDRESS_OF_A_FRAME = (
+    ";if (location.hash.includes('&') && !this.dataset.linked) {"
+    " this.dataset.linked = true; this.src = this.src.split('#')[0] + location.hash; }"  # that may load it again
+    "window.addEventListener('message', ({ source, data }) => {"
+    " if (source === this.contentWindow && data.explorerAddress)"
+    " history.replaceState(null, '', data.explorerAddress) })"
+)
 
 
 # the front-end's modules in the order in which they are joined: each imports only from those before it
@@ -233,11 +241,12 @@ def frame(html: str, still: str, label: str, image: str = "") -> str:
     Returns:
         HTML text.
     """
-    return _frame(f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"', still, label, image)
+    source = f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"'
+    return _frame(source, _AROUND_A_FRAME, still, label, image)
 
 
 def frame_of(address: str, label: str) -> str:
-    """Return a page that lies in a file beside the document, in a frame.
+    """Return a page that lies in a file beside the document, in a frame; both have one address after "#".
 
     Args:
         address: the file's address, as the document has it.
@@ -246,10 +255,10 @@ def frame_of(address: str, label: str) -> str:
     Returns:
         HTML text.
     """
-    return _frame(f'src="{escape(address)}"', "", label)
+    return _frame(f'src="{escape(address)}"', _AROUND_A_FRAME + _ADDRESS_OF_A_FRAME, "", label)
 
 
-def _frame(source: str, still: str, label: str, image: str = "") -> str:
+def _frame(source: str, around: str, still: str, label: str, image: str = "") -> str:
     """Return a frame that takes its height from its page, and tells it the theme of the document around."""
     # where frames are removed, so are styles
     instead = f'<img src="{image}" alt="{escape(label)}">' if image else ""
@@ -257,5 +266,5 @@ def _frame(source: str, still: str, label: str, image: str = "") -> str:
         f"<style>{palette.scheme_rules('.tcx-frame')}.tcx-frame ~ img {{ display: none }}</style>"
         f'<iframe class="tcx-frame" {source} title="{escape(label)}" allow="clipboard-write" '
         'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical" '
-        f'onload="{escape(_AROUND_A_FRAME)}" loading="lazy"></iframe><noscript>{still}</noscript>{instead}'
+        f'onload="{escape(around)}" loading="lazy"></iframe><noscript>{still}</noscript>{instead}'
     )

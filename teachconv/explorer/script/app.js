@@ -6,7 +6,7 @@ import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
 import { pressed } from "./keyboard.js";
-import { ADDRESSED, present, presenting } from "./present.js";
+import { ADDRESSED, readAddress, writeAddress } from "./present.js";
 import { sectionsOf } from "./sections.js";
 import { Thumbs } from "./channels.js";
 import { drawGrids, fitGrids, frameResult } from "./stage.js";
@@ -38,10 +38,7 @@ export class App {
     root.addEventListener("pointerover", (event) => event.target.closest?.("[role=grid]") || this.unhover());
     root.addEventListener("pointerleave", () => this.unhover());
     root.addEventListener("click", (event) => this.tour.now !== null && event.target.closest?.("[role=grid], .transport") && this.tour.leave());
-    const address = location.hash; // both write theirs
-    if (presenting(address)) present(this, presenting(address));
-    this.tour.read(address);
-    this.quiz.read(address);
+    readAddress(this);
     this.player.open(root, this.stage);
     addEventListener("beforeprint", () => this.onPaper(true));
     addEventListener("afterprint", () => this.onPaper(false));
@@ -327,7 +324,7 @@ export class App {
   tell() {
     const parts = [this.presenting, this.tour.now === null ? null : `step=${this.tour.now + 1}`, this.quiz.address].filter(Boolean);
     if (this.host?.shows) this.tellHost();
-    else if (ADDRESSED) history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
+    else if (ADDRESSED) writeAddress(parts.length ? `#${parts.join("&")}` : "");
   }
 
   /** Tell the host what is shown; a `step` is one that the browser's back button undoes. */

@@ -9,12 +9,12 @@ import { Refusal, multiplyAdds, poolGeometry, shapesOf, weights } from "./law.js
 import { FRAMEWORKS } from "./rules.js";
 import { lens } from "./lens.js";
 import { overhang } from "./overhang.js";
+import { ADDRESSED, writeAddress } from "./present.js";
 import { shownIn, showAgain } from "./shown.js";
 import { download } from "./take_away.js";
 import { BEGINNINGS, FIELDS, OPERATIONS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, isPool, paddingWords, poolOf, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
-const ADDRESS = location.protocol !== "about:"; // a frame in a notebook has no address of its own
 const NO_VARIANTS = { controls: [], table: {}, left_out: 0 };
 const sizeText = (pair) => (pair[0] === pair[1] ? String(pair[0]) : pair.join(" × "));
 
@@ -52,7 +52,7 @@ class Playground {
 
   /** Show one of the calls to begin with, in the reader's framework if that has it. */
   begin(address) {
-    if (ADDRESS) history.pushState(null, "", address);
+    if (ADDRESSED) writeAddress(address, true);
     this.state = { ...fromAddress(address).state, as: this.state.as };
     this.arrays();
     this.buildForm();
@@ -88,7 +88,7 @@ class Playground {
 
   /** Write the state into the address; a `step` is one that the back button undoes. */
   push(step = true) {
-    if (ADDRESS) history[step ? "pushState" : "replaceState"](null, "", toAddress(this.state));
+    if (ADDRESSED) writeAddress(toAddress(this.state), step);
   }
 
   /** Remember what is shown; only some of it is a step for the back button. */
@@ -96,9 +96,7 @@ class Playground {
     const shown = shownIn(app);
     Object.assign(this.state, shown, { at: shown.at ?? this.state.at });
     const address = toAddress(this.state);
-    if (!ADDRESS || address === location.hash) return;
-    if (step) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    if (ADDRESSED && address !== location.hash) writeAddress(address, step);
   }
 
   /** Show the part of a large input around another cell. */
