@@ -127,8 +127,9 @@ class Explorer:
 
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
-                ``.svg`` or ``.png``, the window of the first cell; ``.gif``, all windows in turn. The images
-                need matplotlib, and 2 axes; of other calls there is an ``.svg``, the picture of `explain`.
+                ``.svg`` or ``.png``, the window of the first cell; ``.gif``, that cell tap by tap with the
+                running sum, and then all windows. The images need matplotlib, and 2 axes; of other calls there
+                is an ``.svg``, the picture of `explain`.
 
         Returns:
             The path.
@@ -154,7 +155,7 @@ class Explorer:
         elif ending == ".svg" and self._document.call.geometry.rank != 2:
             path.write_text(self._still, encoding="utf-8")
         elif ending == ".gif":
-            plotting.animate(path, self.op, *self.args, **words)
+            plotting.animate(path, self.op, *self.args, at=self._first, **words)
         else:
             plotting.window(self.op, *self.args, at=self._first, **words).savefig(path)
         return path

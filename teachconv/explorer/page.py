@@ -62,10 +62,10 @@ _AROUND_A_FRAME = (
     " new MutationObserver(tell).observe(e, { attributes: true });"
     "tell()"
 )
-# a page of its own in a frame: the document around has its address, and a link opens both as the reader left them
+# a page of its own in a frame: the document around has its address, and a link opens both as they were left
 _ADDRESS_OF_A_FRAME = (
     ";if (location.hash.includes('&') && !this.dataset.linked) {"
-    " this.dataset.linked = true; this.src = this.src.split('#')[0] + location.hash; }"  # that may load it again
+    " this.dataset.linked = true; this.src = this.src.split('#')[0] + location.hash; }"
     "window.addEventListener('message', ({ source, data }) => {"
     " if (source === this.contentWindow && data.explorerAddress)"
     " history.replaceState(null, '', data.explorerAddress) })"
