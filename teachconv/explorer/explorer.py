@@ -128,8 +128,8 @@ class Explorer:
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
                 ``.svg`` or ``.png``, the window of the first cell; ``.gif``, that cell tap by tap with the
-                running sum, and then all windows. The images need matplotlib, and 2 axes; of other calls there
-                is an ``.svg``, the picture of `explain`.
+                running sum, and then all windows. The images need matplotlib, and 2 axes; of other calls
+                there is an ``.svg``, the picture of `explain`.
 
         Returns:
             The path.

@@ -38,8 +38,8 @@ def animate(
 ) -> Path:
     """Write the sliding window as an animated GIF: one frame for each cell of one output plane.
 
-    Of an output of more than 240 cells each frame adds several. With ``at`` the film begins with one cell, tap
-    by tap, with the running sum above it.
+    Of an output of more than 240 cells each frame adds several. With ``at`` the film begins with one cell,
+    tap by tap, with the running sum above it.
 
     Args:
         path: where to write; it ends in .gif.
@@ -144,7 +144,7 @@ class _Film:
         return np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
 
 
-def _gif(film: _Film, parts: Sequence[tuple[Any, int | None]], fps: int) -> bytes:
+def _gif(film: _Film, parts: list[tuple[Any, int | None]], fps: int) -> bytes:
     """Return an animated GIF. All frames have the same colours, those of the whole result."""
     try:
         from PIL import Image

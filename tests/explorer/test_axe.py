@@ -8,6 +8,7 @@ from browser import Page, needs_browser
 from explorer_pages import integers
 
 import teachconv as tc
+from teachconv.data import photo
 
 AXE = (
     Path(sys.prefix) / "node" / "node_modules" / "axe-core" / "axe.min.js"
@@ -29,6 +30,9 @@ PAGES = {
     ),
     "conv3d": lambda: tc.explore(tc.conv3d, integers(1, 3, 4, 4, 2), integers(2, 3, 3, 2, 1), 1, "SAME"),
     "pool": lambda: tc.explore(tc.avg_pool, integers(1, 6, 6, 2), 3, 2, "SAME"),
+    "photo": lambda: tc.explore(
+        tc.conv2d, photo()[None, 20:80, 60:140].astype("float32"), integers(3, 3, 3, 1), 1, "SAME", budget=1
+    ),
     "playground": tc.playground,
 }
 RUN = """const done = arguments[0];
