@@ -613,7 +613,7 @@ def preview(folder: Path, target: Path) -> None:
     for name, (title, _) in LOOPS.items():
         image = f'width="320" alt="{escape(title)}">'
         pasted = {
-            "Markdown": f"![{title}]({name}.gif)\n{CREDIT}",
+            "Markdown": f"![{title}]({name}.svg)\n{CREDIT}",
             "HTML": f'<figure><img src="{name}.svg" {image}\n<figcaption>{CREDIT}</figcaption></figure>',
             "LaTeX": f"\\begin{{figure}}\n  \\includegraphics[width=8.5cm]{{{name}.pdf}}\n"
             f"  \\caption{{{title}. {CREDIT}.}}\n\\end{{figure}}",
