@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
 import error_index
 import explorer_examples
+import lite
 import notebook_copies
 import public_names
 import recorded_runs
@@ -33,6 +34,9 @@ error_index.write()
 explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md
 recorded_runs.write(HERE / "_generated")  # included by explanation/
 notebook_copies.write(HERE / "learn")
+# To host Pyodide oneself, change this line or set the variable. The kernel in pyproject.toml goes with 0.27.
+pyodide = os.environ.get("TEACHCONV_PYODIDE", "https://cdn.jsdelivr.net/pyodide/v0.27.7/full/pyodide.js")
+lite.write(HERE / "_generated" / "lite", pyodide)
 os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import from there
     filter(None, [str(HERE.parent / "examples"), os.environ.get("PYTHONPATH")])
 )
@@ -61,7 +65,11 @@ author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
-extensions += ["framework_tabs", "mathml"]
+extensions += ["framework_tabs", "mathml", "jupyterlite_sphinx"]
+jupyterlite_dir = str(HERE / "_generated" / "lite")
+jupyterlite_contents = str(HERE / "_generated" / "lite" / "contents")
+jupyterlite_config = str(HERE / "_generated" / "lite" / "jupyter_lite_config.json")
+jupyterlite_bind_ipynb_suffix = False  # MyST-NB reads the notebooks
 html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_context = {
@@ -113,6 +121,7 @@ def setup(app):
     app.connect("object-description-transform", tidy_fields, priority=600)  # after the types are added
     app.connect("doctree-read", leave_builtins)
     app.connect("missing-reference", look_further_out)
+    app.connect("html-page-context", lite.lead_there)
     app.connect("html-page-context", correct_ways_back)
     app.connect(
         "html-page-context", give_captions_a_level, priority=900

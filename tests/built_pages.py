@@ -31,7 +31,7 @@ def pages_of(folder):
     """The pages that people wrote, and a sample of the generated reference."""
     for path in sorted(folder.rglob("*.html")):
         name = path.relative_to(folder).with_suffix("").as_posix()
-        if name.startswith(("_modules", "_static", "explorer/")) or name in (
+        if name.startswith(("_modules", "_static", "explorer/", "lite/")) or name in (
             "genindex",
             "search",
             "py-modindex",

@@ -9,6 +9,7 @@ the place is the same: its sign and payload depend on which operand an instructi
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -194,6 +195,8 @@ def unavailable() -> str:
         return ""
     if find_spec("teachconv._kernels") is not None:
         return f"teachconv._kernels cannot be loaded: {_import_error}"
+    if sys.platform == "emscripten":
+        return "Python in a browser has no compiled backend: use numpy, scipy or reference"
     return (
         "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
         "supported), then install teachconv again"

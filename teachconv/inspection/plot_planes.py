@@ -20,8 +20,19 @@ from .explaining import Explanation
 from .panels import largest_of, short
 from .pictures import equals_sign, in_plane, plane_of, second_cell
 
-__all__ = ["Axes", "Figure", "Plane", "Windows", "axes_of", "check_size", "colours_of", "figure_of"]
-__all__ += ["patches", "value_colours", "whole_ticks"]
+__all__ = [
+    "Axes",
+    "Figure",
+    "Plane",
+    "Windows",
+    "axes_of",
+    "check_size",
+    "colours_of",
+    "figure_of",
+    "patches",
+    "value_colours",
+    "whole_ticks",
+]
 
 Axes: TypeAlias = Any  # matplotlib.axes.Axes; matplotlib is optional
 Figure: TypeAlias = Any
@@ -60,8 +71,7 @@ class Plane:
         self.ax, self.numbers, self.largest = ax, numbers, largest or 1.0
         self.colours = colours_of(ax)
         self.map = value_colours(self.colours)
-        shown = self.rgb(numbers) if image is None else image
-        ax.imshow(shown, interpolation="nearest")
+        ax.imshow(self.rgb(numbers) if image is None else image, interpolation="nearest")
         ax.set_facecolor(self.colours["paper"])
         spans = _spans(reads, numbers.shape)
         padding = [_square(cell, 0.46) for cell in product(*spans) if not self._inside(cell)]
@@ -286,8 +296,7 @@ def whole_ticks(ax: Axes) -> None:
 
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
-    colours = colours_of(ax)
-    ax.tick_params(length=0, labelsize=7, labelcolor=colours["faint"])
+    ax.tick_params(length=0, labelsize=7, labelcolor=colours_of(ax)["faint"])
     ax.xaxis.tick_top()
     for spine in ax.spines.values():
         spine.set_visible(False)
@@ -312,8 +321,7 @@ def value_colours(colours: dict[str, str]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     paper = colours["paper"]
-    ends = (palette.mixed(colours[name], paper, palette.TINT) for name in ("below", "above"))
-    below, above = ends
+    below, above = (palette.mixed(colours[name], paper, palette.TINT) for name in ("below", "above"))
     return LinearSegmentedColormap.from_list("teachconv", [below, paper, above])
 
 

@@ -97,8 +97,7 @@ class ReceptiveField(tables.Report):
     @property
     def _first(self) -> tuple[Field, ...]:
         """The field of output cell (0, 0); an empty one where there is no output."""
-        empty = (Field(0, 0, {}),) * self.rank
-        return empty if 0 in self.output_size else self.at(*(0,) * self.rank)
+        return (Field(0, 0, {}),) * self.rank if 0 in self.output_size else self.at(*(0,) * self.rank)
 
     @property
     def output_size(self) -> Shape:

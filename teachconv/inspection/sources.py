@@ -446,9 +446,8 @@ def shapes_text(kind: Kind, g: Conv2DGeometry) -> str:
 
 
 def _first_steps(op: Callable[..., Any], transposed: bool, padding: str = "") -> list[SourceStep]:
-    resolves: Callable[..., Any] = transposed_geometry if transposed else forward_geometry
-    if not _is_own(op):
-        resolves = FUNCTIONS[op].resolver
+    own = transposed_geometry if transposed else forward_geometry
+    resolves = own if _is_own(op) else FUNCTIONS[op].resolver
     return [step_at("public function", op), step_at("geometry", resolves, padding)]
 
 
@@ -517,8 +516,7 @@ class Ran:
 
     def _find(self, name: str, algorithms: Sequence[str] = ()) -> list[marks.Mark]:
         found = marks.find(self.backend, algorithms or self._algorithms, self.kind, self.paths)
-        lines = {(mark.file, mark.line): mark for mark in found if mark.name == name}
-        return list(lines.values())
+        return list({(mark.file, mark.line): mark for mark in found if mark.name == name}.values())
 
     def choices(self) -> list[SourceStep]:
         """Where the algorithm was chosen, and why; and where it was chosen again."""
@@ -610,8 +608,6 @@ def _no_line(backend: str, algorithm: str, mark: str) -> str:
 
 
 def _of_op(op: Callable[..., Any]) -> SourceChain:
-    if op not in nn_ops.RESOLVERS:
-        nn_ops.call_of(op, (), {})  # raises, and says which ops there are
     name = op.__name__ if _is_own(op) else FUNCTIONS[op].name
     words = OPS[name] if _is_own(op) else _op_of_dialect(op)
     more, lines = backend_steps(words.kind)
@@ -645,7 +641,7 @@ def backend_steps(kind: Kind, only: str = "") -> tuple[list[SourceStep], list[So
         problem = backends.why_not(backend)
         note = f"not here: {problem}" if problem else "the default" if backend == default else ""
         step = step_at("backend", getattr(module, kind.name), note)
-        steps.append(SourceStep(step.what, f"{backend}.{step.name}", step.file, step.line, step.note))
+        steps.append(replace(step, name=f"{backend}.{step.name}"))
         for algorithm in sorted(module.ALGORITHMS, key=lambda one: not one.usual):
             if kind not in algorithm.kinds:
                 continue

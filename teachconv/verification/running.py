@@ -58,25 +58,22 @@ def what_went_wrong(error: BaseException) -> str:
     return f"raised {type(error).__name__}: {said}".removesuffix(": ")
 
 
-_NEVER = {2: 0x7E5C, 4: 0x7FC05C5C, 8: 0x7FF8_0000_5C5C_5C5C}  # NaN, which no arithmetic makes
-_NEVER_BFLOAT16 = 0x7FDC
+# of each type a NaN, which no arithmetic makes, as bits
+_NEVER = {"float16": 0x7E5C, "bfloat16": 0x7FDC, "float32": 0x7FC05C5C, "float64": 0x7FF8_0000_5C5C_5C5C}
 
 
 def unwritten(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """Return an array to write to; cells that nobody writes to keep a NaN of its own, or 99."""
-    if dtype.kind not in "fV":
+    if dtype.name not in _NEVER:
         return np.full(shape, 99, dtype)
-    bits = _NEVER_BFLOAT16 if dtype.kind == "V" else _NEVER[dtype.itemsize]
-    return np.full(shape, bits, f"u{dtype.itemsize}").view(dtype)
+    return np.full(shape, _NEVER[dtype.name], f"u{dtype.itemsize}").view(dtype)
 
 
 def never_written(array: np.ndarray) -> np.ndarray:
     """Return which cells hold the NaN of `unwritten`; no others do, but those that something was added to."""
-    if array.dtype.kind not in "fV" or array.dtype.itemsize not in _NEVER:
+    if array.dtype.name not in _NEVER:
         return np.zeros(array.shape, bool)
-    return array.view(f"u{array.dtype.itemsize}") == unwritten((), array.dtype).view(
-        f"u{array.dtype.itemsize}"
-    )
+    return np.asarray(array.view(f"u{array.dtype.itemsize}") == _NEVER[array.dtype.name])
 
 
 def name_of(module: Any) -> str:
