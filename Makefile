@@ -29,7 +29,7 @@ export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
   fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
-  kernels-play statements course
+  kernels-play statements course figures
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -95,6 +95,11 @@ docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python tests/built_pages.py docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# The figure pack: loops of what a convolution does, as SVG and GIF; what has not changed is not drawn again.
+figures: $(VENV)/.dev
+	PYTHONPATH=. $(BIN)/python docs/figure_pack.py docs/_build/figures
+	@echo "docs/_build/figures: the next make docs has all of them"
 
 # With PAGES=docs the example of a package that links to our pages waits for them.
 wheel-check: $(VENV)/.dev $(PAGES)

@@ -207,15 +207,20 @@ class Windows:
         found = next(iter(canonical.taps), None)
         return ((0, 0, 0, 0), (0, 0, 0, 0)) if found is None else (found.input_index, second_cell(found))
 
-    def mark(self, explained: Explanation) -> None:
-        """Move the window and the frame to an explained cell, whose planes are those drawn."""
+    def mark(self, explained: Explanation, last: int | None = None) -> None:
+        """Move the window and the frame to an explained cell, whose planes are those drawn.
+
+        With ``last`` only the taps up to that one are marked, and the title is their running sum.
+        """
         kind, canonical = explained.call.kind, explained.canonical or explained
         first = self._cells(canonical)[0]
-        taps = [t for t in canonical.taps if (t.input_index[0], t.input_index[3]) == (first[0], first[3])]
+        known = canonical.taps if last is None else canonical.taps[: last + 1]
+        taps = [t for t in known if (t.input_index[0], t.input_index[3]) == (first[0], first[3])]
         self.planes[0].mark({tap.input_index[1:3] for tap in taps})
         self.planes[1].mark({in_plane(kind.second, second_cell(tap)) for tap in taps if not tap.in_padding})
         self.planes[2].mark(framed=in_plane(kind.result, canonical.cell))
-        title = f"{kind.words[2]}{list(explained.cell)} = {short(explained.value)}"
+        value = f"= {short(explained.value)}" if last is None else f"so far {short(known[-1].running_sum)}"
+        title = f"{kind.words[2]}{list(explained.cell)} {value}"
         self.planes[2].ax.title.set_text(title)  # set_title would move it
 
     def _legend(self, padded: bool) -> None:
