@@ -47,19 +47,6 @@ from .errors import ArgumentError, brief, hide_unknown, refuse_unknown
 from .kinds import AXES, layout_of
 from .tables import Table, count, pre
 
-__all__ = [
-    "AxisGeometry",
-    "Conv2DGeometry",
-    "Conv2DTransposeGeometry",
-    "ConvGeometry",
-    "ConvTransposeGeometry",
-    "conv2d_geometry",
-    "conv2d_transpose_geometry",
-    "conv_geometry",
-    "conv_transpose_geometry",
-]
-
-
 # ---------------------------------------------------------------------------------------------
 # One axis
 # ---------------------------------------------------------------------------------------------

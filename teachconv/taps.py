@@ -18,27 +18,6 @@ import numpy as np
 from .geometry import AxisGeometry, ConvGeometry
 from .memory import check_bytes
 
-__all__ = [
-    "AxisTap",
-    "Reach",
-    "SameTaps",
-    "Triple",
-    "Window",
-    "by_taps",
-    "factors_of",
-    "gather",
-    "gather_all",
-    "overlap",
-    "reached",
-    "scatter",
-    "scatter_all",
-    "sum_all",
-    "triples",
-    "triples_of",
-    "window",
-]
-
-
 Cell = tuple[int, ...]
 
 

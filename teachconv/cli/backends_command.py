@@ -8,8 +8,6 @@ from .. import backends
 from ..tables import Table, left
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add no option."""

@@ -8,8 +8,6 @@ from ..tuning import autotune
 from .call_arguments import add_backends, add_call, read_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call, and how it is timed."""

@@ -7,8 +7,6 @@ import argparse
 from ..translation import dialect_map
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the only option."""

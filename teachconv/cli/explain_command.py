@@ -8,8 +8,6 @@ from ..inspection.explaining import explain
 from .call_arguments import add_call, numbers, read_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call and the cell."""

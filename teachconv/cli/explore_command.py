@@ -19,8 +19,6 @@ from ..tables import size
 from .call_arguments import add_call, numbers, padding, read_call, refuse_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 _IMAGES = {  # the name's ending, and Pillow's format; of its others some start a program, as Ghostscript
     ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP",
     ".tif": "TIFF", ".tiff": "TIFF", ".ppm": "PPM", ".pgm": "PPM",

@@ -9,8 +9,6 @@ from ..inspection.sources import find_source
 from .call_arguments import ARRAYS, OPS, add_call_options, add_options, read_call, refuse_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the op, the call, and the choice of what runs it."""

@@ -13,8 +13,6 @@ from typing import Any, NoReturn
 from ..errors import brief, printable, suggestion
 from ..tables import Table, left
 
-__all__ = ["PROGRAM", "Parser", "add_commands", "add_tolerance", "fill_from_module"]
-
 PROGRAM = "teachconv" if Path(sys.argv[0]).stem == "teachconv" else "python -m teachconv"
 
 

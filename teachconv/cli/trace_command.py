@@ -8,8 +8,6 @@ from ..inspection.tracing import trace
 from .call_arguments import add_call, add_options, read_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call, and the choice of what runs it."""

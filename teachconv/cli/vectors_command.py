@@ -8,8 +8,6 @@ from ..testing.vectors import export, judge
 from .output import show
 from .parsing import Parser, add_commands, add_tolerance
 
-__all__ = ["add_arguments"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the two commands."""

@@ -10,8 +10,6 @@ from ..arguments import shape_of
 from ..errors import ArgumentTypeError, brief, is_one_of
 from .calls import FUNCTIONS, ConvCall
 
-__all__ = ["bind_shapes"]
-
 
 def bind_shapes(
     function: Callable[..., Any],

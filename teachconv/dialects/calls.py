@@ -24,19 +24,6 @@ from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, refu
 from ..geometry import AxisGeometry, ConvGeometry
 from ..kinds import OPS, Kind, Op
 
-__all__ = [
-    "CONV",
-    "CONV_TRANSPOSE",
-    "FUNCTIONS",
-    "ConvCall",
-    "DialectFunction",
-    "Operand",
-    "dialect_function",
-    "ints",
-    "run",
-    "to_call",
-]
-
 # the ops that a function of a dialect comes to, by the number of spatial axes
 CONV = {rank: OPS[f"conv{rank}d"] for rank in (1, 2, 3)}
 CONV_TRANSPOSE = {rank: OPS[f"conv{rank}d_transpose"] for rank in (1, 2, 3)}

@@ -26,8 +26,6 @@ from .binding import bind_shapes
 from .calls import FUNCTIONS, ConvCall, DialectFunction
 from .onnx_graph import OnnxGraph, OnnxTensor, check_dtype, import_onnx
 
-__all__ = ["to_onnx", "write_call", "write_model"]
-
 
 def to_onnx(op: Any, *args: Any, path: File | None = None, **arguments: Any) -> Any:
     """Return a call, or a model of `teachconv.keras`, as an ONNX model of opset 18.

@@ -22,8 +22,6 @@ from ..kinds import layout_of
 from ..windows.calls import bound_call
 from . import definitions
 
-__all__ = ["LAYOUT", "NORM", "Layer", "arrays_in", "by_law", "read"]
-
 NORM = "batch norm"
 LAYOUT = "layout"  # the kind of layers that change no number
 Entry = Mapping[str, Any]

@@ -23,8 +23,6 @@ from ..memory import check_memory
 from ..settings import use_backend
 from .onnx_quantized import PLACES, fused, quantized
 
-__all__ = ["OPERATORS", "run_model"]
-
 OPERATORS = (
     *("Add", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "Conv"),
     *("ConvInteger", "ConvTranspose", "DequantizeLinear", "Div", "Dropout", "Elu", "Flatten", "Gelu", "Gemm"),

@@ -28,8 +28,6 @@ from .target_calls import (
     torch_order,
 )
 
-__all__ = ["IMPORTS", "call_lines", "filter_permutation", "folded", "here", "transposed", "write"]
-
 IMPORTS = {
     "tensorflow": ["import tensorflow as tf"],
     "torch": ["import torch", "import torch.nn.functional as F"],

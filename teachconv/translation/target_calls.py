@@ -11,27 +11,6 @@ from ..dialects.calls import ConvCall
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry, forward_axis
 
-__all__ = [
-    "NO_PADS",
-    "Code",
-    "Family",
-    "TargetCall",
-    "channels_first",
-    "filter_letters",
-    "is_input_gradient",
-    "is_transposed",
-    "jax_layouts",
-    "mixed",
-    "negative",
-    "pads_by_size",
-    "pads_of",
-    "positive",
-    "same_word",
-    "sides_of",
-    "some",
-    "torch_order",
-]
-
 NO_PADS: Pads = ()
 
 Family = tuple[ConvCall, ...]

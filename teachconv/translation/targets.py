@@ -20,8 +20,6 @@ from .target_calls import Family, TargetCall, is_transposed
 from .text_targets import TEXT_FORWARD, TEXT_TRANSPOSED
 from .transposed import TRANSPOSED
 
-__all__ = ["TARGETS", "framework", "function_named", "known_functions", "target_call"]
-
 TARGETS: tuple[Framework, ...] = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy", "mlx", "paddle")
 
 # what people call the frameworks, and the modules that their functions are in

@@ -36,8 +36,6 @@ from .target_calls import TargetCall, is_transposed
 from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import WindowTarget, window_here, window_target, write_window
 
-__all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
-
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
 # what returns the call of a layer, or its translation, given it, the arguments behind it, the target and
 # any_size; None for what it does not know

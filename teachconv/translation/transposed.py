@@ -27,8 +27,6 @@ from .target_calls import (
     torch_order,
 )
 
-__all__ = ["CROP_AFTER", "TRANSPOSED", "crop_of_full", "dilated_pads"]
-
 
 def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
     """Return (a, o, F, stride, dilation) of each axis."""

@@ -15,8 +15,6 @@ from ...geometry import Conv2DGeometry
 from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from .launches import Argument, Buffer, Kernel, Launch, Matmul, Schedule, launch, launch_blocks, problem
 
-__all__ = ["Job", "depthwise", "direct"]
-
 KIND_NAMES = {FORWARD: "Forward", INPUT_GRADIENT: "InputGradient", FILTER_GRADIENT: "FilterGradient"}
 _WIDE = 1 << 30  # arrays of so many elements need offsets of 64 bits
 _CHUNK = 64  # the depth of the deepest chunk of the gemms

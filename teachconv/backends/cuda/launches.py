@@ -16,22 +16,6 @@ import numpy as np
 from ...errors import ArgumentError
 from ...geometry import Conv2DGeometry
 
-__all__ = [
-    "PROBLEM",
-    "Buffer",
-    "Kernel",
-    "Launch",
-    "Machine",
-    "Matmul",
-    "Matrix",
-    "Schedule",
-    "execute",
-    "launch",
-    "launch_blocks",
-    "prepare",
-    "problem",
-]
-
 # the name of an array, a number or a `problem` by value, or None for a null pointer
 Argument: TypeAlias = "str | np.generic | np.ndarray | None"
 
