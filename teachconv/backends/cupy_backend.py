@@ -31,6 +31,7 @@ from .cuda.ladder import choose, schedule
 from .cuda.launches import Schedule, execute, prepare
 from .planes import as_image, flat_geometry, with_planes
 
+ALGORITHMS = ladder.ALGORITHMS
 RANKS = (1, 2, 3)
 TAKES_DEVICE_ARRAYS = True  # the ops check this before they pass a CuPy array
 

@@ -22,10 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print how fast each algorithm is on one call, as a bar chart."""
     op, args, kwargs = read_call(arguments)
     limits = {"rounds": arguments.rounds, "seconds": arguments.seconds}
     report = autotune(op, *args, backends=arguments.backends, **limits, **kwargs)
     show(report)
-    return 0

@@ -13,11 +13,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", action="store_true", help="as Markdown, for the documentation")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the map."""
     if arguments.markdown:
         print(dialect_map.markdown())
-        return 0
-    resolved, said = dialect_map.both_tables()
-    show(resolved, "", said)
-    return 0
+    else:
+        resolved, said = dialect_map.both_tables()
+        show(resolved, "", said)

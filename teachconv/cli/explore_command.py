@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Write the page, and say where it is."""
     picture: Explorer | Playground
     if arguments.playground:
@@ -69,7 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
     path = picture.save(arguments.output)
     show(picture)
     show(f"The page is {path.resolve()}, {size(path.stat().st_size)}: open it in a browser.")
-    return 0
 
 
 def _explorer(arguments: argparse.Namespace) -> Explorer:

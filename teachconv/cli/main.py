@@ -87,7 +87,7 @@ def _run(argv: Sequence[str] | None) -> int:
     add_commands(parser, COMMANDS, fill_from_module)
     arguments = parser.parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        return int(arguments.run(arguments) or 0)
     except BrokenPipeError:
         raise
     except (ValueError, TypeError, IndexError, ImportError, OSError, MemoryError, RuntimeError) as error:

@@ -15,9 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the stages of one call."""
     op, args, kwargs = read_call(arguments)
-    traced = trace(op, *args, **kwargs)
-    show(traced)
-    return 0
+    show(trace(op, *args, **kwargs))

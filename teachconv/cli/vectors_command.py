@@ -33,7 +33,7 @@ def _fill(name: str, parser: Parser) -> None:
     parser.set_defaults(run=_export)
 
 
-def _export(arguments: argparse.Namespace) -> int:
+def _export(arguments: argparse.Namespace) -> None:
     given = {
         "dtypes": arguments.dtype,
         "data": arguments.data,
@@ -43,7 +43,6 @@ def _export(arguments: argparse.Namespace) -> int:
     chosen = {name: value for name, value in given.items() if value}
     how = {"x": arguments.x, "w": arguments.w, "large": arguments.large}
     show(f"{arguments.directory}: {export(arguments.directory, **chosen, **how)}")
-    return 0
 
 
 def _judge(arguments: argparse.Namespace) -> int:

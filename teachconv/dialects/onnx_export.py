@@ -22,8 +22,7 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..files import path_of, replacing
 from ..geometry import AxisGeometry
-from .binding import bind_shapes
-from .calls import FUNCTIONS, ConvCall, DialectFunction
+from .calls import FUNCTIONS, ConvCall, DialectFunction, bind_shapes
 from .onnx_graph import OnnxGraph, OnnxTensor, check_dtype, import_onnx
 
 

@@ -21,8 +21,7 @@ from .. import nn_ops
 from ..argument_types import Framework
 from ..arguments import truth
 from ..data.seeded import make_array
-from ..dialects.binding import bind_shapes
-from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, Operand
+from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, Operand, bind_shapes
 from ..errors import ArgumentError, BackendUnavailable, brief, is_one_of, suggestion
 from ..inspection.pictures import padding_picture
 from ..tables import pre
