@@ -20,7 +20,6 @@ from .target_calls import (
     TargetCall,
     filter_letters,
     is_input_gradient,
-    is_transposed,
     mixed,
     negative,
     positive,
@@ -408,7 +407,7 @@ def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
             f"spread[{_each(g.dilations)}] = w",
             "w = spread",
         ]
-    if not is_transposed(conv):
+    if not conv.kind.scatters:
         part = "image"
         if g.groups > 1:
             lines.append(f"first = [o // {one} * {depth} for o in range({outs})]  # input channel of a group")

@@ -83,11 +83,6 @@ class TargetCall:
 # ---------------------------------------------------------------------------------------------
 
 
-def is_transposed(conv: ConvCall) -> bool:
-    """Return whether the call scatters: a transposed convolution, or a gradient with respect to the input."""
-    return conv.kind.scatters
-
-
 def is_input_gradient(conv: ConvCall) -> bool:
     """Return whether the call is a gradient with respect to the input of a forward convolution."""
     return conv.kind.scatters and not conv.op.transposed

@@ -31,7 +31,7 @@ from ..windows.calls import bound_call
 from ..windows.normalization import BatchNormCall
 from .sizes import family_of, made_for
 from .source_text import filter_permutation, here, write
-from .target_calls import TargetCall, is_transposed
+from .target_calls import TargetCall
 from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import WindowTarget, window_here, window_target, write_window
 
@@ -226,7 +226,7 @@ class Translation:
         """Return the picture of the padding of a convolution; a pool and its like have none."""
         if not isinstance(self.source, ConvCall):
             return ""
-        return padding_picture(self.source.geometry, transposed=is_transposed(self.source))
+        return padding_picture(self.source.geometry, transposed=self.source.kind.scatters)
 
     def _repr_html_(self) -> str:
         right = pre(escape(self.code)) if self.possible else f"<p>impossible: {escape(self.why)}</p>"
