@@ -197,7 +197,7 @@ _LATER = _MODULES | {name: module for module, names in _NAMES.items() for name i
 if not TYPE_CHECKING:  # else every name would seem to be there
 
     def __getattr__(name: str) -> Any:
-        """Import the larger parts where they are first asked for, so that importing stays light."""
+        """Import the larger parts at their first use, so that `import teachconv` stays fast."""
         if name not in _LATER:
             raise no_attribute(__name__, name, __dir__())
         from importlib import import_module

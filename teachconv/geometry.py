@@ -106,7 +106,7 @@ class AxisGeometry:
 
     @property
     def full_edges(self) -> tuple[Pair, Pair]:
-        """What to pad and what to crop of the full result of the transpose, as `window_edges`.
+        """What to pad and what to crop of the transpose's full result, like `window_edges`.
 
         >>> conv2d_transpose_geometry((1, 4, 4, 1), (3, 3, 1, 1), None, 2).forward.rows.full_edges
         ((0, 0), (0, 1))
@@ -190,7 +190,7 @@ def axis_slab(axis: AxisGeometry, role: str, part: Pair) -> tuple[AxisGeometry, 
 
 
 def axis_due(axis: AxisGeometry, role: str, received: int) -> int:
-    """Return how many cells of a result the first cells of the input decide, whatever follows them.
+    """Return how many cells of a result depend only on the first cells of the input.
 
     Their slabs end there, which makes this the inverse of `axis_slab`. A crop at the end, which moves as the
     input grows, holds back the cells that it may still remove.
@@ -1116,7 +1116,7 @@ def _check_filter_sizes(sizes: Sequence[int], name: str = "filters") -> None:
 
 
 def one_each(rank: int) -> str:
-    """Return what a message calls the least that an array has on its axes: "one row and one column"."""
+    """Return the smallest legal size of an array in words: "one row and one column"."""
     return listed(("one plane", "one row", "one column")[-rank:], "and")
 
 

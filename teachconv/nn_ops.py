@@ -934,7 +934,7 @@ def convolution_backprop_filter(
 
 
 def _run(function: Callable[..., Any], given: dict[str, Any]) -> np.ndarray:
-    """Run a call of an op, its arguments given by name: what the ops of two axes have written out."""
+    """Run a call of an op with its arguments by name; the two-dimensional ops write these lines out."""
     op = OPS[function.__name__]
     if unknown := given.pop("unknown"):
         refuse_unknown(function, unknown)
@@ -1054,14 +1054,14 @@ def bind(
 
 
 def with_defaults(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all arguments of an op by name, those that are not given with their defaults."""
+    """Return all arguments of an op by name, with defaults for those that are not given."""
     bound = bind(op, (), dict(arguments))
     bound.apply_defaults()
     return dict(bound.arguments)
 
 
 def without_options(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments that say what is computed, without those that say by what means."""
+    """Return the arguments without the options: backend, algorithm, precision and out."""
     return {name: value for name, value in kwargs.items() if name not in OPTIONS}
 
 

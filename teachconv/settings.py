@@ -55,7 +55,7 @@ def get_num_threads() -> int:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let the calls of the running context use one thread: for a caller that has threads of its own."""
+    """Let calls in the running context use one thread, for a caller that runs its own threads."""
     token = _one_thread.set(True)
     try:
         yield
@@ -100,7 +100,7 @@ def default_backend() -> str | None:
 
 
 def set_backend(name: BackendName | None) -> None:
-    """Set the default backend of the whole process, all its threads included.
+    """Set the default backend of the whole process, including all its threads.
 
     Blocks of `use_backend` are not affected: a thread that is in one keeps the backend of its block.
 

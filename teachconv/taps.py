@@ -164,7 +164,7 @@ def triples_of(
 
 
 def factors_of(geometry: ConvGeometry, role: str, cell: Cell) -> dict[str, tuple[np.ndarray, ...]]:
-    """Return where the factors of one cell's products are, those in the padding left out.
+    """Return where the factors of one cell's products are, without those in the padding.
 
     Args:
         geometry: the geometry of the convolution.
@@ -222,7 +222,7 @@ _ALONG = {"input": scatter_all, "filters": sum_all, "output": gather_all}
 
 
 class Reach(NamedTuple):
-    """The taps of one index that have a value behind them.
+    """The taps of one index that are not in the padding.
 
     Attributes:
         taps: positions of the filter.

@@ -271,7 +271,7 @@ def _on_device(cupy: Any, name: str, array: Any) -> Any:
 
 
 def _is_aligned(array: Any) -> bool:
-    """Return whether an array on a GPU begins where kernels may load several numbers at once."""
+    """Return whether an array on a GPU is aligned, so that kernels may load several numbers at once."""
     return int(array.data.ptr) % _ALIGNMENT == 0
 
 

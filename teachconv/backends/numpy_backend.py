@@ -255,7 +255,7 @@ def _mostly_padding(geometry: ConvGeometry) -> bool:
 
 
 def _choose(algorithm: str | None, factor: np.ndarray, geometry: ConvGeometry) -> str:
-    """Return im2col; taps if it would multiply padding zeros by infinity or NaN, or little but padding."""
+    """Return im2col; or taps if im2col would multiply padding by infinity or NaN, or mostly padding."""
     with record.stage("choose algorithm") as stage:
         chosen = algorithm or ("taps" if _mostly_padding(geometry) else "im2col")
         if chosen == "im2col" and geometry.has_padding and not np.isfinite(factor).all():

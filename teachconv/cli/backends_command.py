@@ -1,4 +1,4 @@
-"""``python -m teachconv backends``: which are there, and what they can do."""
+"""``python -m teachconv backends``: which backends are available, and what they can do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, ``python -m teachconv``: parses the words, and runs the command that they name.
+"""The command line, ``python -m teachconv``: parses the arguments and runs the command.
 
 Each command is a module of its own, imported when it runs. Exit status: 0 if all is well, 1 where a
 check fails, 2 where the arguments are wrong.
@@ -56,7 +56,7 @@ _PLAIN = {"×": "x", "µ": "u", "█": "#"}  # where an encoding, such as ASCII,
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """Write what the encoding lacks by another character, or as Python escapes it."""
+    """Replace characters that the encoding lacks, or escape them like Python."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
     return "".join(_PLAIN.get(c) or ascii(c)[1:-1] for c in text), error.end
@@ -64,7 +64,7 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def _writable_streams() -> Iterator[None]:
-    """Let stdout and stderr take every character; one that the caller has closed takes it nowhere."""
+    """Let stdout and stderr accept every character; if the caller closed one, discard its output."""
     codecs.register_error("teachconv", _plainly)
     with ExitStack() as later:
         for name in ("stdout", "stderr"):

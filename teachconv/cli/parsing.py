@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         return found, extra
 
     def _refuse_unknown_options(self, words: list[str]) -> None:
-        """Look at the options first: the value of an unknown one would be taken for an argument."""
+        """Check the options first: the value of an unknown one would be taken for an argument."""
         known = [option for action in self._actions for option in action.option_strings]
         for word in words:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
             )
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, and exit with status 2."""
+        """Print what is wrong and where to find help, and exit with status 2."""
         name = self.prog.removeprefix("python -m ")
         self.exit(2, f'{name}: {printable(message)}\nSee "{self.prog} --help".\n')
 

@@ -1,4 +1,4 @@
-"""What a call in any dialect becomes: one frozen `ConvCall`, and the way from there to `nn_ops`.
+"""What a call in any dialect becomes: one frozen `ConvCall`, and how it is passed on to `nn_ops`.
 
 A dialect is a module of functions with another framework's signatures. Beside each function is its
 resolver, which needs shapes only: it checks the arguments as the framework does and returns a `ConvCall`,

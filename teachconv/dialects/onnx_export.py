@@ -35,7 +35,7 @@ def to_onnx(op: Any, *args: Any, path: File | None = None, **arguments: Any) -> 
             are stored in the file, and are inputs of the model if only their shapes are given. Images are
             always inputs. A model of `teachconv.keras` needs no arguments; ``input_shape=``, with the batch,
             fixes sizes that its ``Input`` leaves open.
-        path: a file to write the model to, or None. It is written as a whole or not at all.
+        path: a file to write the model to, or None. A failed write leaves no partial file.
         **arguments: likewise, by name. ``dtype="float64"`` is for calls without arrays.
 
     Returns:

@@ -65,7 +65,7 @@ class _Chain(str):
 
 
 def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call | Translation | None:
-    """Return the call of a layer, or a chain of layers in the words of a framework; None for what is none.
+    """Return the call of a layer, or a chain of layers in the words of a framework; None for anything else.
 
     Args:
         layer: a ``torch.nn.Module`` or a Keras layer.

@@ -69,7 +69,7 @@ class OnnxNode:
 
 
 def _call_of_node(node: Any, *_: Any) -> Call | None:
-    """Return the call of a node for `translate`, with shapes for arrays; None for what is no node."""
+    """Return the call of a node for `translate`, with shapes for arrays; None for anything else."""
     if not isinstance(node, OnnxNode):
         return None
     if (call := node.call) is None or node.op_type in PLACES:

@@ -87,7 +87,7 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
         return bind_shapes(called, args, arguments)[0]
     except ArgumentError as error:
         for number in re.findall(r"-23[34]\b", str(error)):
-            raise ArgumentError(f"{error}; in ncnn {number} stands for {_NCNN[number]}: give that") from error
+            raise ArgumentError(f"{error}; in ncnn, {number} stands for {_NCNN[number]}: use that") from error
         raise
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, islice, permutations, product
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from ..errors import brief
 from ..progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
-from .diagnosing import Diagnosis, diagnose
+from .diagnosing import Diagnosis, diagnose, thread_time
 from .failures import Failure, relu
 
 __all__ = ["diagnose_shape"]

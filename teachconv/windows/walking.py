@@ -102,7 +102,7 @@ def exactly(
         x: the array. Integers wrap around; NaN and infinities count as IEEE 754 says.
         terms: how many numbers ``walk`` adds to one at most, if it does nothing else; or 0. If no sum of so
             many has an error in float64, that computes them.
-        divisors: what its sums are divided by, if it does nothing but add; or None.
+        divisors: what its sums are divided by, if it only adds; or None.
         near: computes the result in floating point, a bound of its error, and a function that gives the exact
             number of one cell; or None.
 

@@ -17,6 +17,7 @@ from ... import nn_ops
 from ...devices import Adapter, to_array
 from ...errors import ArgumentTypeError, brief
 from .context import executing_eagerly, session_for, set_default_graph
+from .dtypes import with_attributes
 from .errors import NoSymbolicArrayError, OperatorNotAllowedInGraphError
 from .op_def import as_dtype
 from .tensor_shape import StaticShape, TensorShape
@@ -129,12 +130,16 @@ class Operators:
         """Return the shape, as TensorFlow 1 does."""
         return self.shape  # type: ignore[attr-defined]
 
+    def set_shape(self, shape: Any) -> None:
+        """Raise ``ValueError`` if a shape contradicts that of the tensor, which is known."""
+        self.shape.merge_with(shape)  # type: ignore[attr-defined]
+
     def ref(self) -> Reference:
         """Return a key that stands for it in dicts and sets: ``Reference``."""
         return Reference(self)
 
 
-def tensor_dtype(value: Any) -> np.dtype[Any] | None:
+def tensor_dtype(value: Any) -> Any:
     """Return the dtype of a tensor or variable, or of the first one in nested lists; None without any."""
     waiting, seen = [value], set()
     while waiting:
@@ -200,18 +205,19 @@ class Tensor(Operators):
     Attributes:
         op: the operation.
         index: the index of this output among the operation's outputs.
-        dtype: the NumPy dtype.
+        dtype: the dtype, a `DType`.
         shape: the static shape, a `TensorShape`.
         is_ref: whether the tensor is a reference to a variable.
     """
 
     __slots__ = ("dtype", "index", "is_ref", "op", "shape")
+    dtype: Any  # a DType
 
     def __init__(self, op: Operation, index: int, dtype: np.dtype[Any], shape: StaticShape, is_ref: bool):
         self.op, self.index, self.dtype, self.shape, self.is_ref = (
             op,
             index,
-            dtype,
+            with_attributes(dtype),
             TensorShape(shape),
             is_ref,
         )
@@ -320,7 +326,7 @@ class TensorSpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", TensorShape(self.shape))
-        object.__setattr__(self, "dtype", as_dtype(self.dtype))
+        object.__setattr__(self, "dtype", with_attributes(as_dtype(self.dtype)))
 
     def __str__(self) -> str:
         return f"{self.shape} {self.dtype.name}"

@@ -16,6 +16,7 @@ from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, get_default_graph, init_scope, session_for
+from ..framework.dtypes import with_attributes
 from ..framework.eager_tensor import EagerTensor, frozen, numpy_text, to_array
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_def import as_dtype
@@ -77,12 +78,13 @@ class Variable(Operators):
     def _make(self, initial_value: Any, trainable: bool, name: str, dtype: Any) -> None:
         self._graph = current_graph()
         self._storage: VariableRef | None = None
+        self.dtype: Any  # a DType
         wanted = None if dtype is None else as_dtype(dtype)
         if self._graph is None:
             if callable(initial_value):
                 initial_value = initial_value()
             value = frozen(to_array(initial_value, wanted, "initial_value"))
-            self.dtype, self._shape, self._name = value.dtype, TensorShape(value.shape), name
+            self.dtype, self._shape, self._name = with_attributes(value.dtype), TensorShape(value.shape), name
             self._storage = VariableRef(name, value.shape, value.dtype)
             self._storage.assign(value)
             return
