@@ -25,18 +25,6 @@ from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, s
 from .kinds import AXES, layout_of
 from .memory import TRIFLE, check_memory
 
-__all__ = [
-    "as_array",
-    "begins_then_ends",
-    "channels_first",
-    "channels_last",
-    "check_alike",
-    "check_data_format",
-    "check_steps",
-    "grouped_shape",
-    "refuse_masked",
-]
-
 Pair: TypeAlias = tuple[int, int]
 Pads: TypeAlias = tuple[Pair, ...]  # (before, after) of each axis; negative numbers crop
 Padding: TypeAlias = tuple[str, Pads]  # the mode, and the pads, which are zero unless the mode is EXPLICIT

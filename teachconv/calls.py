@@ -32,8 +32,6 @@ from .errors import ArgumentError
 from .geometry import ConvGeometry, ConvTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import FORWARD, CellNames, DepthwiseCells, Kind, Op, layout_of, sibling
 
-__all__ = ["Call", "arranged", "checked_bias", "resolve"]
-
 
 @dataclass(slots=True, eq=False)  # frozen would double the time of a small call
 class Call:

@@ -19,26 +19,6 @@ import numpy as np
 from . import record
 from .errors import ArgumentError, ArgumentTypeError, brief, leave_untraced, plain
 
-__all__ = [
-    "ADAPTERS",
-    "Adapter",
-    "adapter_of",
-    "array_module",
-    "call_on_host",
-    "check_same_place",
-    "contiguous",
-    "device_array",
-    "hold_borrowed",
-    "is_on_device",
-    "lazy_call",
-    "lies_on_a_gpu",
-    "on_device_of",
-    "override_of",
-    "seconds_on_device",
-    "to_array",
-    "to_host",
-]
-
 _DLPACK_CUDA = 2  # kDLCUDA of dlpack.h
 
 

@@ -30,22 +30,6 @@ from .kinds import KINDS, Kind, Op
 from .memory import check_memory
 from .tables import count
 
-__all__ = [
-    "Kernel",
-    "PreparedCall",
-    "candidates",
-    "check_algorithm",
-    "compute",
-    "find_algorithm",
-    "find_backend",
-    "find_backends",
-    "prepare",
-    "run",
-    "run_canonical",
-    "steady_algorithm",
-]
-
-
 # ---------------------------------------------------------------------------------------------
 # The way of a call: look its prepared call up, or make it; run it
 # ---------------------------------------------------------------------------------------------

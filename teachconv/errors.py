@@ -9,21 +9,6 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar
 
-__all__ = [
-    "ArgumentError",
-    "ArgumentTypeError",
-    "BackendUnavailable",
-    "brief",
-    "hide_unknown",
-    "is_one_of",
-    "leave_untraced",
-    "no_attribute",
-    "plain",
-    "printable",
-    "refuse_unknown",
-    "suggestion",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

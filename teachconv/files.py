@@ -12,8 +12,6 @@ from typing import Any, BinaryIO
 
 from .errors import ArgumentError, ArgumentTypeError, brief
 
-__all__ = ["path_of", "replacing"]
-
 _LONGEST = 4096  # characters of a path, Linux's limit; the system's own message would repeat them all
 
 

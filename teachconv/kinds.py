@@ -25,25 +25,6 @@ from typing import Any, Protocol
 
 from .errors import check_word
 
-__all__ = [
-    "AXES",
-    "FILTER_GRADIENT",
-    "FORWARD",
-    "INPUT_GRADIENT",
-    "KINDS",
-    "LAYOUTS",
-    "OPS",
-    "ROLES",
-    "CellNames",
-    "DepthwiseCells",
-    "Kind",
-    "Op",
-    "gradient_of",
-    "kind_of",
-    "layout_of",
-    "sibling",
-]
-
 Cell = tuple[int, ...]
 
 ROLES = ("input", "filters", "output")

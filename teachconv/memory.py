@@ -20,8 +20,6 @@ import numpy as np
 
 from .tables import size
 
-__all__ = ["TRIFLE", "check_bytes", "check_memory"]
-
 TRIFLE = 64 << 20  # what takes no more is never refused, so that a small call reads no limit
 _ROOT = Path("/")  # of the file system that the limits are read from
 # where control groups are mounted: of version 2; beside version 1; and of version 1

@@ -34,30 +34,6 @@ from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_on
 from .geometry import ConvGeometry, ConvTransposeGeometry
 from .kinds import FORWARD, OPS, Op, sibling
 
-__all__ = [
-    "conv1d",
-    "conv1d_backprop_filter",
-    "conv1d_backprop_input",
-    "conv1d_transpose",
-    "conv2d",
-    "conv2d_backprop_filter",
-    "conv2d_backprop_input",
-    "conv2d_transpose",
-    "conv3d",
-    "conv3d_backprop_filter",
-    "conv3d_backprop_input",
-    "conv3d_transpose",
-    "conv_matrix",
-    "conv_transpose",
-    "convolution",
-    "convolution_backprop_filter",
-    "convolution_backprop_input",
-    "depthwise_conv2d",
-    "depthwise_conv2d_backprop_filter",
-    "depthwise_conv2d_backprop_input",
-]
-
-
 # ---------------------------------------------------------------------------------------------
 # Forward
 # ---------------------------------------------------------------------------------------------

@@ -24,8 +24,6 @@ from .dispatch import Kernel
 from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from .tables import size
 
-__all__ = ["Plan", "plan"]
-
 _PLANNED = [function for op, function in nn_ops.FUNCTIONS.items() if op.kind.second == "filters"]
 
 

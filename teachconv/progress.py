@@ -9,8 +9,6 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-__all__ = ["during", "say", "track"]
-
 _Item = TypeVar("_Item")
 _PATIENCE = 2.5  # seconds before a line is shown: what is quick leaves no output in a notebook
 _output: list[Any] = [None, None]  # the number of the last cell that showed a line, and the line's output

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 from inspect import unwrap
 from typing import Any
 
-__all__ = ["Stage", "clock", "loading", "loads", "recording", "stage"]
-
 _SMALL = 200  # numbers of an array that is kept
 
 

@@ -15,8 +15,6 @@ from contextvars import ContextVar
 from .argument_types import BackendName
 from .errors import ArgumentError, ArgumentTypeError, brief
 
-__all__ = ["get_num_threads", "set_backend", "set_num_threads", "use_backend"]
-
 
 def _threads_at_start() -> int:
     """Return the initial number of threads."""

@@ -37,8 +37,6 @@ from .kinds import AXES, OPS, layout_of
 from .planning import Plan
 from .tables import count, size
 
-__all__ = ["Stream", "stream"]
-
 _FAR = 2**32  # stands for an input without an end: longer than any filter, stride and padding
 _STREAMED = [function for op, function in nn_ops.FUNCTIONS.items() if not op.is_gradient]
 

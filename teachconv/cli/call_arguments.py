@@ -21,20 +21,6 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError, brief, plain
 from ..memory import check_memory
 
-__all__ = [
-    "ARRAYS",
-    "OPS",
-    "add_backends",
-    "add_call",
-    "add_call_options",
-    "add_options",
-    "numbers",
-    "padding",
-    "read_call",
-    "read_npy",
-    "refuse_call",
-]
-
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
 
 

@@ -10,8 +10,6 @@ from .. import exercises
 from ..errors import ArgumentError, plain
 from .output import show
 
-__all__ = ["add_arguments"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what is asked about."""

@@ -16,8 +16,6 @@ from .. import __version__
 from ..errors import printable
 from .parsing import PROGRAM, Parser, add_commands, fill_from_module
 
-__all__ = ["COMMANDS", "main"]
-
 # what the help says of each; the command NAME is the module NAME_command (- as _), with add_arguments and run
 COMMANDS = {
     "demo": "a photograph through conv2d and conv2d_transpose",
@@ -89,7 +87,7 @@ def _run(argv: Sequence[str] | None) -> int:
     add_commands(parser, COMMANDS, fill_from_module)
     arguments = parser.parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        return int(arguments.run(arguments) or 0)
     except BrokenPipeError:
         raise
     except (ValueError, TypeError, IndexError, ImportError, OSError, MemoryError, RuntimeError) as error:

@@ -13,8 +13,6 @@ from typing import Any, NoReturn
 from ..errors import brief, printable, suggestion
 from ..tables import Table, left
 
-__all__ = ["PROGRAM", "Parser", "add_commands", "add_tolerance", "fill_from_module"]
-
 PROGRAM = "teachconv" if Path(sys.argv[0]).stem == "teachconv" else "python -m teachconv"
 
 
@@ -69,11 +67,7 @@ def add_commands(parser: Parser, commands: dict[str, str], fill: Callable[[str, 
     Without a command the help is printed.
     """
 
-    def help_(arguments: argparse.Namespace) -> int:
-        parser.print_help()
-        return 0
-
-    parser.set_defaults(run=help_)
+    parser.set_defaults(run=lambda arguments: parser.print_help())
     known = Table(left("", ""), [(f"  {name}", text) for name, text in commands.items()], "commands:")
     more = f'"{parser.prog} COMMAND --help" says what a command takes.'
     parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, f"{known}\n\n{more}"

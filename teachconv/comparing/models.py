@@ -21,9 +21,6 @@ from .judging import exact, judge, relayout
 from .lining import Pair, Row, line_up
 from .reasons import mended_call, reason
 
-__all__ = ["Comparison", "LayerRow", "compare"]
-
-
 _NAN = "NaN or infinity begins"
 
 

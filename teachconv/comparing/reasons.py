@@ -18,8 +18,6 @@ from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.calls import bound_call
 from .judging import call_of
 
-__all__ = ["mended_call", "reason"]
-
 # what a fact is called in the frameworks' arguments
 _WORDS = {
     "stride": ("stride", "strides"),

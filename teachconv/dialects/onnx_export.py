@@ -22,11 +22,8 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..files import path_of, replacing
 from ..geometry import AxisGeometry
-from .binding import bind_shapes
-from .calls import FUNCTIONS, ConvCall, DialectFunction
+from .calls import FUNCTIONS, ConvCall, DialectFunction, bind_shapes
 from .onnx_graph import OnnxGraph, OnnxTensor, check_dtype, import_onnx
-
-__all__ = ["to_onnx", "write_call", "write_model"]
 
 
 def to_onnx(op: Any, *args: Any, path: File | None = None, **arguments: Any) -> Any:

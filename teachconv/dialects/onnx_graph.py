@@ -16,8 +16,6 @@ import numpy as np
 from ..arguments import Pair
 from ..errors import ArgumentError, BackendUnavailable
 
-__all__ = ["OPSET", "OnnxGraph", "OnnxTensor", "check_dtype", "import_onnx"]
-
 OPSET = 18  # the first in which Pad, Resize and the others here have their present form
 _IR_VERSION = 8  # that of opset 18
 _DTYPES = ("float16", "float32", "float64")  # of Conv in opset 18

@@ -26,8 +26,6 @@ from . import definitions
 from .reading import LAYOUT, NORM, arrays_in, read
 from .walking import DENSE, INPUT, Network, framework_of, walk
 
-__all__ = ["ModelTranslation", "translate"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelTranslation(Translation):

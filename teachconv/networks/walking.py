@@ -22,8 +22,6 @@ from . import recorder
 from .definitions import smooth
 from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
-__all__ = ["DENSE", "INPUT", "Network", "framework_of", "walk", "walk_beside"]
-
 INPUT = -1  # stands for the model's input among the sources of a layer
 _OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
 

@@ -14,8 +14,6 @@ from ..errors import ArgumentError, brief, check_word
 from ..tables import count as counted
 from .targets import framework
 
-__all__ = ["convert_filters"]
-
 # the filter's layout in a forward convolution, and in a transposed one; HW stands for the axes of any rank
 _FILTERS = {
     "tensorflow": ("HWIO", "HWOI"),

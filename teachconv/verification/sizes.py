@@ -20,8 +20,7 @@ from .. import nn_ops
 from ..arguments import axis_order, begins_then_ends
 from ..calls import Call
 from ..devices import lazy_call
-from ..dialects.binding import bind_shapes
-from ..dialects.calls import FUNCTIONS, ConvCall
+from ..dialects.calls import FUNCTIONS, ConvCall, bind_shapes
 from ..dtypes import is_integer
 from ..errors import brief
 from ..progress import say

@@ -20,8 +20,6 @@ from ..geometry import AxisGeometry
 from ..memory import check_memory
 from ..taps import overlap
 
-__all__ = ["affine", "counts", "each_tap", "exactly", "fold", "rational", "whole"]
-
 Axes = Sequence[AxisGeometry]
 Part = tuple[slice, ...]
 Taps = tuple[int, ...]
