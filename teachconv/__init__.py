@@ -59,12 +59,11 @@ if TYPE_CHECKING:
     from .inspection.receptive import ReceptiveField, receptive_field
     from .inspection.sources import SourceChain, find_source
     from .inspection.tracing import Trace, trace
-    from .networks.handing import translate
     from .planning import Plan, plan
     from .streaming import Stream, stream
     from .translation.filters import convert_filters
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
-    from .translation.translating import Translation, resolve
+    from .translation.translating import Translation, resolve, translate
     from .tuning import autotune
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
