@@ -56,6 +56,7 @@ class Replacement:
         name = module.__name__
         if name.startswith(self.sources or ("/",)):
             path = self.checkout / f"{name.replace('.', '/')}.py"
+        if name.startswith(self.sources or ("/",)) and path.exists():
             module.__file__ = str(path)
             code = compile(path.read_text(encoding="utf-8"), path, "exec")
             exec(code, vars(module))
@@ -76,7 +77,11 @@ class Replacement:
 
 
 class Forward(types.ModuleType):
-    """A module whose names are those of other modules, the first that has one."""
+    """A module whose names are those of other modules, the first that has one.
+
+    Programs import modules and names in the same way: whoever uses a module as a function, a class or a
+    number asks for something that is not there.
+    """
 
     def __init__(self, name, targets, own=()):
         super().__init__(name)
@@ -94,6 +99,14 @@ class Forward(types.ModuleType):
             except AttributeError as error:
                 first = first or error
         raise first or AttributeError(name)
+
+    def __call__(self, *_, **__):
+        raise NotImplementedError(f"teachconv has no {self.__name__}")
+
+    __int__ = __iter__ = __mro_entries__ = __call__
+
+    def __instancecheck__(self, _):
+        return False
 
 
 def replace_imports(first_version: bool) -> None:

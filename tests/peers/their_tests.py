@@ -6,11 +6,12 @@ Nothing of theirs is in this repository: the checkouts are given by their paths.
 
 `CHOSEN` says which files of which checkout are run; a checkout is recognised by a file. A program runs with
 its imports replaced (`their_imports`), each program and each test method in a process of its own, with
-limits of time and memory. There are five outcomes:
+limits of time and memory. There are six outcomes:
 
     passed     the program came to its end, the test passed
     skipped    the test asks for something else than this machine, such as a GPU, and says so itself
     not there  refused, and the message names a word of the line that asked
+    other error  an error was expected, and comes with other words, or not at all
     wrong      an assertion of theirs fails
     crashed    every other error, and the limits
 """
@@ -28,10 +29,12 @@ import sys
 import tempfile
 import time
 import traceback
+import unittest
 import warnings
 from collections import Counter
 from pathlib import Path
 
+import their_helpers
 import their_imports
 
 SECONDS, GIBIBYTES = 60, 6  # of processor time and of memory, for one program or one test
@@ -49,6 +52,43 @@ PROGRAMS = {
     "tensorflow/docs": (
         "site/en/tutorials/_index.yaml",
         [f"site/en/tutorials/{folder}/*.ipynb" for folder in ("quickstart", "images", "generative")],
+    ),
+}
+
+TESTS = {
+    "tensorflow/tensorflow": (
+        "tensorflow/python/ops/gradient_checker_v2.py",
+        [
+            "tensorflow/python/kernel_tests/nn_ops/conv*_test.py",
+            "tensorflow/python/kernel_tests/nn_ops/depthwise_conv_op_test.py",
+            "tensorflow/python/kernel_tests/nn_ops/atrous_*_test.py",
+            "tensorflow/python/kernel_tests/nn_ops/pool*_test.py",
+            *(
+                f"tensorflow/python/kernel_tests/nn_ops/{op}_op_test.py"
+                for op in ("bias", "relu", "softmax", "xent")
+            ),
+            "tensorflow/python/eager/backprop_test.py",
+            "tensorflow/python/ops/gradients_test.py",
+            "tensorflow/python/eager/polymorphic_function/polymorphic_function_test.py",
+        ],
+    ),
+    "keras-team/keras": (
+        "keras/src/testing/test_case.py",
+        [
+            *(
+                f"keras/src/layers/{folder}/*_test.py"
+                for folder in (
+                    "convolutional",
+                    "pooling",
+                    "core",
+                    "normalization",
+                    "activations",
+                    "reshaping",
+                    "merging",
+                )
+            ),
+            "keras/src/losses/*_test.py",
+        ],
     ),
 }
 
@@ -122,6 +162,16 @@ def programs(checkouts: list[Path]):
                     yield group, checkout, path, source, not_admitted(source, path)
 
 
+def tests(checkouts: list[Path]):
+    """Yield the group, the checkout and the path of each file of tests."""
+    for group, (mark, patterns) in TESTS.items():
+        for checkout in checkouts:
+            if (checkout / mark).exists():
+                for pattern in patterns:
+                    for path in sorted(checkout.glob(pattern)):
+                        yield group, checkout, path
+
+
 def run_program(path: Path, source: str) -> dict:
     """Run a program in this process, which is used for nothing else, and return what became of it."""
     sys.path.insert(0, str(path.parent))
@@ -141,12 +191,74 @@ def run_program(path: Path, source: str) -> dict:
     return {"outcome": "passed", "cut": cut}
 
 
+def run_tests(checkout: Path, path: Path, only: str) -> dict:
+    """Run the tests of a file, each in a process of its own, from this one, which has imported the file."""
+    sys.path.insert(0, str(path.parent))
+    their_helpers.replace_tests_imports(checkout)
+    module = type(sys)(path.stem)
+    sys.modules[path.stem] = module
+    module.__file__ = str(path)
+    source = path.read_text(encoding="utf-8")
+    try:
+        exec(compile(source, str(path), "exec"), vars(module))
+    except BaseException as error:
+        return {"tests": {"(import)": judged(error, {str(path): source})}}
+    tests = {}
+    for case in unittest.defaultTestLoader.loadTestsFromModule(module):
+        for test in case:
+            if only in test.id():
+                tests[test.id().partition(".")[2]] = in_a_process(run_test, test, checkout)
+    return {"tests": tests}
+
+
+def run_test(test, checkout: Path) -> dict:
+    """Run one test in this process, and return what became of it."""
+    method = getattr(test, test._testMethodName)
+    for mark in getattr(method, "pytestmark", []):
+        if mark.name == "skipif" and mark.args[0] or mark.name == "skip":
+            return {"outcome": "skipped", "message": str(mark.kwargs.get("reason", ""))}
+
+    class Result(unittest.TestResult):
+        found = {"outcome": "passed"}
+
+        def addError(self, case, error):
+            self.found = judged(error[1], Sources(checkout))
+
+        addFailure = addError
+
+        def addSubTest(self, case, subtest, error):
+            if error is not None and self.found["outcome"] == "passed":
+                self.addError(case, error)
+
+        def addSkip(self, case, reason):
+            self.found = {"outcome": "skipped", "message": reason}
+
+    result = Result()
+    test(result)
+    return result.found
+
+
+class Sources(dict):
+    """The texts of the files of a checkout, by their paths."""
+
+    def __init__(self, checkout: Path):
+        super().__init__()
+        self.checkout = checkout
+
+    def __contains__(self, path):
+        return str(path).startswith(f"{self.checkout}/")
+
+    def __getitem__(self, path):
+        return Path(path).read_text(encoding="utf-8")
+
+
 def judged(error: BaseException, sources: dict[str, str]) -> dict:
     """Return the outcome that an exception means, with the line of theirs that it comes from."""
-    import unittest
-
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in sources]
-    line = sources[frames[-1].filename].split("\n")[frames[-1].lineno - 1] if frames else ""
+    line = ""
+    if frames:  # the whole call, where it takes several lines
+        lines = sources[frames[-1].filename].split("\n")
+        line = " ".join(part.strip() for part in lines[frames[-1].lineno - 1 : frames[-1].end_lineno])
     last = traceback.extract_tb(error.__traceback__)[-1]
     message = f"{type(error).__name__}: {error}"
     result = {
@@ -158,7 +270,8 @@ def judged(error: BaseException, sources: dict[str, str]) -> dict:
     if isinstance(error, unittest.SkipTest):
         return result | {"outcome": "skipped"}
     if isinstance(error, AssertionError):
-        return result | {"outcome": "wrong"}
+        other = re.search(r'" does not match "|\w not raised', str(error))
+        return result | {"outcome": "other error" if other else "wrong"}
     words = set(re.findall(r"\w{2,}", line))
     named = bool(words & set(re.findall(r"\w{2,}", str(error))))
     result["named"] = named
@@ -173,7 +286,7 @@ def judged(error: BaseException, sources: dict[str, str]) -> dict:
     return result | {"outcome": "not there" if refused and named else "crashed"}
 
 
-def in_a_process(work, *arguments) -> dict:
+def in_a_process(work, *arguments, waiting=SECONDS * WAITING) -> dict:
     """Run a function that returns a dictionary in a process of its own, with limits of time and memory."""
     reading, writing = os.pipe()
     start = time.monotonic()
@@ -199,7 +312,7 @@ def in_a_process(work, *arguments) -> dict:
         os._exit(0)
     os.close(writing)
     signal.signal(signal.SIGALRM, lambda *_: os.killpg(process, signal.SIGKILL))
-    signal.alarm(SECONDS * WAITING)
+    signal.alarm(waiting)
     with open(reading, "rb") as answer:
         text = answer.read()
     _, status = os.waitpid(process, 0)
@@ -219,6 +332,7 @@ def main() -> None:
     parser.add_argument("checkouts", type=Path, nargs="+")
     parser.add_argument("--results", type=Path, default=Path("build/their_tests.json"))
     parser.add_argument("--only", default="", help="run the files whose path contains this")
+    parser.add_argument("--test", default="", help="run the tests whose name contains this")
     options = parser.parse_args()
     import matplotlib  # once, for every process below
 
@@ -242,6 +356,14 @@ def main() -> None:
                 flush=True,
             )
         results.append(entry)
+    for group, checkout, path in tests([p.resolve() for p in options.checkouts]):
+        name = str(path.relative_to(checkout))
+        if options.only not in f"{group}/{name}":
+            continue
+        found = in_a_process(run_tests, checkout, path, options.test, waiting=3000)
+        for test, result in found.get("tests", {"(file)": found}).items():
+            results.append({"group": group, "kind": "test", "name": name, "test": test} | result)
+        print(name, Counter(r["outcome"] for r in results if r["name"] == name), flush=True)
     options.results.parent.mkdir(exist_ok=True)
     options.results.write_text(json.dumps(results, indent=1), encoding="utf-8")
     print(Counter((r["kind"], r["outcome"]) for r in results))
