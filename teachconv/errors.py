@@ -131,7 +131,7 @@ def suggestion(word: Any, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # needed only where something went wrong
 
     by_lower = {name.lower(): name for name in known}
-    near = get_close_matches(word.lower(), by_lower, 1)
+    near = get_close_matches(word.lower(), by_lower, 1, 0.65)  # Python's 0.6 is near for "uint8" and "print"
     return f' (did you mean "{by_lower[near[0]]}"?)' if near else ""
 
 

@@ -14,7 +14,7 @@ from ..errors import ArgumentError, brief
 Path: TypeAlias = "tuple[Any, ...]"
 
 
-_DEEPEST = 100  # a list that holds itself has no end
+DEEPEST = 100  # a list that holds itself has no end
 
 
 def _items(structure: Any) -> Iterable[tuple[Any, Any]] | None:
@@ -41,8 +41,8 @@ def walk(structure: Any, path: Path = ()) -> Iterator[tuple[Path, str, Any]]:
     [((), "dict of 'a'"), (('a',), 'list of 2'), (('a', 0), ''), (('a', 1), '')]
     """
     items = _items(structure)
-    if len(path) > _DEEPEST:
-        raise ArgumentError(f"structures must be nested at most {_DEEPEST} times; got {brief(structure)}")
+    if len(path) > DEEPEST:
+        raise ArgumentError(f"structures must be nested at most {DEEPEST} times; got {brief(structure)}")
     if items is None:
         yield path, "", structure
         return

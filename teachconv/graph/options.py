@@ -95,4 +95,5 @@ def no_name(
     near = suggestion(name, known) if not instead and not name.startswith("__") else ""
     nearest = instead or ("" if near or name.startswith("__") else otherwise)
     text = f"; nearest: {nearest}" if nearest else near
+    why = "" if name.startswith("__") else why  # Python's own names are asked for by Python
     raise AttributeError(f"{module} has no {brief(name)}{why}{text}", name=name, obj=None)

@@ -1,24 +1,35 @@
 """Optimizers of TensorFlow 1: gradients of a loss, and one Apply* op for each variable.
 
-TensorFlow: python/training/optimizer.py, gradient_descent.py, momentum.py and adam.py, which are
-tf.compat.v1.train. An optimizer works in a graph, in a traced function and eagerly.
+TensorFlow: python/training/optimizer.py, gradient_descent.py, momentum.py, rmsprop.py, adam.py
+and learning_rate_decay.py, which are tf.compat.v1.train. An optimizer works in a graph, in a traced function
+and eagerly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from .framework.context import current_graph, init_scope
 from .framework.ops import control_dependencies, device, name_scope
 from .gradients.gradients_util import gradients
-from .ops import array_ops, gen_nn_ops
+from .ops import array_ops, gen_nn_ops, math_ops
 from .ops.array_ops import constant
 from .ops.variables import Variable, trainable_variables
 from .options import unsupported
 
-__all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer"]
+__all__ = [
+    "AdamOptimizer",
+    "GradientDescentOptimizer",
+    "MomentumOptimizer",
+    "Optimizer",
+    "RMSPropOptimizer",
+    "exponential_decay",
+]
 
 
 class Optimizer:
@@ -36,7 +47,8 @@ class Optimizer:
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 
-    _slot_names: Sequence[str] = ()
+    _slot_values: Mapping[str, float] = {}  # slot name -> what all its elements begin with
+    _op: Callable[..., Any]  # updates a variable and its slots
 
     def __init__(self, use_locking: bool, name: str, **numbers: Any) -> None:
         self._name, self._numbers = name, numbers  # the learning rate and the rest, by the op's argument
@@ -174,8 +186,8 @@ class Optimizer:
         """
         return self._slots.get(name, {}).get(id(var))
 
-    def _zeros_slot(self, variable: Variable, slot_name: str) -> None:
-        """Make a slot of zeros, unless the variable has it."""
+    def _make_slot(self, variable: Variable, slot_name: str, start: float) -> None:
+        """Make a slot, unless the variable has it."""
         slots = self._slots.setdefault(slot_name, {})
         if id(variable) in slots:
             return
@@ -183,7 +195,10 @@ class Optimizer:
         shape, dtype = variable.shape.as_list(), variable.dtype
         with name_scope(None), device(None):
             name = f"{_op_name(variable)}/{self._name}"
-            slots[id(variable)] = Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, name=name)
+            if start:
+                slots[id(variable)] = Variable(np.full(shape, start, dtype), trainable=False, name=name)
+            else:
+                slots[id(variable)] = Variable(lambda: array_ops.zeros(shape, dtype), False, name)
 
     def _rates(self, dtype: Any) -> dict[str, Any]:
         """Return the learning rate and the rest as tensors, made once for all variables."""
@@ -194,12 +209,13 @@ class Optimizer:
     def _create_slots(self, variables: list[Variable]) -> None:
         """Make the slots of the variables that have none yet."""
         for variable in variables:
-            for slot_name in self._slot_names:
-                self._zeros_slot(variable, slot_name)
+            for slot_name, start in self._slot_values.items():
+                self._make_slot(variable, slot_name, start)
 
     def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
-        """Add the op that updates a variable."""
-        raise NotImplementedError
+        """Add the op that updates a variable and its slots."""
+        slots = (self.get_slot(variable, name) for name in self._slot_values)
+        return self._op(variable, *slots, grad=grad, **rates)
 
     def _finish(self, updates: list[Any], rates: dict[str, Any], name: str) -> Any:
         """Add what comes after all updates; return an operation that waits for everything."""
@@ -254,7 +270,7 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: whether to look one step ahead, as I. Sutskever et al., 2013.
     """
 
-    _slot_names = ("momentum",)
+    _slot_values = {"momentum": 0.0}
 
     def __init__(
         self,
@@ -265,12 +281,37 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(use_locking, name, lr=learning_rate, momentum=momentum)
-        self._use_nesterov = use_nesterov
+        self._op = partial(gen_nn_ops.apply_momentum, use_nesterov=use_nesterov)
 
-    def _apply(self, grad: Any, variable: Variable, rates: dict[str, Any]) -> Any:
-        return gen_nn_ops.apply_momentum(
-            variable, self.get_slot(variable, "momentum"), grad=grad, use_nesterov=self._use_nesterov, **rates
-        )
+
+class RMSPropOptimizer(Optimizer):
+    """Divides each gradient by the root of the moving average of its squares: G. Hinton, 2012, lecture 6e.
+
+    Args:
+        learning_rate: as in `GradientDescentOptimizer`.
+        decay: the decay of the average of squares, which begins with 1.
+        momentum: as in `MomentumOptimizer`.
+        epsilon: a small number against division by zero, inside the root.
+        use_locking: accepted for compatibility.
+        centered: False; teachconv has no other.
+        name: the name scope of the nodes.
+    """
+
+    _slot_values = {"rms": 1.0, "momentum": 0.0}
+    _op = staticmethod(gen_nn_ops.apply_rms_prop)
+
+    @unsupported("centered")
+    def __init__(
+        self,
+        learning_rate: Any,
+        decay: Any = 0.9,
+        momentum: Any = 0.0,
+        epsilon: Any = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        name: str = "RMSProp",
+    ) -> None:
+        super().__init__(use_locking, name, lr=learning_rate, rho=decay, momentum=momentum, epsilon=epsilon)
 
 
 class AdamOptimizer(Optimizer):
@@ -288,7 +329,7 @@ class AdamOptimizer(Optimizer):
         use_own_namescope_for_non_slot_vars: False; teachconv has no other.
     """
 
-    _slot_names = ("m", "v")
+    _slot_values = {"m": 0.0, "v": 0.0}
 
     @unsupported("use_own_namescope_for_non_slot_vars")
     def __init__(
@@ -333,3 +374,35 @@ class AdamOptimizer(Optimizer):
                 with device(None):
                     powers.append(power.assign(gen_nn_ops.mul(power, beta, name="mul")))
         return super()._finish([*updates, *powers], rates, name)
+
+
+def exponential_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return learning_rate * decay_rate ** (global_step / decay_steps): a rate that becomes smaller.
+
+    Args:
+        learning_rate: the first learning rate, a number or a tensor.
+        global_step: the number of the step, a variable or tensor.
+        decay_steps: after how many steps the rate has decayed by ``decay_rate``.
+        decay_rate: the factor.
+        staircase: whether the rate stays the same for ``decay_steps`` steps.
+        name: the name scope of the nodes.
+
+    Returns:
+        A scalar.
+
+    >>> round(float(exponential_decay(0.1, 25, 10, 0.5)), 6), float(exponential_decay(0.5, 25, 10, 0.5, True))
+    (0.017678, 0.125)
+    """
+    with name_scope(name or "ExponentialDecay") as scope:
+        rate = array_ops.convert_to_tensor(learning_rate, name="learning_rate")
+        step, steps = math_ops.cast(global_step, rate.dtype), math_ops.cast(decay_steps, rate.dtype)
+        divide = math_ops.floordiv if staircase else math_ops.truediv
+        factor = math_ops.pow(math_ops.cast(decay_rate, rate.dtype), divide(step, steps))
+        return math_ops.multiply(rate, factor, name=scope)

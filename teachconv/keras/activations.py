@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 from weakref import finalize
 
+from .. import graph
 from ..graph import EagerTensor, nn
+from ..graph.ops import nn_impl
 from .checks import look_up
 
-__all__ = ["get", "linear", "relu", "softmax"]
+__all__ = ["elu", "get", "leaky_relu", "linear", "relu", "sigmoid", "softmax", "tanh"]
 
 
 def linear(x: Any) -> Any:
@@ -22,39 +24,66 @@ def relu(x: Any) -> Any:
     return nn.relu(x)
 
 
+def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
+    """Return x, the negative numbers multiplied by ``negative_slope``."""
+    return nn_impl.leaky_relu(x, negative_slope)
+
+
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """Return x, and for negative numbers alpha * (exp(x) - 1)."""
+    y = nn.elu(x)
+    return y if alpha == 1 else graph.where(y > 0, y, y * alpha)
+
+
+def tanh(x: Any) -> Any:
+    """Return the hyperbolic tangent."""
+    return graph.tanh(x)
+
+
+def sigmoid(x: Any) -> Any:
+    """Return 1 / (1 + exp(-x)): a probability."""
+    return _keeping_logits(graph.sigmoid(x), x)
+
+
 def softmax(x: Any) -> Any:
-    """Return exp(x) divided by its sum over the last axis."""
-    y = nn.softmax(x)
-    if isinstance(y, EagerTensor):
-        _eager_logits[id(y)] = x
-        finalize(y, _eager_logits.pop, id(y), None)
-    return y
+    """Return exp(x) divided by its sum over the last axis: probabilities."""
+    return _keeping_logits(nn.softmax(x), x)
 
 
-def logits_of(probabilities: Any) -> Any:
-    """Return what a tensor is the softmax of, or None if it is no result of a softmax.
+def _keeping_logits(probabilities: Any, logits: Any) -> Any:
+    if isinstance(probabilities, EagerTensor):
+        _eager_logits[id(probabilities)] = logits
+        finalize(probabilities, _eager_logits.pop, id(probabilities), None)
+    return probabilities
+
+
+def logits_of(probabilities: Any, op: str) -> Any:
+    """Return what a tensor is the Softmax or Sigmoid of, or None if it is no result of such an op.
 
     In a graph the tensor's own node says so. Keras: _get_logits in keras/src/backend/tensorflow/nn.py,
-    which looks at the node too, and at an attribute that its softmax gives to eager tensors.
+    which looks at the node too, and at an attribute that its functions give to eager tensors.
     """
     node = getattr(probabilities, "op", None)
     if node is not None:
-        return node.inputs[0] if node.type == "Softmax" else None
+        return node.inputs[0] if node.type == op else None
     return _eager_logits.get(id(probabilities))
 
 
-# Of each eager tensor that `softmax` returned and that is still there, by its identity: the input.
+# Of each eager tensor of probabilities that is still there, by its identity: the input of their function.
 _eager_logits: dict[int, Any] = {}
 
 
-_BY_NAME: dict[str, Callable[[Any], Any]] = {"linear": linear, "relu": relu, "softmax": softmax}
+_BY_NAME: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (linear, relu, leaky_relu, elu, sigmoid, tanh, softmax)
+}
 
 
 def get(identifier: Any) -> Callable[[Any], Any]:
     """Return an activation function by its name, or a function as it is.
 
     Args:
-        identifier: "relu", "softmax", "linear", None for linear, or a function.
+        identifier: "relu", "leaky_relu", "elu", "sigmoid", "tanh", "softmax", "linear", None for linear, or a
+            function.
 
     Returns:
         The function.

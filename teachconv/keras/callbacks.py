@@ -154,28 +154,34 @@ class ProgbarLogger(Callback):
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Print the number of the epoch."""
-        self._start = self._last = time.perf_counter()
+        self._start, self._last, self._steps = time.perf_counter(), 0.0, 0
         self._live = self.params["verbose"] == 1 and sys.stdout.isatty()
         if self.params["epochs"] > 1:
             print(f"Epoch {epoch + 1}/{self.params['epochs']}")
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Draw the bar anew, at most ten times a second."""
-        now = time.perf_counter()
+        now, self._steps = time.perf_counter(), batch + 1
         if self._live and now - self._last >= self._EVERY:
             self._last = now
             print(f"\r{self._line(batch + 1, logs or {})}", end="", flush=True)
 
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Count the steps of ``evaluate``."""
+        if not self._in_fit:
+            self._steps = batch + 1
+
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Print the final line."""
         start = "\r" if self._live else ""
-        print(f"{start}{self._line(self.params['steps'], logs or {})}", flush=True)
+        self.params = {**self.params, "steps": self._steps}  # of a dataset, the end of an epoch says how many
+        print(f"{start}{self._line(self._steps, logs or {})}", flush=True)
 
     def _line(self, step: int, logs: Logs) -> str:
         steps, seconds = self.params["steps"], time.perf_counter() - self._start
-        done = f"{step}/{steps}".rjust(2 * len(str(steps)) + 1)
+        done = f"{step}/{steps or 'Unknown'}".rjust(2 * len(str(steps)) + 1)
         if self.params["verbose"] == 1:
-            done += " " + "━" * round(self._WIDTH * step / steps)
+            done += " " + "━" * round(self._WIDTH * step / (steps or step))
         each = seconds / step
         timing = (
             f"{each:.0f}s" if each >= 1 else f"{each * 1e3:.0f}ms" if each >= 1e-3 else f"{each * 1e6:.0f}us"

@@ -1,14 +1,14 @@
-"""Checks of arguments and of data, and the names of layers, models, losses and other things.
+"""Checks of arguments, and the names of layers, models, losses and other things.
 
-Keras: keras/src/utils/naming.py, the ``get`` function of each module, and keras/src/trainers/data_adapters.
+Keras: keras/src/utils/naming.py, and the ``get`` function of each module.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from math import floor, inf
+from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -110,10 +110,7 @@ _INSTEAD = {
     "label_smoothing": "smooth the labels: y * (1 - a) + a / classes",
     "loss_weights": _OWN_LOSS,
     "sample_weight": _OWN_LOSS,
-    "steps": "pass those samples",
-    "steps_per_epoch": "pass those samples",
     "validation_freq": "a callback can call evaluate in on_epoch_end",
-    "validation_steps": "pass those samples",
     "weight_decay": "a loss of your own can add the squares of the weights",
 }
 
@@ -121,8 +118,7 @@ _INSTEAD = {
 # What an argument that is not here may be, because it changes nothing: Keras' default, mostly None.
 _NOTHING: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("class_weight", "loss_weights", "sample_weight", "weighted_metrics"), (None,)),
-    **dict.fromkeys(("callbacks", "steps", "steps_per_epoch", "validation_steps"), (None,)),
-    **dict.fromkeys(("clipnorm", "clipvalue", "global_clipnorm", "loss_scale_factor"), (None,)),
+    **dict.fromkeys(("callbacks", "clipnorm", "clipvalue", "global_clipnorm", "loss_scale_factor"), (None,)),
     **dict.fromkeys(("ema_overwrite_frequency", "gradient_accumulation_steps"), (None,)),
     **dict.fromkeys(("dtype", "ignore_class"), (None,)),
     **dict.fromkeys(("amsgrad", "renorm", "synchronized", "use_ema"), (False,)),
@@ -150,11 +146,11 @@ def means_nothing(name: str, value: Any) -> bool:
 def refuse(function: str, unknown: Mapping[str, Any]) -> None:
     """Raise for arguments that a function does not have, unless Keras has them and they change nothing.
 
-    >>> refuse("predict", {"steps": None})
-    >>> refuse("predict", {"steps": 3})
+    >>> refuse("fit", {"validation_freq": 1})
+    >>> refuse("fit", {"initial_step": 3})
     Traceback (most recent call last):
         ...
-    teachconv.errors.ArgumentTypeError: predict has no argument 'steps' in teachconv.keras: pass those samples
+    teachconv.errors.ArgumentTypeError: fit has no argument 'initial_step' in teachconv.keras
     """
     for name, value in unknown.items():
         if name not in _NOTHING or not means_nothing(name, value):
@@ -165,12 +161,14 @@ def refuse(function: str, unknown: Mapping[str, Any]) -> None:
             )
 
 
-def shape_text(shape: Sequence[int | None]) -> str:
-    """Write a shape as Keras does.
+def shape_text(shape: Any) -> str:
+    """Write a shape as Keras does, or a list of shapes.
 
-    >>> shape_text((None, 8, 8, 1)), shape_text((10,))
-    ('(None, 8, 8, 1)', '(10,)')
+    >>> shape_text((None, 8, 8, 1)), shape_text([(10,), (3, 4)])
+    ('(None, 8, 8, 1)', '[(10,), (3, 4)]')
     """
+    if isinstance(shape, list):
+        return f"[{', '.join(map(shape_text, shape))}]"
     return str(tuple(None if size is None else int(size) for size in shape))
 
 
@@ -236,95 +234,3 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str, argument: str 
             f"{argument or noun} must be a name ({', '.join(known)}) or callable; got {brief(identifier)}"
         )
     return identifier() if isinstance(identifier, type) else identifier
-
-
-def check_x(model: Any, x: Any, name: str = "x") -> np.ndarray:
-    """Return samples as an array of the model's dtype; build the model if it has no weights yet.
-
-    Args:
-        model: the model.
-        x: the samples, [samples, ...].
-        name: what error messages call the argument.
-
-    Returns:
-        The array.
-
-    Raises:
-        ValueError, TypeError: if there are no samples, a value is not finite, or the shape is not that of the
-            model's input; the message names the layer.
-    """
-    array = _finite(x, name).astype(model.dtype, copy=False)
-    if not model.built:
-        model.build_for((None, *array.shape[1:]))
-    wanted = model.input_shape or ()
-    if array.ndim != len(wanted) or any(
-        size not in (None, have) for size, have in zip(wanted[1:], array.shape[1:], strict=True)
-    ):
-        first = model.layers[0]
-        raise ArgumentError(
-            f"{name} must have shape {shape_text((None, *wanted[1:]))} for layer {brief(first.name)} "
-            f"({type(first).__name__}), the first of model {brief(model.name)}; got {shape_text(array.shape)}"
-        )
-    return array
-
-
-def check_y(model: Any, y: Any, samples: int, name: str = "y") -> np.ndarray:
-    """Return labels as the loss wants them; raise unless there is a legal one for each sample."""
-    array = _finite(y, name)
-    if len(array) != samples:
-        raise ArgumentError(f"{name} must have a label for each of the {samples} samples; got {len(array)}")
-    checked: np.ndarray = model.loss.check(array, model.output_shape, model.dtype)
-    return checked
-
-
-def _finite(values: Any, name: str) -> np.ndarray:
-    if values is None or hasattr(values, "__next__"):
-        raise ArgumentTypeError(
-            f"{name} must be an array: generators and datasets are not in teachconv.keras, "
-            f"train_on_batch takes a batch at a time; got {brief(values)}"
-        )
-    array = as_numpy(values, name)
-    if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
-        raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")
-    if not array.ndim or not len(array):
-        raise ArgumentError(f"{name} must have at least one sample; got shape {array.shape}")
-    if array.dtype.kind not in "iub" and not np.isfinite(array).all():
-        first = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise ArgumentError(f"{name} must be finite; {name}{first} is {array[tuple(first)]}")
-    return array
-
-
-def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
-    """Return the first part of the data for training, and the rest for validation, as Keras divides them.
-
-    >>> split([[1], [2], [3]], [0, 1, 2], 0.3)[1]
-    ([[3]], [2])
-    """
-    if not check_number(validation_split, "validation_split", 0, 1, below=True):
-        return (x, y), None
-    for name, values in (("x", x), ("y", y)):
-        if not hasattr(values, "__len__"):
-            _finite(values, name)  # raises
-    samples = len(x)
-    at = floor(samples * (1 - validation_split))
-    if not 0 < at < samples:
-        raise ArgumentError(
-            f"validation_split {validation_split} of {samples} samples leaves {at} for training and "
-            f"{samples - at} for validation; both need at least one"
-        )
-    return (x[:at], y[:at]), (x[at:], y[at:])
-
-
-def as_batch_size(value: Any, name: str = "batch_size") -> int:
-    """Return a batch size as an int, 32 for None as in Keras; raise unless it is at least 1."""
-    return 32 if value is None else positive(value, name)
-
-
-def batches(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
-    """Yield the indices of each batch; the last one may be smaller.
-
-    >>> [rows.tolist() for rows in batches(np.arange(5), 2)]
-    [[0, 1], [2, 3], [4]]
-    """
-    for start in range(0, len(order), batch_size):
-        yield order[start : start + batch_size]

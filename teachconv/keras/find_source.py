@@ -15,8 +15,8 @@ from ..errors import ArgumentError, brief
 from ..graph import function
 from ..graph.find_source import chain_of_function
 from ..inspection.sources import SourceChain, source_of, step_at
-from .checks import as_batch_size, check_x
-from .layers.layer import Layer
+from .data_adapters import as_batch_size, batches_of, check_x
+from .layers.layer import Layer, are_several, as_list
 from .optimizers import Optimizer
 from .training import Trainer
 
@@ -41,20 +41,24 @@ def _of_layer(owner: Layer, op: Any, args: tuple[Any, ...], kwargs: dict[str, An
     if not args:
         raise ArgumentError(f"find_source of {brief(owner)} needs an input: find_source(layer, x)")
     first = step_at("layer", type(owner).__call__, f"{type(owner).__name__} {brief(owner.name)}")
-    query = f"{owner.name} {list(np.shape(args[0]))}"
+    several = are_several(args[0])
+    shapes = [list(np.shape(each)) for each in (args[0] if several else [args[0]])]
+    query = f"{owner.name} {', '.join(map(str, shapes))}"
     return chain_of_function(query, [first], function(lambda x: owner(x, **kwargs)), *args)
 
 
 def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Run the step that a method repeats, on its first batch; all variables get their values back."""
     given = inspect.signature(op).bind(*args, **kwargs).arguments
-    data: tuple[np.ndarray, ...]
-    if "y" in given:
-        data, _, _ = model._training_data(given["x"], given["y"], None, 0.0, None)
-    else:
-        data = (check_x(model, given["x"]),)
-    size = as_batch_size(given.get("batch_size"))
-    batch = tuple(array[:size] for array in data)
+    size, labels = as_batch_size(given.get("batch_size")), given.get("y")
+    labelled = op.__name__ != "predict"
+    data = (
+        model._batches(given["x"], labels, size, None)
+        if labelled
+        else batches_of(lambda x, _: (check_x(model, x), None), given["x"], None, size, None)
+    )
+    x, y = next(iter(data))
+    batch = (x, y) if labelled else (x,)
     step = getattr(model, _STEPS[op.__name__])
     first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]
     optimizer: Optimizer | None = getattr(model, "optimizer", None)
@@ -64,7 +68,7 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
     values = [variable.numpy() for variable in variables]
     try:
         traced = function(step, config=getattr(model, "_config", None))
-        return chain_of_function(f"{op.__name__} on a batch of {len(batch[0])}", first, traced, *batch)
+        return chain_of_function(f"{op.__name__} on a batch of {len(as_list(x)[0])}", first, traced, *batch)
     finally:
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)

@@ -16,6 +16,7 @@ import numpy as np
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 from ..graph import (
+    abs,
     cast,
     convert_to_tensor,
     expand_dims,
@@ -30,19 +31,26 @@ from ..graph import (
     square,
 )
 from ..graph.framework.op_def import is_trainable
+from ..graph.ops.nn_impl import sigmoid_cross_entropy_with_logits
 from .activations import logits_of
 from .checks import check_name, look_up, refuse, shape_text, snake_case
 from .config import floatx
 from .layers.layer import Shape
 
 __all__ = [
+    "BinaryCrossentropy",
     "CategoricalCrossentropy",
     "Loss",
+    "MeanAbsoluteError",
     "MeanSquaredError",
     "SparseCategoricalCrossentropy",
+    "binary_crossentropy",
     "categorical_crossentropy",
     "get",
+    "mae",
+    "mean_absolute_error",
     "mean_squared_error",
+    "mse",
     "sparse_categorical_crossentropy",
 ]
 
@@ -73,7 +81,7 @@ def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool 
     [0.223 0.693]
     """
     y_pred = _floats(y_pred)
-    logits = find_logits(y_pred, from_logits)
+    logits = find_logits(y_pred, from_logits, "Softmax")
     if logits is None:
         logits = log(_clip(y_pred))
     axes = tuple(y_pred.shape)[:-1]
@@ -101,11 +109,47 @@ def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False
     [0.223]
     """
     y_true, y_pred = _pair(y_true, y_pred)
-    logits = find_logits(y_pred, from_logits)
+    logits = find_logits(y_pred, from_logits, "Softmax")
     if logits is not None:
         return nn.softmax_cross_entropy_with_logits(y_true, logits)
     probabilities = _clip(y_pred / reduce_sum(y_pred, -1, keepdims=True))
     return -reduce_sum(y_true * log(probabilities), -1)
+
+
+def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> Any:
+    """Return minus the logarithm of the probability of the true answer, yes or no; averaged over an axis.
+
+    Args:
+        y_true: [batch, ...], 1 for yes and 0 for no, or a probability.
+        y_pred: [batch, ...], the predicted probabilities of yes, or logits, whose sigmoid they are.
+        from_logits: whether ``y_pred`` are logits. Probabilities that come right out of a sigmoid are
+            replaced by its input.
+
+    Returns:
+        The shape without its last axis.
+
+    Raises:
+        ValueError, TypeError: if shapes do not fit.
+
+    >>> print(binary_crossentropy([[1.0], [0.0]], [[0.8], [0.5]]).numpy().round(3))
+    [0.223 0.693]
+    """
+    y_true, y_pred = _pair(y_true, y_pred)
+    logits = find_logits(y_pred, from_logits, "Sigmoid")
+    if logits is not None:
+        return reduce_mean(sigmoid_cross_entropy_with_logits(y_true, logits), -1)
+    yes = _clip(y_pred)
+    return -reduce_mean(y_true * log(yes) + (1 - y_true) * log(1 - yes), -1)
+
+
+def mean_absolute_error(y_true: Any, y_pred: Any) -> Any:
+    """Return the mean of the absolute differences over the last axis; arguments as in `mean_squared_error`.
+
+    >>> mean_absolute_error([[0.0, 0.0]], [[1.0, -3.0]]).numpy().tolist()
+    [2.0]
+    """
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_mean(abs(y_pred - y_true), -1)
 
 
 def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
@@ -128,6 +172,9 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
     return reduce_mean(square(y_pred - y_true), -1)
 
 
+mae, mse = mean_absolute_error, mean_squared_error  # Keras's other names
+
+
 def _pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Return both as tensors of one dtype and one rank, as Keras does; raise unless their shapes agree."""
     y_pred = _floats(y_pred)
@@ -148,9 +195,9 @@ def _floats(y_pred: Any) -> Any:
     return y_pred if is_trainable(y_pred.dtype) else cast(y_pred, floatx())
 
 
-def find_logits(y_pred: Any, from_logits: bool) -> Any:
-    """Return ``y_pred`` if it holds logits, or the input of the softmax that made it, or None."""
-    logits = logits_of(y_pred)
+def find_logits(y_pred: Any, from_logits: bool, op: str) -> Any:
+    """Return ``y_pred`` if it holds logits, or the input of the op whose result it is, or None."""
+    logits = logits_of(y_pred, op)
     return y_pred if logits is None and from_logits else logits
 
 
@@ -208,36 +255,100 @@ class Loss:
         return y if is_integer(y.dtype) else y.astype(dtype, copy=False)
 
 
-class _Crossentropy(Loss):
-    """What the two share: the model returns probabilities, or logits."""
+class _Named(Loss):
+    """The mean of a function of this file."""
 
-    def __init__(self, from_logits: bool, name: str, unknown: dict[str, Any]):
+    _of: Callable[..., Any]
+    _hint = ""  # for labels with fewer axes than the output
+
+    def __init__(self, *, name: str | None = None, **unknown: Any):
         refuse(type(self).__name__, unknown)
         super().__init__(name=name)
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return one loss for each sample, and for each axis but the last."""
+        return self._of(y_true, y_pred)
+
+    def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
+        """Return the values in the output's dtype; raise unless they have its shape, a last 1 apart."""
+        if output_shape[-1] == 1 and y.ndim == len(output_shape) - 1:
+            y = y[..., np.newaxis]
+        if y.ndim != len(output_shape) or any(
+            size not in (None, have) for size, have in zip(output_shape[1:], y.shape[1:], strict=True)
+        ):
+            raise ArgumentError(
+                f"y must have the shape of the model's output, {shape_text(output_shape)}; got "
+                f"{shape_text(y.shape)}{self._hint * (y.ndim < len(output_shape))}"
+            )
+        return y.astype(dtype, copy=False)
+
+
+class MeanSquaredError(_Named):
+    """The mean of the squared differences.
+
+    Args:
+        name: the name in logs; None for that of the class.
+        **unknown: Keras' other arguments, which are refused by name.
+    """
+
+    _of = staticmethod(mean_squared_error)
+
+
+class MeanAbsoluteError(_Named):
+    """The mean of the absolute differences; arguments as in `MeanSquaredError`."""
+
+    _of = staticmethod(mean_absolute_error)
+
+
+class _Crossentropy(_Named):
+    """The model returns probabilities, or logits."""
+
+    def __init__(self, from_logits: bool = False, *, name: str | None = None, **unknown: Any):
+        super().__init__(name=name, **unknown)
         self.from_logits = from_logits
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return one loss for each sample."""
+        return self._of(y_true, y_pred, self.from_logits)
+
+
+class BinaryCrossentropy(_Crossentropy):
+    """The mean of `binary_crossentropy`: labels are 1 for yes and 0 for no.
+
+    Args:
+        from_logits: whether the model returns logits and not probabilities.
+        name: the name in logs; None for that of the class.
+        **unknown: Keras' other arguments, which are refused by name.
+
+    >>> loss = BinaryCrossentropy(from_logits=True)
+    >>> float(loss([[1], [0]], [[0.0], [0.0]])).__round__(3)
+    0.693
+    """
+
+    _of = staticmethod(binary_crossentropy)
+
+
+class CategoricalCrossentropy(_Crossentropy):
+    """The mean of `categorical_crossentropy`: labels are probabilities, mostly one-hot.
+
+    Arguments as in `BinaryCrossentropy`.
+    """
+
+    _of = staticmethod(categorical_crossentropy)
+    _hint = '; integers go with "sparse_categorical_crossentropy"'
 
 
 class SparseCategoricalCrossentropy(_Crossentropy):
     """The mean of `sparse_categorical_crossentropy`: labels are integers.
 
-    Args:
-        from_logits: whether the model returns logits and not probabilities.
-        name: the name in logs.
-        **unknown: Keras' other arguments, which are refused by name.
+    Arguments as in `BinaryCrossentropy`.
 
     >>> loss = SparseCategoricalCrossentropy(from_logits=True)
     >>> float(loss([0, 1], [[0.0, 0.0], [0.0, 0.0]])).__round__(3)
     0.693
     """
 
-    def __init__(
-        self, from_logits: bool = False, *, name: str = "sparse_categorical_crossentropy", **unknown: Any
-    ):
-        super().__init__(from_logits, name, unknown)
-
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return one loss for each sample."""
-        return sparse_categorical_crossentropy(y_true, y_pred, self.from_logits)
+    _of = staticmethod(sparse_categorical_crossentropy)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
         """Return the labels as int64, without a last axis of 1; raise unless they are legal classes."""
@@ -265,77 +376,20 @@ class SparseCategoricalCrossentropy(_Crossentropy):
         return whole.astype(np.int64)
 
 
-class CategoricalCrossentropy(_Crossentropy):
-    """The mean of `categorical_crossentropy`: labels are probabilities, mostly one-hot.
-
-    Args:
-        from_logits: whether the model returns logits and not probabilities.
-        name: the name in logs.
-        **unknown: Keras' other arguments, which are refused by name.
-    """
-
-    def __init__(self, from_logits: bool = False, *, name: str = "categorical_crossentropy", **unknown: Any):
-        super().__init__(from_logits, name, unknown)
-
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return one loss for each sample."""
-        return categorical_crossentropy(y_true, y_pred, self.from_logits)
-
-    def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
-        """Return the labels in the output's dtype; raise unless they have its shape."""
-        hint = '; integers go with "sparse_categorical_crossentropy"' if y.ndim < len(output_shape) else ""
-        return _of_shape(y, output_shape, dtype, hint)
-
-
-class MeanSquaredError(Loss):
-    """The mean of the squared differences.
-
-    Args:
-        name: the name in logs.
-        **unknown: Keras' other arguments, which are refused by name.
-    """
-
-    def __init__(self, *, name: str = "mean_squared_error", **unknown: Any):
-        refuse(type(self).__name__, unknown)
-        super().__init__(name=name)
-
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return one loss for each sample, and for each axis but the last."""
-        return mean_squared_error(y_true, y_pred)
-
-    def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
-        """Return the values in the output's dtype; raise unless they have its shape, a last 1 apart."""
-        if output_shape[-1] == 1 and y.ndim == len(output_shape) - 1:
-            y = y[..., np.newaxis]
-        return _of_shape(y, output_shape, dtype)
-
-
-def _of_shape(y: np.ndarray, output_shape: Shape, dtype: str, hint: str = "") -> np.ndarray:
-    fits = len(y.shape) == len(output_shape) and all(
-        size in (None, have) for size, have in zip(output_shape[1:], y.shape[1:], strict=True)
-    )
-    if not fits:
-        raise ArgumentError(
-            f"y must have the shape of the model's output, {shape_text(output_shape)}; got "
-            f"{shape_text(y.shape)}{hint}"
-        )
-    return y.astype(dtype, copy=False)
-
-
-_BY_NAME: dict[str, type[Loss]] = {
-    "categorical_crossentropy": CategoricalCrossentropy,
-    "mean_squared_error": MeanSquaredError,
-    "mse": MeanSquaredError,
-    "sparse_categorical_crossentropy": SparseCategoricalCrossentropy,
-}
+_CLASSES = (
+    *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
+    *(MeanAbsoluteError, MeanSquaredError),
+)
+_BY_NAME: dict[str, type[Loss]] = {snake_case(kind.__name__): kind for kind in _CLASSES}
+_BY_NAME |= {"mae": MeanAbsoluteError, "mse": MeanSquaredError}
 
 
 def get(identifier: Any) -> Loss:
     """Return a loss by its name, or one that is given as such.
 
     Args:
-        identifier: "sparse_categorical_crossentropy", "categorical_crossentropy", "mean_squared_error" or
-            "mse", a `Loss`, its class, or a function (y_true, y_pred) -> one loss for each sample.
+        identifier: the name of a function of this module, such as "sparse_categorical_crossentropy" or "mse",
+            a `Loss`, its class, or a function (y_true, y_pred) -> one loss for each sample.
 
     Returns:
         The loss.
@@ -349,11 +403,7 @@ def get(identifier: Any) -> Loss:
     if identifier is None:
         raise ArgumentTypeError(f"loss must be a name ({', '.join(_BY_NAME)}) or a Loss; got None")
     found = look_up(identifier, _BY_NAME, "loss")
-    own = {
-        sparse_categorical_crossentropy: SparseCategoricalCrossentropy,
-        categorical_crossentropy: CategoricalCrossentropy,
-        mean_squared_error: MeanSquaredError,
-    }
+    own = {kind._of: kind for kind in _CLASSES}
     if found in own:  # the function: its class also checks labels
         return own[found]()
     if isinstance(found, Loss):

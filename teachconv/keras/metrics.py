@@ -1,6 +1,6 @@
 """Metrics: numbers that say how good a model is, averaged over an epoch. Keras: keras/src/metrics.
 
-They are computed with NumPy from what the training step returned; no gradient goes through them.
+Sum and count are variables, so that a metric can also be called inside a traced function.
 """
 
 from __future__ import annotations
@@ -11,15 +11,32 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, brief
-from ..graph import constant
+from ..graph import (
+    Variable,
+    argmax,
+    cast,
+    convert_to_tensor,
+    equal,
+    greater,
+    init_scope,
+    ones_like,
+    reduce_mean,
+    reduce_sum,
+    reshape,
+    shape,
+    where,
+)
 from ..graph.ops.array_ops import is_tensor
-from .checks import check_name, look_up, shape_text, snake_case
+from .checks import check_name, check_number, look_up, shape_text, snake_case
 from .config import floatx
 from .layers.layer import Shape
+from .losses import mean_absolute_error, mean_squared_error
 
 __all__ = [
+    "BinaryAccuracy",
     "CategoricalAccuracy",
     "Mean",
+    "MeanAbsoluteError",
     "MeanSquaredError",
     "Metric",
     "SparseCategoricalAccuracy",
@@ -38,13 +55,19 @@ class Metric:
     def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
         self._function = function
         self.name = check_name(name, snake_case(type(self).__name__))
-        self.reset_state()
+        with init_scope():
+            self.total, self.count = (
+                Variable(0.0, False, f"{self.name}/{sum_of}", "float64") for sum_of in ("total", "count")
+            )
 
-    def call(self, y_true: np.ndarray, y_pred: np.ndarray) -> Any:
+    _of: Callable[..., Any] | None = None  # a function of tensors; without it `call` is given NumPy arrays
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return a value for each sample."""
-        if self._function is None:
+        function = self._of or self._function
+        if function is None:
             raise NotImplementedError(f"{type(self).__name__} must define call(y_true, y_pred)")
-        return self._function(y_true, y_pred)
+        return function(y_true, y_pred)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch.
@@ -54,36 +77,44 @@ class Metric:
             y_pred: what came out.
             sample_weight: how much each sample counts; a number for all, or [batch].
         """
-        self._add(self.call(_array(y_true), _array(y_pred)), sample_weight)
+        if self._of is None:
+            y_true, y_pred = _array(y_true), _array(y_pred)
+        self._add(self.call(y_true, y_pred), sample_weight)
 
     def _add(self, values: Any, sample_weight: Any) -> None:
         """Add a value for each sample; further axes are averaged."""
-        array = np.atleast_1d(_array(values).astype(np.float64))
-        array = array.reshape(len(array), -1).mean(1) if array.ndim > 1 and array.size else array
-        given = _array(1 if sample_weight is None else sample_weight).astype(np.float64)
-        if given.shape not in ((), array.shape, (*array.shape, 1)):
+        values = cast(values, "float64")
+        axes = len(values.shape)
+        values = reduce_mean(values, [*range(1, axes)]) if axes > 1 else reshape(values, [-1])
+        if sample_weight is None:
+            self.count.assign_add(cast(shape(values)[0], "float64"))
+            self.total.assign_add(reduce_sum(values))
+            return
+        weights = cast(sample_weight, "float64")
+        sizes, samples = tuple(weights.shape), values.shape[0]
+        if sizes not in ((), (samples,), (samples, 1)):
             raise ArgumentError(
-                f"sample_weight must be a number, or one for each of the {len(array)} samples; got shape "
-                f"{shape_text(given.shape)}"
+                f"sample_weight must be a number, or one for each of the {samples} samples; got shape "
+                f"{shape_text(sizes)}"
             )
-        weights = np.broadcast_to(given.reshape(-1), array.shape)
-        self._total += float((array * weights).sum())
-        self._count += float(weights.sum())
+        weights = reshape(weights, [-1]) * ones_like(values)
+        self.count.assign_add(reduce_sum(weights))
+        self.total.assign_add(reduce_sum(values * weights))
 
     def result(self) -> Any:
         """Return the mean as a tensor; 0 before the first sample."""
-        return constant(self._mean(), floatx())
-
-    def _mean(self) -> float:
-        return self._total / self._count if self._count else 0.0
+        return cast(self.total / where(equal(self.count, 0.0), ones_like(self.count), self.count), floatx())
 
     def _number(self) -> float:
         """Return the result as a number: the mean in full precision, unless a subclass has a `result`."""
-        return self._mean() if type(self).result is Metric.result else float(self.result())
+        if type(self).result is not Metric.result:
+            return float(self.result())
+        return float(self.total.numpy() / (self.count.numpy() or 1.0))
 
     def reset_state(self) -> None:
         """Forget all samples."""
-        self._total, self._count = 0.0, 0.0
+        self.total.assign(0.0)
+        self.count.assign(0.0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch, as `update_state`; return the mean so far."""
@@ -119,59 +150,83 @@ def _array(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-class SparseCategoricalAccuracy(Metric):
+def _sparse_matches(y_true: Any, y_pred: Any) -> Any:
+    """Return whether the largest score is that of the class of each sample."""
+    found = argmax(y_pred, -1)
+    return equal(cast(found, "float64"), cast(reshape(y_true, shape(found)), "float64"))
+
+
+class _Named(Metric):
+    """The mean of a function of tensors."""
+
+    def __init__(self, name: str | None = None):
+        super().__init__(name=name)
+
+
+class SparseCategoricalAccuracy(_Named):
     """How often the largest score is that of the true class; labels are integers.
 
     >>> float(SparseCategoricalAccuracy()([1, 0], [[0.1, 0.9], [0.2, 0.8]]))
     0.5
     """
 
-    def __init__(self, name: str = "sparse_categorical_accuracy"):
-        super().__init__(name=name)
-
-    def call(self, y_true: np.ndarray, y_pred: np.ndarray) -> Any:
-        """Return whether each sample is right."""
-        return y_pred.argmax(-1) == y_true.reshape(y_pred.shape[:-1])
+    _of = staticmethod(_sparse_matches)
 
 
-class CategoricalAccuracy(Metric):
+class CategoricalAccuracy(_Named):
     """How often the largest score is that of the true class; labels are one-hot.
 
     >>> float(CategoricalAccuracy()([[0, 1]], [[0.1, 0.9]]))
     1.0
     """
 
-    def __init__(self, name: str = "categorical_accuracy"):
+    _of = staticmethod(lambda y_true, y_pred: equal(argmax(y_true, -1), argmax(y_pred, -1)))
+
+
+class BinaryAccuracy(Metric):
+    """How often a probability is above the threshold where the label is 1, and not where it is 0.
+
+    Args:
+        name: the name in logs; None for that of the class.
+        threshold: a number; 0 is that of logits.
+
+    >>> float(BinaryAccuracy()([[1], [0]], [[0.9], [0.6]]))
+    0.5
+    """
+
+    def __init__(self, name: str | None = None, *, threshold: float = 0.5):
+        self.threshold = check_number(threshold, "threshold", -np.inf)
         super().__init__(name=name)
 
-    def call(self, y_true: np.ndarray, y_pred: np.ndarray) -> Any:
-        """Return whether each sample is right."""
-        return y_pred.argmax(-1) == y_true.argmax(-1)
+    def _of(self, y_true: Any, y_pred: Any) -> Any:
+        y_pred = convert_to_tensor(y_pred)
+        above = cast(greater(y_pred, cast(self.threshold, y_pred.dtype)), "float64")
+        return equal(above, cast(reshape(y_true, shape(y_pred)), "float64"))
 
 
-class MeanSquaredError(Metric):
+class MeanSquaredError(_Named):
     """The mean of the squared differences.
 
     >>> float(MeanSquaredError()([[0.0, 0.0]], [[1.0, 3.0]]))
     5.0
     """
 
-    def __init__(self, name: str = "mean_squared_error"):
-        super().__init__(name=name)
-
-    def call(self, y_true: np.ndarray, y_pred: np.ndarray) -> Any:
-        """Return the squared differences."""
-        if y_pred.shape[-1:] == (1,) and y_true.ndim == y_pred.ndim - 1:
-            y_true = y_true[..., np.newaxis]
-        return np.square(y_pred - y_true.astype(y_pred.dtype))
+    _of = staticmethod(mean_squared_error)
 
 
-_BY_NAME: dict[str, type[Metric]] = {
-    "categorical_accuracy": CategoricalAccuracy,
-    "mean_squared_error": MeanSquaredError,
-    "mse": MeanSquaredError,
-    "sparse_categorical_accuracy": SparseCategoricalAccuracy,
-}
+class MeanAbsoluteError(_Named):
+    """The mean of the absolute differences.
+
+    >>> float(MeanAbsoluteError()([[0.0, 0.0]], [[1.0, -3.0]]))
+    2.0
+    """
+
+    _of = staticmethod(mean_absolute_error)
+
+
+_CLASSES = BinaryAccuracy, CategoricalAccuracy, SparseCategoricalAccuracy, MeanAbsoluteError, MeanSquaredError
+_BY_NAME: dict[str, type[Metric]] = {snake_case(kind.__name__): kind for kind in _CLASSES}
+_BY_NAME |= {"mae": MeanAbsoluteError, "mse": MeanSquaredError}
 
 
 def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
@@ -181,7 +236,7 @@ def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
         identifier: "accuracy" or "acc", the name of another metric, a `Metric`, its class, or a function
             (y_true, y_pred) -> a value for each sample, with NumPy arrays.
         labels: the shape of the labels, which decides which accuracy is meant.
-        output: the shape of the model's output.
+        output: the shape of the model's output; one with a last size of 1 means `BinaryAccuracy`.
 
     Returns:
         The metric.
@@ -194,9 +249,7 @@ def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
     """
     if isinstance(identifier, str) and identifier in ("accuracy", "acc"):
         if output[-1:] == (1,):
-            raise ArgumentError(
-                f"metrics: {brief(identifier)} needs a score for each class; the model returns one"
-            )
+            return BinaryAccuracy(identifier)
         sparse = len(labels) < len(output) or labels[-1:] == (1,)
         return (SparseCategoricalAccuracy if sparse else CategoricalAccuracy)(identifier)
     found = look_up(identifier, {"accuracy": SparseCategoricalAccuracy} | _BY_NAME, "metric")

@@ -7,45 +7,42 @@ from typing import Any
 
 from ..graph.options import no_name
 
-_PATH = "a model is one path of layers here; combine tensors in the call of a Layer of your own"
+_PATH = "Add and Concatenate, or the call of a Layer of your own, whose input is a list of tensors"
 _AHEAD = "change the images before fit"
 _COUNT = "accuracy, or compare model.predict(x) with the labels"
 _LAYERS = {
     **dict.fromkeys(("Rescaling", "Normalization"), "scale the images before fit, such as images / 255"),
-    **dict.fromkeys(("Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum", "Multiply"), _PATH),
-    **dict.fromkeys(("Subtract", "Wrapper", "TimeDistributed", "Bidirectional"), _PATH),
+    **dict.fromkeys(("Average", "Dot", "Maximum", "Minimum", "Multiply", "Subtract"), _PATH),
+    **dict.fromkeys(("Wrapper", "TimeDistributed", "Bidirectional"), "a Layer of your own around a layer"),
     **dict.fromkeys(("Resizing", "UpSampling1D", "UpSampling3D"), "UpSampling2D, which repeats cells"),
     **dict.fromkeys(("CenterCrop", "RandomCrop", "RandomFlip", "RandomRotation", "RandomZoom"), _AHEAD),
-    **dict.fromkeys(("Cropping1D", "Cropping2D", "Cropping3D"), "a Layer of your own that slices its input"),
+    **dict.fromkeys(("Cropping1D", "Cropping3D"), "Cropping2D, or a Layer of your own that slices its input"),
     **dict.fromkeys(
-        ("ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D"),
-        'padding="same" of the layer that follows, or a Layer of your own with teachconv.graph.pad',
+        ("ZeroPadding1D", "ZeroPadding3D"), "ZeroPadding2D, or a Layer of your own with graph.pad"
     ),
-    **dict.fromkeys(
-        ("GlobalAveragePooling2D", "GlobalAvgPool2D", "AdaptiveAveragePooling2D"),
-        "AveragePooling2D of (rows, cols), then Flatten",
-    ),
-    **dict.fromkeys(
-        ("GlobalMaxPooling2D", "GlobalMaxPool2D", "AdaptiveMaxPooling2D"),
-        "MaxPooling2D of (rows, cols), then Flatten",
-    ),
-    **dict.fromkeys(("LeakyReLU", "PReLU", "ELU"), "ReLU, or Activation with a function of your own"),
+    **dict.fromkeys(("GlobalAveragePooling1D", "GlobalAveragePooling3D"), "GlobalAveragePooling2D"),
+    **dict.fromkeys(("GlobalMaxPooling1D", "GlobalMaxPooling3D"), "GlobalMaxPooling2D"),
+    "AdaptiveAveragePooling2D": "AveragePooling2D of (rows, cols), or GlobalAveragePooling2D",
+    "AdaptiveMaxPooling2D": "MaxPooling2D of (rows, cols), or GlobalMaxPooling2D",
+    "PReLU": "LeakyReLU, whose slope is not learned",
     **dict.fromkeys(("LayerNormalization", "GroupNormalization", "UnitNormalization"), "BatchNormalization"),
     **dict.fromkeys(("SpatialDropout2D", "AlphaDropout", "GaussianDropout", "GaussianNoise"), "Dropout"),
     **dict.fromkeys(("Lambda", "Permute", "Identity"), "a Layer of your own, whose call is the function"),
     **dict.fromkeys(("Embedding", "EinsumDense"), "Dense"),
 }
 _LOSSES = {
-    "BinaryCrossentropy": "SparseCategoricalCrossentropy(from_logits=True) with two outputs is the same loss",
-    **dict.fromkeys(("MeanAbsoluteError", "Huber", "LogCosh"), "MeanSquaredError"),
+    "Huber": "MeanAbsoluteError",
+    "LogCosh": "MeanSquaredError",
 }
 _METRICS = {
-    **dict.fromkeys(("BinaryAccuracy", "BinaryCrossentropy", "Accuracy"), "SparseCategoricalAccuracy"),
-    **dict.fromkeys(("MeanAbsoluteError", "RootMeanSquaredError"), "MeanSquaredError"),
+    "Accuracy": "SparseCategoricalAccuracy, or BinaryAccuracy",
+    "RootMeanSquaredError": "MeanSquaredError",
+    "BinaryCrossentropy": "losses.binary_crossentropy, which metrics= takes too",
     **dict.fromkeys(("AUC", "Precision", "Recall", "F1Score", "TopKCategoricalAccuracy"), _COUNT),
 }
 _OPTIMIZERS = {
-    **dict.fromkeys(("AdamW", "Adamax", "Nadam", "RMSprop", "Adagrad", "Adadelta"), "Adam"),
+    **dict.fromkeys(("AdamW", "Adamax", "Nadam"), "Adam"),
+    **dict.fromkeys(("Adagrad", "Adadelta"), "RMSprop"),
     **dict.fromkeys(("Ftrl", "Lion", "Lamb", "Muon", "Adafactor"), "Adam, or SGD with a momentum"),
     "schedules": "callbacks.LearningRateScheduler sets the learning rate of each epoch",
 }
@@ -55,9 +52,8 @@ _INITIALIZERS = {
     **dict.fromkeys(("Identity", "Orthogonal"), "Constant with an array"),
 }
 _ACTIVATIONS = {
-    "sigmoid": "the function teachconv.graph.sigmoid",
-    "tanh": "the function teachconv.graph.tanh",
-    **dict.fromkeys(("leaky_relu", "relu6", "elu", "selu", "gelu", "silu", "swish"), "relu"),
+    **dict.fromkeys(("selu", "celu"), "elu"),
+    **dict.fromkeys(("relu6", "gelu", "silu", "swish"), "relu"),
     **dict.fromkeys(("log_softmax", "sparsemax"), "softmax"),
 }
 _CALLBACKS = {
@@ -70,7 +66,6 @@ _CALLBACKS = {
 }
 _UTILS = {
     "normalize": "x / numpy.linalg.norm(x, axis=-1, keepdims=True)",
-    "plot_model": "model.summary(), or teachconv.explore of a convolution",
     "image_dataset_from_directory": "NumPy arrays, which fit takes",
 }
 _MODELS = {
@@ -95,7 +90,7 @@ _MODULES: dict[str, tuple[dict[str, str], str]] = {
     "layers": (_LAYERS, "a class of keras.layers.Layer with a call(inputs) of your own"),
     "losses": (_LOSSES, "a loss of your own is a function of (y_true, y_pred)"),
     "metrics": (_METRICS, "a metric of your own is a function of (y_true, y_pred)"),
-    "optimizers": (_OPTIMIZERS, "SGD and Adam"),
+    "optimizers": (_OPTIMIZERS, "SGD, RMSprop and Adam"),
     "initializers": (_INITIALIZERS, "an initializer of your own is a function of (shape, dtype)"),
     "activations": (_ACTIVATIONS, "an activation of your own is a function of a tensor"),
     "callbacks": (_CALLBACKS, "a class of keras.callbacks.Callback of your own"),
@@ -116,10 +111,10 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
     Returns:
         A function of the name, which raises ``AttributeError``.
 
-    >>> module_getattr("teachconv.keras.losses", ["MeanSquaredError"])("Huber")
+    >>> module_getattr("teachconv.keras.losses", ["MeanAbsoluteError"])("Huber")
     Traceback (most recent call last):
         ...
-    AttributeError: teachconv.keras.losses has no 'Huber'; nearest: MeanSquaredError
+    AttributeError: teachconv.keras.losses has no 'Huber'; nearest: MeanAbsoluteError
     """
 
     own = module.rpartition("keras")[2].strip(".")
@@ -133,8 +128,8 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
 def instead_of(module: str, name: str) -> str:
     """Return what stands in for a name of Keras', in camel or in snake case; "" where it is not in the list.
 
-    >>> instead_of("losses", "binary_crossentropy")
-    'SparseCategoricalCrossentropy(from_logits=True) with two outputs is the same loss'
+    >>> instead_of("losses", "log_cosh")
+    'MeanSquaredError'
     """
     table, _ = _MODULES[module]
     plain = {word.replace("_", "").lower(): text for word, text in table.items()}

@@ -1,41 +1,40 @@
-"""``Model`` and ``Sequential``: layers one after the other. Keras: keras/src/models.
+"""`Model`, and its two kinds: ``Functional``, of tensors between layers, and `Sequential`, a list of layers.
 
-A model is one path: each layer takes the result of the one before. training has compile, fit and the
-rest.
+Keras: keras/src/models. training has compile, fit and the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
+from ..errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
-from .layers.layer import KerasTensor, Layer, Shape
-from .summary import Summary
+from .layers.layer import KerasTensor, Layer, Shape, as_list, shape_of
+from .summary import Summary, sees
 from .training import Trainer
 
 __all__ = ["Model", "Sequential"]
 
 _WEIGHTS = "save_weights and load_weights keep the weights, and the program that builds the model its layers"
 _NOT_HERE = {
-    **dict.fromkeys(("save", "to_json", "get_config", "from_config"), _WEIGHTS),
+    **dict.fromkeys(("save", "to_json"), _WEIGHTS),
     "export": "teachconv.to_onnx writes a model as an ONNX file",
-    "test_on_batch": "evaluate gives the loss and the metrics of a batch",
     "predict_on_batch": "predict gives the outputs of a batch",
 }
 
 
 class Model(Trainer):
-    """The layers from one ``Input`` to one output.
+    """The layers from inputs to outputs; or the base of a class of your own, which has layers and a `call`.
 
     Args:
-        inputs: what ``Input`` returned, also in a list.
-        outputs: what the last layer returned.
+        inputs: what ``Input`` returned, also in a list; a class of your own passes none.
+        outputs: what the last layer returned, or a list of such tensors, which is then what a call returns.
         name: its name; None makes one.
+        **more: ``trainable`` and ``dtype``, as in `teachconv.keras.Layer`.
 
     Attributes:
         optimizer: what `compile` was given.
@@ -44,42 +43,38 @@ class Model(Trainer):
         stop_training: set it in a callback to end the training.
 
     Raises:
-        ValueError, TypeError: if no path of layers leads from the one to the other.
+        ValueError, TypeError: if the outputs cannot be computed from the inputs.
 
     >>> from teachconv import keras
     >>> images = keras.Input((8, 8, 1))
-    >>> y = keras.layers.Conv2D(4, 3, activation="relu")(images)
-    >>> model = keras.Model(images, keras.layers.Flatten()(y))
-    >>> model.output_shape, [layer.name for layer in model.layers][1:] == [y.name, model.layers[2].name]
-    ((None, 144), True)
+    >>> y = keras.layers.Conv2D(1, 3, padding="same")(images)
+    >>> model = keras.Model(images, keras.layers.Add()([images, y]))
+    >>> model.output_shape, len(model.layers)
+    ((None, 8, 8, 1), 3)
+
+    >>> class Scores(keras.Model):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.flatten, self.scores = keras.layers.Flatten(), keras.layers.Dense(10)
+    ...     def call(self, images):
+    ...         return self.scores(self.flatten(images))
+    >>> Scores()([[[1.0, 2.0], [3.0, 4.0]]]).shape
+    TensorShape([1, 10])
     """
 
-    def __init__(self, inputs: KerasTensor, outputs: KerasTensor, name: str | None = None):
-        if isinstance(inputs, (list, tuple)) and len(inputs) == 1:  # such as model.inputs
-            inputs = inputs[0]
-        for argument, value in (("inputs", inputs), ("outputs", outputs)):
-            if not isinstance(value, KerasTensor):
-                raise ArgumentTypeError(
-                    f"{argument} must be one tensor that Input or a layer returned: a model here is a single "
-                    f"path; got {brief(value)}"
-                )
-        super().__init__(name=name, dtype=inputs.dtype)
-        path, arguments, tensor = [outputs.layer], [outputs.arguments], outputs
-        while tensor is not inputs:
-            if tensor.source is None:
-                raise ArgumentError(
-                    f"outputs must come from inputs {brief(inputs.name)}; they come from {brief(tensor.name)}"
-                )
-            tensor = tensor.source
-            path.append(tensor.layer)
-            arguments.append(tensor.arguments)
-        self._ends: tuple[KerasTensor, KerasTensor] | None = (inputs, outputs)
-        self._path: list[Layer] = path[::-1]
-        self._arguments = arguments[::-1]
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make a ``Functional`` of inputs and outputs, as Keras does."""
+        is_functional = cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs)
+        return super().__new__(Functional if is_functional else cls, *args, **kwargs)
+
+    def __init__(self, inputs: Any = None, outputs: Any = None, name: str | None = None, **more: Any):
+        if inputs is not None or outputs is not None:
+            raise ArgumentTypeError(
+                f"class {type(self).__name__}: super().__init__() of a class of your own takes no inputs and "
+                "outputs in teachconv.keras: give the class a call, or use keras.Model itself"
+            )
+        super().__init__(name=name, **more)
         self.forget_functions()
-        if not isinstance(self._path[0], InputLayer):
-            raise ArgumentError(f"inputs must come from Input; got the result of layer {brief(inputs.name)}")
-        self.build_for(inputs.shape)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -89,12 +84,6 @@ class Model(Trainer):
                     f"class {cls.__name__}: {name} takes (self, x, y) in teachconv.keras, not (self, data), "
                     "and returns the loss and the model's output"
                 )
-        if "call" in vars(cls):
-            raise ArgumentTypeError(
-                f"class {cls.__name__}: a model with a call of its own is not in teachconv.keras, where a "
-                "model is one path of layers: use keras.Sequential([...]) or keras.Model(inputs, outputs), "
-                "and put the code into a class of keras.layers.Layer"
-            )
 
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_HERE:
@@ -103,33 +92,8 @@ class Model(Trainer):
 
     @property
     def layers(self) -> list[Layer]:
-        """The layers, each once, first layer first; with the InputLayer, which a `Sequential` leaves out."""
-        return list(dict.fromkeys(self._path))
-
-    @property
-    def input(self) -> KerasTensor:
-        """The tensor without a value with which the model begins."""
-        return self.inputs[0]
-
-    @property
-    def output(self) -> KerasTensor:
-        """The tensor without a value with which the model ends."""
-        return self.outputs[0]
-
-    @property
-    def inputs(self) -> list[KerasTensor]:
-        """`input` in a list, as in Keras."""
-        return [self._both_ends()[0]]
-
-    @property
-    def outputs(self) -> list[KerasTensor]:
-        """`output` in a list, as in Keras."""
-        return [self._both_ends()[1]]
-
-    def _both_ends(self) -> tuple[KerasTensor, KerasTensor]:
-        if self._ends is None:
-            raise ArgumentError(f"model {brief(self.name)} has no inputs yet: its first layer needs an Input")
-        return self._ends
+        """The layers, each once, in the order of the attributes that hold them."""
+        return self._sublayers
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Return a layer.
@@ -158,49 +122,32 @@ class Model(Trainer):
             raise ArgumentError(f"index must be below the number of layers, {len(self.layers)}; got {index}")
         return self.layers[index]  # type: ignore[index]
 
-    # --- as a layer ------------------------------------------------------------------------------
-
-    def build(self, input_shape: Shape | None = None) -> None:
-        """Make the weights of all layers.
+    def build(self, input_shape: Any = None) -> None:
+        """Make the weights of all layers, by a trace of `call`.
 
         Args:
             input_shape: the shape of the input, the batch first.
 
         Raises:
-            ValueError: if a layer cannot take what the layer before returns; the message names it.
+            ValueError: if a layer cannot take what it is given; the message names it.
         """
-        if not self._path:
-            raise ArgumentError(f"model {brief(self.name)} has no layers: add one")
-        shape: Any = input_shape
-        for layer, arguments in zip(self._path, self._arguments, strict=True):
-            shape = layer.build_for(shape, arguments)
-        self.input_shape, self.output_shape, self.built = input_shape, shape, True
+        self.output_shape = self._shape_of_call(input_shape, {})
 
-    def call(self, inputs: Any, training: bool = False) -> Any:
-        """Return the result of the last layer."""
-        for layer, arguments in zip(self._path, self._arguments, strict=True):
-            inputs = layer(inputs, **{"training": training, **arguments})
-        return inputs
+    def as_functional(self) -> Functional:
+        """Return the model as layers and the tensors between them.
 
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        """Return the shape of the output."""
-        for layer in self._path:
-            input_shape = layer._explain(layer.compute_output_shape, input_shape)
-        return input_shape
-
-    def check_weights(self, input_shape: Shape) -> None:
-        """Raise unless every layer's weights fit an input of this shape."""
-        for layer in self._path:
-            layer._explain(layer.check_weights, input_shape)
-            input_shape = layer.compute_output_shape(input_shape)
-
-    def geometries(self, input_shape: Shape) -> list[Any]:
-        """Return the geometries of all layers, first layer first."""
-        found = []
-        for layer in self._path:
-            found += layer.geometries(input_shape)
-            input_shape = layer.compute_output_shape(input_shape)
-        return found
+        Raises:
+            ValueError: if its `call` uses more than layers.
+        """
+        several = isinstance(self.input_shape, list)
+        shapes: Any = self.input_shape if several else [self.input_shape]
+        inputs = [InputLayer(shape[1:], shape[0], name="input", dtype=self.dtype).output for shape in shapes]
+        try:
+            return Functional(inputs, self.call(inputs if several else inputs[0]), name=self.name)
+        except Exception as error:  # whatever the code of a user raises for a tensor without a value
+            raise ArgumentError(
+                f"model {brief(self.name)}: its call must use layers alone; {plain(error)}"
+            ) from error
 
     # --- weights ---------------------------------------------------------------------------------
 
@@ -245,8 +192,131 @@ class Model(Trainer):
             raise ArgumentTypeError(f"print_fn must be a function; got {brief(print_fn)}")
         (print_fn or print)(str(Summary.of(self, show_trainable=show_trainable, geometry=geometry)))
 
+    def __repr__(self) -> str:
+        return str(Summary.of(self, geometry=True)) if self.input_shape else super().__repr__()
 
-class Sequential(Model):
+    def _repr_html_(self) -> str | None:
+        return Summary.of(self, geometry=True)._repr_html_() if self.input_shape else None
+
+
+class Functional(Model):
+    """What `Model` makes of inputs and outputs: a graph of layers."""
+
+    _takes_several = True
+
+    def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **more: Any):
+        for argument, values in (("inputs", as_list(inputs)), ("outputs", as_list(outputs))):
+            for value in values or [None]:
+                if not isinstance(value, KerasTensor):
+                    raise ArgumentTypeError(
+                        f"{argument} must be tensors that Input or a layer returned; got {brief(value)}"
+                    )
+        super().__init__(name=name, **{"dtype": as_list(inputs)[0].dtype, **more})
+        self._layers = self._connect_ends(inputs, outputs)
+
+    def _connect_ends(self, inputs: Any, outputs: Any) -> list[Layer]:
+        """Set where the model begins and ends; return the layers between."""
+        begin = list(inputs) if isinstance(inputs, (list, tuple)) and len(inputs) > 1 else as_list(inputs)[0]
+        end = list(outputs) if isinstance(outputs, (list, tuple)) else outputs
+        self._steps, layers = _map_graph(as_list(begin), as_list(end))
+        self._ends: tuple[Any, Any] | None = (begin, end)
+        self.input_shape, self.output_shape, self.built = shape_of(begin), shape_of(end), True
+        return layers
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers, each once, in Keras' order: each after the layers whose results it takes."""
+        return self._layers
+
+    @property
+    def input(self) -> Any:
+        """The tensor without a value with which the model begins, or a list of them."""
+        return self._both_ends()[0]
+
+    @property
+    def output(self) -> Any:
+        """The tensor without a value with which the model ends, or a list of them."""
+        return self._both_ends()[1]
+
+    @property
+    def inputs(self) -> list[KerasTensor]:
+        """The tensors without a value with which the model begins."""
+        return as_list(self._both_ends()[0])
+
+    @property
+    def outputs(self) -> list[KerasTensor]:
+        """The tensors without a value with which the model ends."""
+        return as_list(self._both_ends()[1])
+
+    def _both_ends(self) -> tuple[Any, Any]:
+        if self._ends is None:
+            raise ArgumentError(f"model {brief(self.name)} has no inputs yet: its first layer needs an Input")
+        return self._ends
+
+    def as_functional(self) -> Functional:
+        """Return the model itself."""
+        return self
+
+    def walk(self, inputs: Any, step: Callable[[KerasTensor, Any], Any]) -> Any:
+        """Return what the outputs become, from what the inputs are.
+
+        Args:
+            inputs: what stands for the input, or a list of it for each of several.
+            step: called for each tensor in order, with the tensor and what stands for the one, or for the
+                list of those, that its layer takes; returns what stands for the tensor.
+
+        Returns:
+            What stands for the output, or a list of it.
+        """
+        begin, count = as_list(inputs), len(self.inputs)
+        if len(begin) != count:
+            raise ArgumentError(f"model {brief(self.name)} takes {count} tensors in a list; got {len(begin)}")
+        found = dict(zip(map(id, self.inputs), begin, strict=True))
+        for tensor in self._steps:
+            given = [found[id(source)] for source in tensor.sources]
+            found[id(tensor)] = step(tensor, given if isinstance(tensor.source, list) else given[0])
+        outputs = [found[id(tensor)] for tensor in self.outputs]
+        return outputs if isinstance(self.output, list) else outputs[0]
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the result of the last layer."""
+
+        def run(tensor: KerasTensor, source: Any) -> Any:
+            return tensor.layer(source, **{"training": training, **tensor.arguments})
+
+        return self.walk(inputs, run)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the output."""
+
+        def shape(tensor: KerasTensor, source: Any) -> Any:
+            return tensor.layer._explain(tensor.layer.compute_output_shape, source)
+
+        return self.walk(input_shape, shape)
+
+    def check_weights(self, input_shape: Any) -> None:
+        """Raise unless every layer's weights fit an input of this shape."""
+
+        def check(tensor: KerasTensor, source: Any) -> Any:
+            tensor.layer._explain(tensor.layer.check_weights, source)
+            return tensor.layer.compute_output_shape(source)
+
+        self.walk(input_shape, check)
+
+    def geometries(self, input_shape: Any) -> list[Any]:
+        """Return the geometries of the layers from input to output, on the branch that sees most."""
+        found: dict[int, list[Any]] = {id(tensor): [] for tensor in self.inputs}
+
+        def shape(tensor: KerasTensor, source: Any) -> Any:
+            before = max((found[id(each)] for each in tensor.sources), key=sees)
+            found[id(tensor)] = before + tensor.layer.geometries(source)
+            return tensor.layer.compute_output_shape(source)
+
+        self.walk(input_shape, shape)
+        return found[id(self.outputs[0])]
+
+
+class Sequential(Functional):
     """A list of layers.
 
     Args:
@@ -268,14 +338,14 @@ class Sequential(Model):
 
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
         Layer.__init__(self, name=name, trainable=trainable)
-        self._path, self._arguments, self._ends = [], [], None
+        self._layers, self._steps, self._ends = [], [], None
         for layer in check_list(layers, "layers", "layers"):
             self.add(layer)
 
     @property
     def layers(self) -> list[Layer]:
         """The layers without the InputLayer."""
-        return [layer for layer in self._path if not isinstance(layer, InputLayer)]
+        return [layer for layer in self._layers if not isinstance(layer, InputLayer)]
 
     def add(self, layer: Any) -> None:
         """Add a layer after the last one.
@@ -293,28 +363,81 @@ class Sequential(Model):
             raise ArgumentTypeError(
                 f"layers must be layers, such as keras.layers.Dense(10); got {brief(layer)}"
             )
-        if isinstance(layer, InputLayer) and self._path:
+        if isinstance(layer, InputLayer) and self._layers:
             raise ArgumentError("an Input must be the first of the layers")
-        if layer.name in {other.name for other in self._path if other is not layer}:
+        if layer.name in {other.name for other in self._layers if other is not layer}:
             raise ArgumentError(
                 f"the names of layers must differ; there is a layer {brief(layer.name)} already"
             )
         if self._ends is not None:
-            self._ends = self._ends[0], layer(self._ends[1])
-            self.output_shape = self._ends[1].shape
-        elif self.output_shape is not None:  # built from data, without an Input
-            self.output_shape = layer.build_for(self.output_shape)
-        elif not self._path and layer.built and layer.input_shape is not None:
-            begin = layer if isinstance(layer, InputLayer) else _input_of(layer)
-            self._ends = begin.output, layer.output if begin is layer else layer(begin.output)
-            self.input_shape, self.output_shape, self.built = layer.input_shape, layer.output_shape, True
+            self._connect_ends(self.input, layer(self.output))
+        elif not self._layers and layer.built and layer.input_shape is not None:
+            begin = layer if isinstance(layer, InputLayer) else _input_of(layer.input_shape, layer.dtype)
+            self._connect_ends(begin.output, layer.output if begin is layer else layer(begin.output))
             self.dtype = layer.dtype
-        self._path.append(layer)
-        self._arguments.append({})
+        self._layers.append(layer)
         self.forget_functions()
 
+    def build(self, input_shape: Any = None) -> None:
+        """Make the weights of all layers.
 
-def _input_of(layer: Layer) -> InputLayer:
-    """Return the InputLayer of a first layer that knows the shape of its input."""
-    assert layer.input_shape is not None
-    return InputLayer(layer.input_shape[1:], layer.input_shape[0], dtype=layer.dtype)
+        Args:
+            input_shape: the shape of the input, the batch first.
+
+        Raises:
+            ValueError: if a layer cannot take what the layer before returns; the message names it.
+        """
+        if not self._layers:
+            raise ArgumentError(f"model {brief(self.name)} has no layers: add one")
+        begin = output = _input_of(input_shape, self.dtype).output
+        for layer in self._layers:
+            output = layer(output)
+        self._connect_ends(begin, output)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the output; before the weights are made, that of the input."""
+        return input_shape if self._ends is None else super().compute_output_shape(input_shape)
+
+
+def _input_of(shape: Shape, dtype: str) -> InputLayer:
+    """Return an InputLayer for tensors of a shape."""
+    return InputLayer(shape[1:], shape[0], dtype=dtype)
+
+
+def _map_graph(
+    inputs: list[KerasTensor], outputs: list[KerasTensor]
+) -> tuple[list[KerasTensor], list[Layer]]:
+    """Return the tensors after the inputs, each after those it is made of, and the layers in Keras' order.
+
+    Keras: map_graph in keras/src/ops/function.py. Its layers, and their weights, are ordered by the distance
+    from the outputs, farthest first, and of those as far by when a search from the outputs reaches them.
+    """
+    ends, visited, steps = {id(tensor) for tensor in inputs}, set(), []
+    reached: dict[Layer, int] = {}
+    stack = [(tensor, False) for tensor in outputs[::-1]]
+    while stack:
+        tensor, is_after_its_sources = stack.pop()
+        if is_after_its_sources:
+            steps.append(tensor)
+        elif id(tensor) not in visited:
+            visited.add(id(tensor))
+            if id(tensor) not in ends and tensor.source is None:
+                names = ", ".join(brief(each.name) for each in inputs)
+                raise ArgumentError(
+                    f"outputs must come from inputs {names}; they come from {brief(tensor.name)}"
+                )
+            if id(tensor) not in ends or tensor.source is None:
+                reached.setdefault(tensor.layer, len(reached))
+            if id(tensor) not in ends:
+                sources = [(source, False) for source in tensor.sources]
+                stack += [(tensor, True), *sources[::-1]]
+    depths: dict[int, int] = {}
+    farthest = dict.fromkeys(reached, 0)
+    for tensor in (*steps[::-1], *inputs):
+        depth = max(depths.get(id(tensor), 0), farthest.setdefault(tensor.layer, 0))
+        farthest[tensor.layer] = depth
+        for source in tensor.sources:
+            depths[id(source)] = max(depth + 1, depths.get(id(source), 0))
+    begin = {tensor.layer: -1 for tensor in inputs if tensor.source is None}
+    reached = begin | reached
+    return steps, sorted(reached, key=lambda layer: (-farthest[layer], reached[layer]))

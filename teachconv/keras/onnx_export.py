@@ -7,7 +7,7 @@ Transposes between layers cancel, so that a network of images has one at its beg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,23 +24,30 @@ from ..translation.translating import resolve
 from . import activations
 from .checks import shape_text
 from .layers import (
+    ELU,
     Activation,
+    Add,
     AveragePooling1D,
     AveragePooling2D,
     AveragePooling3D,
     BatchNormalization,
+    Concatenate,
     Conv1D,
     Conv1DTranspose,
     Conv2D,
     Conv2DTranspose,
     Conv3D,
     Conv3DTranspose,
+    Cropping2D,
     Dense,
     DepthwiseConv1D,
     DepthwiseConv2D,
     Dropout,
     Flatten,
+    GlobalAveragePooling2D,
+    GlobalMaxPooling2D,
     InputLayer,
+    LeakyReLU,
     MaxPooling1D,
     MaxPooling2D,
     MaxPooling3D,
@@ -50,8 +57,9 @@ from .layers import (
     SeparableConv2D,
     Softmax,
     UpSampling2D,
+    ZeroPadding2D,
 )
-from .layers.layer import Layer, Shape
+from .layers.layer import KerasTensor, Layer, Shape, as_list
 from .models import Model
 
 
@@ -65,45 +73,47 @@ def _of_model(model: Layer, args: tuple[Any, ...], arguments: dict[str, Any]) ->
         raise ArgumentTypeError(
             f"to_onnx of a model takes input_shape and path alone; got {', '.join(unknown) or args}"
         )
-    shape = _input_shape(model, arguments.get("input_shape"))
-    graph = OnnxGraph(model.name)
-    first = next(_layers(model))
-    name = first.name if isinstance(first, InputLayer) else "input"
-    dtype = first.dtype if isinstance(first, InputLayer) else model.dtype
-    x = graph.input(name, shape, dtype)
-    for layer in _layers(model):
-        x = _write(graph, layer, x)
-    return graph.model("output", x)
+    shapes = _input_shapes(model, arguments.get("input_shape"))
+    whole, graph = model.as_functional(), OnnxGraph(model.name)
+    if isinstance(whole.output, list):
+        raise ArgumentError(f"model {brief(model.name)} must have one output; it has {len(whole.outputs)}")
+    inputs = [
+        graph.input(tensor.name, shape, tensor.dtype)
+        for tensor, shape in zip(whole.inputs, shapes, strict=True)
+    ]
+    return graph.model("output", _write(graph, whole, inputs if len(inputs) > 1 else inputs[0]))
 
 
-def _layers(model: Model) -> Iterator[Layer]:
-    """Yield the layers of a model in their order, those of a model inside it in its place."""
-    for layer in model._path:
-        if isinstance(layer, Model):
-            yield from _layers(layer)
-        else:
-            yield layer
-
-
-def _input_shape(model: Model, wanted: Any) -> Shape:
-    """Return the shape of the input, of which only the batch may be open."""
+def _input_shapes(model: Model, wanted: Any) -> list[Shape]:
+    """Return the shape of each input, of which only the batch may be open."""
     if not model.built or model.input_shape is None:
         raise ArgumentError(f"model {brief(model.name)} has no weights yet: its first layer needs an Input")
-    own = model.input_shape
-    shape = own if wanted is None else tuple(wanted)
-    fits = len(shape) == len(own) and all(a in (None, b) for a, b in zip(own, shape, strict=True))
+    own = as_list(model.input_shape)
+    shapes = own if wanted is None else [tuple(each) for each in wanted] if len(own) > 1 else [tuple(wanted)]
+    fits = len(own) == len(shapes) and all(
+        len(shape) == len(known) and all(a in (None, b) for a, b in zip(known, shape, strict=True))
+        for known, shape in zip(own, shapes, strict=True)
+    )
     if not fits:
-        raise ArgumentError(f"input_shape must fit the model's, {shape_text(own)}; got {brief(wanted)}")
-    if None in shape[1:]:
+        raise ArgumentError(
+            f"input_shape must fit the model's, {shape_text(model.input_shape)}; got {brief(wanted)}"
+        )
+    if any(None in shape[1:] for shape in shapes):
         raise ArgumentError(
             f"input_shape must give all sizes but the batch, because padding depends on them; model "
-            f"{brief(model.name)} has {shape_text(shape)}"
+            f"{brief(model.name)} has {shape_text(model.input_shape)}"
         )
-    return shape
+    return shapes
 
 
-def _write(graph: OnnxGraph, layer: Layer, x: OnnxTensor) -> OnnxTensor:
-    """Add the nodes of a layer."""
+def _write(graph: OnnxGraph, layer: Layer, x: Any) -> OnnxTensor:
+    """Add the nodes of a layer, or of all the layers of a model."""
+    if isinstance(layer, Model):
+
+        def step(tensor: KerasTensor, source: Any) -> OnnxTensor:
+            return _write(graph, tensor.layer, source)
+
+        return layer.as_functional().walk(x, step)  # type: ignore[no-any-return]
     write = _LAYERS.get(type(layer))
     if write is None:
         known = ", ".join(kind.__name__ for kind in _LAYERS)
@@ -111,26 +121,37 @@ def _write(graph: OnnxGraph, layer: Layer, x: OnnxTensor) -> OnnxTensor:
             f"the layers of an ONNX file must be {known}; got {brief(layer.name)} ({type(layer).__name__})"
         )
     with graph.inside(layer.name):
-        if x.dtype.name != layer.dtype and (layer._casts_integers or not is_integer(x.dtype)):
-            x = x.cast(layer.dtype)
-        if not is_integer(x.dtype) or write not in _ANY_DTYPE:
-            check_dtype(x.dtype, f"layer {brief(layer.name)}")
-        y = write(graph, layer, x)
+        given = [_as_taken(layer, each, write) for each in as_list(x)]
+        y = write(graph, layer, given if isinstance(x, list) else given[0])
         function = getattr(layer, "activation", activations.linear)
         finish = next((known for name, known in _ACTIVATIONS if name is function), None)
         if finish is None:
             raise ArgumentError(
-                f"the activation of layer {brief(layer.name)} must be linear, relu or softmax in an ONNX "
+                f"the activation of layer {brief(layer.name)} must be one of {', '.join(_NAMES)} in an ONNX "
                 f"file; got {brief(function)}"
             )
         return finish(graph, y)
 
 
+def _as_taken(layer: Layer, x: OnnxTensor, write: Any) -> OnnxTensor:
+    """Return a tensor in the dtype in which the layer computes."""
+    if x.dtype.name != layer.dtype and (layer._casts_integers or not is_integer(x.dtype)):
+        x = x.cast(layer.dtype)
+    if not is_integer(x.dtype) or write not in _ANY_DTYPE:
+        check_dtype(x.dtype, f"layer {brief(layer.name)}")
+    return x
+
+
 _ACTIVATIONS: tuple[tuple[Any, Callable[[OnnxGraph, OnnxTensor], OnnxTensor]], ...] = (
     (activations.linear, lambda graph, x: x),
     (activations.relu, lambda graph, x: x.map("Relu")),
+    (activations.leaky_relu, lambda graph, x: x.map("LeakyRelu", alpha=0.2)),
+    (activations.elu, lambda graph, x: x.map("Elu")),
+    (activations.sigmoid, lambda graph, x: x.map("Sigmoid")),
+    (activations.tanh, lambda graph, x: x.map("Tanh")),
     (activations.softmax, lambda graph, x: graph.add("Softmax", [x], x.shape, axis=-1)),
 )
+_NAMES = [function.__name__ for function, _ in _ACTIVATIONS]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -140,6 +161,39 @@ _ACTIVATIONS: tuple[tuple[Any, Callable[[OnnxGraph, OnnxTensor], OnnxTensor]], .
 
 def _same(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
     return x
+
+
+def _slope(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    """LeakyRelu, or Elu; their attributes are float32."""
+    if isinstance(layer, LeakyReLU):
+        return x.map("LeakyRelu", alpha=layer.negative_slope)
+    if x.dtype == np.float64 and float(np.float32(layer.alpha)) != layer.alpha:
+        raise ArgumentError(
+            f"alpha of layer {brief(layer.name)} must be a float32 in ONNX; got {layer.alpha}"
+        )
+    return x.map("Elu", alpha=layer.alpha)
+
+
+def _sum(graph: OnnxGraph, layer: Any, xs: list[OnnxTensor]) -> OnnxTensor:
+    result = xs[0]
+    for x in xs[1:]:
+        result = graph.add("Add", [result, x], layer.merged([result.shape, x.shape]))
+    return result
+
+
+def _joined(graph: OnnxGraph, layer: Any, xs: list[OnnxTensor]) -> OnnxTensor:
+    return graph.add("Concat", xs, layer.merged([x.shape for x in xs]), axis=layer.axis)
+
+
+def _edges(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    sides = dict(zip(layer.spatial_axes, layer.padding, strict=True))
+    return x.crop(sides) if isinstance(layer, Cropping2D) else x.pad(sides)
+
+
+def _mean_or_max(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
+    name = "ReduceMax" if isinstance(layer, GlobalMaxPooling2D) else "ReduceMean"
+    shape, axes = layer.compute_output_shape(x.shape), graph.constant("axes", np.array(layer.spatial_axes))
+    return graph.add(name, [x, axes], shape, keepdims=int(layer.keepdims))
 
 
 def _convolution(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
@@ -253,6 +307,11 @@ def _dropout(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
 
 _LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, OnnxTensor], OnnxTensor]] = {
     **dict.fromkeys((Activation, InputLayer, ReLU, Softmax), _same),
+    **dict.fromkeys((LeakyReLU, ELU), _slope),
+    **dict.fromkeys((ZeroPadding2D, Cropping2D), _edges),
+    **dict.fromkeys((GlobalAveragePooling2D, GlobalMaxPooling2D), _mean_or_max),
+    Add: _sum,
+    Concatenate: _joined,
     **dict.fromkeys((AveragePooling1D, AveragePooling2D, AveragePooling3D), _pooling),
     **dict.fromkeys((MaxPooling1D, MaxPooling2D, MaxPooling3D), _pooling),
     **dict.fromkeys((Conv1D, Conv2D, Conv3D, DepthwiseConv1D, DepthwiseConv2D), _convolution),
@@ -265,4 +324,4 @@ _LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, OnnxTensor], OnnxTensor]] =
     Reshape: _reshape,
     UpSampling2D: _upsampling,
 }
-_ANY_DTYPE = (_same, _flatten, _reshape, _dropout)
+_ANY_DTYPE = (_same, _flatten, _reshape, _dropout, _joined)

@@ -19,7 +19,7 @@ from ..graph.ops.array_ops import is_tensor
 from .checks import check_name, check_number, look_up, refuse, snake_case
 from .config import floatx
 
-__all__ = ["SGD", "Adam", "Optimizer", "get"]
+__all__ = ["SGD", "Adam", "Optimizer", "RMSprop", "get"]
 
 
 class Optimizer:
@@ -259,14 +259,59 @@ class Adam(Optimizer):
         )
 
 
-_BY_NAME: dict[str, type[Optimizer]] = {"adam": Adam, "sgd": SGD}
+class RMSprop(Optimizer):
+    """RMSprop: each weight's step is scaled by an average of its gradient's square.
+
+    T. Tieleman and G. Hinton, Lecture 6.5 - RMSProp, Coursera: Neural networks for machine learning, 2012.
+
+    Args:
+        learning_rate: the learning rate.
+        rho: how much of the average a step keeps.
+        momentum: how much of the step before is added to a step, from 0 to 1.
+        epsilon: added to the average, so that nothing is divided by zero.
+        name: the name; None for "rmsprop".
+        **unknown: Keras' other arguments, which are refused by name.
+
+    Raises:
+        ValueError, TypeError: if a number is out of range.
+
+    >>> from teachconv import graph as tg
+    >>> w = tg.Variable([1.0])
+    >>> _ = RMSprop(0.1, rho=0.75).apply([tg.constant([2.0])], [w])     # 0.1 * 2 / sqrt(0.25 * 2 * 2)
+    >>> w.numpy().round(3).tolist()
+    [0.800000011920929]
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        *,
+        name: str | None = None,
+        **unknown: Any,
+    ):
+        super().__init__(learning_rate, name or "rmsprop", **unknown)
+        self.rho, self.epsilon = check_number(rho, "rho", 0, 1), check_number(epsilon, "epsilon", 0)
+        self.momentum = check_number(momentum, "momentum", 0, 1)
+        self._slot_names = ("velocity", "momentum")
+
+    def update(self, weight: Variable, slots: Sequence[Variable], gradient: Any, *scalars: Any) -> None:
+        """Add one ApplyRMSProp node."""
+        (rate,), (velocity, momentum) = scalars, slots
+        numbers = rate, self.rho, self.momentum, self.epsilon
+        gen_nn_ops.apply_rms_prop(weight, velocity, momentum, *numbers, gradient)
+
+
+_BY_NAME: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd": SGD}
 
 
 def get(identifier: Any) -> Optimizer:
     """Return an optimizer by its name, or one that is given as such.
 
     Args:
-        identifier: "adam", "sgd", or an `Optimizer`.
+        identifier: "adam", "rmsprop", "sgd", or an `Optimizer`.
 
     Returns:
         The optimizer.

@@ -13,6 +13,7 @@ flattens [channels, rows, cols] and Keras [rows, cols, channels]. Keras' own wei
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ import numpy as np
 from ..errors import ArgumentError, ArgumentTypeError, brief, plain
 from ..files import path_of, replacing
 from ..graph import Variable
+from ..graph.options import unsupported
 from .checks import shape_text, snake_case
 from .layers import BatchNormalization, Conv2D, Dense, DepthwiseConv2D, Flatten
 from .layers.layer import Layer, number_of_elements, set_all
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from .models import Model
 
 
-_NPZ, _SAFETENSORS = ".weights.npz", ".safetensors"
+_NPZ, _SAFETENSORS, _CHECKPOINT = ".weights.npz", ".safetensors", ".npz"
 _HEADER, _LARGEST_ITEM = 1 << 16, 16  # bytes: of an array's header, and of a number of any dtype
 
 
@@ -54,7 +56,11 @@ def save_weights(model: Model, filepath: Any, overwrite: bool = True) -> None:
 def load_weights(model: Model, filepath: Any) -> None:
     """Read the weights of a model; see `teachconv.keras.Model.load_weights`."""
     path, is_npz = _path(filepath)
-    weights = keys_of(model)
+    _load(path, is_npz, keys_of(model))
+
+
+def _load(path: Path, is_npz: bool, weights: Mapping[str, Variable]) -> None:
+    """Assign what a file has to variables by their keys."""
     try:
         arrays = _read_npz(path, weights) if is_npz else _read_safetensors(path, weights)
     except (ArgumentError, OSError, MemoryError):
@@ -70,7 +76,7 @@ def load_weights(model: Model, filepath: Any) -> None:
 def _plain(array: np.ndarray, is_npz: bool) -> np.ndarray:
     """Return an array as a file can hold it: NumPy has no bfloat16, whose values float32 holds exactly."""
     held = array.astype("float32") if is_npz and array.dtype.name == "bfloat16" else array
-    return np.ascontiguousarray(held)
+    return np.asarray(held, order="C")
 
 
 def _read_npz(path: Path, weights: Mapping[str, Variable]) -> list[np.ndarray]:
@@ -285,3 +291,106 @@ def _converted(
     by_channel = isinstance(layer, DepthwiseConv2D)  # one group for each channel
     filters = w.reshape(*shape[:rank], 1, -1) if by_channel else w
     return filters.transpose(rank + 1, rank, *range(rank))  # of a transposed convolution, too
+
+
+# --- several models, optimizers and variables in one file ---------------------------------------------
+
+
+class Checkpoint:
+    """Writes and reads the variables of models and optimizers, and others, as tf.train.Checkpoint.
+
+    TensorFlow: python/checkpoint/checkpoint.py. The file is an npz archive, and not TensorFlow's.
+
+    Args:
+        root: None; teachconv has no other.
+        **kwargs: what to save, by names of your own. Each is an attribute of the checkpoint, too.
+
+    Attributes:
+        save_counter: how often it was saved.
+
+    >>> import tempfile
+    >>> from teachconv.graph import Variable
+    >>> v = Variable([1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = Checkpoint(v=v)
+    ...     path = checkpoint.save(f"{folder}/ckpt")
+    ...     v.assign([5.0, 6.0])
+    ...     _ = checkpoint.restore(latest_checkpoint(folder))
+    ...     path.rpartition("/")[2], v.numpy().tolist()
+    <tf.Variable 'Variable:0' shape=(2,) dtype=float32, numpy=array([5., 6.], dtype=float32)>
+    ('ckpt-1', [1.0, 2.0])
+    """
+
+    @unsupported("root")
+    def __init__(self, root: Any = None, **kwargs: Any) -> None:
+        self._tracked, self.save_counter = kwargs, 0
+        vars(self).update(kwargs)
+
+    def _variables(self) -> dict[str, Variable]:
+        found: dict[str, Variable] = {}
+        for name, each in self._tracked.items():
+            own = [each] if isinstance(each, Variable) else getattr(each, "weights", None)
+            own = getattr(each, "variables", None) if own is None else own
+            if own is None:
+                raise ArgumentTypeError(
+                    f"{name} must be a model, an optimizer or a variable; got {brief(each)}"
+                )
+            found |= {f"{name}/{index}": variable for index, variable in enumerate(own)}
+        return found
+
+    @unsupported("options")
+    def save(self, file_prefix: Any, options: Any = None) -> str:
+        """Write a file, and note in the file "checkpoint" beside it that it is the latest.
+
+        Args:
+            file_prefix: the path, to which a number is added; its folder is made if it is not there.
+            options: None; teachconv has no other.
+
+        Returns:
+            The path with the number, which `restore` takes.
+        """
+        prefix = f"{path_of(file_prefix, 'file_prefix')}-{self.save_counter + 1}"
+        path = Path(f"{prefix}{_CHECKPOINT}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            np.savez(file, **{key: _plain(each.numpy(), True) for key, each in self._variables().items()})
+        with replacing(path.with_name("checkpoint")) as file:
+            file.write(f'model_checkpoint_path: "{path.name.removesuffix(_CHECKPOINT)}"\n'.encode())
+        self.save_counter += 1
+        return prefix
+
+    @unsupported("options")
+    def restore(self, save_path: Any, options: Any = None) -> Checkpoint:
+        """Assign what a file has to the variables, all of which must be there: TensorFlow waits for some.
+
+        Args:
+            save_path: what `save` returned; None changes nothing.
+            options: None; teachconv has no other.
+
+        Returns:
+            The checkpoint.
+
+        Raises:
+            ValueError: if the file does not fit or is damaged; nothing is then changed.
+        """
+        if save_path is not None:
+            _load(Path(f"{path_of(save_path, 'save_path')}{_CHECKPOINT}"), True, self._variables())
+        return self
+
+
+@unsupported("latest_filename")
+def latest_checkpoint(checkpoint_dir: Any, latest_filename: Any = None) -> str | None:
+    """Return the path of the checkpoint that was saved last in a folder, as tf.train.latest_checkpoint.
+
+    Args:
+        checkpoint_dir: the folder.
+        latest_filename: None; teachconv has no other.
+
+    Returns:
+        What `Checkpoint.restore` takes; None if none was saved there.
+    """
+    note = path_of(checkpoint_dir, "checkpoint_dir") / "checkpoint"
+    found = (
+        re.match(r'model_checkpoint_path: "([^"/]+)"', note.read_text("utf-8")) if note.is_file() else None
+    )
+    return None if found is None else str(note.with_name(found[1]))

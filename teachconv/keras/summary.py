@@ -12,7 +12,7 @@ from ..errors import ArgumentError, brief
 from ..geometry import ConvGeometry
 from ..inspection.receptive import receptive_field
 from .checks import shape_text
-from .layers.layer import Layer, number_of_elements
+from .layers.layer import KerasTensor, Layer, as_list, number_of_elements
 
 if TYPE_CHECKING:
     from .models import Model
@@ -26,7 +26,7 @@ class Summary(tables.Report):
         name: the model's name.
         rows: the cells of each layer.
         sizes: (elements, bytes) of the weights that are trained, of the others, and of the optimizer's.
-        columns: the additional columns, "trainable" and "geometry".
+        columns: the additional columns, "trainable", "geometry" and, for a model with branches, "connected".
     """
 
     name: str
@@ -44,17 +44,9 @@ class Summary(tables.Report):
             )
         columns = ("trainable",) * truth(show_trainable, "show_trainable")
         columns += ("geometry",) * truth(geometry, "geometry")
-        rows: list[tuple[str, ...]] = []
-        stack: list[Any] | None = []  # the windows so far; None after a layer that gives up rows and columns
-        for layer in model.layers:
-            before, after = layer.input_shape or (), layer.output_shape or ()
-            found = layer.geometries(before)
-            if found and stack is not None:
-                stack += found
-            elif len(before) != len(after) or before[1:-1] != after[1:-1]:
-                stack = None
-            sees = receptive_field(stack).size if found and stack else None
-            rows.append(_cells(layer, found[0] if len(found) == 1 else None, sees, columns))
+        branches = _branches(model)
+        columns += ("connected",) * any(len(sources) > 1 for _, sources in branches.values())
+        rows = [_cells(layer, *branches.get(layer, ((), [])), columns) for layer in model.layers]
         optimizer = getattr(model, "optimizer", None)
         groups = (
             model.trainable_weights,
@@ -80,6 +72,8 @@ class Summary(tables.Report):
             columns += tables.left("Trainable")
         if "geometry" in self.columns:
             columns += [*tables.left("Window", "Strides", "Padding"), *tables.right("Multiply-adds", "Sees")]
+        if "connected" in self.columns:
+            columns += tables.left("Connected to")
         trained, other, optimizer = self.sizes
         total = tuple(sum(pair) for pair in zip(trained, other, strict=True))
         notes = [
@@ -97,31 +91,68 @@ class Summary(tables.Report):
         return tables.Table(tuple(columns), list(self.rows), f'Model: "{self.name}"', notes=notes)
 
 
+def _branches(model: Model) -> dict[Layer, tuple[tuple[int, ...], list[str]]]:
+    """Return of each layer how much of the input a cell of its output sees, and whose results it takes."""
+    found: dict[Layer, tuple[tuple[int, ...], list[str]]] = {}
+    try:
+        graph = model.as_functional()
+    except ArgumentError:  # its call is not made of layers alone
+        return found
+    # the windows so far, of each tensor; None after a layer that gives up rows and columns
+    windows: dict[int, list[Any] | None] = {id(tensor): [] for tensor in graph.inputs}
+
+    def step(tensor: KerasTensor, shape: Any) -> Any:
+        layer, after = tensor.layer, tensor.layer.compute_output_shape(shape)
+        stacks = [windows[id(source)] for source in tensor.sources]
+        stack = None if None in stacks else max(stacks, key=sees)
+        own = layer.geometries(shape)
+        if own and stack is not None:
+            stack = stack + own
+        elif any(len(each) != len(after) or each[1:-1] != after[1:-1] for each in as_list(shape)):
+            stack = None
+        windows[id(tensor)] = stack
+        found[layer] = sees(stack) if own else (), [source.name for source in tensor.sources]
+        return after
+
+    graph.walk(graph.input_shape, step)
+    return found
+
+
+def sees(windows: Sequence[Any] | None) -> tuple[int, ...]:
+    """Return the size of the receptive field of windows one after the other; () without windows."""
+    return tuple(receptive_field([*windows]).size) if windows else ()
+
+
 def _cells(
-    layer: Layer, geometry: Any, sees: tuple[int, ...] | None, columns: Sequence[str]
+    layer: Layer, field: tuple[int, ...], sources: Sequence[str], columns: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the row of a layer, with the columns that were asked for."""
     kind, params = type(layer).__name__, layer.count_params()
-    cells = [f"{layer.name} ({kind})", shape_text(layer.output_shape or ()), f"{params:,}"]
+    output = "?" if layer.output_shape is None else shape_text(layer.output_shape)
+    cells = [f"{layer.name} ({kind})", output, f"{params:,}"]
     if "trainable" in columns:
         cells.append("-" if not layer.weights else "Y" if layer.trainable_weights else "N")
     if "geometry" in columns:
-        cells += _window(geometry, params)
-        cells.append("" if sees is None else _by(sees))
+        found = [] if layer.input_shape is None else layer.geometries(layer.input_shape)
+        cells += [*_window(found, params), _by(field)]
+    if "connected" in columns:
+        cells.append(", ".join(sources))
     return tuple(cells)
 
 
-def _window(g: Any, params: int) -> list[str]:
-    """Return window, strides, padding and multiply-adds of a layer's geometry, if it has one."""
-    if g is None:
-        return [""] * 4
+def _window(geometries: Sequence[Any], params: int) -> list[str]:
+    """Return window, strides, padding and multiply-adds of a layer; of several windows the last alone."""
+    macs = (
+        f"{sum(g.macs for g in geometries):,}" if params and geometries else ""
+    )  # a pool multiplies nothing
+    if len(geometries) != 1:
+        return ["", "", "", macs]
+    (g,) = geometries
     window = _by([axis.filter_size for axis in getattr(g, "forward", g).axes])
     if max(g.dilations) > 1:
         window += f", dilation {_by(g.dilations)}"
     strides = _by(g.strides) + ("" if isinstance(g, ConvGeometry) else " up")
-    pads = ", ".join(str(side) for pair in g.padding for side in pair)
-    macs = f"{g.macs:,}" if params else ""  # a pool multiplies nothing
-    return [window, strides, pads, macs]
+    return [window, strides, ", ".join(str(side) for pair in g.padding for side in pair), macs]
 
 
 def _by(sizes: Sequence[int]) -> str:

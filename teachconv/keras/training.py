@@ -24,20 +24,22 @@ from ..graph import (
     control_dependencies,
     function,
 )
+from ..graph.framework.context import within
 from ..tables import number
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
-from .checks import as_batch_size, batches, check_list, check_x, check_y, positive, refuse, split
+from .checks import check_list, positive, refuse
 from .config import next_seed
-from .layers.layer import Layer, set_all
+from .data_adapters import ArrayBatches, Stream, as_batch_size, batches_of, check_x, check_y, is_stream, split
+from .layers.layer import Layer, as_list, set_all, watching
 
 
 class Trainer(Layer):
     """Trains a model; `teachconv.keras.Model` inherits from it, and describes its attributes."""
 
     optimizer: optimizers.Optimizer
-    loss: losses.Loss
+    loss: Any
     compiled = False
     stop_training = False
 
@@ -80,10 +82,12 @@ class Trainer(Layer):
         verbose: str | int = "auto",
         callbacks: Sequence[Callback] | None = None,
         validation_split: float = 0.0,
-        validation_data: tuple[Any, Any] | None = None,
+        validation_data: Any = None,
         shuffle: bool = True,
         *,
         initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
         validation_batch_size: int | None = None,
         seed: int | None = None,
         **unknown: Any,
@@ -91,17 +95,20 @@ class Trainer(Layer):
         """Train the model.
 
         Args:
-            x: the samples, [samples, ...].
-            y: their labels.
+            x: the samples, [samples, ...], or a list of such arrays for a model with several inputs; or a
+                dataset or another iterable that gives batches (x, y).
+            y: their labels; none for a dataset.
             batch_size: how many samples make a step; None for 32.
             epochs: how often all samples are used.
             verbose: 0 for silence, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
             callbacks: a list of ``Callback``.
             validation_split: the part of the samples, the last ones, that is only evaluated, after each
                 epoch.
-            validation_data: or (x, y) that are evaluated.
-            shuffle: whether each epoch has an order of its own.
+            validation_data: or (x, y) that are evaluated, or a dataset that gives such batches.
+            shuffle: whether each epoch has an order of its own; a dataset has its own shuffle.
             initial_epoch: the number of the first epoch, to continue a training.
+            steps_per_epoch: how many batches of a dataset are an epoch; None for all.
+            validation_steps: how many batches of a dataset are a validation; None for all.
             validation_batch_size: the batch size of the validation; None for ``batch_size``.
             seed: the seed of the order; None for the next one of ``set_random_seed``.
             **unknown: Keras' other arguments, which are refused by name.
@@ -115,26 +122,37 @@ class Trainer(Layer):
                 began, and the weights are those before the step.
         """
         refuse("fit", unknown)
-        (x, y), validation, size = self._training_data(x, y, batch_size, validation_split, validation_data)
-        epochs, history, order = positive(epochs, "epochs"), History(), np.arange(len(x))
+        size, rest = as_batch_size(batch_size), validation_data
+        if validation_split:
+            (x, y), rest = split(x, y, validation_split)
+        data = self._batches(x, y, size, steps_per_epoch)
+        validation = None
+        if rest is not None:
+            samples, labels = (rest, None) if is_stream(rest) else _pair(rest)
+            among = as_batch_size(validation_batch_size or size)
+            names = (
+                ("validation_data", "") if is_stream(rest) else ("validation_data[0]", "validation_data[1]")
+            )
+            validation = self._batches(samples, labels, among, validation_steps, *names)
+        epochs, history = positive(epochs, "epochs"), History()
         rng = np.random.default_rng(next_seed(seed))
         told = [*check_list(callbacks, "callbacks", "Callbacks"), history]
-        tell = self._tell(told, verbose, epochs, -(-len(x) // size))
+        tell = self._tell(told, verbose, epochs, data.steps)
         tell("on_train_begin", {})
         self.stop_training, logs = False, {}
         for epoch in range(integer(initial_epoch, "initial_epoch"), epochs):
             tell("on_epoch_begin", epoch, {})
             self.reset_metrics()
             if truth(shuffle, "shuffle"):
-                rng.shuffle(order)
-            for step, rows in enumerate(batches(order, size)):
+                data.shuffle(rng)
+            for step, batch in enumerate(data):
                 tell("on_train_batch_begin", step, {})
-                logs = self._train(x[rows], y[rows], f"step {step + 1} of epoch {epoch + 1}")
+                logs = self._train(*batch, f"step {step + 1} of epoch {epoch + 1}")
                 tell("on_train_batch_end", step, logs)
                 if self.stop_training:
                     break
             if validation is not None:
-                results = self._evaluate(*validation, as_batch_size(validation_batch_size or size), tell)
+                results = self._evaluate(validation, tell)
                 logs = logs | {f"val_{name}": value for name, value in results.items()}
             tell("on_epoch_end", epoch, logs)
             if self.stop_training:
@@ -156,9 +174,15 @@ class Trainer(Layer):
         Raises:
             ValueError, TypeError, FloatingPointError: as ``fit``.
         """
-        (x, y), _, _ = self._training_data(x, y, None, 0.0, None)
+        batch = self._checked(x, y)
         self.reset_metrics()
-        return _as_asked(self._train(x, y, "this step"), return_dict)
+        return _as_asked(self._train(*batch, "this step"), return_dict)
+
+    def test_on_batch(self, x: Any, y: Any, *, return_dict: bool = False) -> Any:
+        """Return the loss and the metrics for a batch, as `train_on_batch` does, without training."""
+        x, y = self._checked(x, y)
+        self.reset_metrics()
+        return _as_asked(self._add_to_metrics(y, *self._function("test_step")(x, y)), return_dict)
 
     def evaluate(
         self,
@@ -167,6 +191,7 @@ class Trainer(Layer):
         batch_size: int | None = None,
         verbose: str | int = "auto",
         *,
+        steps: int | None = None,
         callbacks: Sequence[Callback] | None = None,
         return_dict: bool = False,
         **unknown: Any,
@@ -174,10 +199,11 @@ class Trainer(Layer):
         """Return the loss and the metrics for samples, without training.
 
         Args:
-            x: the samples.
+            x: the samples, or a dataset, as in ``fit``.
             y: their labels.
             batch_size: how many samples are computed at once; None for 32.
             verbose: 0 for silence; else a line is printed.
+            steps: how many batches of a dataset are evaluated; None for all.
             callbacks: a list of ``Callback``.
             return_dict: whether to return the numbers by name.
             **unknown: as in ``fit``.
@@ -189,20 +215,17 @@ class Trainer(Layer):
             ValueError, TypeError: if the data do not fit.
         """
         refuse("evaluate", unknown)
-        (x, y), _, size = self._training_data(x, y, batch_size, 0.0, None)
-        told = check_list(callbacks, "callbacks", "Callbacks")
-        tell = self._tell(told, verbose, 1, -(-len(x) // size))
-        return _as_asked(self._evaluate(x, y, size, tell), return_dict)
+        data = self._batches(x, y, as_batch_size(batch_size), steps)
+        tell = self._tell(check_list(callbacks, "callbacks", "Callbacks"), verbose, 1, data.steps)
+        return _as_asked(self._evaluate(data, tell), return_dict)
 
-    def _evaluate(
-        self, x: np.ndarray, y: np.ndarray, size: int, tell: Callable[..., None]
-    ) -> dict[str, float]:
+    def _evaluate(self, data: ArrayBatches | Stream, tell: Callable[..., None]) -> dict[str, float]:
         tell("on_test_begin", {})
         self.reset_metrics()
         logs: dict[str, float] = {}
-        for step, rows in enumerate(batches(np.arange(len(x)), size)):
+        for step, (x, y) in enumerate(data):
             tell("on_test_batch_begin", step, {})
-            logs = self._add_to_metrics(y[rows], *self._function("test_step")(x[rows], y[rows]))
+            logs = self._add_to_metrics(y, *self._function("test_step")(x, y))
             tell("on_test_batch_end", step, logs)
         tell("on_test_end", logs)
         return logs
@@ -212,33 +235,38 @@ class Trainer(Layer):
         x: Any,
         batch_size: int | None = None,
         verbose: str | int = "auto",
+        *,
+        steps: int | None = None,
         **unknown: Any,
-    ) -> np.ndarray:
+    ) -> Any:
         """Return the model's output for samples.
 
         Args:
-            x: the samples.
+            x: the samples, or a dataset, as in ``fit``; labels that it gives are ignored.
             batch_size: how many samples are computed at once; None for 32.
             verbose: accepted as in Keras; nothing is printed.
+            steps: how many batches of a dataset are computed; None for all.
             **unknown: as in ``fit``.
 
         Returns:
-            An array with the outputs of all samples.
+            An array with the outputs of all samples; a list of them for a model with several outputs.
 
         Raises:
             ValueError, TypeError: if the samples do not fit.
         """
         refuse("predict", unknown)
-        samples, predict_step = check_x(self, x), self._function("predict_step")
-        parts = batches(np.arange(len(samples)), as_batch_size(batch_size))
-        return np.concatenate([predict_step(samples[rows]).numpy() for rows in parts])
+        data = batches_of(lambda x, _: (check_x(self, x), None), x, None, as_batch_size(batch_size), steps)
+        predict_step = self._function("predict_step")
+        parts = [as_list(predict_step(batch)) for batch, _ in data]
+        outputs = [np.concatenate([each.numpy() for each in part]) for part in zip(*parts, strict=True)]
+        return outputs if isinstance(self.output_shape, list) else outputs[0]
 
     # --- how it is run ---------------------------------------------------------------------------
 
     def compile(
         self,
-        optimizer: Any,
-        loss: Any,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
         *,
         metrics: Sequence[Any] | None = None,
         run_eagerly: bool = False,
@@ -248,8 +276,9 @@ class Trainer(Layer):
         """Say how the model is trained.
 
         Args:
-            optimizer: "adam", "sgd", or an optimizer.
-            loss: "sparse_categorical_crossentropy", "categorical_crossentropy", "mse", or a loss.
+            optimizer: "adam", "rmsprop", "sgd", or an optimizer.
+            loss: the name of a function of `teachconv.keras.losses`, such as "binary_crossentropy" or "mse",
+                or a loss; None for a model that only predicts.
             metrics: a list of "accuracy", "mse", metrics, or functions of NumPy arrays.
             run_eagerly: whether each op runs at once instead of in a graph, so that a debugger can step
                 through the layers; slower.
@@ -270,7 +299,8 @@ class Trainer(Layer):
         for identifier in identifiers:
             metric.get(identifier)
         self._config = ConfigProto(backend="" if backend is None else backend)
-        self.optimizer, self.loss = optimizers.get(optimizer), losses.get(loss)
+        self.optimizer = optimizers.get(optimizer)
+        self.loss = None if loss is None else losses.get(loss)
         self._identifiers, self.run_eagerly = identifiers, run_eagerly
         self._metrics: list[metric.Metric] | None = None
         self._mean_loss = metric.Mean(name="loss")
@@ -324,31 +354,26 @@ class Trainer(Layer):
         for each in (self._mean_loss, *(self._metrics or ())):
             each.reset_state()
 
-    def _training_data(
-        self, x: Any, y: Any, batch_size: Any, validation_split: float, validation_data: Any
-    ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray] | None, int]:
-        """Return the checked data for training and for validation, and the batch size."""
-        if not self.compiled:
+    def _batches(
+        self, x: Any, y: Any, size: int, steps: Any, name_x: str = "x", name_y: str = "y"
+    ) -> ArrayBatches | Stream:
+        """Return the batches of samples and labels, checked."""
+        return batches_of(lambda x, y: self._checked(x, y, name_x, name_y or "y"), x, y, size, steps, name_x)
+
+    def _checked(self, x: Any, y: Any, name_x: str = "x", name_y: str = "y") -> tuple[Any, np.ndarray]:
+        """Return samples and labels as arrays, as the model and its loss take them."""
+        if not self.compiled or self.loss is None:
             raise ArgumentError(
                 f"model {brief(self.name)} is not compiled: call compile(optimizer, loss) first"
             )
-        size = as_batch_size(batch_size)
-        (x, y), rest = split(x, y, validation_split)
-        if validation_data is not None:
-            if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
-                raise ArgumentTypeError("validation_data must be (x, y)")
-            rest = validation_data[0], validation_data[1]
-        x = check_x(self, x)
-        y = check_y(self, y, len(x))
+        x = check_x(self, x, name_x)
+        y = check_y(self, y, x, name_y)
         if self._metrics is None:
             self._metrics = [metric.get(each, y.shape, self.output_shape or ()) for each in self._identifiers]
-        if rest is not None:
-            given = check_x(self, rest[0], "validation_data[0]")
-            rest = given, check_y(self, rest[1], len(given), "validation_data[1]")
-        return (x, y), rest, size
+        return x, y
 
     def _tell(
-        self, callbacks: Iterable[Callback], verbose: str | int, epochs: int, steps: int
+        self, callbacks: Iterable[Callback], verbose: str | int, epochs: int, steps: int | None
     ) -> Callable[..., None]:
         """Return a function that calls a method of every callback."""
         check_word(verbose, "verbose", ("auto", 0, 1, 2))
@@ -367,6 +392,12 @@ class Trainer(Layer):
         return tell
 
 
+def _pair(data: Any) -> tuple[Any, Any]:
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise ArgumentTypeError(f"validation_data must be (x, y), or give such batches; got {brief(data)}")
+    return data[0], data[1]
+
+
 def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
     if truth(return_dict, "return_dict"):
         return logs
@@ -376,7 +407,7 @@ def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
 def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
     """Return what to tell about a loss that is not finite: the step, and the first layer where it shows.
 
-    The layers run once more, one by one; the model is then as before.
+    The model runs once more, op by op, and is then as before.
 
     Args:
         model: the model, with the weights before the step.
@@ -402,20 +433,20 @@ def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
 
 def _search(model: Any, x: Any) -> tuple[str, Any]:
     """Return where it begins, and the model's output."""
-    found, value = "", x
-    for layer in model.layers:
-        largest = np.max(np.abs(value)) if np.size(value) else 0.0
-        value = layer(value, training=True)
-        if found or np.isfinite(np.asarray(value)).all():
-            continue
+    found: list[str] = []
+
+    def watch(layer: Layer, inputs: Any, outputs: Any) -> None:
+        if found or layer is model or np.isfinite(np.asarray(outputs)).all():
+            return
         what = f"layer {brief(layer.name)} ({type(layer).__name__})"
         broken = [weight.name for weight in layer.weights if not np.isfinite(weight.numpy()).all()]
-        if broken:
-            found = (
-                f"{what} is the first that is not finite: the step before left {brief(broken[0])} not finite"
-            )
-        else:
-            found = (
-                f"{what} is the first whose output is not finite; its input reaches {number(float(largest))}"
-            )
-    return found or "every layer's output is finite, the loss function's result is not", value
+        largest = max(float(np.max(np.abs(each), initial=0)) for each in as_list(inputs))
+        found.append(
+            f"{what} is the first that is not finite: the step before left {brief(broken[0])} not finite"
+            if broken
+            else f"{what} is the first whose output is not finite; its input reaches {number(largest)}"
+        )
+
+    with within(watching, watch):
+        value = model(x, training=True)
+    return found[0] if found else "every layer's output is finite, the loss function's result is not", value

@@ -10,8 +10,46 @@ from ..errors import ArgumentError
 from .checks import clear_session
 from .config import floatx, set_random_seed
 from .saving import weights_from_torch, weights_to_torch
+from .summary import Summary
 
-__all__ = ["clear_session", "set_random_seed", "to_categorical", "weights_from_torch", "weights_to_torch"]
+__all__ = [
+    "clear_session",
+    "plot_model",
+    "set_random_seed",
+    "to_categorical",
+    "weights_from_torch",
+    "weights_to_torch",
+]
+
+
+def plot_model(
+    model: Any,
+    to_file: Any = "model.png",
+    show_shapes: bool = False,
+    show_dtype: bool = False,
+    show_layer_names: bool = False,
+    rankdir: str = "TB",
+    expand_nested: bool = False,
+    dpi: int = 200,
+    show_layer_activations: bool = False,
+    show_trainable: bool = False,
+) -> Summary:
+    """Return the summary of a model, which a notebook shows: Keras draws a picture with Graphviz instead.
+
+    Args:
+        model: the model.
+        to_file: accepted as in Keras; no file is written.
+        show_shapes, show_dtype, show_layer_names, rankdir, expand_nested, dpi, show_layer_activations:
+            accepted as in Keras; the table has names and shapes, and the geometry of each layer.
+        show_trainable: whether to add a column that says what is trained.
+
+    Returns:
+        The table.
+
+    Raises:
+        ValueError: if the model does not know the shape of its input yet.
+    """
+    return Summary.of(model, show_trainable=show_trainable, geometry=True)
 
 
 def to_categorical(x: Any, num_classes: int | None = None) -> np.ndarray:

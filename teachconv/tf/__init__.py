@@ -4,7 +4,7 @@
 ``tf.GradientTape``, ``tf.nn``, ``tf.keras``), ``import teachconv.tf.compat.v1 as tf`` those of TensorFlow 1
 (a default graph, ``placeholder``, ``Session``). Nothing here computes: the functions have TensorFlow's
 signatures and forward to teachconv.graph and teachconv.keras, where every line can be read and stepped into.
-``tf.VERSION`` is the version of TensorFlow whose words these are.
+``tf.__version__`` is the version of TensorFlow whose words these are.
 
 >>> import teachconv.tf as tf
 >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
@@ -33,16 +33,19 @@ from ..graph import (
 )
 from ..graph.ops.nn_impl import clip_by_value
 from ..graph.options import refuse_other_names
-from . import config, dtypes, errors, framework, math, math_ops, nn, random
+from . import config, data, dtypes, errors, framework, math, math_ops, nn, random, summary
 from .dtypes import *
 from .framework import *
 from .math_ops import *
 from .missing import module_getattr
 
 if TYPE_CHECKING:
-    from . import compat, keras, python
+    from . import compat, keras, python, train
+    from .keras import initializers, losses, metrics, optimizers
 
-VERSION = "2.21.0"  # TensorFlow's, with Keras 3
+    random_normal_initializer = initializers.RandomNormal
+
+__version__ = VERSION = "2.21.0"  # TensorFlow's, with Keras 3
 newaxis = None
 
 __all__ = [
@@ -55,18 +58,27 @@ __all__ = [
     "TensorShape",
     "TensorSpec",
     "VERSION",
+    "__version__",
     "cast",
     "clip_by_value",
     "compat",
     "config",
+    "data",
     "dtypes",
     "errors",
+    "initializers",
     "keras",
+    "losses",
     "math",
+    "metrics",
     "newaxis",
     "nn",
+    "optimizers",
     "python",
     "random",
+    "random_normal_initializer",
+    "summary",
+    "train",
 ]
 __all__ += dtypes.__all__
 __all__ += framework.__all__

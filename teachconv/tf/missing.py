@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 from ..graph.options import no_name
@@ -11,10 +12,14 @@ from ..graph.options import no_name
 __all__ = ["module_getattr"]
 
 _TF = __name__.rpartition(".")[0]
+_OF_KERAS = {  # names of tf's root -> those in tf.keras
+    **{name: name for name in ("initializers", "losses", "metrics", "optimizers")},
+    "random_normal_initializer": "initializers.RandomNormal",
+}
 _ARRAYS = "NumPy arrays, which fit and functions take"
 # what is nearest to names of TensorFlow's that many programs use, by their last part
 _INSTEAD = {
-    **dict.fromkeys(("data", "io", "image_dataset_from_directory"), _ARRAYS),
+    **dict.fromkeys(("io", "image_dataset_from_directory"), _ARRAYS),
     **dict.fromkeys(("strings", "ragged", "sparse", "SparseTensor", "RaggedTensor", "TensorArray"), _ARRAYS),
     **dict.fromkeys(("saved_model", "lite"), "teachconv.to_onnx"),
     **dict.fromkeys(("while_loop", "scan", "foldl"), "a Python loop, whose rounds a traced function holds"),
@@ -22,7 +27,8 @@ _INSTEAD = {
     **dict.fromkeys(("cond", "case", "switch_case"), "tf.where, which takes both results"),
     **dict.fromkeys(("py_function", "numpy_function", "py_func"), "eager tensors and their numpy()"),
     **dict.fromkeys(("einsum", "tensordot", "linalg"), "tf.matmul, tf.transpose and tf.reshape"),
-    **dict.fromkeys(("elu", "selu", "gelu", "swish", "silu", "crelu"), "relu"),
+    **dict.fromkeys(("swish", "silu"), "x * tf.sigmoid(x)"),
+    **dict.fromkeys(("selu", "gelu"), "tf.nn.elu"),
     **dict.fromkeys(("split", "reverse", "roll"), "slices, such as x[:, ::-1]"),
     **dict.fromkeys(("eye", "linspace"), "tf.constant of NumPy's array"),
     **dict.fromkeys(("norm", "l2_normalize"), "tf.sqrt(tf.reduce_sum(tf.square(x)))"),
@@ -30,12 +36,9 @@ _INSTEAD = {
         ("print", "debugging", "Assert"), "Python's own, where tensors have values: outside of a tf.function"
     ),
     "custom_gradient": "tf.RegisterGradient, and gradient_override_map of a graph",
-    "batch_normalization": "tf.keras.layers.BatchNormalization",
     "image": "tf.keras.layers.UpSampling2D, and slices",
-    "separable_conv2d": "depthwise_conv2d and conv2d",
     "layers": "tf.keras.layers",
     "Module": "tf.keras.layers.Layer",
-    "summary": "History, which fit returns, and teachconv.graph.RunMetadata",
     "raw_ops": "teachconv.graph.gen_nn_ops",
     "distribute": "tf.device",
     "feature_column": "tf.one_hot",
@@ -60,7 +63,21 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
 
     def look_up(name: str) -> Any:
         if name in known:
-            return import_module(f"{_TF}.{name}")
-        no_name(module, name, known, _INSTEAD.get(name, ""), why=", only what convolutional networks need")
+            of_keras = _OF_KERAS.get(name)
+            if of_keras is None:
+                return import_module(f"{_TF}.{name}")
+            return attrgetter(of_keras)(import_module(f"{_TF}.keras"))
+        instead = _INSTEAD.get(name) or _elsewhere(name)
+        no_name(module, name, known, instead, why=", only what convolutional networks need")
 
     return look_up
+
+
+def _elsewhere(name: str) -> str:
+    """Return where another module of teachconv.tf has a name, or "" if none has it.
+
+    >>> _elsewhere("softmax"), _elsewhere("placeholder"), _elsewhere("softermax")
+    ('tf.nn.softmax', 'tf.compat.v1.placeholder', '')
+    """
+    places = ("", ".nn", ".math", ".random", ".keras.layers", ".compat.v1", ".compat.v1.train")
+    return next((f"tf{at}.{name}" for at in places if name in import_module(f"{_TF}{at}").__all__), "")

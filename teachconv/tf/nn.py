@@ -13,22 +13,36 @@ from ..errors import ArgumentError, brief
 from ..graph.framework.eager_tensor import static_shape
 from ..graph.ops import gen_nn_ops, nn_ops
 from ..graph.ops.math_ops import sigmoid, tanh
-from ..graph.ops.nn_impl import dropout, l2_loss, leaky_relu, moments, relu6
+from ..graph.ops.nn_impl import (
+    batch_normalization,
+    dropout,
+    l2_loss,
+    leaky_relu,
+    moments,
+    pool,
+    relu6,
+    separable_conv2d,
+    sigmoid_cross_entropy_with_logits,
+)
 from ..graph.ops.nn_ops import avg_pool as avg_pool2d
 from ..graph.ops.nn_ops import (
     bias_add,
+    elu,
     log_softmax,
     relu,
     softmax,
     softmax_cross_entropy_with_logits,
+    softplus,
     sparse_softmax_cross_entropy_with_logits,
 )
 from ..graph.ops.nn_ops import max_pool as max_pool2d
 from ..kinds import layout_of
 
 __all__ = [
+    "atrous_conv2d",
     "avg_pool",
     "avg_pool2d",
+    "batch_normalization",
     "bias_add",
     "conv1d",
     "conv1d_transpose",
@@ -42,17 +56,22 @@ __all__ = [
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
     "dropout",
+    "elu",
     "l2_loss",
     "leaky_relu",
     "log_softmax",
     "max_pool",
     "max_pool2d",
     "moments",
+    "pool",
     "relu",
     "relu6",
+    "separable_conv2d",
     "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
 ]
@@ -311,6 +330,23 @@ def convolution(
         )
     op = (nn_ops.conv1d, nn_ops.conv2d, nn_ops.conv3d)[rank - 1]
     return op(input, filters, steps, _not_causal(padding), layout, dilations, name)
+
+
+def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None) -> Any:
+    """Convolve images with dilated filters: `conv2d` with the dilation ``rate`` and strides of 1.
+
+    Args:
+        value: [batch, in_rows, in_cols, in_channels], the input of `conv2d`.
+        filters, padding, name: as in `conv2d`.
+        rate: the dilation, an int or (rows, cols).
+
+    Returns:
+        As `conv2d`.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
+    return nn_ops.conv2d(value, filters, 1, padding, dilations=rate, name=name)
 
 
 def conv_transpose(

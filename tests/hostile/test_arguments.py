@@ -8,6 +8,8 @@ TypeError for what cannot be hashed, and whatever a method of the value raises.
 import inspect
 import signal
 import types
+from functools import wraps
+from itertools import islice
 from zlib import crc32
 
 import numpy as np
@@ -218,6 +220,9 @@ WORDS = KERAS | {
     "ksize": 2, "multiples": [1, 1], "num_or_size_splits": 2, "padding": "SAME", "paddings": [[0, 0], [0, 0]],
     "params": TWO, "perm": [1, 0], "shape": [2], "start": 0, "strides": 1, "tensor": np.float32([[1, 2]]),
     "value": X, "values": [TWO, TWO], "x": TWO, "y": TWO,
+    "depthwise_filter": W, "pointwise_filter": np.ones((1, 1, 4, 3), "f4"), "rate": 1, "window_shape": [2, 2],
+    "pooling_type": "MAX", "mean": TWO, "variance": TWO, "offset": TWO, "scale": TWO, "variance_epsilon": 0.1,
+    "tensors": X, "batch_size": 2, "buffer_size": 2, "count": 2,
 }  # fmt: skip
 ALIASES = {  # where a message has another word for the argument
     ("batch_normalization", "variance_epsilon"): "eps",
@@ -312,6 +317,29 @@ def of_runtime():
                 words = required(function, WORDS)
                 if words:
                     yield f"{place}.{name}", (function, words)
+    dataset = tf.data.Dataset.from_tensor_slices(np.arange(3))
+    for name in (
+        "from_tensor_slices",
+        "from_tensors",
+        "batch",
+        "shuffle",
+        "repeat",
+        "take",
+        "skip",
+        "enumerate",
+    ):
+        function = elements(getattr(dataset, name))
+        yield f"tf.data.{name}", (function, required(function, WORDS))
+
+
+def elements(function):
+    """A method that returns a dataset, as a function of its arguments that returns the first elements."""
+
+    @wraps(function)
+    def called(**arguments):
+        return list(islice(function(**arguments), 3))
+
+    return called
 
 
 QUICK = FUNCTIONS | dict(of_dialects()) | dict(of_keras())

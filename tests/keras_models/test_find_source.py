@@ -103,7 +103,7 @@ def test_what_cannot_be_followed_says_so(model):
         tc.find_source(model.layers[0])
     with pytest.raises(ValueError, match="must be a layer or one of its methods .*fit.*got 'summary'"):
         tc.find_source(model.summary)
-    with pytest.raises(TypeError, match="'y'"):
+    with pytest.raises(TypeError, match="y must be an array; got None"):
         tc.find_source(model.fit, X)
     with pytest.raises(ValueError, match="labels|from 0 to 2"):
         tc.find_source(model.fit, X, Y + 5)

@@ -42,6 +42,9 @@ def test_signatures_are_those_of_keras(name):
             assert parameter.kind == parameter.KEYWORD_ONLY
             continue
         default = None if parameter.default is parameter.empty else repr(parameter.default)
+        if (parameter.name, default) == ("name", "None") and "losses" in name or "metrics" in name:
+            assert repr(thing().name) == defaults["name"]  # None stands for it
+            continue
         if (name, parameter.name) not in REQUIRED_HERE:
             theirs_default = defaults[parameter.name]
             assert default in (theirs_default, ONE_FOR_ALL_AXES.get(theirs_default)), parameter.name
@@ -280,8 +283,13 @@ def test_metrics_are_tensors_and_take_weights():
     assert float(accuracy.result()) == 0.75
     with pytest.raises(ValueError, match=r"sample_weight must be a number, or one for each of the 2 samples"):
         mean.update_state([1.0, 2.0], [1.0, 2.0, 3.0])
+    mean.reset_state()
+    traced = tc.function(lambda values: mean(values))
+    assert [float(traced(np.float32(values))) for values in ([1, 3], [5, 5])] == [2.0, 3.5]
+    own = keras.metrics.Metric(lambda y_true, y_pred: np.abs(y_true - y_pred), "own")
+    assert float(own([1.0], tg.constant([3.0]))) == 2.0
     with pytest.raises(TypeError, match="call the metric outside"):
-        tc.function(mean.update_state)(np.float32([1, 3]))
+        tc.function(own.update_state)(np.float32([1, 3]), np.float32([1, 3]))
 
 
 def test_the_logits_behind_a_softmax_are_found_again():
@@ -434,17 +442,19 @@ def test_losses_name_the_shapes_that_differ():
 
 
 def test_what_is_not_here_is_refused_by_name():
-    with pytest.raises(TypeError, match="class M: a model with a call of its own is not in"):
+    class M(keras.Model):
+        def __init__(self):
+            super().__init__(keras.Input((2,)), keras.Input((2,)))
 
-        class M(keras.Model):
-            def call(self, x):
-                return x
-
+    with pytest.raises(
+        TypeError, match=r"class M: super\(\).__init__\(\) of a class of your own takes no inputs"
+    ):
+        M()
     model = keras.Sequential([keras.Input((2,)), layers.Dense(2)])
     for call, message in [
         (lambda: model.fit([[1, 2]], [[1, 2]], class_weight={0: 1.0}), "fit has no argument 'class_weight'"),
         (lambda: model.evaluate([[1, 2]], [[1, 2]], sample_weight=[1]), "evaluate has no .* 'sample_weight'"),
-        (lambda: model.predict([[1, 2]], steps=3), "predict has no argument 'steps'"),
+        (lambda: model.predict([[1, 2]], steps=3), "steps go with a dataset; of arrays, pass those samples"),
         (lambda: model.compile("sgd", "mse", loss_weights=[1]), "compile has no argument 'loss_weights'"),
         (lambda: keras.optimizers.Adam(clipnorm=1.0), "Adam has no argument 'clipnorm'.*train_step"),
         (lambda: keras.losses.CategoricalCrossentropy(label_smoothing=0.1), "no argument 'label_smoothing'"),

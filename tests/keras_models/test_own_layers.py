@@ -111,7 +111,7 @@ def test_more_arguments_reach_call():
     assert always(ONE).numpy().tolist() == [[0, 0]]
     with pytest.raises(ValueError, match="pass this one as a keyword argument: True"):
         layers.Dropout(0.5)(ONE, True)
-    with pytest.raises(TypeError, match="one path of layers"):
+    with pytest.raises(TypeError, match="takes the tensors of a model as its first argument"):
         Skip()(inputs, inputs)
 
 

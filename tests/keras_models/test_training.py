@@ -223,7 +223,7 @@ def test_small_words_of_keras():
     model.fit(x, y, verbose=0)
     assert model.metrics_names == ["loss", "mse"]
     assert layers.Conv2D(1, 1, data_format="CHANNELS_LAST").data_format == "channels_last"
-    with pytest.raises(TypeError, match=r"x must be an array: .*got None"):
+    with pytest.raises(TypeError, match=r"x must be an array; got None"):
         model.fit(None, y, validation_split=0.5)
     with pytest.raises(TypeError, match=r"train_step takes \(self, x, y\) in teachconv.keras"):
         type("Own", (keras.Sequential,), {"train_step": lambda self, data: {}})
@@ -502,14 +502,6 @@ def test_a_lambda_is_a_loss_and_logs_begin_empty(capsys):
     assert "Epoch" not in capsys.readouterr().out  # one epoch: Keras prints its line alone
 
 
-def test_generators_are_refused_by_name():
-    model = network()
-    with pytest.raises(TypeError, match="x must be an array: generators and datasets are not in"):
-        model.fit(iter([(IMAGES, LABELS)]))
-    with pytest.raises(TypeError, match="y must be an array"):
-        model.fit(IMAGES)
-
-
 # --- arguments of Keras' that are not here -------------------------------------------------------------
 
 SIGNATURES = json.loads(
@@ -535,14 +527,12 @@ NOT_HERE = {
 } | {  # methods are not recorded: these are Keras 3.15's
     "fit": (
         lambda **more: network().fit(IMAGES, LABELS, verbose=0, **more),
-        dict.fromkeys(("class_weight", "sample_weight", "steps_per_epoch", "validation_steps"))
-        | {"validation_freq": 1},
+        {"class_weight": None, "sample_weight": None, "validation_freq": 1},
     ),
     "evaluate": (
         lambda **more: network().evaluate(IMAGES, LABELS, verbose=0, **more),
-        {"sample_weight": None, "steps": None},
+        {"sample_weight": None},
     ),
-    "predict": (lambda **more: network().predict(IMAGES, **more), {"steps": None}),
     "compile": (
         lambda **more: network().compile("sgd", "mse", **more),
         {"loss_weights": None, "weighted_metrics": None, "steps_per_execution": 1}

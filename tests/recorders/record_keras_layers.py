@@ -1,4 +1,4 @@
-"""Records what Keras's layers over one axis and three compute, with their gradients, beside some over two.
+"""Records what Keras's layers compute, with their gradients: over one axis and three, and some over two.
 
     pip install tensorflow-cpu==2.21.0 keras==3.15.1 && python tests/recorders/record_keras_layers.py
 
@@ -30,7 +30,11 @@ LAYERS = {
     ),
     "Conv1D groups": ("Conv1D", {"filters": 6, "kernel_size": 2, "groups": 3}, (5, 6)),
     "Conv2D": ("Conv2D", {"filters": 3, "kernel_size": (2, 3), "padding": "same"}, (4, 5, 2)),
-    "Conv3D": ("Conv3D", {"filters": 3, "kernel_size": (2, 3, 1), "strides": 2, "padding": "same"}, (4, 5, 3, 2)),
+    "Conv3D": (
+        "Conv3D",
+        {"filters": 3, "kernel_size": (2, 3, 1), "strides": 2, "padding": "same"},
+        (4, 5, 3, 2),
+    ),
     "Conv3D valid": ("Conv3D", {"filters": 2, "kernel_size": 2, "dilation_rate": (1, 2, 1)}, (3, 4, 3, 2)),
     "Conv1DTranspose": (
         "Conv1DTranspose",
@@ -73,6 +77,13 @@ LAYERS = {
     "MaxPooling3D": ("MaxPooling3D", {"pool_size": (2, 1, 2), "padding": "same"}, (3, 4, 5, 2)),
     "AveragePooling1D": ("AveragePooling1D", {"pool_size": 4, "strides": 2}, (8, 2)),
     "AveragePooling3D": ("AveragePooling3D", {"pool_size": 2, "padding": "same"}, (3, 4, 2, 2)),
+    "GlobalAveragePooling2D": ("GlobalAveragePooling2D", {}, (4, 2, 3)),
+    "GlobalMaxPooling2D": ("GlobalMaxPooling2D", {}, (3, 5, 2)),
+    "ZeroPadding2D": ("ZeroPadding2D", {"padding": ((1, 0), (2, 3))}, (4, 3, 2)),
+    "ZeroPadding2D of one number": ("ZeroPadding2D", {"padding": 2}, (2, 3, 2)),
+    "Cropping2D": ("Cropping2D", {"cropping": ((1, 0), (2, 1))}, (4, 6, 2)),
+    "Cropping2D of two numbers": ("Cropping2D", {"cropping": (1, 2)}, (4, 6, 2)),
+    "LeakyReLU": ("LeakyReLU", {"negative_slope": 0.25}, (3, 4, 2)),
 }
 
 
@@ -84,7 +95,7 @@ def numbers(name, shape):
 def sample(name):
     """The input of a layer: two samples. Of equal cells, TensorFlow's MaxPool3DGrad gives each the whole gradient."""
     shape = (2, *LAYERS[name][2])
-    if name == "MaxPooling3D":
+    if name in ("MaxPooling3D", "GlobalMaxPooling2D"):
         return np.random.default_rng(3).permutation(np.prod(shape)).reshape(shape).astype("float32")
     return numbers(name, shape)
 
@@ -114,7 +125,11 @@ def main():
             tape.watch(x)
             y = layer(x)
             total = tf.reduce_sum(y * counts(name, tuple(y.shape)))
-        found = [y, tape.gradient(total, x), *(tape.gradient(total, weight.value) for weight in layer.weights)]
+        found = [
+            y,
+            tape.gradient(total, x),
+            *(tape.gradient(total, weight.value) for weight in layer.weights),
+        ]
         for index, array in enumerate(found):
             arrays[f"{name}/{index}"] = np.array(array)
         facts[name] = {

@@ -22,6 +22,15 @@ def word(tf, name):
     return getattr(tf, name, None) or getattr(tf.math, name)
 
 
+def nn(tf, name):
+    """A function of tf.nn by its name: teachconv.graph has some of them in another file."""
+    if hasattr(tf.nn, name):
+        return getattr(tf.nn, name)
+    from teachconv.graph.ops import nn_impl
+
+    return getattr(nn_impl, name)
+
+
 def unary(name):
     return lambda tf, x: word(tf, name)(x)
 
@@ -52,7 +61,7 @@ def of_float32(function):
 
 
 LABELS = np.array([2, 0, 1], "int32")
-POSITIVE = ("log", "sqrt", "rsqrt", "pow", "truediv")
+POSITIVE = ("log", "log1p", "sqrt", "rsqrt", "pow", "truediv")
 
 CASES = {  # name: function of (tf, *inputs), shapes of the inputs
     "conv2d": (lambda tf, x, w: tf.nn.conv2d(x, w, **WINDOWS), (2, 5, 4, 2), (3, 3, 2, 3)),
@@ -76,6 +85,27 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
         lambda tf, x: tf.nn.sparse_softmax_cross_entropy_with_logits(LABELS, x),
         (3, 4),
     ),
+    "sigmoid cross-entropy": (
+        lambda tf, y, x: nn(tf, "sigmoid_cross_entropy_with_logits")(y, x),
+        (3, 4),
+        (3, 4),
+    ),
+    "softplus": (lambda tf, x: tf.nn.softplus(x), (3, 4)),
+    "elu": (lambda tf, x: tf.nn.elu(x), (3, 4)),
+    "batch_normalization": (
+        lambda tf, x, mean, variance, offset, scale: nn(tf, "batch_normalization")(
+            x, mean, tf.exp(variance), offset, scale, 0.01
+        ),
+        (2, 3, 4),
+        *[(4,)] * 4,
+    ),
+    "separable_conv2d": (
+        lambda tf, x, d, p: nn(tf, "separable_conv2d")(x, d, p, [1, 2, 2, 1], "SAME"),
+        (1, 5, 4, 2),
+        (3, 3, 2, 2),
+        (1, 1, 4, 3),
+    ),
+    "pool": (lambda tf, x: nn(tf, "pool")(x, [2, 3], "AVG", [2, 1], "SAME"), (1, 5, 6, 2)),
     "matmul": (lambda tf, a, b: tf.matmul(a, b), (3, 4), (4, 2)),
     "matmul transpose_a": (lambda tf, a, b: tf.matmul(a, b, transpose_a=True), (4, 3), (4, 2)),
     "matmul transpose_b": (lambda tf, a, b: tf.matmul(a, b, transpose_b=True), (3, 4), (2, 4)),
@@ -89,7 +119,7 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
     "minimum": (binary("minimum"), (3, 1), (4,)),
     **{
         name: (unary(name), (3, 4))
-        for name in ("negative", "abs", "square", "sqrt", "rsqrt", "exp", "log", "tanh", "sigmoid")
+        for name in ("negative", "abs", "square", "sqrt", "rsqrt", "exp", "log", "log1p", "tanh", "sigmoid")
     },
     "where": (lambda tf, x, y: tf.where([[True], [False], [True]], x, y), (3, 4), (4,)),
     "add_n": (lambda tf, x, y: tf.add_n([x, y, x]), (3, 2), (3, 2)),
@@ -104,6 +134,8 @@ CASES = {  # name: function of (tf, *inputs), shapes of the inputs
     "squeeze": (lambda tf, x: tf.squeeze(x, [1]), (3, 1, 2)),
     "expand_dims": (lambda tf, x: tf.expand_dims(x, 1), (3, 2)),
     "pad": (lambda tf, x: tf.pad(x, [[1, 0], [2, 1]]), (3, 2)),
+    "pad reflect": (lambda tf, x: tf.pad(x, [[2, 1], [0, 3]], "REFLECT"), (3, 4)),
+    "pad symmetric": (lambda tf, x: tf.pad(x, [[3, 1], [0, 4]], "symmetric"), (3, 4)),
     "slice": (lambda tf, x: tf.slice(x, [1, 0], [2, 3]), (4, 4)),
     "strided_slice": (lambda tf, x: x[1:, ::2, 1], (3, 5, 2)),
     "tile": (lambda tf, x: tf.tile(x, [2, 3]), (2, 3)),
@@ -262,15 +294,26 @@ STEPS = {  # a few steps of each optimizer: name, arguments
     "descent": ("GradientDescentOptimizer", {"learning_rate": 0.25}),
     "momentum": ("MomentumOptimizer", {"learning_rate": 0.125, "momentum": 0.75}),
     "nesterov": ("MomentumOptimizer", {"learning_rate": 0.125, "momentum": 0.75, "use_nesterov": True}),
+    "rmsprop": (
+        "RMSPropOptimizer",
+        {"learning_rate": 0.125, "decay": 0.75, "momentum": 0.5, "epsilon": 0.0625},
+    ),
+    "decay": ("GradientDescentOptimizer", {"learning_rate": (0.25, 2, 0.5)}),
+    "stairs": ("GradientDescentOptimizer", {"learning_rate": (0.25, 2, 0.5, True)}),
     "adam": ("AdamOptimizer", {"learning_rate": 0.125, "beta1": 0.75, "beta2": 0.875, "epsilon": 0.0625}),
 }
 
 
 def steps_of(tf, name, count=5):
-    """A variable after each of a few steps, in float64."""
+    """A variable after each of a few steps, in float64; several numbers as learning rate are those of its decay."""
     optimizer, arguments = STEPS[name]
-    w = tf.Variable(np.array([1.0, -2.0, 0.5]), name="w")
-    step = getattr(tf.train, optimizer)(**arguments).minimize(tf.reduce_sum(w * w * w * w) / 4.0)
+    w, count_of_steps = tf.Variable(np.array([1.0, -2.0, 0.5]), name="w"), tf.Variable(0, trainable=False)
+    rate = arguments["learning_rate"]
+    if isinstance(rate, tuple):
+        decayed = tf.train.exponential_decay(np.float64(rate[0]), count_of_steps, *rate[1:])
+        arguments = arguments | {"learning_rate": decayed}
+    loss = tf.reduce_sum(w * w * w * w) / 4.0
+    step = getattr(tf.train, optimizer)(**arguments).minimize(loss, count_of_steps)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         values = []

@@ -19,21 +19,22 @@ FUNCTIONS = """
     reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape reverse round rsqrt shape sigmoid sign size slice split
     sqrt square squeeze stack stop_gradient subtract tanh tile transpose truediv unstack where zeros zeros_like
     DType GradientTape Graph Module Operation RegisterGradient Tensor TensorShape TensorSpec Variable name_scope
+    ones_initializer random_normal_initializer random_uniform_initializer zeros_initializer
 """
 NN = """
-    atrous_conv2d avg_pool avg_pool2d bias_add conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose
+    atrous_conv2d avg_pool avg_pool2d batch_normalization bias_add conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose
     conv_transpose convolution depthwise_conv2d
     depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input dropout elu in_top_k l2_loss leaky_relu log_softmax
-    max_pool max_pool2d moments relu relu6 separable_conv2d sigmoid sigmoid_cross_entropy_with_logits softmax
+    max_pool max_pool2d moments pool relu relu6 separable_conv2d sigmoid sigmoid_cross_entropy_with_logits softmax
     softmax_cross_entropy_with_logits softplus sparse_softmax_cross_entropy_with_logits swish tanh top_k zero_fraction
 """
 VERSION_1 = """
     assign assign_add assign_sub div disable_eager_execution disable_resource_variables disable_v2_behavior
     disable_v2_tensorshape enable_eager_execution enable_resource_variables enable_v2_behavior get_default_graph
     get_default_session get_variable get_variable_scope global_variables global_variables_initializer initialize_all_variables log
-    placeholder placeholder_with_default random_normal random_uniform reset_default_graph set_random_seed to_float
+    log1p     placeholder placeholder_with_default random_normal random_uniform reset_default_graph set_random_seed to_float
     to_int32 trainable_variables truncated_normal variable_scope variables_initializer constant_initializer
-    ones_initializer random_normal_initializer truncated_normal_initializer zeros_initializer glorot_uniform_initializer
+    ones_initializer random_normal_initializer random_uniform_initializer truncated_normal_initializer zeros_initializer glorot_uniform_initializer
     ConfigProto GPUOptions InteractiveSession RunMetadata RunOptions Session
 """
 DEBUGGING = """
@@ -54,7 +55,7 @@ LAYERS = """
 MODULES = {
     "": FUNCTIONS + DEBUGGING,
     "nn": NN + " conv2d_backprop_input conv2d_backprop_filter",
-    "math": FUNCTIONS + " log log_softmax reciprocal rsqrt softmax softplus",
+    "math": FUNCTIONS + " log log1p log_softmax reciprocal rsqrt softmax softplus",
     "random": "normal truncated_normal uniform set_seed",
     "config": "list_physical_devices list_logical_devices run_functions_eagerly functions_run_eagerly",
     "debugging": DEBUGGING,
@@ -75,11 +76,15 @@ MODULES = {
     "keras.backend": "clear_session",
     "compat.v1": FUNCTIONS + VERSION_1 + DEBUGGING,
     "compat.v1.nn": NN + " conv2d_backprop_input conv2d_backprop_filter",
-    "compat.v1.math": FUNCTIONS + " log log_softmax reciprocal rsqrt softmax softplus",
+    "compat.v1.math": FUNCTIONS + " log log1p log_softmax reciprocal rsqrt softmax softplus",
     "compat.v1.random": "normal truncated_normal uniform set_random_seed",
     "compat.v1.train": """AdamOptimizer GradientDescentOptimizer MomentumOptimizer Optimizer get_global_step
-        get_or_create_global_step exponential_decay""",
+        get_or_create_global_step exponential_decay RMSPropOptimizer""",
     "compat.v1.config": "list_physical_devices",
+    "compat.v1.app": "run",
+    "data": "Dataset",
+    "train": "Checkpoint latest_checkpoint",
+    "summary": "create_file_writer scalar",
 }
 GENERATED = """avg_pool avg_pool3d bias_add conv2d conv2d_backprop_filter conv2d_backprop_input conv3d
     conv3d_backprop_filter_v2 conv3d_backprop_input_v2 max_pool max_pool3d relu softmax"""

@@ -151,6 +151,18 @@ register_op(
     shape_fn=shape_fns.pad_shape,
     summary="Adds zeros before and after along each axis.",
 )
+for _name, _summary in (
+    ("MirrorPad", "Adds cells before and after each axis that mirror those inside."),
+    ("MirrorPadGrad", "Adds the gradient of each cell to that of the cell that it mirrors."),
+):
+    register_op(
+        _name,
+        inputs=["input: T", "paddings: Tpaddings"],
+        outputs=["output: T"],
+        attrs=["T: realnumbertype", "Tpaddings: {int32, int64} = int32", "mode: {'REFLECT', 'SYMMETRIC'}"],
+        shape_fn=shape_fns.pad_shape,
+        summary=_summary,
+    )
 register_op(
     "Slice",
     inputs=["input: T", "begin: Index", "size: Index"],

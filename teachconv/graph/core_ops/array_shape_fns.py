@@ -240,14 +240,12 @@ def range_shape(c: InferenceContext) -> list[StaticShape]:
 
 # --- training -----------------------------------------------------------------------------------------
 
-_SCALARS = ("alpha", "lr", "momentum", "beta1_power", "beta2_power", "beta1", "beta2", "epsilon")
-
 
 def apply_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the variable's shape, which slots and gradient must have; rates and powers are scalars."""
     shape = c.shapes[0]
     for arg, given in zip(get_op_def(c.op).inputs, c.shapes, strict=True):
-        wanted: StaticShape = () if arg.name in _SCALARS else shape
+        wanted: StaticShape = shape if arg.is_ref or arg.name in ("grad", "delta") else ()
         if not is_compatible(given, wanted):
             raise ArgumentError(f"{arg.name} of {c.op} must have shape {text(wanted)}; got {text(given)}")
     return [shape]

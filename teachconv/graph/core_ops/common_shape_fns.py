@@ -19,6 +19,7 @@ import numpy as np
 from ...arguments import channels_last, normalize_padding, normalize_steps
 from ...errors import ArgumentError, brief
 from ...geometry import forward_geometry
+from ...windows.padding import PadCall, pad_call
 from ...windows.pooling import refuse_wide_pads
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, is_fully_defined, merge, text
@@ -273,7 +274,7 @@ def transpose_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 def pad_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return each size plus its padding before and after."""
+    """Return each size plus its padding before and after; of the gradient of a mirror, less the padding."""
     pairs, shape = c.with_rank(1, 2, "paddings"), c.shape(0)
     paddings = c.value(1, len(shape))
     if pairs != (len(shape), 2):
@@ -283,8 +284,28 @@ def pad_shape(c: InferenceContext) -> list[StaticShape]:
         )
     if paddings.min(initial=0) < 0:
         raise ArgumentError(f"paddings of {c.op} must not be negative; got {paddings.tolist()}")
-    padded = zip(shape, paddings, strict=True)
-    return [tuple(None if size is None else size + int(a) + int(b) for size, (a, b) in padded)]
+    sides = paddings.tolist()
+    sign = -1 if c.op == "MirrorPadGrad" else 1
+    padded = zip(shape, sides, strict=True)
+    sizes = tuple(None if size is None else size + sign * (a + b) for size, (a, b) in padded)
+    if "mode" in c.attrs and is_fully_defined(shape):
+        mirror_pad(c.op, shape if sign == 1 else sizes, sides, c.attrs["mode"])  # raises for what is too wide
+    return [sizes]
+
+
+def mirror_pad(op: str, shape: Any, paddings: Any, mode: str) -> PadCall:
+    """Return the call of `teachconv.windows.padding` that MirrorPad makes of an input of a shape.
+
+    Args:
+        op: the op's name, for messages.
+        shape: the shape of the input.
+        paddings: before and after for each axis.
+        mode: "REFLECT" or "SYMMETRIC".
+
+    Raises:
+        ValueError: if the input has too few cells to mirror.
+    """
+    return pad_call("tf.pad", f"paddings of {op}", shape, paddings, mode, {mode: mode.lower()})
 
 
 def softmax_shape(c: InferenceContext) -> list[StaticShape]:

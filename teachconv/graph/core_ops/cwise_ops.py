@@ -21,10 +21,10 @@ from . import common_shape_fns as shape_fns
 # --- one input ----------------------------------------------------------------------------------------
 
 
-def _unary(kind: str, function: Callable[..., Any]) -> dict[str, Any]:
+def _unary(kind: str, function: Callable[..., Any], x: str = "x", y: str = "y") -> dict[str, Any]:
     return {
-        "inputs": ["x: T"],
-        "outputs": ["y: T"],
+        "inputs": [f"{x}: T"],
+        "outputs": [f"{y}: T"],
         "attrs": [f"T: {kind}"],
         "shape_fn": shape_fns.unchanged_shape,
         "function": function,
@@ -35,6 +35,14 @@ def _sigmoid(x: Any) -> Any:
     power = np.exp(-np.abs(x))  # cannot overflow
     one = x.dtype.type(1)
     return np.where(x < 0, power, one) / (one + power)
+
+
+def _elu(x: Any) -> Any:
+    return np.where(x < 0, np.expm1(np.minimum(x, 0)), x)  # the power of a large x would overflow
+
+
+def _softplus(x: Any) -> Any:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
 def _rsqrt(x: Any) -> Any:
@@ -49,8 +57,19 @@ register_op("Sqrt", **_unary("floattype", np.sqrt), summary="Returns the square 
 register_op("Rsqrt", **_unary("floattype", _rsqrt), summary="Returns 1 / sqrt(x).")
 register_op("Exp", **_unary("floattype", np.exp), summary="Returns e to the power of x.")
 register_op("Log", **_unary("floattype", np.log), summary="Returns the natural logarithm.")
+register_op("Log1p", **_unary("floattype", np.log1p), summary="Returns the natural logarithm of 1 + x.")
 register_op("Tanh", **_unary("floattype", np.tanh), summary="Returns the hyperbolic tangent.")
 register_op("Sigmoid", **_unary("floattype", _sigmoid), summary="Returns 1 / (1 + exp(-x)).")
+register_op(
+    "Elu",
+    **_unary("floattype", _elu, "features", "activations"),
+    summary="Returns exp(features) - 1 if features are negative, features otherwise.",
+)
+register_op(
+    "Softplus",
+    **_unary("floattype", _softplus, "features", "activations"),
+    summary="Returns log(exp(features) + 1).",
+)
 register_op(
     "LogicalNot",
     inputs=["x: bool"],
@@ -81,20 +100,20 @@ def _binary(kind: str, function: Callable[..., Any], result: str = "T") -> dict[
     }
 
 
-def _no_zero(y: Any, op: str) -> None:
-    if is_integer(y.dtype) and not y.all():
+def _no_zero(x: Any, y: Any, op: str) -> None:
+    if is_integer(y.dtype) and x.size and not y.all():
         raise InvalidArgumentError(f"y of {op} must not be 0 for integers")
 
 
 def _floor_div(x: Any, y: Any) -> Any:
     """Return the quotient; that of floats is rounded first and then down: 1 // 0.1 is 10, in NumPy 9."""
-    _no_zero(y, "FloorDiv")
+    _no_zero(x, y, "FloorDiv")
     return np.floor_divide(x, y) if is_integer(x.dtype) else np.floor(x / y)
 
 
 def _floor_mod(x: Any, y: Any) -> Any:
     """Return the remainder of `_floor_div`, which has the sign of y."""
-    _no_zero(y, "FloorMod")
+    _no_zero(x, y, "FloorMod")
     rest = np.fmod(x, y)  # has the sign of x, which a zero keeps
     return np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 

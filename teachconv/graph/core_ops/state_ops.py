@@ -76,6 +76,15 @@ register_op(
     is_stateful=True,
 )
 
+register_op(
+    "WriteScalarSummary",  # the writer and the tag are inputs in TensorFlow
+    inputs=["step: int64", "value: T"],
+    attrs=["T: realnumbertype", "writer: string", "tag: string"],
+    shape_fn=shape_fns.no_outputs,
+    summary="Appends a number to the file of a writer.",
+    is_stateful=True,
+)
+
 # --- training: one op updates one variable and its slots ----------------------------------------------
 
 register_op(
@@ -103,6 +112,18 @@ register_op(
     attrs=["T: floattype", "use_nesterov: bool = false"],
     shape_fn=array_shape_fns.apply_shape,
     summary="Updates accum = momentum * accum - lr * grad, then adds accum to the variable.",
+    is_stateful=True,
+)
+register_op(
+    "ApplyRMSProp",
+    inputs=[
+        *(f"{name}: Ref(T)" for name in ("var", "ms", "mom")),
+        *(f"{name}: T" for name in ("lr", "rho", "momentum", "epsilon", "grad")),
+    ],
+    outputs=["out: Ref(T)"],
+    attrs=["T: floattype"],
+    shape_fn=array_shape_fns.apply_shape,
+    summary="Updates the average ms of squared gradients, and mom by the gradients divided by its root.",
     is_stateful=True,
 )
 register_op(

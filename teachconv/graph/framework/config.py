@@ -157,6 +157,7 @@ class ConfigProto:
             to a GPU where they have a kernel, as TensorFlow does by itself; without it a GPU serves the nodes
             that request it.
         backend: the kernel label for all ops that have a kernel with it; "" for the default.
+        log_device_placement: has no effect; `RunMetadata` has the placements.
 
     Raises:
         ValueError, TypeError: if a value is out of range.
@@ -172,6 +173,7 @@ class ConfigProto:
     allow_soft_placement: bool = False
     device_count: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({"CPU": 1}))
     backend: str = ""
+    log_device_placement: bool = False
 
     def __post_init__(self) -> None:
         legal = 'device_count must be {"CPU": n, "GPU": m} with n >= 1 and m >= 0'

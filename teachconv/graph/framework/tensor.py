@@ -17,6 +17,7 @@ from ... import nn_ops
 from ...devices import Adapter, to_array
 from ...errors import ArgumentTypeError, brief
 from .context import executing_eagerly, session_for, set_default_graph
+from .dtypes import with_attributes
 from .errors import NoSymbolicArrayError, OperatorNotAllowedInGraphError
 from .op_def import as_dtype
 from .tensor_shape import StaticShape, TensorShape
@@ -134,7 +135,7 @@ class Operators:
         return Reference(self)
 
 
-def tensor_dtype(value: Any) -> np.dtype[Any] | None:
+def tensor_dtype(value: Any) -> Any:
     """Return the dtype of a tensor or variable, or of the first one in nested lists; None without any."""
     waiting, seen = [value], set()
     while waiting:
@@ -200,7 +201,7 @@ class Tensor(Operators):
     Attributes:
         op: the operation.
         index: the index of this output among the operation's outputs.
-        dtype: the NumPy dtype.
+        dtype: the dtype, a `DType`.
         shape: the static shape, a `TensorShape`.
         is_ref: whether the tensor is a reference to a variable.
     """
@@ -211,7 +212,7 @@ class Tensor(Operators):
         self.op, self.index, self.dtype, self.shape, self.is_ref = (
             op,
             index,
-            dtype,
+            with_attributes(dtype),
             TensorShape(shape),
             is_ref,
         )
@@ -320,7 +321,7 @@ class TensorSpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", TensorShape(self.shape))
-        object.__setattr__(self, "dtype", as_dtype(self.dtype))
+        object.__setattr__(self, "dtype", with_attributes(as_dtype(self.dtype)))
 
     def __str__(self) -> str:
         return f"{self.shape} {self.dtype.name}"

@@ -76,6 +76,14 @@ def _pad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     return array_ops.slice(grad, begin, array_ops.shape(x, out_type=begin.dtype)), None
 
 
+@RegisterGradient("MirrorPad")
+@RegisterGradient("MirrorPadGrad")
+def _mirror_pad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
+    """Each is the transpose of the other."""
+    transpose = gen_nn_ops.mirror_pad_grad if op.type == "MirrorPad" else gen_nn_ops.mirror_pad
+    return transpose(grad, op.inputs[1], op.get_attr("mode")), None
+
+
 @RegisterGradient("Slice")
 def _slice_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     """The gradient with zeros around it."""

@@ -169,7 +169,10 @@ _OF_ONE_INPUT: dict[str, Callable[[Any, Any, Any], Any]] = {
     "Tanh": lambda x, y, grad: grad * (1.0 - y * y),
     "Sigmoid": lambda x, y, grad: grad * y * (1.0 - y),
     "Exp": lambda x, y, grad: grad * y,
+    "Elu": lambda x, y, grad: math_ops.where(y < 0.0, grad * (y + 1.0), grad),
+    "Softplus": lambda x, y, grad: grad * math_ops.sigmoid(x),
     "Log": lambda x, y, grad: grad / x,
+    "Log1p": lambda x, y, grad: grad / (1.0 + x),
 }
 
 

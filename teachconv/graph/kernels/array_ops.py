@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core_ops.array_shape_fns import index_of, sliced_shape
+from ..core_ops.common_shape_fns import mirror_pad
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
 
@@ -127,6 +128,18 @@ def _pad(x: Any, paddings: Any, *, out_shape: Any) -> Any:
     starts = paddings[:, 0].tolist()
     padded[tuple(slice(start, start + size) for start, size in zip(starts, x.shape, strict=True))] = x
     return padded
+
+
+@register_function("MirrorPad", infers=True)
+def _mirror_pad(x: Any, paddings: Any, *, mode: str) -> Any:
+    """Return the input with cells around it that mirror those inside."""
+    return mirror_pad("MirrorPad", x.shape, paddings.tolist(), mode)(x)
+
+
+@register_function("MirrorPadGrad")
+def _mirror_pad_grad(grad: Any, paddings: Any, *, mode: str, out_shape: Any) -> Any:
+    """Return the sums of the gradients of all cells that show the same cell of the input."""
+    return mirror_pad("MirrorPadGrad", out_shape, paddings.tolist(), mode).backward(grad)
 
 
 @register_function("Slice")

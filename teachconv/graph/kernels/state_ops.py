@@ -7,6 +7,7 @@ variable's dtype, in the order of TensorFlow's CPU functors.
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,14 @@ def _assign(ref: VariableRef, value: Any) -> VariableRef:
 @register_function("NoOp", name="NoOp")
 def _no_op() -> tuple[Any, ...]:
     """Return no outputs: the node only carries control dependencies."""
+    return ()
+
+
+@register_function("WriteScalarSummary", name="WriteScalarSummaryOp")
+def _write_scalar_summary(step: Any, value: Any, *, writer: str, tag: str) -> tuple[Any, ...]:
+    """Append a line: the step, the tag in quotes, the value."""
+    with open(writer, "a", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerow([int(step), tag, value.item()])
     return ()
 
 
@@ -117,6 +126,16 @@ def _keras_momentum(
     """Momentum as in Keras: each gradient is scaled by the learning rate of its own step."""
     accum = accum * momentum - grad * lr
     return var + (accum * momentum - grad * lr if use_nesterov else accum), accum
+
+
+@register_function("ApplyRMSProp", base=_Apply)
+def _rms_prop(
+    var: Any, ms: Any, mom: Any, lr: Any, rho: Any, momentum: Any, epsilon: Any, grad: Any
+) -> tuple[Any, ...]:
+    """RMSProp: each gradient is divided by the root of the average of the last squares."""
+    ms = ms + (grad * grad - ms) * (var.dtype.type(1) - rho)
+    mom = mom * momentum + grad * lr / np.sqrt(ms + epsilon)
+    return var - mom, ms, mom
 
 
 @register_function("ApplyAdam", base=_Apply)

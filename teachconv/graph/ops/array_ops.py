@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import integer
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ...memory import check_memory
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
@@ -150,16 +150,17 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
     return gen_nn_ops.transpose(a, int_vector(perm, "perm"), name=name or "transpose")
 
 
-@unsupported("mode", "constant_values")
+@unsupported("constant_values")
 def pad(
     tensor: Any, paddings: Any, mode: Any = "CONSTANT", constant_values: Any = 0, name: str | None = None
 ) -> Any:
-    """Add zeros around the input.
+    """Add cells around the input.
 
     Args:
         tensor: a tensor, variable or array.
         paddings: [before, after] for each axis.
-        mode: "CONSTANT"; teachconv has no other.
+        mode: "CONSTANT", which adds zeros; "REFLECT", which mirrors the input at its outermost cells;
+            "SYMMETRIC", which mirrors it at its edges, so that the outermost cells occur twice.
         constant_values: 0; teachconv has no other.
         name: the name of the node.
 
@@ -167,15 +168,19 @@ def pad(
         A tensor or array of the larger shape.
 
     Raises:
-        ValueError: if ``paddings`` has another shape or a negative entry.
+        ValueError: if ``paddings`` has another shape or a negative entry, or is wider than what is mirrored.
 
-    >>> pad([1, 2], [[1, 2]]).numpy().tolist()
-    [0, 1, 2, 0, 0]
+    >>> pad([1, 2], [[1, 2]]).numpy().tolist(), pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()
+    ([0, 1, 2, 0, 0], [3, 2, 1, 2, 3, 2])
     """
+    word = mode.upper() if isinstance(mode, str) else mode
+    check_word(word, "mode", ("CONSTANT", "REFLECT", "SYMMETRIC"))
     if not hasattr(paddings, "op"):
         legal = "[before, after] for each axis"
         paddings = [items(pair, "paddings", legal) for pair in items(paddings, "paddings", legal)]
-    return gen_nn_ops.pad(tensor, paddings, name=name)
+    if word == "CONSTANT":
+        return gen_nn_ops.pad(tensor, paddings, name=name)
+    return gen_nn_ops.mirror_pad(tensor, paddings, word, name=name)
 
 
 # --- shapes as values ---------------------------------------------------------------------------------
@@ -479,7 +484,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 
     >>> from teachconv import graph as tg
     >>> tg.constant([1, 2]).dtype, tg.constant(0.5, shape=[2]).numpy()
-    (dtype('int32'), array([0.5, 0.5], dtype=float32))
+    (tf.int32, array([0.5, 0.5], dtype=float32))
     """
     if value is None:
         raise ArgumentError("None values not supported.")

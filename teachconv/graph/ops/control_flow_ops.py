@@ -58,7 +58,8 @@ def add_control_dependencies(graph: Graph) -> list[Operation]:
         graph: the graph of a function, complete.
 
     Returns:
-        The operations that change a variable: every call runs them, whether or not its result needs them.
+        The operations that change a variable or write to a file: every call runs them, whether or not its
+        result needs them.
     """
     refs: dict[Operation, Operation] = {}  # operation that returns a reference -> the variable
     last_write: dict[Operation, Operation] = {}
@@ -68,6 +69,8 @@ def add_control_dependencies(graph: Graph) -> list[Operation]:
         if op.type == "Variable":
             refs[op] = op
             continue
+        if op.op_def.is_stateful and not op.op_def.outputs and op.type != "NoOp":
+            writes.append(op)  # to a file
         touched = {refs[tensor.op] for tensor in op.inputs if tensor.op in refs}
         if not touched:
             continue

@@ -28,6 +28,7 @@ __all__ = [
     "apply_adam",
     "apply_gradient_descent",
     "apply_momentum",
+    "apply_rms_prop",
     "arg_max",
     "assign",
     "assign_add",
@@ -55,6 +56,7 @@ __all__ = [
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
     "dynamic_stitch",
+    "elu",
     "equal",
     "exp",
     "expand_dims",
@@ -69,6 +71,7 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log1p",
     "log_softmax",
     "logical_and",
     "logical_not",
@@ -85,6 +88,8 @@ __all__ = [
     "mean",
     "min",
     "minimum",
+    "mirror_pad",
+    "mirror_pad_grad",
     "mul",
     "neg",
     "no_op",
@@ -115,6 +120,7 @@ __all__ = [
     "slice",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
     "sqrt",
     "square",
@@ -130,6 +136,7 @@ __all__ = [
     "truncated_normal",
     "unpack",
     "variable",
+    "write_scalar_summary",
     "zeros_like",
 ]
 
@@ -259,6 +266,29 @@ def apply_momentum(
         name,
         [var, accum, lr, grad, momentum],
         {"use_nesterov": use_nesterov, "_kernel": _kernel},
+    )
+
+
+def apply_rms_prop(
+    var: Any,
+    ms: Any,
+    mom: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+    grad: Any,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Updates the average ms of squared gradients, and mom by the gradients divided by its root.
+
+    ApplyRMSProp(var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T) ->
+        out: Ref(T).
+    T: {float16, bfloat16, float32, float64}.
+    """
+    return run_or_add(
+        "ApplyRMSProp", name, [var, ms, mom, lr, rho, momentum, epsilon, grad], {"_kernel": _kernel}
     )
 
 
@@ -822,6 +852,19 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None, _kernel: st
     return run_or_add("DynamicStitch", name, [indices, data], {"_kernel": _kernel})
 
 
+def elu(features: Any, name: str | None = None) -> Any:
+    """Returns exp(features) - 1 if features are negative, features otherwise.
+
+    Elu(features: T) -> activations: T.
+    T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        features: a tensor, variable, array or number.
+        name: the name of the node.
+    """
+    return run_or_add("Elu", name, [features], {})
+
+
 def equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Returns whether x and y are equal.
 
@@ -985,6 +1028,19 @@ def log(x: Any, name: str | None = None) -> Any:
         name: the name of the node.
     """
     return run_or_add("Log", name, [x], {})
+
+
+def log1p(x: Any, name: str | None = None) -> Any:
+    """Returns the natural logarithm of 1 + x.
+
+    Log1p(x: T) -> y: T.
+    T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        x: a tensor, variable, array or number.
+        name: the name of the node.
+    """
+    return run_or_add("Log1p", name, [x], {})
 
 
 def log_softmax(logits: Any, name: str | None = None, _kernel: str | None = None) -> Any:
@@ -1314,6 +1370,30 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Any:
         name: the name of the node.
     """
     return run_or_add("Minimum", name, [x, y], {})
+
+
+def mirror_pad(
+    input: Any, paddings: Any, mode: Any, name: str | None = None, _kernel: str | None = None
+) -> Any:
+    """Adds cells before and after each axis that mirror those inside.
+
+    MirrorPad(input: T, paddings: Tpaddings) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tpaddings: {int32, int64} = 'int32'; mode:
+        {REFLECT, SYMMETRIC}.
+    """
+    return run_or_add("MirrorPad", name, [input, paddings], {"mode": mode, "_kernel": _kernel})
+
+
+def mirror_pad_grad(
+    input: Any, paddings: Any, mode: Any, name: str | None = None, _kernel: str | None = None
+) -> Any:
+    """Adds the gradient of each cell to that of the cell that it mirrors.
+
+    MirrorPadGrad(input: T, paddings: Tpaddings) -> output: T.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; Tpaddings: {int32, int64} = 'int32'; mode:
+        {REFLECT, SYMMETRIC}.
+    """
+    return run_or_add("MirrorPadGrad", name, [input, paddings], {"mode": mode, "_kernel": _kernel})
 
 
 def mul(x: Any, y: Any, name: str | None = None) -> Any:
@@ -1681,6 +1761,19 @@ def softmax_cross_entropy_with_logits(
     return run_or_add("SoftmaxCrossEntropyWithLogits", name, [features, labels], {"_kernel": _kernel})
 
 
+def softplus(features: Any, name: str | None = None) -> Any:
+    """Returns log(exp(features) + 1).
+
+    Softplus(features: T) -> activations: T.
+    T: {float16, bfloat16, float32, float64}.
+
+    Args:
+        features: a tensor, variable, array or number.
+        name: the name of the node.
+    """
+    return run_or_add("Softplus", name, [features], {})
+
+
 def sparse_softmax_cross_entropy_with_logits(
     features: Any, labels: Any, name: str | None = None, _kernel: str | None = None
 ) -> Any:
@@ -1894,6 +1987,19 @@ def variable(shape: Any, dtype: Any, name: str | None = None) -> Any:
     shape: shape; dtype: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
     """
     return run_or_add("Variable", name, [], {"shape": shape, "dtype": dtype})
+
+
+def write_scalar_summary(
+    step: Any, value: Any, writer: Any, tag: Any, name: str | None = None, _kernel: str | None = None
+) -> Any:
+    """Appends a number to the file of a writer.
+
+    WriteScalarSummary(step: int64, value: T) -> the operation.
+    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; writer: string; tag: string.
+    """
+    return run_or_add(
+        "WriteScalarSummary", name, [step, value], {"writer": writer, "tag": tag, "_kernel": _kernel}
+    )
 
 
 def zeros_like(x: Any, name: str | None = None) -> Any:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import FLOATS, INTEGERS, is_integer
-from ...errors import ArgumentError
 from ..framework.eager_tensor import items, own_dtype, static_shape, to_argument
 from ..framework.op_def import as_dtype, is_trainable
 from ..framework.ops import name_scope
@@ -29,6 +28,7 @@ from .gen_nn_ops import (
     less,
     less_equal,
     log,
+    log1p,
     logical_and,
     logical_not,
     logical_or,
@@ -63,6 +63,7 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log1p",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -167,7 +168,7 @@ def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
         A tensor or array.
 
     Raises:
-        ValueError: if an axis does not exist or is given twice, or ``axis`` is None and the rank is unknown.
+        ValueError: if an axis does not exist or is given twice.
 
     >>> reduce_sum([[1, 2], [3, 4]], axis=0).numpy().tolist()
     [4, 6]
@@ -352,9 +353,8 @@ def _reduced(wrapper: Callable[..., Any], input: Any, axis: Any, keepdims: Any, 
     """Return a reduction, its axes as TensorFlow's graphs contain them: for all axes, a separate constant."""
     if axis is None:
         shape = static_shape(input)
-        if shape is None:
-            raise ArgumentError("axis must be given for a tensor whose number of axes is not known; got None")
-        axis = constant(np.arange(len(shape), dtype="int32"))
+        known = shape is not None
+        axis = constant(np.arange(len(shape), dtype="int32")) if known else range(array_ops.rank(input))
     elif not hasattr(axis, "dtype") and not isinstance(axis, int):
         axis = items(axis, "axis", "ints")
     return wrapper(input, axis, keep_dims=keepdims, name=name)

@@ -6,28 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import real, truth
+from ...arguments import check_data_format, normalize_steps, real, truth
 from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ...kinds import layout_of
+from ..framework.eager_tensor import items, static_shape
 from ..framework.op_def import is_trainable
 from ..framework.ops import name_scope
 from ..framework.tensor import tensor_dtype
+from ..framework.tensor_shape import is_compatible, text
 from ..options import unsupported
-from .array_ops import convert_to_tensor, shape, squeeze, stop_gradient
+from .array_ops import convert_to_tensor, shape, squeeze, stop_gradient, zeros_like
 from .math_ops import (
+    add,
     cast,
+    exp,
     greater,
     greater_equal,
+    log1p,
     maximum,
     minimum,
     multiply,
     reduce_mean,
     reduce_sum,
+    rsqrt,
     square,
     subtract,
     where,
 )
-from .nn_ops import relu
+from .nn_ops import avg_pool, conv2d, depthwise_conv2d, max_pool, relu
 from .random_ops import random_uniform
 
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -89,6 +96,142 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
         x = convert_to_tensor(features, name="features")
         x = cast(x, "float32") if is_integer(x.dtype) else x
         return where(greater(x, 0), x, multiply(x, np.float32(real(alpha, "alpha"))), scope)
+
+
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
+    """Return -labels * log(p) - (1 - labels) * log(1 - p), element by element, for p = sigmoid(logits).
+
+    It is computed as max(logits, 0) - logits * labels + log(1 + exp(-abs(logits))), which cannot overflow.
+
+    Args:
+        labels: numbers from 0 to 1.
+        logits: floats, a tensor, variable or array of the same shape.
+        name: the name of the node.
+
+    Returns:
+        A tensor of that shape.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes differ.
+
+    >>> sigmoid_cross_entropy_with_logits([1.0, 0.0], [0.0, 100.0]).numpy().tolist()
+    [0.6931471824645996, 100.0]
+    """
+    with name_scope(name or "logistic_loss") as scope:
+        logits, labels = convert_to_tensor(logits, name="logits"), convert_to_tensor(labels, name="labels")
+        if not labels.shape.is_compatible_with(logits.shape):
+            raise ArgumentError(f"logits and labels must have one shape; got {logits.shape}, {labels.shape}")
+        zeros = zeros_like(logits)
+        positive = greater_equal(logits, zeros)
+        relu_logits = where(positive, logits, zeros)
+        below_zero = where(positive, -logits, logits)
+        return add(relu_logits - logits * labels, log1p(exp(below_zero)), name=scope)
+
+
+def batch_normalization(
+    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
+) -> Any:
+    """Return (x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+
+    Args:
+        x: a tensor, variable or array of floats.
+        mean: of a shape that broadcasts to that of ``x``, as are the next three.
+        variance: as ``mean``.
+        offset: what is added, often called beta, or None.
+        scale: the factor, often called gamma, or None.
+        variance_epsilon: a small number against division by zero.
+        name: the name scope of the nodes.
+
+    Returns:
+        A tensor of the shape of ``x``.
+
+    Raises:
+        ValueError, TypeError: if shapes or dtypes do not fit each other.
+
+    >>> batch_normalization([1.0, 3.0], 2.0, 1.0, 10.0, 2.0, 0.0).numpy().tolist()
+    [8.0, 12.0]
+    """
+    with name_scope(name or "batchnorm"):
+        inverse = rsqrt(add(variance, variance_epsilon))
+        inverse = inverse if scale is None else multiply(inverse, scale)
+        shift = multiply(mean, inverse)
+        shift = -shift if offset is None else subtract(offset, shift)
+        dtype = tensor_dtype(x) or inverse.dtype
+        return multiply(x, cast(inverse, dtype)) + cast(shift, dtype)
+
+
+def pool(
+    input: Any,
+    window_shape: Any,
+    pooling_type: str,
+    strides: Any = None,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return `max_pool` or `avg_pool` over as many axes as the window has, as tf.nn.pool.
+
+    Args:
+        input: as in `max_pool`.
+        window_shape: one size for each spatial axis.
+        pooling_type: "MAX" or "AVG".
+        strides: as ``window_shape``; None stands for 1.
+        padding, data_format, name: as in `max_pool`.
+        dilations: None or 1; teachconv has no other.
+
+    Returns:
+        As `max_pool`.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> pool([[[1.0], [5.0], [3.0]]], [2], "MAX").numpy().ravel().tolist()
+    [5.0, 5.0]
+    """
+    check_word(pooling_type, "pooling_type", ("MAX", "AVG"))
+    sizes = items(window_shape, "window_shape", "a list of ints")
+    rank = len(sizes) if len(sizes) in (1, 2, 3) else 2
+    layout = check_data_format(layout_of("input", rank) if data_format is None else data_format, rank)
+    if max(normalize_steps(dilations, "dilations", layout)) > 1:
+        raise ArgumentError(f"dilations must be None or 1: teachconv has no other; got {brief(dilations)}")
+    op, steps = max_pool if pooling_type == "MAX" else avg_pool, 1 if strides is None else strides
+    return op(input, sizes, steps, padding, layout, name or f"{pooling_type.lower()}_pool")
+
+
+def separable_conv2d(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Convolve each channel with its own filters, then mix the channels, as tf.nn.separable_conv2d.
+
+    Args:
+        input: as in `conv2d`.
+        depthwise_filter: [filter_rows, filter_cols, in_channels, channel_multiplier].
+        pointwise_filter: [1, 1, in_channels * channel_multiplier, out_channels].
+        strides, padding, data_format, dilations: as in `depthwise_conv2d`.
+        name: the name scope of the nodes.
+
+    Returns:
+        [batch, out_rows, out_cols, out_channels] in ``data_format`` order.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+    """
+    shape = static_shape(pointwise_filter)
+    if not is_compatible(shape, (1, 1, None, None)):
+        raise ArgumentError(
+            f"pointwise_filter must be [1, 1, channels, out_channels]; got shape {text(shape)}"
+        )
+    with name_scope(name or "separable_conv2d") as scope:
+        each = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
+        return conv2d(each, pointwise_filter, 1, "VALID", data_format, name=scope)
 
 
 def l2_loss(t: Any, name: str | None = None) -> Any:

@@ -22,6 +22,7 @@ from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_fully_defined, text
 from . import gen_nn_ops
 from .array_ops import concat, convert_to_tensor, expand_dims, is_tensor, squeeze
+from .gen_nn_ops import elu, softplus
 from .math_ops import cast
 
 __all__ = [
@@ -40,11 +41,13 @@ __all__ = [
     "conv3d_backprop_input",
     "conv3d_transpose",
     "depthwise_conv2d",
+    "elu",
     "log_softmax",
     "max_pool",
     "relu",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
 ]
 

@@ -136,9 +136,9 @@ def get_variable(
     return variables[full]
 
 
-def glorot_uniform(shape: Any, dtype: Any) -> Any:
+def glorot_uniform(shape: Any, dtype: Any, seed: int | None = None) -> Any:
     """Return uniform random numbers in ±√(6 / (inputs + outputs)) for a weight."""
     field_size = prod(shape[:-2])
     fan_in, fan_out = (shape[-2] if len(shape) > 1 else shape[-1], shape[-1]) if shape else (1, 1)
     limit = sqrt(6 / max(1, field_size * (fan_in + fan_out)))
-    return random_uniform(shape, -limit, limit, dtype)
+    return random_uniform(shape, -limit, limit, dtype, seed)

@@ -16,6 +16,7 @@ from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
 from ..framework.context import current_graph, get_default_graph, init_scope, session_for
+from ..framework.dtypes import with_attributes
 from ..framework.eager_tensor import EagerTensor, frozen, numpy_text, to_array
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_def import as_dtype
@@ -82,7 +83,7 @@ class Variable(Operators):
             if callable(initial_value):
                 initial_value = initial_value()
             value = frozen(to_array(initial_value, wanted, "initial_value"))
-            self.dtype, self._shape, self._name = value.dtype, TensorShape(value.shape), name
+            self.dtype, self._shape, self._name = with_attributes(value.dtype), TensorShape(value.shape), name
             self._storage = VariableRef(name, value.shape, value.dtype)
             self._storage.assign(value)
             return

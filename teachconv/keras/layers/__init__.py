@@ -12,28 +12,49 @@ from .convolutional import (
     SeparableConv1D,
     SeparableConv2D,
 )
-from .core import Activation, Dense, Dropout, Flatten, Input, InputLayer, ReLU, Reshape, Softmax, UpSampling2D
+from .core import (
+    ELU,
+    Activation,
+    Dense,
+    Dropout,
+    Flatten,
+    Input,
+    InputLayer,
+    LeakyReLU,
+    ReLU,
+    Reshape,
+    Softmax,
+    UpSampling2D,
+)
 from .layer import Layer
+from .merging import Add, Concatenate, add, concatenate
 from .normalization import BatchNormalization
 from .pooling import (
     AveragePooling1D,
     AveragePooling2D,
     AveragePooling3D,
+    Cropping2D,
+    GlobalAveragePooling2D,
+    GlobalMaxPooling2D,
     MaxPooling1D,
     MaxPooling2D,
     MaxPooling3D,
+    ZeroPadding2D,
 )
 
 # Keras's other names for some of them
 AvgPool1D, AvgPool2D, AvgPool3D = AveragePooling1D, AveragePooling2D, AveragePooling3D
 MaxPool1D, MaxPool2D, MaxPool3D = MaxPooling1D, MaxPooling2D, MaxPooling3D
+GlobalAvgPool2D, GlobalMaxPool2D = GlobalAveragePooling2D, GlobalMaxPooling2D
 Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
 Convolution1DTranspose, Convolution2DTranspose = Conv1DTranspose, Conv2DTranspose
 Convolution3DTranspose = Conv3DTranspose
 SeparableConvolution1D, SeparableConvolution2D = SeparableConv1D, SeparableConv2D
 
 __all__ = [
+    "ELU",
     "Activation",
+    "Add",
     "AveragePooling1D",
     "AveragePooling2D",
     "AveragePooling3D",
@@ -41,6 +62,7 @@ __all__ = [
     "AvgPool2D",
     "AvgPool3D",
     "BatchNormalization",
+    "Concatenate",
     "Conv1D",
     "Conv1DTranspose",
     "Conv2D",
@@ -53,14 +75,20 @@ __all__ = [
     "Convolution2DTranspose",
     "Convolution3D",
     "Convolution3DTranspose",
+    "Cropping2D",
     "Dense",
     "DepthwiseConv1D",
     "DepthwiseConv2D",
     "Dropout",
     "Flatten",
+    "GlobalAveragePooling2D",
+    "GlobalAvgPool2D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPooling2D",
     "Input",
     "InputLayer",
     "Layer",
+    "LeakyReLU",
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
@@ -75,4 +103,7 @@ __all__ = [
     "SeparableConvolution2D",
     "Softmax",
     "UpSampling2D",
+    "ZeroPadding2D",
+    "add",
+    "concatenate",
 ]

@@ -116,7 +116,7 @@ class Conv2D(Convolution):
         data_format: "channels_last", "channels_first", or None for channels_last.
         dilation_rate: an int or (rows, cols); 1 means no gaps between the taps.
         groups: the channels are divided into so many groups, which are convolved independently.
-        activation: "relu", "softmax", ..., a function, or None.
+        activation: "relu", "sigmoid", ..., a function, or None.
         use_bias: whether a bias is added to each channel.
         kernel_initializer: how the filters begin; [rows, cols, in_channels / groups, filters].
         bias_initializer: how the bias begins; [filters].

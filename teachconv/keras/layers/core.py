@@ -6,7 +6,7 @@ Keras: keras/src/layers/core, activations, regularization and reshaping.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,7 @@ class Dense(Layer):
 
     Args:
         units: the size of the last axis of the output.
-        activation: "relu", "softmax", ..., a function, or None.
+        activation: "relu", "sigmoid", ..., a function, or None.
         use_bias: whether a bias is added.
         kernel_initializer: how the matrix begins; [inputs, units].
         bias_initializer: how the bias begins; [units].
@@ -145,7 +145,7 @@ class Activation(Layer):
     """Applies an activation function.
 
     Args:
-        activation: "relu", "softmax", ..., or a function.
+        activation: "relu", "sigmoid", ..., or a function.
         **more: as in `Layer`.
     """
 
@@ -177,6 +177,55 @@ class ReLU(Activation):
                 f"{', '.join(map(brief, given))}"
             )
         super().__init__("relu", **more)
+
+
+class LeakyReLU(Layer):
+    """Multiplies negative values by a small slope, so that their gradient is not zero.
+
+    A. Maas et al., Rectifier nonlinearities improve neural network acoustic models, 2013.
+
+    Args:
+        negative_slope: the slope, from 0; rounded to float32. Its former name ``alpha`` is taken as well.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if it is no such number.
+
+    >>> from teachconv import keras
+    >>> keras.layers.LeakyReLU(0.5)([[-2.0, 3.0]]).numpy().tolist()
+    [[-1.0, 3.0]]
+    """
+
+    def __init__(self, negative_slope: float = 0.3, **more: Any):
+        given = more.pop("alpha", negative_slope)
+        self.negative_slope = check_number(given, "negative_slope", 0)
+        super().__init__(**more)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the function of the input."""
+        return activations.leaky_relu(inputs, self.negative_slope)
+
+
+class ELU(Layer):
+    """Replaces negative values by alpha * (exp(x) - 1): one Elu node if alpha is 1.
+
+    D. Clevert et al., Fast and accurate deep network learning by exponential linear units, 2016.
+
+    Args:
+        alpha: the number that large negative values become, without its sign.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if it is no number.
+    """
+
+    def __init__(self, alpha: float = 1.0, **more: Any):
+        self.alpha = check_number(alpha, "alpha", -inf)
+        super().__init__(**more)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the function of the input."""
+        return activations.elu(inputs, self.alpha)
 
 
 class Softmax(Activation):

@@ -1,4 +1,4 @@
-"""`Layer`: weights, and a function of one tensor. `KerasTensor`: what a layer returns while a model is built.
+"""`Layer`: weights, and a function of tensors. `KerasTensor`: what a layer returns while a model is built.
 
 Keras: keras/src/layers/layer.py and keras/src/backend/common/keras_tensor.py. A layer is called in three
 ways: on a ``KerasTensor`` it only computes a shape and remembers itself; on an array or an eager tensor it
@@ -9,6 +9,7 @@ its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
@@ -38,12 +39,14 @@ from .. import initializers
 from ..checks import as_numpy, check_name, check_sizes, means_nothing, shape_text, unique_name
 from ..config import floatx
 
-Shape = tuple[int | None, ...]
+Shape = tuple[int | None, ...]  # of one tensor; a layer that takes several has a list of them
 
 _INPUTS = np.ndarray | Variable  # what becomes a tensor in any argument of a call
 
 _NO_ARGUMENTS: Mapping[str, Any] = {}
 _training: ContextVar[bool | None] = ContextVar("training", default=None)  # of the layer around this one
+# called with each layer that has run, its inputs and its outputs
+watching: ContextVar[Callable[[Any, Any, Any], None] | None] = ContextVar("watching", default=None)
 
 _SMALL_INTEGERS = [np.dtype(name) for name in ("int8", "uint16", "int16")]
 
@@ -58,7 +61,7 @@ class KerasTensor:
         shape: its shape; the batch, and any other unknown size, is None.
         dtype: the name of its dtype.
         layer: the layer that returns it.
-        source: the tensor that this layer takes; None for an `Input`.
+        source: the tensor that this layer takes, or a list of those it takes; None for an `Input`.
         arguments: what the layer's call is given by keyword.
     """
 
@@ -69,11 +72,16 @@ class KerasTensor:
         shape: Shape,
         dtype: str,
         layer: Layer,
-        source: KerasTensor | None,
+        source: KerasTensor | list[KerasTensor] | None,
         arguments: Mapping[str, Any] | None = None,
     ):
         self.shape, self.dtype, self.layer, self.source = shape, dtype, layer, source
         self.arguments: Mapping[str, Any] = arguments or {}
+
+    @property
+    def sources(self) -> list[KerasTensor]:
+        """What `source` holds, in a list."""
+        return [] if self.source is None else as_list(self.source)
 
     @property
     def name(self) -> str:
@@ -85,16 +93,43 @@ class KerasTensor:
 
     def _no_operator(self, *_: Any) -> Any:
         raise ArgumentTypeError(
-            f"{brief(self)} has no value: a model is one path of layers, and operators are not layers. "
-            "Use a layer, or teachconv.graph's functions in a function with a GradientTape"
+            f"{brief(self)} has no value: a model is made of layers, and operators are not layers, but for "
+            "the sum of two such tensors. Use a layer, or write the code into the call of a Layer of your own"
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __getitem__ = _no_operator
     __array__ = __bool__ = _no_operator
 
 
-def _whole(input_shape: Any) -> Shape:
-    """Return a shape with its batch as a tuple."""
+def are_several(inputs: Any) -> bool:
+    """Return whether inputs are a list of tensors or arrays; a list of numbers is one array."""
+    return isinstance(inputs, (list, tuple)) and bool(inputs) and all(map(_is_tensor, inputs))
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, KerasTensor | _INPUTS) or is_tensor(value)
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list as it is, and anything else in a list."""
+    return value if isinstance(value, list) else [value]
+
+
+def shape_of(inputs: Any) -> Any:
+    """Return the shape of a tensor, or a list of the shapes of several."""
+    return [tuple(each.shape) for each in inputs] if isinstance(inputs, list) else tuple(inputs.shape)
+
+
+def any_batch(shape: Any) -> Any:
+    """Return a shape, or each of a list, with a batch of any size."""
+    return [any_batch(each) for each in shape] if isinstance(shape, list) else (None, *shape[1:])
+
+
+def _whole(input_shape: Any) -> Any:
+    """Return a shape with its batch as a tuple; a list of shapes as a list of tuples."""
+    containers = (list, tuple)
+    if isinstance(input_shape, containers) and input_shape and isinstance(input_shape[0], containers):
+        return [_whole(each) for each in input_shape]
     sizes = tuple(input_shape) if hasattr(input_shape, "as_list") else input_shape
     return check_sizes(sizes, "input_shape", batch=True)
 
@@ -116,7 +151,7 @@ def _building(build: Callable[[Any, Shape], None]) -> Callable[[Any, Shape], Non
 
 
 class Layer:
-    """A function of one tensor, with weights that are made when the size of its input is known.
+    """A function of a tensor, or of a list of tensors, with weights that are made when their sizes are known.
 
     A subclass has `call` and, where needed, `build` and `compute_output_shape`. Layers that are its
     attributes, also in lists, tuples and dicts, are a part of it: their weights are among its weights.
@@ -159,10 +194,22 @@ class Layer:
     _casts_integers = False  # whether integers become the layer's dtype, as where weights multiply them
     _takes_training = True  # whether `call` has the argument training
     _training_unless_told = False  # its default
+    _takes_several = False  # whether the input may be a list of tensors
+    _own_call = False  # whether `call` is of a class outside of this package
+    _given: Mapping[str, Any] = {}  # the arguments that it was made with
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Keep the arguments, for `get_config`."""
+        layer = super().__new__(cls)
+        with suppress(TypeError):  # __init__ says what is wrong
+            layer._given = signature(layer.__init__).bind(*args, **kwargs).arguments
+        return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "call" in vars(cls):
+            cls._own_call = not cls.__module__.startswith(__name__.partition(".layers")[0])
+            cls._takes_several = cls._takes_several or cls._own_call
             training = signature(cls.call).parameters.get("training")
             cls._takes_training = training is not None
             cls._training_unless_told = training is not None and training.default is True
@@ -220,23 +267,24 @@ class Layer:
             input_shape: the shape of the input; the batch may be None.
 
         Returns:
-            The shape, by default that of the input; of a layer that contains layers, that of `call`'s result.
+            The shape, by default that of the input; of a layer of your own, that of `call`'s result.
         """
         return self._shape_of_call(input_shape, {}) if self.built and self._infers_shape else input_shape
 
     @property
     def _infers_shape(self) -> bool:
         """Whether only a trace of `call` says the shape of the output, and makes the weights of sublayers."""
-        return type(self).compute_output_shape is Layer.compute_output_shape and bool(self._sublayers)
+        return type(self).compute_output_shape is Layer.compute_output_shape and self._own_call
 
-    def _shape_of_call(self, input_shape: Shape, arguments: Mapping[str, Any]) -> Shape:
+    def _shape_of_call(self, input_shape: Any, arguments: Mapping[str, Any]) -> Shape:
         """Trace `call` for an input of a shape; return the shape of its result."""
 
         def call(inputs: Any) -> Any:
             return self.call(inputs, **arguments)
 
-        spec = TensorSpec(input_shape, self.dtype)
-        return tuple(function(call).get_concrete_function(spec).outputs[0].shape)
+        specs = [TensorSpec(shape, self.dtype) for shape in as_list(input_shape)]
+        traced = function(call).get_concrete_function(specs if isinstance(input_shape, list) else specs[0])
+        return tuple(traced.outputs[0].shape)
 
     def geometries(self, input_shape: Shape) -> list[Any]:
         """Return the geometry of each window that the layer slides over its input; most layers have none."""
@@ -248,7 +296,7 @@ class Layer:
         """Apply the layer to a tensor, an array, or a ``KerasTensor``.
 
         Args:
-            inputs: the input.
+            inputs: the input; a list of inputs for a layer that takes several.
             *args: more tensors or arrays that `call` takes.
             training: whether dropout is active and batch statistics are used; None for what the layer around
                 this one was called with, and outside of a layer the default of `call`.
@@ -261,24 +309,18 @@ class Layer:
             ValueError, TypeError: if the input does not fit; the message names the layer.
         """
         self._check_arguments(args, kwargs)
-        if isinstance(inputs, KerasTensor):
-            if args:
-                raise ArgumentTypeError(
-                    f"layer {brief(self.name)} takes one tensor in a model, which is one path of layers; "
-                    f"got also {args}"
-                )
-            given = kwargs if training is None else {"training": training, **kwargs}
-            result = KerasTensor(self.build_for(inputs.shape, given), self.dtype, self, inputs, given)
-            if self._node is None:
-                self._node = result
-            return result
-        inputs = self._as_tensor(inputs)
+        given = list(inputs) if are_several(inputs) else [inputs]
+        if len(given) > 1 and not self._takes_several:
+            raise ArgumentTypeError(f"layer {brief(self.name)} takes one tensor; got {len(given)} in a list")
+        if any(isinstance(each, KerasTensor) for each in given):
+            return self._connect(inputs, {**kwargs} if training is None else {"training": training, **kwargs})
+        inputs = [self._as_tensor(each) for each in given] if are_several(inputs) else self._as_tensor(inputs)
         args = tuple(self._as_argument(value) for value in args)
         kwargs = {key: self._as_argument(value) for key, value in kwargs.items()}
-        shape = tuple(inputs.shape)
-        if not self.built:
-            self.build_for((None, *shape[1:]), None)
-        elif shape[1:] != (self.input_shape or shape)[1:] and not self._infers_shape:
+        shape, first = shape_of(inputs), not self.built
+        if first:
+            self.build_for(any_batch(shape), None)
+        elif any_batch(shape) != any_batch(self.input_shape or shape) and not self._infers_shape:
             self._explain(self.compute_output_shape, shape)
             self._explain(self.check_weights, shape)
         if training is None:
@@ -288,7 +330,27 @@ class Layer:
         if self._takes_training:
             kwargs["training"] = training
         with within(_training, training), name_scope(self.name):
-            return self.call(inputs, *args, **kwargs)
+            outputs = self.call(inputs, *args, **kwargs)
+        if first and self._infers_shape and _is_tensor(outputs):
+            self.output_shape = any_batch(outputs.shape)
+        if (watch := watching.get()) is not None:
+            watch(self, inputs, outputs)
+        return outputs
+
+    def _connect(self, inputs: Any, arguments: Mapping[str, Any]) -> KerasTensor:
+        """Return the tensor without a value that the layer makes of one, or of a list of them."""
+        if isinstance(inputs, (list, tuple)):
+            if not all(isinstance(each, KerasTensor) for each in inputs):
+                raise ArgumentTypeError(
+                    f"layer {brief(self.name)}: inputs must all have values or all have none; "
+                    f"got {brief(inputs)}"
+                )
+            inputs = list(inputs)
+        shape = self.build_for(shape_of(inputs), arguments)
+        result = KerasTensor(shape, self.dtype, self, inputs, arguments)
+        if self._node is None:
+            self._node = result
+        return result
 
     def _check_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Raise unless what comes beside the first input is tensors by position, and values by keyword."""
@@ -302,8 +364,8 @@ class Layer:
                 )
         if any(isinstance(value, KerasTensor) for value in (*args, *kwargs.values())):
             raise ArgumentTypeError(
-                f"layer {brief(self.name)} takes one tensor in a model, which is one path of layers; "
-                "got another one as an argument of its call"
+                f"layer {brief(self.name)} takes the tensors of a model as its first argument, several of "
+                "them in a list; got one as another argument of its call"
             )
 
     def _as_argument(self, value: Any) -> Any:
@@ -332,7 +394,7 @@ class Layer:
             self._explain(self.check_weights, shape)
         else:
             self.build(shape)
-            self.built = True
+            self.built, output = True, self._explain(self.compute_output_shape, shape)
         if self._infers_shape and arguments is not None:
             output = self._shape_of_call(shape, arguments)
         self.input_shape, self.output_shape = shape, output
@@ -372,10 +434,29 @@ class Layer:
         return KerasTensor(self.output_shape, self.dtype, self, source)
 
     @property
-    def input(self) -> KerasTensor:
-        """The tensor without a value that the layer takes in its model."""
+    def input(self) -> Any:
+        """The tensor without a value that the layer takes in its model, or a list of them."""
         output = self.output
         return output if output.source is None else output.source
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make another layer like this one, without its weights.
+
+        Returns:
+            A dict, which `from_config` takes: name, trainable, dtype, and the arguments of the class.
+
+        >>> from teachconv import keras
+        >>> config = keras.layers.Dense(3, activation="relu", name="scores").get_config()
+        >>> config["units"], config["activation"], keras.layers.Dense.from_config(config).name
+        (3, 'relu', 'scores')
+        """
+        own = {key: value for key, value in self._given.items() if key not in ("more", "args", "kwargs")}
+        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype, **own}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        """Return a new layer with the arguments that `get_config` returned."""
+        return cls(**config)
 
     # --- weights ---------------------------------------------------------------------------------
 
@@ -435,9 +516,8 @@ class Layer:
     @property
     def _sublayers(self) -> list[Layer]:
         """The layers that are attributes of this one, also in lists, each once, in the attributes' order."""
-        return list(
-            {id(layer): layer for layer in _layers_in(vars(self).values()) if layer is not self}.values()
-        )
+        attributes = [value for name, value in vars(self).items() if name != "_given"]
+        return list({id(layer): layer for layer in _layers_in(attributes) if layer is not self}.values())
 
     @property
     def trainable(self) -> bool:

@@ -1,16 +1,16 @@
-"""`Windowed`: what the layers share that slide a window over one, two or three axes; and those that pool.
+"""`Windowed`: what the layers share that slide a window over one, two or three axes; those that pool or pad.
 
-Keras: keras/src/layers/pooling. A layer's class says of which rank it is, and nothing else.
+Keras: keras/src/layers/pooling and reshaping. A layer's class says of which rank it is, and nothing else.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import channels_first, channels_last, normalize_steps
-from ...errors import ArgumentError, check_word
+from ...arguments import channels_first, channels_last, normalize_padding, normalize_steps, truth
+from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ...geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
-from ...graph import nn
+from ...graph import nn, pad, reduce_max, reduce_mean
 from ...kinds import AXES, layout_of
 from .layer import Layer, Shape
 
@@ -23,7 +23,8 @@ class Windowed(Layer):
     Attributes:
         window: the size of the window along each axis, (rows, cols) for images.
         strides: likewise.
-        padding: "valid" or "same"; of `Conv1D` also "causal".
+        padding: "valid" or "same"; of `Conv1D` also "causal"; of layers that pad or crop, (before, after) of
+            each axis.
         data_format: "channels_last" or "channels_first".
         layout: the same in TensorFlow's words, "NHWC" or "NCHW" for images.
     """
@@ -39,9 +40,20 @@ class Windowed(Layer):
         self.layout = last if self.data_format == "channels_last" else f"NC{last[1:-1]}"
         self.window = normalize_steps(window, name_of_window, self.layout)
         self.strides = normalize_steps(strides, "strides", self.layout)
-        self.padding: Any = padding.lower() if isinstance(padding, str) else padding
-        check_word(self.padding, "padding", self._paddings)
+        self.padding = self._padding_of(padding)
         super().__init__(**more)
+
+    def _padding_of(self, padding: Any) -> Any:
+        """Return the padding as the layer keeps it; raise unless it is legal."""
+        word = padding.lower() if isinstance(padding, str) else padding
+        check_word(word, "padding", self._paddings)
+        return word
+
+    @property
+    def spatial_axes(self) -> list[int]:
+        """The axes over which the window moves."""
+        first = 1 if self.layout[-1] == "C" else 2
+        return [*range(first, first + self._rank)]
 
     def geometry(self, input_shape: tuple[int, ...]) -> Geometry:
         """Return the geometry for an input ``[batch, *sizes, channels]``, whatever the data format."""
@@ -190,3 +202,127 @@ class AveragePooling3D(AveragePooling2D):
     """Takes the mean of each window of a volume: one AvgPool3D node; as `AveragePooling2D`."""
 
     _rank = 3
+
+
+class _GlobalPooling(Windowed):
+    """One window over the whole image: its geometry has the sizes of the input as its window."""
+
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **more: Any):
+        self.keepdims = truth(keepdims, "keepdims")
+        super().__init__(1, "pool_size", 1, "valid", data_format, **more)
+
+    def geometry(self, input_shape: tuple[int, ...]) -> Geometry:
+        """Return the geometry of one channel."""
+        return conv_geometry((*input_shape[:-1], 1), (*input_shape[1:-1], 1, 1))
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        """Return the batch and the channels, with ``keepdims`` between ones."""
+        shape = super().compute_output_shape(input_shape)
+        if self.keepdims:
+            return tuple(1 if axis in self.spatial_axes else size for axis, size in enumerate(shape))
+        return shape[0], self.channels(input_shape)
+
+
+class GlobalAveragePooling2D(_GlobalPooling):
+    """Takes the mean of all cells of each channel: one Mean node.
+
+    Args:
+        data_format: as in `Conv2D`.
+        keepdims: whether rows and cols stay, with size 1.
+        **more: as in `Layer`.
+
+    >>> from teachconv import keras
+    >>> keras.layers.GlobalAveragePooling2D()([[[[1.0], [2.0]], [[3.0], [6.0]]]]).numpy().tolist()
+    [[3.0]]
+    """
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the node."""
+        return reduce_mean(inputs, self.spatial_axes, self.keepdims)
+
+
+class GlobalMaxPooling2D(_GlobalPooling):
+    """Takes the largest value of each channel: one Max node; arguments as in `GlobalAveragePooling2D`."""
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the node."""
+        return reduce_max(inputs, self.spatial_axes, self.keepdims)
+
+
+class ZeroPadding2D(Windowed):
+    """Adds zeros around the image: one Pad node.
+
+    Args:
+        padding: an int, (rows, cols), or ((top, bottom), (left, right)); no number is negative.
+        data_format: as in `Conv2D`.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> keras.layers.ZeroPadding2D(((1, 0), (2, 2)), input_shape=(4, 4, 3)).output_shape
+    (None, 5, 8, 3)
+    """
+
+    _argument, _sign = "padding", 1
+
+    def __init__(self, padding: Any = (1, 1), data_format: str | None = None, **more: Any):
+        super().__init__(1, "pool_size", 1, padding, data_format, **more)
+
+    def _padding_of(self, padding: Any) -> Any:
+        """Return (before, after) of each axis."""
+        legal = (
+            f"{self._argument} must be an int, (rows, cols) or ((top, bottom), (left, right)), none negative"
+        )
+        try:
+            mode, sides = normalize_padding(padding, self.layout)
+        except (ArgumentError, ArgumentTypeError):
+            mode, sides = "", ()
+        if mode != "EXPLICIT" or min(map(min, sides)) < 0:
+            raise ArgumentError(f"{legal}; got {brief(padding)}")
+        return sides
+
+    def geometry(self, input_shape: tuple[int, ...]) -> Geometry:
+        """Return the geometry of a window of one cell, which what is cropped pads by negative numbers."""
+        sides: Any = tuple((self._sign * before, self._sign * after) for before, after in self.padding)
+        return conv_geometry((*input_shape[:-1], 1), (*self.window, 1, 1), padding=sides)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the node."""
+        sides = dict(zip(self.spatial_axes, self.padding, strict=True))
+        return pad(inputs, [sides.get(axis, (0, 0)) for axis in range(self._rank + 2)])
+
+
+class Cropping2D(ZeroPadding2D):
+    """Leaves out cells at the edges of the image: one Slice node.
+
+    Args:
+        cropping: an int, (rows, cols), or ((top, bottom), (left, right)); no number is negative.
+        data_format: as in `Conv2D`.
+        **more: as in `Layer`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid.
+
+    >>> from teachconv import keras
+    >>> keras.layers.Cropping2D(((1, 0), (2, 1)), input_shape=(4, 4, 3)).output_shape
+    (None, 3, 1, 3)
+    """
+
+    _argument, _sign = "cropping", -1
+
+    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **more: Any):
+        super().__init__(cropping, data_format, **more)
+
+    @property
+    def cropping(self) -> tuple[tuple[int, int], ...]:
+        """How many cells are left out before and after, for each axis."""
+        return tuple(self.padding)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the node."""
+        self.compute_output_shape(tuple(inputs.shape))  # raises where nothing is left
+        sides = dict(zip(self.spatial_axes, self.padding, strict=True))
+        parts = [sides.get(axis, (0, 0)) for axis in range(self._rank + 2)]
+        return inputs[tuple(slice(before, -after or None) for before, after in parts)]

@@ -189,3 +189,10 @@ print(tf.concat([x, y], 1).shape.as_list(), tf.stack([x, x]).shape.as_list())
 # %% losses
 logits = tf.placeholder(tf.float32, [None, 10])
 print(tf.nn.softmax_cross_entropy_with_logits(labels=logits, logits=logits).shape.as_list())
+
+# %% attributes of dtypes
+for dtype in (tf.float16, tf.float32, tf.float64, tf.int32, tf.int64, tf.uint8, tf.bool):
+    print(dtype, repr(dtype), dtype.name, dtype.as_numpy_dtype.__name__, dtype.base_dtype, dtype.real_dtype, dtype.size)
+    print(dtype.is_floating, dtype.is_integer, dtype.is_unsigned, dtype.is_bool, dtype.is_complex)
+print([(float(dtype.min), float(dtype.max)) for dtype in (tf.float16, tf.float32, tf.int32, tf.uint8)])
+print(tf.float32 == np.float32, tf.float32 == "float32", tf.float32 == tf.float64, tf.as_dtype("half") is tf.half)

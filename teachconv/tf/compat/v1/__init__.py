@@ -33,11 +33,11 @@ from ....graph import (
     get_default_session,
 )
 from ....graph.options import refuse_other_names
-from ... import VERSION, config, dtypes, errors, newaxis
+from ... import VERSION, __version__, config, dtypes, errors, newaxis
 from ...dtypes import *
 from ...framework import UnconnectedGradients, function, is_tensor
 from ...missing import module_getattr
-from . import framework, math, math_ops, nn, random, train
+from . import app, framework, math, math_ops, nn, random, train
 from .default_graph import enable_eager_execution, reset_default_graph
 from .framework import *
 from .math_ops import *
@@ -61,6 +61,8 @@ __all__ = [
     "TensorSpec",
     "UnconnectedGradients",
     "VERSION",
+    "__version__",
+    "app",
     "config",
     "disable_eager_execution",
     "disable_v2_behavior",

@@ -21,7 +21,7 @@ from ....graph import (
 from ....graph.ops import variable_scope as graph_variable_scope
 from ....graph.ops.variable_scope import AUTO_REUSE
 from ....graph.options import either, unsupported
-from ... import framework
+from ... import framework, random
 from ...dtypes import float32
 from ...framework import (
     concat,
@@ -54,6 +54,7 @@ __all__ = [
     "assign_sub",
     "concat",
     "constant",
+    "constant_initializer",
     "control_dependencies",
     "convert_to_tensor",
     "device",
@@ -65,6 +66,7 @@ __all__ = [
     "get_variable_scope",
     "global_variables",
     "global_variables_initializer",
+    "glorot_uniform_initializer",
     "gradients",
     "group",
     "identity",
@@ -77,6 +79,8 @@ __all__ = [
     "ones_like",
     "pad",
     "placeholder",
+    "random_normal_initializer",
+    "random_uniform_initializer",
     "rank",
     "reshape",
     "shape",
@@ -88,6 +92,7 @@ __all__ = [
     "tile",
     "trainable_variables",
     "transpose",
+    "truncated_normal_initializer",
     "unstack",
     "variable_scope",
     "variables_initializer",
@@ -417,28 +422,103 @@ def zeros_initializer(dtype: Any = float32) -> Callable[..., Any]:
         dtype: the dtype where the function is given none.
 
     Returns:
-        A function of a shape and, optionally, a dtype.
+        A function of a shape and, optionally, a dtype and ``partition_info``, which has no effect.
     """
-    return _constant_initializer(zeros, dtype)
+    return _initializer(zeros, dtype)
 
 
 def ones_initializer(dtype: Any = float32) -> Callable[..., Any]:
     """Return a function that makes ones of a shape.
 
     Args:
-        dtype: the dtype where the function is given none.
+        dtype: as in `zeros_initializer`.
 
     Returns:
-        A function of a shape and, optionally, a dtype.
+        As `zeros_initializer`.
     """
-    return _constant_initializer(ones, dtype)
+    return _initializer(ones, dtype)
 
 
-def _constant_initializer(make: Callable[..., Any], default: Any) -> Callable[..., Any]:
-    def initializer(shape: Any, dtype: Any = None) -> Any:
+@unsupported("verify_shape")
+def constant_initializer(
+    value: Any = 0, dtype: Any = float32, verify_shape: bool = False
+) -> Callable[..., Any]:
+    """Return a function that makes constants of a shape.
+
+    Args:
+        value: a number, or as many as the shape holds.
+        dtype: as in `zeros_initializer`.
+        verify_shape: False; teachconv has no other.
+
+    Returns:
+        As `zeros_initializer`.
+    """
+    return _initializer(lambda shape, dtype: constant(value, dtype, shape), dtype)
+
+
+def random_normal_initializer(
+    mean: Any = 0.0, stddev: Any = 1.0, seed: Any = None, dtype: Any = float32
+) -> Callable[..., Any]:
+    """Return a function that makes normal random numbers of a shape.
+
+    Args:
+        mean, stddev, seed: as in tf.random.normal.
+        dtype: as in `zeros_initializer`.
+
+    Returns:
+        As `zeros_initializer`.
+    """
+    return _initializer(lambda shape, dtype: random.normal(shape, mean, stddev, dtype, seed), dtype)
+
+
+def truncated_normal_initializer(
+    mean: Any = 0.0, stddev: Any = 1.0, seed: Any = None, dtype: Any = float32
+) -> Callable[..., Any]:
+    """Return a function that makes normal random numbers, none of them beyond two standard deviations.
+
+    Args:
+        mean, stddev, seed: as in tf.random.truncated_normal.
+        dtype: as in `zeros_initializer`.
+
+    Returns:
+        As `zeros_initializer`.
+    """
+    return _initializer(lambda shape, dtype: random.truncated_normal(shape, mean, stddev, dtype, seed), dtype)
+
+
+def random_uniform_initializer(
+    minval: Any = 0.0, maxval: Any = None, seed: Any = None, dtype: Any = float32
+) -> Callable[..., Any]:
+    """Return a function that makes uniform random numbers of a shape.
+
+    Args:
+        minval, maxval, seed: as in tf.random.uniform.
+        dtype: as in `zeros_initializer`.
+
+    Returns:
+        As `zeros_initializer`.
+    """
+    return _initializer(lambda shape, dtype: random.uniform(shape, minval, maxval, dtype, seed), dtype)
+
+
+def glorot_uniform_initializer(seed: Any = None, dtype: Any = float32) -> Callable[..., Any]:
+    """Return a function that makes uniform random numbers in ±√(6 / (inputs + outputs)) of a weight's shape.
+
+    Args:
+        seed: as in tf.random.uniform.
+        dtype: as in `zeros_initializer`.
+
+    Returns:
+        As `zeros_initializer`.
+    """
+    return _initializer(lambda shape, dtype: graph_variable_scope.glorot_uniform(shape, dtype, seed), dtype)
+
+
+def _initializer(make: Callable[..., Any], default: Any) -> Callable[..., Any]:
+    def initializer(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
         return make(shape, default if dtype is None else dtype)
 
-    return initializer
+    return in_graph(initializer)
 
 
 class _OfVersion1:

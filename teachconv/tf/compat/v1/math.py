@@ -4,7 +4,7 @@
 
 from ... import math
 from .math_ops import *
-from .nn import log_softmax, softmax  # noqa: F401  (in __all__, as everything of tf.math)
+from .nn import log_softmax, softmax, softplus  # noqa: F401  (in __all__, as everything of tf.math)
 
 __all__: list[str] = []
 __all__ += math.__all__

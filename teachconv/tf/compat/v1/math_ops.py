@@ -7,7 +7,7 @@ from typing import Any
 
 from .... import graph as tg
 from ....arguments import truth
-from ....graph import cast, log, rsqrt
+from ....graph import cast, log, log1p, rsqrt
 from ....graph.ops.nn_impl import clip_by_value
 from ....graph.options import either
 from ... import math_ops
@@ -59,6 +59,7 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log1p",
     "logical_and",
     "logical_not",
     "logical_or",

@@ -13,24 +13,31 @@ from ....graph.ops import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks
 from ....graph.options import either
 from ... import nn
 from ...nn import (
+    atrous_conv2d,
+    batch_normalization,
     bias_add,
     conv1d_transpose,
     conv_transpose,
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
+    elu,
     l2_loss,
     leaky_relu,
     max_pool2d,
     relu,
     relu6,
     sigmoid,
+    sigmoid_cross_entropy_with_logits,
+    softplus,
     tanh,
 )
 from .default_graph import imported_in_graph, in_graph
 
 __all__ = [
+    "atrous_conv2d",
     "avg_pool",
     "avg_pool2d",
+    "batch_normalization",
     "bias_add",
     "conv1d",
     "conv1d_transpose",
@@ -46,17 +53,22 @@ __all__ = [
     "depthwise_conv2d_backprop_filter",
     "depthwise_conv2d_backprop_input",
     "dropout",
+    "elu",
     "l2_loss",
     "leaky_relu",
     "log_softmax",
     "max_pool",
     "max_pool2d",
     "moments",
+    "pool",
     "relu",
     "relu6",
+    "separable_conv2d",
     "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softplus",
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
 ]
@@ -233,6 +245,41 @@ def depthwise_conv2d(
     """Convolve each channel with filters of its own."""
     dilations = either("dilations", dilations, "rate", rate)
     return nn.depthwise_conv2d(input, filter, strides, padding, data_format, dilations, name)
+
+
+@in_graph
+def separable_conv2d(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Convolve each channel with filters of its own, then mix the channels."""
+    dilations = either("dilations", dilations, "rate", rate)
+    filters = depthwise_filter, pointwise_filter
+    return nn.separable_conv2d(input, *filters, strides, padding, data_format, dilations, name)
+
+
+@in_graph
+def pool(
+    input: Any,
+    window_shape: Any,
+    pooling_type: Any,
+    padding: Any,
+    dilation_rate: Any = None,
+    strides: Any = None,
+    name: str | None = None,
+    data_format: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Return max_pool or avg_pool over as many axes as the window has."""
+    dilations = either("dilations", dilations, "dilation_rate", dilation_rate)
+    return nn.pool(input, window_shape, pooling_type, strides, padding, data_format, dilations, name)
 
 
 @in_graph

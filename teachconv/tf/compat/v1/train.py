@@ -8,7 +8,16 @@ from __future__ import annotations
 from ....graph import training
 from .default_graph import in_graph
 
-__all__ = ["AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer"]
+__all__ = [
+    "AdamOptimizer",
+    "GradientDescentOptimizer",
+    "MomentumOptimizer",
+    "Optimizer",
+    "RMSPropOptimizer",
+    "exponential_decay",
+]
+
+exponential_decay = in_graph(training.exponential_decay)
 
 
 class Optimizer(training.Optimizer):
@@ -25,6 +34,10 @@ class GradientDescentOptimizer(Optimizer, training.GradientDescentOptimizer):
 
 class MomentumOptimizer(Optimizer, training.MomentumOptimizer):
     """Gradient descent with momentum: `teachconv.graph.training.MomentumOptimizer`."""
+
+
+class RMSPropOptimizer(Optimizer, training.RMSPropOptimizer):
+    """RMSProp: `teachconv.graph.training.RMSPropOptimizer`."""
 
 
 class AdamOptimizer(Optimizer, training.AdamOptimizer):

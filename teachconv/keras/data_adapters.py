@@ -1,0 +1,210 @@
+"""The batches that `fit`, `evaluate` and `predict` go through: of arrays, or of a dataset that gives them.
+
+Keras: keras/src/trainers/data_adapters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentTypeError, brief
+from .checks import as_numpy, check_number, positive, shape_text
+from .layers.layer import any_batch, are_several, as_list
+
+
+def batches_of(
+    check: Callable[[Any, Any], tuple[Any, Any]], x: Any, y: Any, size: int, steps: Any, name: str = "x"
+) -> ArrayBatches | Stream:
+    """Return batches of samples and labels, which begin anew in each epoch.
+
+    Args:
+        check: makes arrays of samples and labels, or raises.
+        x: arrays of samples; or a dataset or another iterable that gives batches.
+        y: arrays of labels; None for an iterable, whose batches are (samples, labels).
+        size: how many samples of arrays are a batch.
+        steps: how many batches of an iterable are an epoch; None for all that it gives.
+        name: what messages call ``x``.
+    """
+    if not is_stream(x):
+        if steps is not None:
+            raise ArgumentTypeError(
+                f"steps go with a dataset; of arrays, pass those samples; got {brief(steps)}"
+            )
+        return ArrayBatches(*check(x, y), size)
+    if y is not None:
+        raise ArgumentTypeError(f"y must be left out where {name} gives batches (x, y); got {brief(y)}")
+    return Stream(check, x, steps, name)
+
+
+def is_stream(x: Any) -> bool:
+    """Return whether iterating gives batches: of a dataset or a generator, not of an array or a list.
+
+    >>> is_stream(iter([])), is_stream([[1.0]]), is_stream(np.ones(3))
+    (True, False, False)
+    """
+    return hasattr(x, "__iter__") and not (isinstance(x, (Sequence, dict)) or hasattr(x, "__array__"))
+
+
+class ArrayBatches:
+    """The batches of arrays, in an order that can be shuffled; the last one may be smaller.
+
+    >>> [x.tolist() for x, _ in ArrayBatches(np.arange(5), np.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, x: Any, y: Any, size: int):
+        self._x, self._y, self._size = x, y, size
+        self._order = np.arange(len(as_list(x)[0]))
+        self.steps: int | None = -(-len(self._order) // size)
+
+    def shuffle(self, rng: np.random.Generator) -> None:
+        """Change the order of the samples."""
+        rng.shuffle(self._order)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        for start in range(0, len(self._order), self._size):
+            rows = self._order[start : start + self._size]
+            x = [each[rows] for each in self._x] if isinstance(self._x, list) else self._x[rows]
+            yield x, None if self._y is None else self._y[rows]
+
+
+class Stream:
+    """The batches of an iterable, checked as they come; their order is its own affair."""
+
+    def __init__(self, check: Callable[[Any, Any], tuple[Any, Any]], x: Any, steps: Any, name: str):
+        self._check, self._source, self._name = check, x, name
+        self._limit = None if steps is None else positive(steps, "steps")
+        self._iterator: Iterator[Any] | None = None
+        length = getattr(x, "cardinality", None)
+        known = int(length()) if callable(length) else -2
+        if known == -1 and steps is None:
+            raise ArgumentError(f"{name} is a dataset without an end: say how many steps are an epoch")
+        self.steps: int | None = self._limit or (known if known >= 0 else None)
+
+    def shuffle(self, rng: np.random.Generator) -> None:
+        """Leave the order to the iterable."""
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        if self._limit is None or self._iterator is None:
+            self._iterator = iter(self._source)
+        given = 0
+        for batch in islice(self._iterator, self._limit):
+            given += 1
+            parts = batch if isinstance(batch, (tuple, list)) else (batch,)
+            if len(parts) > 2:
+                raise ArgumentTypeError(f"{self._name} must give batches (x, y); got {len(parts)} parts")
+            yield self._check(parts[0], parts[1] if len(parts) == 2 else None)
+        if given < (self._limit or 1):
+            raise ArgumentError(
+                f"{self._name} must give {self._limit or 'its'} batches in each epoch; it gave {given}: a "
+                "generator is read once, a dataset begins anew or has a repeat()"
+            )
+        self.steps = given
+
+
+def check_x(model: Any, x: Any, name: str = "x") -> Any:
+    """Return samples as an array of the model's dtype, or a list of them for a model with several inputs.
+
+    A model that has no weights yet is built.
+
+    Args:
+        model: the model.
+        x: the samples, [samples, ...].
+        name: what error messages call the argument.
+
+    Returns:
+        The array, or the list.
+
+    Raises:
+        ValueError, TypeError: if there are no samples, a value is not finite, or the shape is not that of the
+            model's input; the message names the layer.
+    """
+    several = isinstance(model.input_shape, list) or (not model.built and model._own_call and are_several(x))
+    if several and not (isinstance(x, (list, tuple)) and len(x) == len(model.input_shape or x)):
+        raise ArgumentTypeError(
+            f"{name} must be a list of {len(model.input_shape)} arrays, one for each input of model "
+            f"{brief(model.name)}; got {brief(x)}"
+        )
+    names = [f"{name}[{index}]" for index in range(len(x))] if several else [name]
+    given = zip(x if several else [x], names, strict=True)
+    arrays = [_finite(each, name).astype(model.dtype, copy=False) for each, name in given]
+    if not model.built:
+        shapes = any_batch([array.shape for array in arrays])
+        model.build_for(shapes if several else shapes[0])
+    for array, wanted, name in zip(arrays, as_list(model.input_shape or ()), names, strict=True):
+        _check_samples(model, array, wanted, name)
+        if len(array) != len(arrays[0]):
+            raise ArgumentError(
+                f"{name} must have {len(arrays[0])} samples, as {names[0]} has; got {len(array)}"
+            )
+    return arrays if several else arrays[0]
+
+
+def _check_samples(model: Any, array: np.ndarray, wanted: Sequence[int | None], name: str) -> None:
+    if array.ndim != len(wanted) or any(
+        size not in (None, have) for size, have in zip(wanted[1:], array.shape[1:], strict=True)
+    ):
+        first = model.layers[0] if model.layers else model
+        raise ArgumentError(
+            f"{name} must have shape {shape_text((None, *wanted[1:]))} for layer {brief(first.name)} "
+            f"({type(first).__name__}), the first of model {brief(model.name)}; got {shape_text(array.shape)}"
+        )
+
+
+def check_y(model: Any, y: Any, x: Any, name: str = "y") -> np.ndarray:
+    """Return labels as the loss wants them; raise unless there is a legal one for each sample."""
+    array, samples = _finite(y, name), len(as_list(x)[0])
+    if len(array) != samples:
+        raise ArgumentError(f"{name} must have a label for each of the {samples} samples; got {len(array)}")
+    if isinstance(model.output_shape, list):
+        raise ArgumentError(
+            f"model {brief(model.name)} has {len(model.output_shape)} outputs, and a loss here takes one: "
+            "write the training step with a GradientTape"
+        )
+    checked: np.ndarray = model.loss.check(array, model.output_shape, model.dtype)
+    return checked
+
+
+def _finite(values: Any, name: str) -> np.ndarray:
+    if values is None or hasattr(values, "__next__"):
+        raise ArgumentTypeError(f"{name} must be an array; got {brief(values)}")
+    array = as_numpy(values, name)
+    if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
+        raise ArgumentTypeError(f"{name} must hold numbers; got dtype {array.dtype}")
+    if not array.ndim or not len(array):
+        raise ArgumentError(f"{name} must have at least one sample; got shape {array.shape}")
+    if array.dtype.kind not in "iub" and not np.isfinite(array).all():
+        first = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise ArgumentError(f"{name} must be finite; {name}{first} is {array[tuple(first)]}")
+    return array
+
+
+def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
+    """Return the first part of the data for training, and the rest for validation, as Keras divides them.
+
+    >>> split([[1], [2], [3]], [0, 1, 2], 0.3)[1]
+    ([[3]], [2])
+    """
+    if not check_number(validation_split, "validation_split", 0, 1, below=True):
+        return (x, y), None
+    for name, values in (("x", x), ("y", y)):
+        if not hasattr(values, "__len__"):
+            _finite(values, name)  # raises
+    samples = len(x)
+    at = floor(samples * (1 - validation_split))
+    if not 0 < at < samples:
+        raise ArgumentError(
+            f"validation_split {validation_split} of {samples} samples leaves {at} for training and "
+            f"{samples - at} for validation; both need at least one"
+        )
+    return (x[:at], y[:at]), (x[at:], y[at:])
+
+
+def as_batch_size(value: Any, name: str = "batch_size") -> int:
+    """Return a batch size as an int, 32 for None as in Keras; raise unless it is at least 1."""
+    return 32 if value is None else positive(value, name)
