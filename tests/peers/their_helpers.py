@@ -51,6 +51,7 @@ def anything(*arguments):
 
 def replace_tests_imports(checkout: Path) -> None:
     """Let a test of TensorFlow's or Keras' import teachconv, the helpers below, and helpers of the checkout."""
+    Forward.checkout = checkout
     made = {"tensorflow": tensorflow_module, "keras": keras_module}
     made |= {name: made[name.partition(".")[0]] for name in OWN}
     sys.meta_path.insert(0, Replacement({}, made, checkout, OWN))
@@ -86,9 +87,7 @@ class ForwardTensorFlow(Forward):
         super().__init__(name, lambda _: places(name), own)
 
     def __getattr__(self, name):
-        if self.__name__.count(".") < 3 or self.__name__.endswith(PACKAGES):
-            if name.startswith("__"):
-                raise AttributeError(name)
+        if self.has_module(name):
             return importlib.import_module(f"{self.__name__}.{name}")
         for suffix, places_of in (("_v2", V2), ("_v1", V1), ("V1", V1), ("", None)):
             if name.endswith(suffix) and not name.startswith("_"):
@@ -105,7 +104,6 @@ class ForwardTensorFlow(Forward):
         return Missing(f"{self.__name__}.{name}")
 
 
-PACKAGES = (".kernel_tests.nn_ops", ".ops.ragged", ".eager.polymorphic_function", ".util.compat")
 V1 = ["teachconv.tf.compat.v1.nn", "teachconv.tf.compat.v1", "teachconv.tf.compat.v1.train"]
 V2 = [f"teachconv.tf{below}" for below in (".nn", "", ".math", ".random", ".errors", ".dtypes", ".config")]
 
@@ -371,11 +369,17 @@ def keras_module(name: str):
         return importlib.import_module("teachconv.keras")
     if name == "keras.src.testing":
         case = importlib.import_module("keras.src.testing.test_case")
-        return Forward(
-            name, lambda _: (case,), {"TestCase": keras_test_case(case.TestCase), "test_case": case}
-        )
+        case.TestCase = keras_test_case(case.TestCase)
+        return Forward(name, lambda _: (case,), {"TestCase": case.TestCase, "test_case": case})
     plain = name.removeprefix("keras.src").strip(".")
-    return ForwardKeras(name, BACKEND if plain.startswith("backend") else {}, plain)
+    own = (
+        BACKEND
+        if plain.startswith("backend")
+        else {"map_shape_structure": map_shapes}
+        if plain == "tree"
+        else {}
+    )
+    return ForwardKeras(name, own, plain)
 
 
 class ForwardKeras(Forward):
@@ -385,8 +389,8 @@ class ForwardKeras(Forward):
         super().__init__(name, lambda _: [f"teachconv.keras.{plain}", *KERAS_PLACES], own)
 
     def __getattr__(self, name):
-        if self.__name__ == "keras.src" and name[0].islower():
-            return importlib.import_module(f"keras.src.{name}")
+        if self.has_module(name):
+            return importlib.import_module(f"{self.__name__}.{name}")
         if not name.startswith("_"):
             for place in self._targets(name):
                 with contextlib.suppress(AttributeError, ModuleNotFoundError):
@@ -428,6 +432,15 @@ def _standard(dtype):
     return np.dtype(getattr(dtype, "as_numpy_dtype", None) or getattr(dtype, "name", dtype) or "float32").name
 
 
+def map_shapes(function, shapes):
+    """Return what a function gives for each shape in lists, tuples and dictionaries of shapes."""
+    if isinstance(shapes, dict):
+        return {key: map_shapes(function, shape) for key, shape in shapes.items()}
+    if all(size is None or isinstance(size, int) for size in shapes):
+        return function(tuple(shapes))
+    return type(shapes)(map_shapes(function, shape) for shape in shapes)
+
+
 class _Symbolic(type):
     def __instancecheck__(cls, x):
         return hasattr(x, "op") and not hasattr(x, "numpy")
@@ -450,5 +463,8 @@ BACKEND = {
     "convert_to_numpy": lambda x: np.asarray(x.numpy()),
     "image_data_format": lambda: "channels_last",
     "floatx": lambda: "float32",
+    "SUPPORTS_SPARSE_TENSORS": False,
+    "SUPPORTS_RAGGED_TENSORS": False,
+    "config": SimpleNamespace(image_data_format=lambda: "channels_last", floatx=lambda: "float32"),
     "KerasTensor": KerasTensor,
 }

@@ -6,10 +6,11 @@ Nothing of theirs is in this repository: the checkouts are given by their paths.
 
 `CHOSEN` says which files of which checkout are run; a checkout is recognised by a file. A program runs with
 its imports replaced (`their_imports`), each program and each test method in a process of its own, with
-limits of time and memory. There are six outcomes:
+limits of time and memory. There are seven outcomes:
 
     passed     the program came to its end, the test passed
     skipped    the test asks for something else than this machine, such as a GPU, and says so itself
+    too old    the program needs Python 2 or NumPy 1, whatever its TensorFlow is
     not there  refused, and the message names a word of the line that asked
     other error  an error was expected, and comes with other words, or not at all
     wrong      an assertion of theirs fails
@@ -25,6 +26,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -102,6 +104,8 @@ ALLOWED = {
     "keras",
 }
 ALLOWED |= {"tensorflow_datasets"}
+# what Python 2 and NumPy 1 had, and programs use without TensorFlow
+OLD = r"'dict_values' and 'dict_values'|reshape\(\) got an unexpected keyword argument 'newshape'"
 FIRST = r"tf\.(placeholder|Session|InteractiveSession|app\b|train\.\w*Optimizer|get_variable|random_normal|global_var\w*)\b"
 
 
@@ -267,16 +271,19 @@ def judged(error: BaseException, sources: dict[str, str]) -> dict:
         "at": f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "",
         "raised_at": f"{last.filename.rpartition('teachconv/')[2]}:{last.lineno}",
     }
-    if isinstance(error, unittest.SkipTest):
+    if isinstance(error, unittest.SkipTest) or type(error).__name__ == "Skipped":  # the second is pytest's
         return result | {"outcome": "skipped"}
     if isinstance(error, AssertionError):
         other = re.search(r'" does not match "|\w not raised', str(error))
         return result | {"outcome": "other error" if other else "wrong"}
+    if re.search(OLD, str(error)):
+        return result | {"outcome": "too old"}
     words = set(re.findall(r"\w{2,}", line))
     named = bool(words & set(re.findall(r"\w{2,}", str(error))))
     result["named"] = named
     owner = getattr(error, "obj", None)
-    ours = getattr(owner, "__name__", type(owner).__module__).startswith("teachconv")
+    home = getattr(owner, "__module__", None) or getattr(owner, "__name__", "")  # a class's, or a module's
+    ours = str(home).startswith("teachconv")
     refused = (
         (isinstance(error, AttributeError) and ours)
         or isinstance(error, ImportError)
@@ -327,10 +334,168 @@ def _too_long(*_):
     raise TimeoutError(f"more than {SECONDS} s of processor time")
 
 
+def word_of(result: dict) -> str:
+    """Return the word of theirs that a refusal names."""
+    for pattern, form in WORDS:
+        if found := re.search(pattern, result["message"]):
+            return re.sub(r"\bteachconv\.(?=tf|keras)", "", form.format(*found.groups()))
+    return result["message"].partition(";")[0][:70]
+
+
+WORDS = (
+    (r"(teachconv[\w.]*) has no '?(\w+)", "{}.{}"),
+    (r"teachconv has no (?:tensorflow\.python|keras\.src)\.(?:\w+\.)*(\w+\.\w+)", "{}"),
+    (r"cannot import name '(\w+)' from '([\w.]+)'", "{1}.{0}"),
+    (r"'?(\w+)'?(?: object)? has no attribute '(\w+)'", "{}.{}"),
+    (r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", "{}(..., {}=)"),
+    (r"\w+: (\w+) must be .*: teachconv has no other", "the argument {}"),
+)
+
+OUTCOMES = ("passed", "not there", "other error", "wrong", "crashed", "too old", "skipped", "not admitted")
+
+PAGE = """# Programs and tests of others
+
+Programs that others published for TensorFlow, and the tests of TensorFlow and Keras themselves, run here with their
+imports replaced and nothing else changed. `make their-tests CHECKOUTS="..."` runs them again and writes this page;
+the checkouts are not part of this repository. All results are counted, also of programs that no convolutional
+network needs, such as recurrent networks and word embeddings.
+
+A program is admitted if it is Python 3 and imports only TensorFlow, Keras, NumPy, Matplotlib and the standard library
+(and what only shows pictures), without `tf.contrib`, which TensorFlow 2 does not have. Instead of data that would
+be downloaded it gets small seeded arrays or files of the same shape and type. A loop of a program ends after
+{loop} s of processor time, but not before its third round, and `epochs` is at most {epochs}: a training is shown to run, not to
+converge. Each program and each test has a process of its own, with {seconds} s of processor time.
+
+## What was run
+
+{run}
+
+## Counts
+
+{counts}
+
+- **passed**: the program came to its end, or the test passed.
+- **not there**: refused, and the message names a word of the line that asked for it. This is the usual answer to what
+  teachconv does not have.
+- **other error**: the test expects an error, and gets it with other words or of another class. Errors here say the
+  value and what would be legal: TensorFlow's "Negative dimension size" is "VALID needs in_cols >= 2 (filter 2,
+  dilation 1); got 1".
+- **wrong**: an assertion of a test fails; each is listed below.
+- **crashed**: any other error, and the limits of time and memory.
+- **too old**: the program needs Python 2 or NumPy 1, whatever its TensorFlow is.
+- **skipped**: the test itself asks for a GPU, for XLA or for TensorFlow 1.
+- **not admitted**: see above.
+
+TensorFlow's tests use the base class and decorators of `test_util`, which stand on its C++: here a few lines forward
+to sessions and NumPy's comparisons. `gradient_checker` is TensorFlow's own file. Keras' `run_layer_test` is its own,
+without its checks of mixed precision and of saving to files.
+
+## Where they differ
+
+{differences}
+
+## Words that are missing
+
+By the number of programs, and then of tests, that stop at the word: what is behind it is not seen.
+
+{words}
+"""
+
+
+def page(results: list[dict], before: list[dict]) -> str:
+    """Return the page about the results of a run, with the counts of an earlier one."""
+    groups = list(dict.fromkeys(result["group"] for result in results))
+    used = [name for name in OUTCOMES if any(result["outcome"] == name for result in results)]
+
+    def count(entries, group, outcome):
+        return sum(entry["group"] == group and entry["outcome"] == outcome for entry in entries)
+
+    run = table(
+        ["from", "commit", "files", "run"],
+        [
+            [
+                group,
+                f"`{next(r['commit'] for r in results if r['group'] == group)}`",
+                len({r["name"] for r in results if r["group"] == group}),
+                len({r["name"] for r in results if r["group"] == group and r["outcome"] != "not admitted"}),
+            ]
+            for group in groups
+        ],
+    )
+    counts = table(["from", *used], [[group, *(count(results, group, o) for o in used)] for group in groups])
+    if before:
+        counts += "\n\nThe same before the words of this version were added:\n\n"
+        counts += table(
+            ["from", *used], [[group, *(count(before, group, o) for o in used)] for group in groups]
+        )
+    differing = [
+        r for r in results if r["outcome"] == "wrong" or (r["outcome"] == "crashed" and not r.get("named"))
+    ]
+    same = Counter((r["outcome"], r["group"], shown(r["message"])) for r in differing)
+    first = {(r["outcome"], r["group"], shown(r["message"])): r for r in reversed(differing)}
+    differences = table(
+        ["outcome", "number", "first", "message"],
+        [
+            [
+                key[0],
+                number,
+                f"`{Path(first[key]['name']).name}` {first[key].get('test', '').split(' ')[0]}",
+                key[2],
+            ]
+            for key, number in sorted(same.items(), key=lambda item: (item[0][0] != "wrong", -item[1]))
+        ],
+    )
+    missing = {
+        kind: Counter(word_of(r) for r in results if r["outcome"] == "not there" and r["kind"] == kind)
+        for kind in ("program", "test")
+    }
+    order = sorted(
+        {*missing["program"], *(word for word, number in missing["test"].items() if number > 3)},
+        key=lambda word: (-missing["program"][word], -missing["test"][word], word),
+    )
+    words = table(
+        ["word", "programs", "tests"],
+        [[f"`{word}`", missing["program"][word], missing["test"][word]] for word in order],
+    )
+    return PAGE.format(
+        loop=int(their_imports.SECONDS_A_LOOP),
+        epochs=their_imports.FEW_EPOCHS,
+        seconds=SECONDS,
+        run=run,
+        counts=counts,
+        differences=differences if differing else "Nothing.",
+        words=words,
+    )
+
+
+def shown(message: str) -> str:
+    """Return the beginning of a message, as a cell of a table, without the numbers of nodes and of places."""
+    text = re.sub(r"/\S*/|\b0x\w+|(?<=[:_ (])\d+\b", "…", message.split("\n\n")[0].replace("\n", " "))
+    return f"`{text[:140].replace('|', '/').replace('`', chr(39)).strip()}`"
+
+
+def table(head: list[str], rows: list[list]) -> str:
+    """Return a table of Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def commit_of(checkout: Path) -> str:
+    """Return the commit of a checkout, or what its file .commit says where it is no repository."""
+    if (checkout / ".commit").exists():
+        return (checkout / ".commit").read_text(encoding="utf-8").strip()
+    command = ["git", "-C", str(checkout), "rev-parse", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("checkouts", type=Path, nargs="+")
-    parser.add_argument("--results", type=Path, default=Path("build/their_tests.json"))
+    parser.add_argument("checkouts", type=Path, nargs="*")
+    parser.add_argument(
+        "--results", type=Path, default=Path("build/their_tests.json"), help="add the results to this file"
+    )
+    parser.add_argument("--before", type=Path, help="the results of an earlier version, for the page")
+    parser.add_argument("--page", type=Path, help="write the page from the results")
     parser.add_argument("--only", default="", help="run the files whose path contains this")
     parser.add_argument("--test", default="", help="run the tests whose name contains this")
     options = parser.parse_args()
@@ -341,32 +506,51 @@ def main() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot
 
-    results = []
-    for group, checkout, path, source, reason in programs([p.resolve() for p in options.checkouts]):
+    def read(path):
+        return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else []
+
+    results = read(options.results)
+
+    def keep(entries):
+        """Replace the results of a file, and write all."""
+        nonlocal results
+        done = {(entry["group"], entry["name"]) for entry in entries}
+        results = [r for r in results if (r["group"], r["name"]) not in done] + entries
+        options.results.parent.mkdir(exist_ok=True)
+        options.results.write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+    checkouts = [path.resolve() for path in options.checkouts]
+    for group, checkout, path, source, reason in programs(checkouts):
         name = str(path.relative_to(checkout))
         if options.only not in f"{group}/{name}":
             continue
-        entry = {"group": group, "kind": "program", "name": name}
+        entry = {"group": group, "kind": "program", "name": name, "commit": commit_of(checkout)}
         if reason:
-            entry |= {"outcome": "not admitted", "message": reason}
-        else:
-            entry |= in_a_process(run_program, path, source)
-            print(
-                f"{entry['outcome']:10} {entry['seconds']:5} {name}  {entry.get('message', '')[:150]!r}",
-                flush=True,
-            )
-        results.append(entry)
-    for group, checkout, path in tests([p.resolve() for p in options.checkouts]):
+            keep([entry | {"outcome": "not admitted", "message": reason}])
+            continue
+        entry |= in_a_process(run_program, path, source)
+        print(
+            f"{entry['outcome']:10} {entry['seconds']:5} {name}  {entry.get('message', '')[:150]!r}",
+            flush=True,
+        )
+        keep([entry])
+    for group, checkout, path in tests(checkouts):
         name = str(path.relative_to(checkout))
         if options.only not in f"{group}/{name}":
             continue
+        entry = {"group": group, "kind": "test", "name": name, "commit": commit_of(checkout)}
         found = in_a_process(run_tests, checkout, path, options.test, waiting=3000)
-        for test, result in found.get("tests", {"(file)": found}).items():
-            results.append({"group": group, "kind": "test", "name": name, "test": test} | result)
+        keep(
+            [
+                entry | {"test": test} | result
+                for test, result in found.get("tests", {"(file)": found}).items()
+            ]
+        )
         print(name, Counter(r["outcome"] for r in results if r["name"] == name), flush=True)
-    options.results.parent.mkdir(exist_ok=True)
-    options.results.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    results.sort(key=lambda r: ([*PROGRAMS, *TESTS].index(r["group"]), r["name"]))
     print(Counter((r["kind"], r["outcome"]) for r in results))
+    if options.page:
+        options.page.write_text(page(results, read(options.before)), encoding="utf-8")
 
 
 if __name__ == "__main__":
