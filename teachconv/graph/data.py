@@ -136,7 +136,7 @@ class Dataset:
         times = inf if count is None or integer(count, "count") < 0 else integer(count, "count")
 
         def make() -> Iterator[Any]:
-            for _ in itertools.count() if times == inf else range(times):
+            for _ in itertools.count() if times == inf else range(int(times)):
                 elements = self._make()
                 for element in elements:
                     yield element
@@ -254,7 +254,7 @@ class Dataset:
     # --- iteration -------------------------------------------------------------------------------
 
     def cardinality(self) -> EagerTensor:
-        """Return the number of elements, or `INFINITE_CARDINALITY`."""
+        """Return the number of elements, or ``INFINITE_CARDINALITY``."""
         return EagerTensor(np.array(INFINITE_CARDINALITY if self._size == inf else self._size, np.int64))
 
     def __len__(self) -> int:

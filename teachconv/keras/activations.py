@@ -57,15 +57,15 @@ def _keeping_logits(probabilities: Any, logits: Any) -> Any:
     return probabilities
 
 
-def logits_of(probabilities: Any, op: str) -> Any:
-    """Return what a tensor is the Softmax or Sigmoid of, or None if it is no result of such an op.
+def logits_of(probabilities: Any, made_by: str) -> Any:
+    """Return what a tensor is the Softmax or Sigmoid of, or None if it is not made by such an op.
 
     In a graph the tensor's own node says so. Keras: _get_logits in keras/src/backend/tensorflow/nn.py,
     which looks at the node too, and at an attribute that its functions give to eager tensors.
     """
     node = getattr(probabilities, "op", None)
     if node is not None:
-        return node.inputs[0] if node.type == op else None
+        return node.inputs[0] if node.type == made_by else None
     return _eager_logits.get(id(probabilities))
 
 

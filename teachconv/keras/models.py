@@ -62,10 +62,12 @@ class Model(Trainer):
     TensorShape([1, 10])
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make a ``Functional`` of inputs and outputs, as Keras does."""
-        is_functional = cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs)
-        return super().__new__(Functional if is_functional else cls, *args, **kwargs)
+    def __new__(
+        cls, inputs: Any = None, outputs: Any = None, name: str | None = None, *more: Any, **and_more: Any
+    ) -> Any:
+        """Make a ``Functional`` of inputs and outputs, as Keras does; a class of your own takes anything."""
+        is_functional = cls is Model and (inputs is not None or outputs is not None)
+        return super().__new__(Functional if is_functional else cls)
 
     def __init__(self, inputs: Any = None, outputs: Any = None, name: str | None = None, **more: Any):
         if inputs is not None or outputs is not None:
@@ -256,6 +258,10 @@ class Functional(Model):
     def as_functional(self) -> Functional:
         """Return the model itself."""
         return self
+
+    def get_config(self) -> dict[str, Any]:
+        """Raise: layers and their tensors are no configuration here."""
+        raise ArgumentError(f"get_config of a model is not in teachconv.keras: {_WEIGHTS}")
 
     def walk(self, inputs: Any, step: Callable[[KerasTensor, Any], Any]) -> Any:
         """Return what the outputs become, from what the inputs are.

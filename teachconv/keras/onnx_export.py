@@ -113,7 +113,7 @@ def _write(graph: OnnxGraph, layer: Layer, x: Any) -> OnnxTensor:
         def step(tensor: KerasTensor, source: Any) -> OnnxTensor:
             return _write(graph, tensor.layer, source)
 
-        return layer.as_functional().walk(x, step)  # type: ignore[no-any-return]
+        return layer.as_functional().walk(x, step)
     write = _LAYERS.get(type(layer))
     if write is None:
         known = ", ".join(kind.__name__ for kind in _LAYERS)
@@ -305,7 +305,7 @@ def _dropout(graph: OnnxGraph, layer: Any, x: OnnxTensor) -> OnnxTensor:
     return x.map("Dropout", [graph.constant("ratio", np.array(layer.rate, np.float32))])
 
 
-_LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, OnnxTensor], OnnxTensor]] = {
+_LAYERS: dict[type[Layer], Callable[[OnnxGraph, Any, Any], OnnxTensor]] = {
     **dict.fromkeys((Activation, InputLayer, ReLU, Softmax), _same),
     **dict.fromkeys((LeakyReLU, ELU), _slope),
     **dict.fromkeys((ZeroPadding2D, Cropping2D), _edges),

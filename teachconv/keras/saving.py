@@ -347,13 +347,14 @@ class Checkpoint:
             options: None; teachconv has no other.
 
         Returns:
-            The path with the number, which `restore` takes.
+            The path with the number, which ``restore`` takes.
         """
         prefix = f"{path_of(file_prefix, 'file_prefix')}-{self.save_counter + 1}"
         path = Path(f"{prefix}{_CHECKPOINT}")
         path.parent.mkdir(parents=True, exist_ok=True)
+        arrays: dict[str, Any] = {key: _plain(each.numpy(), True) for key, each in self._variables().items()}
         with replacing(path) as file:
-            np.savez(file, **{key: _plain(each.numpy(), True) for key, each in self._variables().items()})
+            np.savez(file, **arrays)
         with replacing(path.with_name("checkpoint")) as file:
             file.write(f'model_checkpoint_path: "{path.name.removesuffix(_CHECKPOINT)}"\n'.encode())
         self.save_counter += 1
@@ -364,7 +365,7 @@ class Checkpoint:
         """Assign what a file has to the variables, all of which must be there: TensorFlow waits for some.
 
         Args:
-            save_path: what `save` returned; None changes nothing.
+            save_path: what ``save`` returned; None changes nothing.
             options: None; teachconv has no other.
 
         Returns:
@@ -387,7 +388,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: Any = None) -> str |
         latest_filename: None; teachconv has no other.
 
     Returns:
-        What `Checkpoint.restore` takes; None if none was saved there.
+        What ``Checkpoint.restore`` takes; None if none was saved there.
     """
     note = path_of(checkpoint_dir, "checkpoint_dir") / "checkpoint"
     found = (

@@ -481,3 +481,27 @@ def test_a_chain_in_a_function_takes_twice_the_steps_for_twice_the_length():
     one, two = lines_of(30), lines_of(60)
     steep = {code.co_qualname: two[code] / one[code] for code in two if two[code] > 2.1 * one[code] + 100}
     assert steep == {}
+
+
+@pytest.mark.parametrize("trainable", [True, False])
+def test_a_variable_that_is_watched_in_a_graph_has_a_gradient(trainable):
+    """Whether or not the tape watches by itself, and also where the variable was read before."""
+
+    def of_cube(v, **options):
+        with tg.GradientTape(**options) as tape:
+            tape.watch(v)
+            y = v * v * v
+        return tape.gradient(y, v)
+
+    with tg.Graph().as_default():
+        v = tg.Variable(2.0, trainable=trainable)
+        grads = [of_cube(v), of_cube(v, watch_accessed_variables=False)]
+        with tg.GradientTape(watch_accessed_variables=False) as tape:
+            y = v * v
+        assert tape.gradient(y, v) is None
+        with tg.Session() as session:
+            session.run(v.initializer)
+            assert session.run(grads) == [12.0, 12.0]
+    eager = tg.Variable(2.0, trainable=trainable)
+    assert float(tg.function(lambda: of_cube(eager, watch_accessed_variables=False))()) == 12.0
+    assert float(of_cube(eager, watch_accessed_variables=False)) == 12.0

@@ -44,7 +44,7 @@ DEBUGGING = """
 LAYERS = """
     Activation AveragePooling2D BatchNormalization Conv2D Conv2DTranspose Dense DepthwiseConv2D Dropout Flatten Input
     InputLayer Layer MaxPool2D MaxPooling2D AvgPool2D Convolution2D Convolution2DTranspose ReLU Reshape Softmax
-    UpSampling2D ZeroPadding2D GlobalAveragePooling2D LeakyReLU
+    UpSampling2D ZeroPadding2D Cropping2D GlobalAveragePooling2D LeakyReLU ELU Add Concatenate add concatenate
     Conv1D Conv3D Conv1DTranspose Conv3DTranspose Convolution1D Convolution3D Convolution1DTranspose
     Convolution3DTranspose DepthwiseConv1D SeparableConv1D SeparableConv2D SeparableConvolution1D
     SeparableConvolution2D MaxPooling1D MaxPooling3D MaxPool1D MaxPool3D AveragePooling1D AveragePooling3D
@@ -63,16 +63,17 @@ MODULES = {
     "keras": "Input Model Sequential",
     "keras.models": "Model Sequential",
     "keras.layers": LAYERS,
-    "keras.losses": """CategoricalCrossentropy MeanSquaredError SparseCategoricalCrossentropy Loss get mse
+    "keras.losses": """CategoricalCrossentropy MeanSquaredError SparseCategoricalCrossentropy Loss get mse mae
+        BinaryCrossentropy MeanAbsoluteError binary_crossentropy mean_absolute_error
         categorical_crossentropy mean_squared_error sparse_categorical_crossentropy""",
-    "keras.optimizers": "Adam Optimizer SGD get",
-    "keras.metrics": """Accuracy CategoricalAccuracy Mean MeanSquaredError Metric SparseCategoricalAccuracy get categorical_accuracy
+    "keras.optimizers": "Adam Optimizer RMSprop SGD get",
+    "keras.metrics": """Accuracy BinaryAccuracy MeanAbsoluteError CategoricalAccuracy Mean MeanSquaredError Metric SparseCategoricalAccuracy get categorical_accuracy
         sparse_categorical_accuracy mean_squared_error""",
     "keras.initializers": """Constant GlorotNormal GlorotUniform HeNormal HeUniform Initializer Ones RandomNormal
         RandomUniform TruncatedNormal Zeros LecunNormal LecunUniform VarianceScaling get""",
-    "keras.activations": "elu get linear log_softmax relu sigmoid softmax softplus tanh",
+    "keras.activations": "elu get leaky_relu linear log_softmax relu sigmoid softmax softplus tanh",
     "keras.callbacks": "Callback CSVLogger EarlyStopping History LambdaCallback LearningRateScheduler ProgbarLogger",
-    "keras.utils": "clear_session set_random_seed to_categorical",
+    "keras.utils": "clear_session plot_model set_random_seed to_categorical",
     "keras.backend": "clear_session",
     "compat.v1": FUNCTIONS + VERSION_1 + DEBUGGING,
     "compat.v1.nn": NN + " conv2d_backprop_input conv2d_backprop_filter",

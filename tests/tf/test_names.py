@@ -320,3 +320,20 @@ def test_a_dtype_is_numpy_s_with_tensorflow_s_attributes():
     with pytest.raises(AttributeError, match="nonsense"):
         tf.float32.nonsense  # noqa: B018 (the access is what is tested)
     assert tf1.ConfigProto(log_device_placement=True).log_device_placement
+
+
+def test_a_window_that_is_a_tensor_is_refused_by_name():
+    x, two = tf1.placeholder(tf1.float32, [1, 4, 4, 1]), tf1.placeholder(tf1.int32, [2])
+    for name in ("ksize", "strides"):
+        with pytest.raises(TypeError, match=f"^{name} must be ints, known before the run; got <tf.Tensor"):
+            tf.nn.max_pool(x, **{"ksize": 2, "strides": 2, "padding": "SAME", name: two})
+    assert tf.nn.max_pool(tf.ones([1, 4, 4, 1]), tf.constant([2, 2]), 2, "SAME").shape == (1, 2, 2, 1)
+
+
+def test_set_shape_checks_what_is_known():
+    x = tf.ones([2, 3])
+    x.set_shape([None, 3])
+    tf.Variable(x).set_shape([2, None])
+    for known in (x, tf.Variable(x)):
+        with pytest.raises(ValueError, match="not compatible"):
+            known.set_shape([3, 3])

@@ -112,6 +112,7 @@ class GradientTape:
                 ref = read.inputs[0] if read.type == "Identity" else tensor
                 if self._watch_accessed and id(ref) in trainable:
                     self._watched[id(ref)], self._variables[id(ref)] = ref, trainable[id(ref)]
+                if id(ref) in self._variables:
                     self._keep(read)
             self._keep(op)
         self._start = len(operations)

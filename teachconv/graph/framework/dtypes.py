@@ -14,8 +14,8 @@ __all__ = ["DType", "with_attributes"]
 
 _ATTRIBUTES: dict[str, Callable[[np.dtype[Any]], Any]] = {
     "as_numpy_dtype": lambda dtype: dtype.type,
-    "base_dtype": lambda dtype: with_attributes(dtype),
-    "real_dtype": lambda dtype: with_attributes(dtype),
+    "base_dtype": lambda dtype: DType(dtype),
+    "real_dtype": lambda dtype: DType(dtype),
     "is_floating": lambda dtype: dtype.name in FLOATS,
     "is_integer": is_integer,
     "is_unsigned": lambda dtype: dtype.kind == "u",

@@ -18,7 +18,7 @@ from ... import devices
 from ...arguments import as_array, first_of, refuse_masked
 from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError, brief, plain
-from .dtypes import DType, with_attributes
+from .dtypes import with_attributes
 from .op_def import is_trainable
 from .tensor import Operators, tensor_dtype
 from .tensor_shape import MOST_AXES, TensorShape, as_shape
@@ -60,8 +60,8 @@ class EagerTensor(Operators):
     # --- properties ------------------------------------------------------------------------------
 
     @property
-    def dtype(self) -> DType:
-        """The dtype."""
+    def dtype(self) -> Any:
+        """The dtype, a `DType`."""
         return with_attributes(self._array.dtype)
 
     @property

@@ -130,6 +130,10 @@ class Operators:
         """Return the shape, as TensorFlow 1 does."""
         return self.shape  # type: ignore[attr-defined]
 
+    def set_shape(self, shape: Any) -> None:
+        """Raise ``ValueError`` if a shape contradicts that of the tensor, which is known."""
+        self.shape.merge_with(shape)  # type: ignore[attr-defined]
+
     def ref(self) -> Reference:
         """Return a key that stands for it in dicts and sets: ``Reference``."""
         return Reference(self)
@@ -207,6 +211,7 @@ class Tensor(Operators):
     """
 
     __slots__ = ("dtype", "index", "is_ref", "op", "shape")
+    dtype: Any  # a DType
 
     def __init__(self, op: Operation, index: int, dtype: np.dtype[Any], shape: StaticShape, is_ref: bool):
         self.op, self.index, self.dtype, self.shape, self.is_ref = (

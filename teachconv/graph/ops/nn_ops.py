@@ -663,6 +663,9 @@ def windows_of(
     rank: int = 2,
 ) -> dict[str, Any]:
     """Return the attributes of a windowed op in TensorFlow's form: lists, one number or two for each axis."""
+    for what, value in (("strides", strides), ("dilations", dilations), ("ksize", ksize)):
+        if is_tensor(value) and not hasattr(value, "numpy"):
+            raise ArgumentTypeError(f"{what} must be ints, known before the run; got {brief(value)}")
     layout = _layout(data_format, rank)
     mode, pads = normalize_padding(padding, layout)
     explicit = _for_each_axis(pads, (0, 0), layout) if mode == "EXPLICIT" else []

@@ -24,7 +24,7 @@ _current: ContextVar[SummaryWriter | None] = ContextVar("teachconv_summary_write
 
 
 class SummaryWriter:
-    """A file to which `scalar` appends. `create_file_writer` makes it.
+    """A file to which ``scalar`` appends. ``create_file_writer`` makes it.
 
     Attributes:
         path: the file.
@@ -34,7 +34,7 @@ class SummaryWriter:
         self.path = path
 
     def as_default(self) -> AbstractContextManager[None]:
-        """Let `scalar` write to the file in the block."""
+        """Let ``scalar`` write to the file in the block."""
         return within(_current, self)
 
 

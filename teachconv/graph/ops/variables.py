@@ -78,6 +78,7 @@ class Variable(Operators):
     def _make(self, initial_value: Any, trainable: bool, name: str, dtype: Any) -> None:
         self._graph = current_graph()
         self._storage: VariableRef | None = None
+        self.dtype: Any  # a DType
         wanted = None if dtype is None else as_dtype(dtype)
         if self._graph is None:
             if callable(initial_value):

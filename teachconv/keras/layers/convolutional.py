@@ -150,8 +150,17 @@ class Conv2D(Convolution):
         if self.filters % self.groups:
             raise ArgumentError(f"filters must be a multiple of groups {groups}; got {filters}")
         self.kernel_initializer = kernel_initializer
-        windows = kernel_size, strides, padding, data_format, dilation_rate
-        super().__init__(*windows, activation, use_bias, bias_initializer, more)
+        super().__init__(
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            bias_initializer,
+            more,
+        )
 
     def out_channels(self, channels: int) -> int:
         """Return the number of filters."""
@@ -243,9 +252,18 @@ class DepthwiseConv2D(Convolution):
         **more: Any,
     ):
         self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
-        self.kernel_initializer = depthwise_initializer
-        windows = kernel_size, strides, padding, data_format, dilation_rate
-        super().__init__(*windows, activation, use_bias, bias_initializer, more)
+        self.kernel_initializer = self.depthwise_initializer = depthwise_initializer
+        super().__init__(
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            bias_initializer,
+            more,
+        )
 
     def out_channels(self, channels: int) -> int:
         """Return depth_multiplier channels for each one of the input."""
@@ -330,8 +348,18 @@ class SeparableConv2D(DepthwiseConv2D):
         self.filters = positive(filters, "filters")
         self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
         self.depthwise_initializer, self.pointwise_initializer = depthwise_initializer, pointwise_initializer
-        windows = kernel_size, strides, padding, data_format, dilation_rate
-        Convolution.__init__(self, *windows, activation, use_bias, bias_initializer, more)
+        Convolution.__init__(
+            self,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            bias_initializer,
+            more,
+        )
 
     def out_channels(self, channels: int) -> int:
         """Return the number of filters."""
@@ -406,9 +434,19 @@ class Conv2DTranspose(Conv2D):
         self.output_padding: tuple[int, ...] | None = None
         if output_padding is not None:
             self.output_padding = self._below_strides(output_padding, strides)
-        windows = kernel_size, strides, padding, data_format, dilation_rate
         super().__init__(
-            filters, *windows, 1, activation, use_bias, kernel_initializer, bias_initializer, **more
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            1,
+            activation,
+            use_bias,
+            kernel_initializer,
+            bias_initializer,
+            **more,
         )
 
     def _below_strides(self, output_padding: Any, strides: Any) -> tuple[int, ...]:

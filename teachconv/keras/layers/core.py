@@ -33,9 +33,10 @@ class InputLayer(Layer):
     """
 
     def __init__(self, shape: Sequence[int | None], batch_size: int | None = None, **more: Any):
-        sizes = check_sizes(shape, "shape")
+        self.shape = check_sizes(shape, "shape")
+        self.batch_size = None if batch_size is None else positive(batch_size, "batch_size")
         super().__init__(**more)
-        self.build_for((None if batch_size is None else positive(batch_size, "batch_size"), *sizes))
+        self.build_for((self.batch_size, *self.shape))
         assert self.output_shape is not None
         self._node: KerasTensor = KerasTensor(self.output_shape, self.dtype, self, None)
 

@@ -9,7 +9,6 @@ its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
@@ -196,14 +195,6 @@ class Layer:
     _training_unless_told = False  # its default
     _takes_several = False  # whether the input may be a list of tensors
     _own_call = False  # whether `call` is of a class outside of this package
-    _given: Mapping[str, Any] = {}  # the arguments that it was made with
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Keep the arguments, for `get_config`."""
-        layer = super().__new__(cls)
-        with suppress(TypeError):  # __init__ says what is wrong
-            layer._given = signature(layer.__init__).bind(*args, **kwargs).arguments
-        return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -443,15 +434,16 @@ class Layer:
         """Return the arguments that make another layer like this one, without its weights.
 
         Returns:
-            A dict, which `from_config` takes: name, trainable, dtype, and the arguments of the class.
+            A dict, which `from_config` takes: name, trainable, dtype, and each argument of the class that is
+            an attribute, too.
 
         >>> from teachconv import keras
         >>> config = keras.layers.Dense(3, activation="relu", name="scores").get_config()
-        >>> config["units"], config["activation"], keras.layers.Dense.from_config(config).name
+        >>> config["units"], config["activation"].__name__, keras.layers.Dense.from_config(config).name
         (3, 'relu', 'scores')
         """
-        own = {key: value for key, value in self._given.items() if key not in ("more", "args", "kwargs")}
-        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype, **own}
+        named = [name for name in signature(type(self)).parameters if name in dir(self)]
+        return {name: getattr(self, name) for name in dict.fromkeys(("name", "trainable", "dtype", *named))}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Any:
@@ -516,8 +508,9 @@ class Layer:
     @property
     def _sublayers(self) -> list[Layer]:
         """The layers that are attributes of this one, also in lists, each once, in the attributes' order."""
-        attributes = [value for name, value in vars(self).items() if name != "_given"]
-        return list({id(layer): layer for layer in _layers_in(attributes) if layer is not self}.values())
+        return list(
+            {id(layer): layer for layer in _layers_in(vars(self).values()) if layer is not self}.values()
+        )
 
     @property
     def trainable(self) -> bool:

@@ -95,7 +95,7 @@ class Concatenate(_Merging):
         if any(len(sizes) > 1 for sizes in others):
             raise ArgumentError(f"all sizes must be equal, but those of axis {self.axis}")
         result = [sizes.pop() if sizes else None for sizes in others]
-        result.insert(self.axis % (len(axes) + 1), None if None in joined else sum(joined))  # type: ignore[arg-type]
+        result.insert(self.axis % (len(axes) + 1), None if None in joined else sum(joined))
         return tuple(result)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
@@ -135,4 +135,4 @@ def _sum(a: KerasTensor, b: Any) -> Any:
     return add([a, b]) if isinstance(b, KerasTensor) else a._no_operator()
 
 
-KerasTensor.__add__ = KerasTensor.__radd__ = _sum  # type: ignore[method-assign]
+KerasTensor.__add__ = KerasTensor.__radd__ = _sum  # type: ignore[assignment]

@@ -56,12 +56,9 @@ class BatchNormalization(Layer):
         self.axis = integer(axis, "axis")
         self.momentum, self.epsilon = real(momentum, "momentum"), real(epsilon, "epsilon")
         self.center, self.scale = truth(center, "center"), truth(scale, "scale")
-        self._initializers = {
-            "gamma": gamma_initializer,
-            "beta": beta_initializer,
-            "moving_mean": moving_mean_initializer,
-            "moving_variance": moving_variance_initializer,
-        }
+        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
+        self.moving_mean_initializer = moving_mean_initializer
+        self.moving_variance_initializer = moving_variance_initializer
         super().__init__(**more)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -77,7 +74,8 @@ class BatchNormalization(Layer):
             sizes = (input_shape[self.axis],)
             if not wanted:
                 return None
-            return self.add_weight(sizes, self._initializers[name], trainable=trainable, name=name)  # type: ignore[arg-type]
+            initializer = getattr(self, f"{name}_initializer")
+            return self.add_weight(sizes, initializer, trainable=trainable, name=name)  # type: ignore[arg-type]
 
         self.gamma, self.beta = add("gamma", self.scale), add("beta", self.center)
         self.moving_mean = add("moving_mean", trainable=False)
