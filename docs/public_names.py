@@ -39,7 +39,7 @@ def homes() -> dict[int, str]:
     for module, content in listed_modules().items():
         things = [(name, getattr(content, name)) for name in getattr(content, "__all__", ())]
         for name, thing in sorted(things, key=lambda pair: pair[0] != getattr(pair[1], "__name__", "")):
-            if getattr(thing, "__module__", "").startswith("teachconv") and not inspect.ismodule(thing):
+            if getattr(thing, "__module__", "").startswith("teachconv") and callable(thing):
                 found.setdefault(id(thing), f"{module}.{name}")
     return found
 

@@ -61,7 +61,7 @@ GRAPH_FOLDERS = """
     ops
     gradients
     eager
-    training find_source
+    training data find_source
     __init__
 """
 RANK = {room: rank for rank, line in enumerate(ROOMS.strip().split("\n")) for room in line.split()}

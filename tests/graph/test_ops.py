@@ -527,3 +527,19 @@ def test_all_and_any():
         tg.reduce_all([1, 0])
     with pytest.raises(ValueError, match="input_tensor of reduce_all must fit dtype bool; got int64 2"):
         tg.reduce_all(np.array([1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("op", "output", "grad", "name"),
+    [
+        ("max_pool_grad", (1, 2, 1, 1), (1, 2, 2, 1), "orig_output"),
+        ("max_pool_grad", (1, 2, 2, 1), (1, 1, 2, 1), "grad"),
+        ("max_pool_grad_grad", (1, 2, 2, 1), (1, 2, 2, 1), "grad"),
+        ("max_pool_grad_grad", (1, 2, 3, 1), (1, 4, 4, 1), "orig_output"),
+    ],
+)
+def test_a_gradient_of_pooling_takes_what_the_pooling_made(op, output, grad, name):
+    x, y, dy = (np.ones(shape, "f4") for shape in ((1, 4, 4, 1), output, grad))
+    windows = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    with pytest.raises(ValueError, match=f"^{name} of MaxPool.* must have shape"):
+        getattr(tc.graph.gen_nn_ops, op)(x, y, dy, **windows)

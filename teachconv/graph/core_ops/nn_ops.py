@@ -14,7 +14,7 @@ from ..framework.op_def import register_op
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, merge, text
 from . import common_shape_fns as shape_fns
-from .common_shape_fns import bias_add_shape, merged_shape, pool_shape, windowed_shape
+from .common_shape_fns import bias_add_shape, pool_shape, windowed_shape
 
 # each op that convolves, and what it is in teachconv; TensorFlow has none over one axis
 CONVOLUTIONS = {
@@ -114,13 +114,15 @@ def sparse_softmax_xent_shape(c: InferenceContext) -> list[StaticShape]:
     return [(batch,), (batch, classes)]
 
 
-def max_pool_grad_grad_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the shape of ``orig_output``; ``grad`` has that of ``orig_input``."""
+def max_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return the shape of ``orig_input``; for the gradient of the gradient, that of ``orig_output``."""
     (pooled,) = pool_shape(c)
-    merged_shape(replace(c, shapes=[c.shapes[0], c.shapes[2]]))
-    if not is_compatible(pooled, c.shapes[1]):
-        raise ArgumentError(f"orig_output of {c.op} must have shape {text(pooled)}; got {text(c.shapes[1])}")
-    return [merge(pooled, c.shapes[1])]
+    again = c.op.endswith("GradGrad")
+    wanted = {"orig_output": pooled, "grad": c.shapes[0] if again else pooled}
+    for (name, shape), given in zip(wanted.items(), c.shapes[1:], strict=True):
+        if not is_compatible(shape, given):
+            raise ArgumentError(f"{name} of {c.op} must have shape {text(shape)}; got {text(given)}")
+    return [merge(pooled, c.shapes[1]) if again else c.shapes[0]]
 
 
 def avg_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
@@ -313,7 +315,7 @@ for _rank, _max, _average in (("", _MAX_POOL, _AVG_POOL), ("3D", _POOL_3D, _POOL
         inputs=["orig_input: T", "orig_output: T", "grad: T"],
         outputs=["output: T"],
         attrs=["T: realnumbertype", *_max],
-        shape_fn=shape_fns.unchanged_shape,
+        shape_fn=max_pool_grad_shape,
         summary="Adds the gradient of each window to the first of its largest cells, in row-major order.",
     )
     register_op(
@@ -321,7 +323,7 @@ for _rank, _max, _average in (("", _MAX_POOL, _AVG_POOL), ("3D", _POOL_3D, _POOL
         inputs=["orig_input: T", "orig_output: T", "grad: T"],
         outputs=["output: T"],
         attrs=["T: realnumbertype", *_max],
-        shape_fn=max_pool_grad_grad_shape,
+        shape_fn=max_pool_grad_shape,
         summary="Returns, for each window, the value of grad at the first of its largest cells.",
     )
     register_op(
