@@ -147,7 +147,7 @@ def stand_ins() -> None:
         "tensorflow_datasets": lambda name: Forward(name, lambda _: (), {"load": load_tfds}),
     }
     sys.meta_path.insert(0, Replacement({}, made))
-    urllib.request.urlretrieve = urllib.urlretrieve = download  # the second is Python 2's
+    urllib.request.urlretrieve = download
     keras = importlib.import_module("keras")
     sets = {
         "mnist": data_set(28, 28),
@@ -248,8 +248,7 @@ def download(url, filename, *_, **__):
         Image.fromarray(images(1, 256, 512, 3)[0][0]).save(path)
     elif last.endswith(".zip"):
         words = np.random.default_rng(0).choice(
-            [f"word{n}" for n in range(300)]
-            + ["the", *["five", "of", "going", "hardware", "american", "britain"]] * 20,
+            [f"word{n}" for n in range(300)] + ["the", "of", "going", "five"] * 20,
             20000,
         )
         with zipfile.ZipFile(path, "w") as archive:
