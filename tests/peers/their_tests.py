@@ -391,7 +391,7 @@ converge. Each program and each test has a process of its own, with {seconds} s 
 
 TensorFlow's tests use the base class and decorators of `test_util`, which stand on its C++: here a few lines forward
 to sessions and NumPy's comparisons. `gradient_checker` is TensorFlow's own file. Keras' `run_layer_test` is its own,
-without its checks of mixed precision and of saving to files.
+without its checks of masks, of mixed precision, of generators of random numbers and of saving to files.
 
 ## Where they differ
 
