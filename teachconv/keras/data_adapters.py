@@ -33,7 +33,8 @@ def batches_of(
     if not is_stream(x):
         if steps is not None:
             raise ArgumentTypeError(
-                f"steps go with a dataset; of arrays, pass those samples; got {brief(steps)}"
+                "steps_per_epoch, validation_steps and steps go with a dataset; of arrays, pass those "
+                f"samples; got {brief(steps)}"
             )
         return ArrayBatches(*check(x, y), size)
     if y is not None:

@@ -292,7 +292,7 @@ class RMSprop(Optimizer):
         name: str | None = None,
         **unknown: Any,
     ):
-        super().__init__(learning_rate, name or "rmsprop", **unknown)
+        super().__init__(learning_rate, "rmsprop" if name is None else name, **unknown)
         self.rho, self.epsilon = check_number(rho, "rho", 0, 1), check_number(epsilon, "epsilon", 0)
         self.momentum = check_number(momentum, "momentum", 0, 1)
         self._slot_names = ("velocity", "momentum")

@@ -122,9 +122,8 @@ class Trainer(Layer):
                 began, and the weights are those before the step.
         """
         refuse("fit", unknown)
-        size, rest = as_batch_size(batch_size), validation_data
-        if validation_split:
-            (x, y), rest = split(x, y, validation_split)
+        size, ((x, y), rest) = as_batch_size(batch_size), split(x, y, validation_split)
+        rest = rest if validation_data is None else validation_data
         data = self._batches(x, y, size, steps_per_epoch)
         validation = None
         if rest is not None:

@@ -272,7 +272,10 @@ def called(kind):
 
     def function(**arguments):
         made = kind(**arguments)
-        return made(OF_RANK[getattr(made, "_rank", 2)]) if isinstance(made, tc.keras.layers.Layer) else made
+        if not isinstance(made, tc.keras.layers.Layer):
+            return made
+        x = OF_RANK[getattr(made, "_rank", 2)]
+        return made([x, x] if made._takes_several else x)
 
     function.__signature__ = inspect.signature(kind)
     return function

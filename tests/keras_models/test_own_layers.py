@@ -150,3 +150,10 @@ def test_one_gradient_may_be_none():
     assert (a.numpy(), b.numpy(), optimizer.iterations.numpy()) == (0.5, 1.0, 1)
     with pytest.raises(ValueError, match="no weight has a gradient"):
         optimizer.apply_gradients([(None, a), (None, b)])
+
+
+def test_a_tensor_shape_is_the_shape_of_a_weight():
+    layer = layers.Layer()
+    assert layer.add_weight(shape=tg.TensorShape([3, 2])).shape == (3, 2)
+    with pytest.raises(TypeError, match=r"shape must be the sizes of it, such as \(3, 3, 1, 8\); got 3"):
+        layer.add_weight(shape=3)

@@ -22,6 +22,7 @@ from ...arguments import truth
 from ...dtypes import is_integer
 from ...errors import ArgumentError, ArgumentTypeError, brief, plain, printable, suggestion
 from ...graph import (
+    TensorShape,
     TensorSpec,
     Variable,
     cast,
@@ -485,7 +486,8 @@ class Layer:
         dtype = self.dtype if dtype is None else as_dtype(dtype).name
         if is_integer(np.dtype(dtype)):
             raise ArgumentError(f"dtype of a layer with weights must be a float; got {dtype}")
-        sizes = () if shape is None else check_sizes(shape, "shape", 1)
+        given: Any = tuple(shape) if isinstance(shape, TensorShape) else shape
+        sizes = () if shape is None else check_sizes(given, "shape", 1, known=True)
         made_by = "glorot_uniform" if initializer is None else initializer
         value = initializers.initializer_of(made_by, f"{name} initializer")(sizes, dtype)
         if np.shape(value) != sizes:
