@@ -28,8 +28,13 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
+<<<<<<< HEAD
   fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
   kernels-play statements course figures
+=======
+  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api page-rules bench-check \
+  kernels-play statements their-tests
+>>>>>>> core-tfo
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -79,6 +84,11 @@ test-peers: $(VENV)/.peers
 	  tests/translation/test_onnx_models.py tests/translation/test_translating.py \
 	  tests/arrays/test_arrays.py tests/hostile/test_onnx_files.py tests/test_documents.py \
 	  -k "not test_documents or torch_and_jax" -m "not release"
+
+# Other people's programs and tests for TensorFlow, whose checkouts are given: writes docs/their_tests.md
+CHECKOUTS ?=
+their-tests: $(VENV)/.peers
+	OMP_NUM_THREADS=1 $(BIN)/python tests/peers/their_tests.py --page docs/their_tests.md $(CHECKOUTS)
 
 lint: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/ruff format --check .
