@@ -28,13 +28,8 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-<<<<<<< HEAD
   fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
-  kernels-play statements course figures
-=======
-  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api page-rules bench-check \
-  kernels-play statements their-tests
->>>>>>> core-tfo
+  kernels-play statements course figures their-tests
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
