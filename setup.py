@@ -7,14 +7,17 @@ TEACHCONV_NO_CYTHON=1 leaves the extension out. One build serves CPython 3.11 an
 stable ABI); free-threaded CPython has no stable ABI and gets one of its own.
 """
 
+import gzip
 import os
 import sys
 import sysconfig
+import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 from setuptools.errors import CompileError
 
 STABLE_ABI = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -45,6 +48,31 @@ class BuildKernels(build_ext):
 
         self.compiler.compile = compile_in_parallel
         super().build_extensions()
+
+
+class ReproducibleSdist(sdist):
+    """Write the same bytes for the same files; setuptools records who builds, where and when."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        if format != "gztar":
+            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+        time = int(
+            os.environ.get("SOURCE_DATE_EPOCH", 315532800)
+        )  # 1980, the first year that a zip file knows
+
+        def anonymous(entry):
+            entry.uid, entry.gid, entry.uname, entry.gname, entry.mtime = 0, 0, "", "", time
+            entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+            return entry
+
+        name = f"{base_name}.tar.gz"
+        with (
+            open(name, "wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=time) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            archive.add(base_dir, filter=anonymous)  # adds what is in a folder in the order of the names
+        return name
 
 
 def extensions():
@@ -88,6 +116,6 @@ def extensions():
 modules = extensions()
 setup(
     ext_modules=modules,
-    cmdclass={"build_ext": BuildKernels},
+    cmdclass={"build_ext": BuildKernels, "sdist": ReproducibleSdist},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if modules and STABLE_ABI else {},
 )

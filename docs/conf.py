@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map
 import error_index
 import explorer_examples
+import finding
+import lite
 import notebook_copies
 import public_names
 import recorded_runs
@@ -33,6 +35,9 @@ error_index.write()
 explorer_examples.write(HERE / "_generated")  # embedded by index.md and explorer.md
 recorded_runs.write(HERE / "_generated")  # included by explanation/
 notebook_copies.write(HERE / "learn")
+# To host Pyodide oneself, change this line or set the variable. The kernel in pyproject.toml goes with 0.27.
+pyodide = os.environ.get("TEACHCONV_PYODIDE", "https://cdn.jsdelivr.net/pyodide/v0.27.7/full/pyodide.js")
+lite.write(HERE / "_generated" / "lite", pyodide)
 os.environ["PYTHONPATH"] = os.pathsep.join(  # the notebooks' kernels import from there
     filter(None, [str(HERE.parent / "examples"), os.environ.get("PYTHONPATH")])
 )
@@ -61,7 +66,11 @@ author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
-extensions += ["framework_tabs", "mathml"]
+extensions += ["sphinx.ext.intersphinx", "framework_tabs", "mathml", "finding", "jupyterlite_sphinx"]
+jupyterlite_dir = str(HERE / "_generated" / "lite")
+jupyterlite_contents = str(HERE / "_generated" / "lite" / "contents")
+jupyterlite_config = str(HERE / "_generated" / "lite" / "jupyter_lite_config.json")
+jupyterlite_bind_ipynb_suffix = False  # MyST-NB reads the notebooks
 html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_context = {
@@ -89,6 +98,7 @@ nb_code_prompt_show, nb_code_prompt_hide = "Show the lines", "Hide the lines"
 nb_render_markdown_format = "myst"  # with tables
 html_theme = "furo"
 html_title = "teachconv"
+html_baseurl = finding.ADDRESS
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_search_scorer = str(HERE / "search_ranking.js")
@@ -98,14 +108,17 @@ exclude_patterns = ["_build", "_generated"]
 nitpicky = False
 default_role = "py:obj"
 suppress_warnings = ["mystnb.unknown_mime_type"]
+# words that the search ignores: they say nothing about the subject
+STOP_WORDS = """a an and are as at be by can for from i in is it my not of on or so that the this through to
+was with you"""
 copybutton_exclude = ".linenos, .gp, .go"
 
 
 def setup(app):
-    """Let the search find every word: SAME and VALID are what people look for, not stop words."""
+    """Let the search find every word that people look for; Sphinx's stop words have "same" among them."""
     from sphinx.search.en import SearchEnglish
 
-    SearchEnglish.stopwords = frozenset()
+    SearchEnglish.stopwords = frozenset(STOP_WORDS.split())
     app.connect("autodoc-process-docstring", keep_sentences_whole, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", lead_to_namesake)
     app.connect("autodoc-process-signature", leave_out_private_arguments)
@@ -113,6 +126,7 @@ def setup(app):
     app.connect("object-description-transform", tidy_fields, priority=600)  # after the types are added
     app.connect("doctree-read", leave_builtins)
     app.connect("missing-reference", look_further_out)
+    app.connect("html-page-context", lite.lead_there)
     app.connect("html-page-context", correct_ways_back)
     app.connect(
         "html-page-context", give_captions_a_level, priority=900

@@ -27,6 +27,8 @@ OURS = [
     ("same_or_valid", 'tc.conv2d(X, W, 1, "SMAE")'),
     ("dilated_grouped_depthwise", "tc.conv2d(X, W[:, :, :2])"),
     ("sizes_parameters_flops", "tc.conv2d(X[:, :2, :2], W)"),
+    ("quantized_convolution", "tc.conv2d(X.astype('int8'), W)"),
+    ("padding_codes", "tc.resolve(tc.conv2d, X, W, 2, -233)"),
     ("nhwc_or_nchw", "tc.conv2d(NCHW, W)"),
     ("why_output_shape", 'tc.conv2d_transpose(X, WT, [1, 17, 17, 4], 2, "SAME")'),
     ("why_output_shape", 'tc.conv2d_transpose(X, WT, [2, 16, 16, 4], 2, "SAME")'),

@@ -1,8 +1,10 @@
 """Writes the explorers that docs/index.md and docs/explorer.md embed; each build of the docs runs it."""
 
+import shutil
 from pathlib import Path
 
 import explorer_stories
+import figure_pack
 import numpy as np
 
 import teachconv as tc
@@ -46,6 +48,12 @@ def write(folder: Path) -> None:
     (extra / "playground.html").write_text(playground_page("../index.html"), encoding="utf-8")
     playground = frame_of("explorer/playground.html", "the convolution playground")
     explorer_stories.write(folder / "extra" / "stories", folder / "stories.html")
+    figures = folder / "extra" / "figures"
+    for file in (folder.parent / "_build" / "figures").glob("*"):  # what make figures made is not drawn again
+        figures.mkdir(exist_ok=True)
+        shutil.copy2(file, figures)
+    figure_pack.write(figures, figure_pack.FIRST)
+    figure_pack.preview(figures, folder / "take_these.html")
     (folder / "playground.html").write_text(playground, encoding="utf-8")
     picture = tc.explain(tc.conv2d, X, W, 2, "SAME", at=(0, 2, 2, 0)).picture()
     (folder / "front.svg").write_text(picture, encoding="utf-8")

@@ -3,7 +3,7 @@
  * Sphinx appends this file to language_data.js (html_search_scorer in conf.py), which the theme loads after Sphinx's
  * searchtools.js. That lists only pages with all the words, and judges a page by its best word. Here every word counts
  * by its rarity (Robertson's idf), more in a title, less on a long page; no word is required. Then follow Sphinx's own
- * results, such as names of the API.
+ * results, such as names of the API. Below each page is its sentence with the most of the words that its title lacks.
  */
 "use strict";
 
@@ -12,9 +12,6 @@ const LENGTH = 0.4; // the part of a page's weight that depends on its length
 const ROOMS = [["answers/index", 0.5], ["answers/", 1.3], ["api/", 0.5], ["changelog", 0.3], ["benchmarks_", 0.5]]; // the rest: 1
 const SHOWN = 20; // pages
 const OTHER_WORD = 0.8; // how often our word for what was asked counts
-
-/* Words that say nothing about the subject. SAME and VALID are not among them, though "same" is in most such lists. */
-const SILENT = new Set("a an and are as at be by can for from i in it my not of on or so that the this to was with you".split(" "));
 
 /* What people call a thing, and the words that these pages have for it; a query with the left one finds both. */
 const ALSO = [
@@ -54,8 +51,7 @@ const lengths = (index) => {
 const meant = (query, words) => {
   const stem = (word) => (typeof Stemmer === "undefined" ? word : new Stemmer().stemWord(word));
   const plain = query.toLowerCase();
-  const told = [...words].filter((word) => !SILENT.has(word));
-  const kept = new Map((told.length ? told : [...words]).map((word) => [word, [word]]));
+  const kept = new Map([...words].map((word) => [word, [word]]));
   for (const [asked, ours] of ALSO) {
     if (!new RegExp(`(^|\\W)${asked}(\\W|$)`).test(plain)) continue;
     const word = stem(asked.split(" ").at(-1));
@@ -91,10 +87,37 @@ const rankPages = (index, words) => {
   return scored.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, SHOWN);
 };
 
+/** The sentence of a page's text with the most of the stems that its title lacks: the first one of these. */
+const excerpt = (title, text, stems) => {
+  const stemmer = new Stemmer();
+  const stemsOf = (words) => new Set(splitQuery(words.toLowerCase()).map((word) => stemmer.stemWord(word)));
+  const named = stemsOf(title);
+  const asked = stems.filter((one) => !named.has(one));
+  const has = (words) => asked.filter((one) => words.has(one)).length;
+  const sentences = text.split(/\n|(?<=[.?!:]) (?=\p{Lu})/u).filter((one) => one.length > 20 && !one.endsWith(":"));
+  const counts = sentences.map((one) => has(stemsOf(one)));
+  return sentences[counts.indexOf(Math.max(...counts))] ?? "";
+};
+
+/** Write an excerpt under each result that is a page, as finding.py made them; Sphinx would have to load the page. */
+const showExcerpts = (list, stems) => {
+  for (const item of list.querySelectorAll(":scope > li:not(:has(p))")) {
+    const link = item.querySelector("a");
+    const [name, place] = link.getAttribute("href").split("#");
+    const text = EXCERPTS[name.replace(/\.html$/, "")];
+    if (place || !text) continue;
+    const paragraph = item.appendChild(document.createElement("p"));
+    paragraph.className = "context";
+    paragraph.textContent = excerpt(link.textContent, text, stems);
+  }
+};
+
 if (typeof Search !== "undefined") { // it begins to search when the page has been read
   const theirs = Search._performSearch;
   Search._performSearch = (query, words, excluded, ...more) => {
     const index = Search._index;
+    const list = Search.output;
+    new MutationObserver(() => showExcerpts(list, [...words])).observe(list, { childList: true });
     const left = (page) => [...excluded].every((word) => !weightsOf(index, word).has(page));
     const pages = rankPages(index, meant(query, words)).filter(([page]) => left(page)).map(([page, score]) => [
       index.docnames[page], index.titles[page], "", null, score, index.filenames[page], "text",

@@ -59,12 +59,11 @@ if TYPE_CHECKING:
     from .inspection.receptive import ReceptiveField, receptive_field
     from .inspection.sources import SourceChain, find_source
     from .inspection.tracing import Trace, trace
-    from .networks.handing import translate
     from .planning import Plan, plan
     from .streaming import Stream, stream
     from .translation.filters import convert_filters
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
-    from .translation.translating import Translation, resolve
+    from .translation.translating import Translation, resolve, translate
     from .tuning import autotune
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
@@ -197,7 +196,7 @@ _LATER = _MODULES | {name: module for module, names in _NAMES.items() for name i
 if not TYPE_CHECKING:  # else every name would seem to be there
 
     def __getattr__(name: str) -> Any:
-        """Import the larger parts where they are first asked for, so that importing stays light."""
+        """Import the larger parts at their first use, so that `import teachconv` stays fast."""
         if name not in _LATER:
             raise no_attribute(__name__, name, __dir__())
         from importlib import import_module

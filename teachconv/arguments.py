@@ -25,18 +25,6 @@ from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, s
 from .kinds import AXES, layout_of
 from .memory import TRIFLE, check_memory
 
-__all__ = [
-    "as_array",
-    "begins_then_ends",
-    "channels_first",
-    "channels_last",
-    "check_alike",
-    "check_data_format",
-    "check_steps",
-    "grouped_shape",
-    "refuse_masked",
-]
-
 Pair: TypeAlias = tuple[int, int]
 Pads: TypeAlias = tuple[Pair, ...]  # (before, after) of each axis; negative numbers crop
 Padding: TypeAlias = tuple[str, Pads]  # the mode, and the pads, which are zero unless the mode is EXPLICIT
@@ -76,7 +64,7 @@ def check_data_format(data_format: Any, rank: int = 2) -> str:
 
 
 def channels_last(shape: tuple[T, ...], data_format: str) -> tuple[T, ...]:
-    """Return a shape, or what else there is one of for each axis, with channels last: NHWC for rank 2.
+    """Return a shape, or other values with one for each axis, with channels last: NHWC for rank 2.
 
     Args:
         shape: the sizes in ``data_format`` order.
@@ -166,7 +154,7 @@ def real(value: Any, name: str) -> float:
 
 
 def truth(value: Any, name: str) -> bool:
-    """Return whether ``value`` is true; raise ``ArgumentTypeError`` where it has no answer."""
+    """Return whether ``value`` is true; raise ``ArgumentTypeError`` if it cannot tell."""
     try:
         return bool(value)
     except Exception:
@@ -245,7 +233,7 @@ def grouped_shape(shape: Shape, in_channels: int, name: str) -> Shape:
 
 
 def check_elements(sizes: Shape, label: str) -> None:
-    """Refuse a shape of more elements than an array can have."""
+    """Reject a shape with more elements than an array can have."""
     if prod(max(size, 1) for size in sizes) > sys.maxsize:
         raise ArgumentError(f"{label} must have at most {sys.maxsize} elements; got {brief(list(sizes))}")
 
@@ -254,7 +242,7 @@ _FARTHEST = 2**31 - 1  # below it, no index that a kernel computes leaves 64 bit
 
 
 def check_steps(numbers: Iterable[int], name: str, value: Any) -> None:
-    """Refuse strides, dilations and pads that are too large to compute an index with."""
+    """Reject strides, dilations and pads that are too large to compute an index with."""
     if max(map(abs, numbers), default=0) > _FARTHEST:
         raise ArgumentError(f"{name} must be at most {_FARTHEST} (2**31 - 1) in size; got {brief(value)}")
 
@@ -509,7 +497,7 @@ def is_shape(value: Any) -> bool:
 
 
 def shape_of(value: Any, name: str, ranks: tuple[int, ...] | None, axes: str) -> Shape | None:
-    """Return the shape of an array, or the shape that was given instead; of a bias None for none."""
+    """Return the shape of an array, or a shape given in its place; None for a missing bias."""
     if value is None and ranks == (1,):
         return None
     sizes = value if is_shape(value) else getattr(value, "shape", None)
@@ -634,7 +622,7 @@ def _unsupported(dtype: np.dtype[Any], name: str) -> str:
 
 
 def converted(name: str, dtype: str) -> str:
-    """Return what a program can write to convert an argument, with its name if that is one in Python.
+    """Return the code that converts an argument, with the argument's name if that is a Python name.
 
     >>> converted("input", "float32"), converted("y of Add", "float32")
     ('input.astype("float32")', 'convert it with .astype("float32")')
@@ -644,7 +632,7 @@ def converted(name: str, dtype: str) -> str:
 
 
 def check_alike(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise unless all arrays, by their names, are where the first is, host or GPU, and have its dtype.
+    """Raise unless all arrays, given by name, have the device and the dtype of the first.
 
     The message names conversions that cut nothing off: to the first floating dtype among them, and if there
     is none, to the widest integers.

@@ -32,8 +32,6 @@ from .errors import ArgumentError
 from .geometry import ConvGeometry, ConvTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import FORWARD, CellNames, DepthwiseCells, Kind, Op, layout_of, sibling
 
-__all__ = ["Call", "arranged", "checked_bias", "resolve"]
-
 
 @dataclass(slots=True, eq=False)  # frozen would double the time of a small call
 class Call:
@@ -74,11 +72,11 @@ class Call:
 
     @property
     def terms(self) -> int:
-        """How many terms the longest sum of a cell has, the bias counted."""
+        """How many terms the longest sum of a cell has, including the bias."""
         return max(1, self.geometry.terms_of(self.op.kind.result) + (self.bias is not None))
 
     def with_each(self, function: Callable[[np.ndarray], np.ndarray]) -> Call:
-        """Return the call with ``function`` of each of its arrays in the array's place."""
+        """Return the call with ``function`` applied to each of its arrays."""
         bias = None if self.bias is None else function(self.bias)
         return replace(self, first=function(self.first), second=function(self.second), bias=bias)
 
@@ -206,7 +204,7 @@ def arranged(op: Op, data_format: Any, first: Any, second: Any) -> tuple[str, np
 
 
 def checked_bias(bias: Any, call: Call) -> np.ndarray:
-    """Return the bias as an array; raise unless it goes with a call's arrays and its output channels."""
+    """Return the bias as an array; raise unless it fits a call's arrays and output channels."""
     array = as_array(bias, "bias", ndim=1)
     check_alike({"input": call.first, "filters": call.second, "bias": array})
     channels = call.backend_shape[-1]

@@ -19,26 +19,6 @@ import numpy as np
 from . import record
 from .errors import ArgumentError, ArgumentTypeError, brief, leave_untraced, plain
 
-__all__ = [
-    "ADAPTERS",
-    "Adapter",
-    "adapter_of",
-    "array_module",
-    "call_on_host",
-    "check_same_place",
-    "contiguous",
-    "device_array",
-    "hold_borrowed",
-    "is_on_device",
-    "lazy_call",
-    "lies_on_a_gpu",
-    "on_device_of",
-    "override_of",
-    "seconds_on_device",
-    "to_array",
-    "to_host",
-]
-
 _DLPACK_CUDA = 2  # kDLCUDA of dlpack.h
 
 
@@ -68,7 +48,7 @@ class Adapter:
     There are two ways. Where the first array argument of a call has an adapter, `call` converts the arrays,
     runs the op on NumPy or CuPy arrays, and converts the result back. Arrays without values, such as the
     tensors of a graph, and arrays whose library records what is done with them take over the whole call,
-    wherever they stand among the arguments: `takes_over` says so, and `call` is then their own.
+    whichever argument they are: `takes_over` says so, and `call` is then their own.
 
     Attributes:
         name: what traces and error messages call the library's arrays.
@@ -85,7 +65,7 @@ class Adapter:
         return True
 
     def takes_over(self, value: Any) -> bool:
-        """Return whether a call with this array is computed by `call` wherever the array stands."""
+        """Return whether `call` computes a call with this array, whichever argument it is."""
         return False
 
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
@@ -151,7 +131,7 @@ class Adapter:
         return None
 
     def from_array(self, result: np.ndarray, like: Any) -> Any:
-        """Return a result of an op as an array of the library, of the kind of ``like`` and where that is."""
+        """Return a result of an op as an array of the library, of the kind and on the device of ``like``."""
         return result
 
 
@@ -191,7 +171,7 @@ def adapter_of(value: Any) -> Adapter | None:
 
 @leave_untraced
 def override_of(first: Any, *others: Any) -> Callable[..., Any] | None:
-    """Return what runs a call instead of the op itself, or None where the op does.
+    """Return what runs a call instead of the op itself, or None.
 
     Arrays that take over decide wherever they are; otherwise the first array argument does.
 
@@ -306,7 +286,7 @@ def hold_borrowed() -> None:
 
 
 def on_device_of(array: Any) -> AbstractContextManager[Any]:
-    """Return a context in which new arrays are created where an array is, even if another GPU is current.
+    """Return a context in which new arrays are created on an array's device, even if another GPU is current.
 
     Args:
         array: a NumPy or CuPy array.

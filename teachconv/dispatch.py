@@ -1,4 +1,4 @@
-"""The one way of a call: resolve it, find its backend and algorithm, run, restore the layout.
+"""How a call runs: resolve it, find its backend and algorithm, run it, restore the layout.
 
 A *prepared call* is what this comes to before the arrays are there. The ops keep theirs, so that the next
 call like it starts at its kernel; a plan is one that has its filters; the calls of every dialect are prepared
@@ -30,22 +30,6 @@ from .kinds import KINDS, Kind, Op
 from .memory import check_memory
 from .tables import count
 
-__all__ = [
-    "Kernel",
-    "PreparedCall",
-    "candidates",
-    "check_algorithm",
-    "compute",
-    "find_algorithm",
-    "find_backend",
-    "find_backends",
-    "prepare",
-    "run",
-    "run_canonical",
-    "steady_algorithm",
-]
-
-
 # ---------------------------------------------------------------------------------------------
 # The way of a call: look its prepared call up, or make it; run it
 # ---------------------------------------------------------------------------------------------
@@ -60,7 +44,7 @@ def compute(
     bias: Any = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Run a call of an op on the call that was prepared for others like it, or on one prepared now.
+    """Run a call of an op: by the call prepared for an earlier one of the same kind, or by one prepared now.
 
     Args:
         op: the op.
@@ -108,7 +92,7 @@ def _places(*key: Any) -> _Place:
 def _place_of(
     op: Op, first: Any, second: Any, arguments: tuple[Any, ...], options: tuple[Any, ...]
 ) -> _Place | None:
-    """Return where calls like this one are kept: those whose geometry, backend and algorithm are the same.
+    """Return where calls with the same geometry, backend and algorithm are kept.
 
     TensorFlow: the kernel cache of common_runtime/eager/execute.cc.
 
@@ -128,7 +112,7 @@ _SCALARS = frozenset({int, str, type(None)})
 
 
 def _plain(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return arguments as a key whose equals mean the same: True and 1.0 equal 1, and are refused."""
+    """Return arguments as a key, equal only for the same meaning: True and 1.0 equal 1, but are refused."""
     if _SCALARS.issuperset(map(type, values)):
         return tuple(values)
     return tuple(value if type(value) in _SCALARS else _plain(_sequence(value)) for value in values)
@@ -163,7 +147,7 @@ Kernel: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # Non
 
 
 class PreparedCall:
-    """A call that waits for its arrays: geometry, backend and algorithm are known, and perhaps the kernel.
+    """A call without its arrays: geometry, backend and algorithm are known, and perhaps the kernel.
 
     Attributes:
         call: the call; its arrays may be others of the same shapes and dtype that take no memory.
@@ -193,7 +177,7 @@ class PreparedCall:
         self._data_format: str | None = None
 
     def keep(self, *, data_format: str | None, as_given: bool) -> PreparedCall:
-        """Return the prepared call as it is kept: without arrays, and with a kernel if there is one for them.
+        """Return the prepared call to keep: without arrays, and with the kernel if there is one.
 
         Args:
             data_format: the layout of the caller's activations, as the caller gave it.
@@ -288,7 +272,7 @@ class PreparedCall:
 
 
 def tell_of_kernel() -> None:
-    """Record that a call without a trace would now be at its kernel."""
+    """Record that an untraced call would go straight to its kernel from here."""
     with record.stage("prepared call") as stage:
         stage.say("an untraced call goes on at the kernel from here; a trace takes the steps between")
 
@@ -329,7 +313,7 @@ def run_canonical(
 def find_algorithm(
     name: str, module: ModuleType, call: Call, algorithm: Any, precision: Any = None
 ) -> str | None:
-    """Return the algorithm that was asked for, or None for "auto".
+    """Return the requested algorithm, or None for "auto".
 
     Args:
         name: the backend's name, for messages.
@@ -384,7 +368,7 @@ def _checked(
 
 
 def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[str, ModuleType]:
-    """Return name and module: of the backend asked for, else the default that was set, else the library's.
+    """Return name and module of the requested backend, else of the user's default, else of the library's.
 
     An ``array`` on a GPU selects cupy by itself; with a backend that works on the host it is refused.
     """
@@ -400,7 +384,7 @@ def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[
 
 
 def find_backends(wanted: Any = None, array: np.ndarray | None = None) -> list[tuple[str, ModuleType]]:
-    """Return name and module of each backend, or of the one; None for all that can run, the reference aside.
+    """Return name and module of each requested backend; None means all that can run, except the reference.
 
     For an ``array`` on a GPU these are cupy alone.
     """
@@ -416,7 +400,7 @@ def find_backends(wanted: Any = None, array: np.ndarray | None = None) -> list[t
 def candidates(
     found: Sequence[tuple[str, ModuleType]], call: Call, algorithm: Any = None, precision: Any = None
 ) -> list[tuple[str, ModuleType, Algorithm]]:
-    """Return every algorithm of the backends that fits the call, and that the two options leave.
+    """Return every algorithm of the backends that fits the call and that both options allow.
 
     Raises ``ValueError`` or ``TypeError``, as the op does, for an algorithm that no backend has for the call.
     """
@@ -455,7 +439,7 @@ def steady_algorithm(
     *,
     padded: bool,
 ) -> str | None:
-    """Return the algorithm that gives every part of a result the bits of the whole, or None.
+    """Return the algorithm with which each part of a result has the same bits as in the whole, or None.
 
     It is the backend's last one whose bits are independent of the image's extent. The last is the fastest:
     algorithms are a ladder.
@@ -534,7 +518,7 @@ def _check_algorithms(name: str, algorithms: Any) -> None:
 
 @lru_cache(maxsize=1)
 def _best_backend() -> str:
-    """cython; numpy where it is not compiled, which is said once."""
+    """cython; or numpy if it is not compiled, with a warning once."""
     problem = backends.why_not("cython")
     if problem:
         stack = enumerate(walk_stack(sys._getframe()), 1)
@@ -547,7 +531,7 @@ def _best_backend() -> str:
 def check_algorithm(
     name: str, module: ModuleType, kind: Kind, dtype: np.dtype[Any], algorithm: Any, precision: Any
 ) -> Algorithm | None:
-    """Return the algorithm if the backend has it for this call, None for "auto"; raise otherwise."""
+    """Return the algorithm if the backend has it for this call, None for "auto"; else raise."""
     algorithms: tuple[Algorithm, ...] = module.ALGORITHMS
     if not hasattr(module, kind.name):
         raise ArgumentError(f"backend {brief(name)} has no {kind}")

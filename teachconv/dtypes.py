@@ -10,19 +10,6 @@ import numpy as np
 
 from .errors import ArgumentTypeError, brief, is_one_of, suggestion
 
-__all__ = [
-    "FLOATS",
-    "FORMATS",
-    "INTEGERS",
-    "FloatFormat",
-    "accumulator",
-    "float_format",
-    "is_integer",
-    "lowest",
-    "to_dtype",
-    "wrap",
-]
-
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int32", "int64")
 

@@ -9,21 +9,6 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar
 
-__all__ = [
-    "ArgumentError",
-    "ArgumentTypeError",
-    "BackendUnavailable",
-    "brief",
-    "hide_unknown",
-    "is_one_of",
-    "leave_untraced",
-    "no_attribute",
-    "plain",
-    "printable",
-    "refuse_unknown",
-    "suggestion",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -93,7 +78,7 @@ def brief(value: Any) -> str:
 
 
 def plain(value: Any) -> str:
-    """Return ``str(value)`` for a message, cut as `brief` cuts: a path, or what an error of others says."""
+    """Return ``str(value)`` for a message, cut like `brief`: for a path, or the text of another error."""
     try:
         return _cut(str(value))
     except Exception:  # of a method of the value
@@ -136,7 +121,7 @@ def suggestion(word: Any, known: Iterable[str]) -> str:
 
 
 def check_word(word: Any, name: str, legal: Iterable[Any]) -> None:
-    """Raise ``ArgumentError`` unless a word is one of those that are legal for the argument of that name."""
+    """Raise ``ArgumentError`` unless a word is legal for the argument of that name."""
     known = list(legal)
     if not is_one_of(word, known):
         words = [str(one) for one in known]
@@ -161,7 +146,7 @@ def words_of(given: Any, name: str, legal: Iterable[str]) -> list[str]:
 def refuse_unknown(
     function: Callable[..., Any], unknown: Iterable[str], tool: Callable[..., Any] | None = None
 ) -> NoReturn:
-    """Raise ``TypeError`` for a keyword that a function does not have, with the nearest one named.
+    """Raise ``TypeError`` for an unknown keyword; the message suggests the nearest one.
 
     Python itself names the nearest keyword from 3.13 on. The public functions end in ``**unknown: Never``,
     so that every version does, and type checkers still refuse such a keyword. ``tool`` is what was given
@@ -200,7 +185,7 @@ def _skip_in_compiler() -> None:
 
 
 def leave_untraced(function: F) -> F:
-    """Let torch.compile break its graph at a function of ours, and say why where no break is allowed."""
+    """Let torch.compile break its graph at a function of teachconv; explain it if no break is allowed."""
     mark: Any = function
     mark._torchdynamo_disable = _Untraced()
     mark._torchdynamo_disable_msg = "teachconv computes with NumPy arrays and kernels of its own"
@@ -220,7 +205,7 @@ def hide_unknown(function: F) -> F:
 
 
 def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Return the error of a module that has no such attribute, the nearest one named.
+    """Return the error for a missing attribute of a module; it suggests the nearest one.
 
     >>> print(no_attribute("teachconv", "con2d", ["conv2d", "diff"]))
     module 'teachconv' has no attribute 'con2d' (did you mean "conv2d"?)

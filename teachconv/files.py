@@ -12,8 +12,6 @@ from typing import Any, BinaryIO
 
 from .errors import ArgumentError, ArgumentTypeError, brief
 
-__all__ = ["path_of", "replacing"]
-
 _LONGEST = 4096  # characters of a path, Linux's limit; the system's own message would repeat them all
 
 
@@ -46,7 +44,7 @@ def path_of(path: Any, name: str = "path") -> Path:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file beside ``path``, which takes its name at the end of the block.
+    """Yield a new file in the folder of ``path``, which is renamed to ``path`` at the end of the block.
 
     If the block raises, the new file is removed, and what had the name before is as it was. The new file gets
     the permissions of the one that it replaces, and until then nobody else may read it; if there was none,
@@ -90,7 +88,7 @@ def _facts(path: Path) -> os.stat_result | None:
 
 
 def _new(path: Path, mode: int) -> BinaryIO:
-    """Open a file that is not there yet, with these permissions less those of the umask."""
+    """Create a file, which must not exist yet, with these permissions less those of the umask."""
     return open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))
 
 

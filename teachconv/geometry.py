@@ -21,7 +21,7 @@ laws differ only in how they choose a and o.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -46,19 +46,6 @@ from .arguments import (
 from .errors import ArgumentError, brief, hide_unknown, refuse_unknown
 from .kinds import AXES, layout_of
 from .tables import Table, count, pre
-
-__all__ = [
-    "AxisGeometry",
-    "Conv2DGeometry",
-    "Conv2DTransposeGeometry",
-    "ConvGeometry",
-    "ConvTransposeGeometry",
-    "conv2d_geometry",
-    "conv2d_transpose_geometry",
-    "conv_geometry",
-    "conv_transpose_geometry",
-]
-
 
 # ---------------------------------------------------------------------------------------------
 # One axis
@@ -119,7 +106,7 @@ class AxisGeometry:
 
     @property
     def full_edges(self) -> tuple[Pair, Pair]:
-        """What to pad and what to crop of the full result of the transpose, as `window_edges`.
+        """What to pad and what to crop of the transpose's full result, like `window_edges`.
 
         >>> conv2d_transpose_geometry((1, 4, 4, 1), (3, 3, 1, 1), None, 2).forward.rows.full_edges
         ((0, 0), (0, 1))
@@ -203,7 +190,7 @@ def axis_slab(axis: AxisGeometry, role: str, part: Pair) -> tuple[AxisGeometry, 
 
 
 def axis_due(axis: AxisGeometry, role: str, received: int) -> int:
-    """Return how many cells of a result the first cells of the input decide, whatever follows them.
+    """Return how many cells of a result depend only on the first cells of the input.
 
     Their slabs end there, which makes this the inverse of `axis_slab`. A crop at the end, which moves as the
     input grows, holds back the cells that it may still remove.
@@ -854,10 +841,7 @@ def conv_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
-    if unknown:
-        refuse_unknown(conv_geometry, unknown)
-    shape, layout = _of_any_rank(input_shape, data_format)
-    return _forward(shape, filters_shape, strides, padding, layout, dilations)
+    return _forward(conv_geometry, None, **locals())
 
 
 @hide_unknown
@@ -899,12 +883,7 @@ def conv_transpose_geometry(
     >>> conv_transpose_geometry((1, 8, 1), (3, 1, 1), strides=2).legal_output_shapes
     ((1, 15, 1), (1, 16, 1))
     """
-    if unknown:
-        refuse_unknown(conv_transpose_geometry, unknown)
-    given, layout = _of_any_rank(input_shape, data_format)
-    return _transposed(
-        given, filters_shape, output_shape, strides, padding, layout, dilations, output_padding
-    )
+    return _transposed(conv_transpose_geometry, None, **locals())
 
 
 @hide_unknown
@@ -949,10 +928,7 @@ def conv2d_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
-    if unknown:
-        refuse_unknown(conv2d_geometry, unknown)
-    layout = check_data_format(data_format)
-    return _forward(normalize_shape(input_shape, "input"), filters_shape, strides, padding, layout, dilations)
+    return _forward(conv2d_geometry, 2, **locals())
 
 
 @hide_unknown
@@ -998,26 +974,22 @@ def conv2d_transpose_geometry(
     >>> short.padding                               # 16 would give (0, 1): shifted by one row
     ((1, 1), (1, 1))
     """
-    if unknown:
-        refuse_unknown(conv2d_transpose_geometry, unknown)
-    layout = check_data_format(data_format)
-    given = normalize_shape(input_shape, "input")
-    return _transposed(
-        given, filters_shape, output_shape, strides, padding, layout, dilations, output_padding
-    )
-
-
-def _of_any_rank(input_shape: Any, data_format: Any) -> tuple[Shape, str]:
-    """Return the shape of an input, which sets the rank, and the layout of its axes."""
-    shape = normalize_shape(input_shape, "input", rank=None)
-    rank = len(shape) - 2
-    return shape, layout_of("input", rank) if data_format is None else check_data_format(data_format, rank)
+    return _transposed(conv2d_transpose_geometry, 2, **locals())
 
 
 def _forward(
-    shape: Shape, filters_shape: Any, strides: Any, padding: Any, layout: str, dilations: Any
+    function: Callable[..., Any],
+    rank: int | None,
+    input_shape: Any,
+    filters_shape: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+    unknown: dict[str, Any],
 ) -> ConvGeometry:
-    """Return what `conv_geometry` returns; the input's shape and the layout are legal."""
+    """Return what `conv_geometry` returns, from the arguments of a function of one rank, or of any (None)."""
+    shape, layout = _laid_out(function, rank, input_shape, data_format, unknown)
     geometry = forward_geometry(
         channels_last(shape, layout),
         normalize_shape(filters_shape, "filters", rank=len(shape) - 2),
@@ -1029,16 +1001,20 @@ def _forward(
 
 
 def _transposed(
-    given: Shape,
+    function: Callable[..., Any],
+    rank: int | None,
+    input_shape: Any,
     filters_shape: Any,
     output_shape: Any,
     strides: Any,
     padding: Any,
-    layout: str,
+    data_format: Any,
     dilations: Any,
     output_padding: Any,
+    unknown: dict[str, Any],
 ) -> ConvTransposeGeometry:
-    """Return what `conv_transpose_geometry` returns; the input's shape and the layout are legal."""
+    """Return what `conv_transpose_geometry` returns, as `_forward`."""
+    given, layout = _laid_out(function, rank, input_shape, data_format, unknown)
     rank = len(given) - 2
     wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", given[0], rank)
     forward = transposed_geometry(
@@ -1053,6 +1029,22 @@ def _transposed(
     if forward.data_format != layout:
         forward = replace(forward, data_format=layout)
     return ConvTransposeGeometry(forward)
+
+
+def _laid_out(
+    function: Callable[..., Any],
+    rank: int | None,
+    input_shape: Any,
+    data_format: Any,
+    unknown: dict[str, Any],
+) -> tuple[Shape, str]:
+    """Return the shape of an input and the layout of its axes; without a rank the shape sets it."""
+    if unknown:
+        refuse_unknown(function, unknown)
+    shape = normalize_shape(input_shape, "input", rank=rank)
+    if rank is None and data_format is None:
+        return shape, layout_of("input", len(shape) - 2)
+    return shape, check_data_format(data_format, len(shape) - 2)
 
 
 @lru_cache(maxsize=4096)
@@ -1124,7 +1116,7 @@ def _check_filter_sizes(sizes: Sequence[int], name: str = "filters") -> None:
 
 
 def one_each(rank: int) -> str:
-    """Return what a message calls the least that an array has on its axes: "one row and one column"."""
+    """Return the smallest legal size of an array in words: "one row and one column"."""
     return listed(("one plane", "one row", "one column")[-rank:], "and")
 
 
@@ -1188,8 +1180,13 @@ def _check_output_padding(
         )
     names = AXES[-len(strides) :]
     for axis, extra, s, d in zip(names, output_padding, strides, dilations, strict=True):
-        if not 0 <= extra < max(s, d):
-            raise ArgumentError(
-                f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride "
-                f"{s} and dilation {d}); got {extra}"
-            )
+        check_extra(axis, extra, s, d)
+
+
+def check_extra(axis: str, extra: int, s: int, d: int) -> None:
+    """Raise if the ``output_padding`` of an axis is out of range."""
+    if not 0 <= extra < max(s, d):
+        raise ArgumentError(
+            f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride {s} and "
+            f"dilation {d}); got {extra}"
+        )

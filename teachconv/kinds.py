@@ -25,25 +25,6 @@ from typing import Any, Protocol
 
 from .errors import check_word
 
-__all__ = [
-    "AXES",
-    "FILTER_GRADIENT",
-    "FORWARD",
-    "INPUT_GRADIENT",
-    "KINDS",
-    "LAYOUTS",
-    "OPS",
-    "ROLES",
-    "CellNames",
-    "DepthwiseCells",
-    "Kind",
-    "Op",
-    "gradient_of",
-    "kind_of",
-    "layout_of",
-    "sibling",
-]
-
 Cell = tuple[int, ...]
 
 ROLES = ("input", "filters", "output")
@@ -83,7 +64,7 @@ class Kind:
 
     @property
     def gathers(self) -> bool:
-        """Whether a cell of the result collects what lies in its window."""
+        """Whether a cell of the result collects the products of its window."""
         return self.result == "output"
 
     @property
@@ -273,7 +254,7 @@ class DepthwiseCells:
 
     @property
     def has_gaps(self) -> bool:
-        """No: every cell of a backend's arrays is one of the caller's."""
+        """False: every cell of a backend's arrays belongs to the caller's."""
         return False
 
     def name(self, role: str, cell: Cell) -> Cell:
@@ -314,7 +295,7 @@ _THAT_COMPUTES = {kind.result: kind for kind in KINDS}
 def gradient_of(
     kind: Kind, role: str, arrays: Mapping[str, Any], gradient: Any
 ) -> tuple[Kind, dict[str, Any]]:
-    """Return the gradient of a call with respect to one of its arrays, which is a call of a kind again.
+    """Return the gradient of a call with respect to one of its arrays, which is itself a call of one kind.
 
     The law is linear in each array that a call reads. So the kind whose result has the role of the array
     computes the gradient; it reads the call's other array, and the gradient in place of the call's result.
@@ -345,7 +326,7 @@ def gradient_of(
 
 
 def sibling(op: Op, kind: Kind) -> Op:
-    """Return the op that computes a kind for the filters of another op: of its rank, depthwise ones or not.
+    """Return the op that computes a kind for the filters of another op: of the same rank, depthwise or not.
 
     >>> sibling(OPS["depthwise_conv2d"], FILTER_GRADIENT), sibling(OPS["conv1d_transpose"], FORWARD)
     (Op('depthwise_conv2d_backprop_filter'), Op('conv1d'))

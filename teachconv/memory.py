@@ -1,4 +1,4 @@
-"""How much memory a call may take: the least that the system, control groups and the process's limits leave.
+"""How much memory a call may take: the smallest amount left by system, control groups and process limits.
 
 Linux lets a process have more memory than there is, and kills it once it writes to it. Therefore whatever is
 large is checked before it is allocated, and is written to before the next such check.
@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 
 from .tables import size
-
-__all__ = ["TRIFLE", "check_bytes", "check_memory"]
 
 TRIFLE = 64 << 20  # what takes no more is never refused, so that a small call reads no limit
 _ROOT = Path("/")  # of the file system that the limits are read from
@@ -46,7 +44,7 @@ def check_memory(shape: Sequence[int], dtype: np.dtype[Any], what: str) -> None:
 
 
 def check_bytes(nbytes: int, what: str) -> None:
-    """Raise ``MemoryError`` if ``nbytes`` are more than nine tenths of what can be had now.
+    """Raise ``MemoryError`` if ``nbytes`` are more than nine tenths of the available memory.
 
     The last tenth is for other programs, and for what is too small to be counted.
     """

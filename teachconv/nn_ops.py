@@ -34,30 +34,6 @@ from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_on
 from .geometry import ConvGeometry, ConvTransposeGeometry
 from .kinds import FORWARD, OPS, Op, sibling
 
-__all__ = [
-    "conv1d",
-    "conv1d_backprop_filter",
-    "conv1d_backprop_input",
-    "conv1d_transpose",
-    "conv2d",
-    "conv2d_backprop_filter",
-    "conv2d_backprop_input",
-    "conv2d_transpose",
-    "conv3d",
-    "conv3d_backprop_filter",
-    "conv3d_backprop_input",
-    "conv3d_transpose",
-    "conv_matrix",
-    "conv_transpose",
-    "convolution",
-    "convolution_backprop_filter",
-    "convolution_backprop_input",
-    "depthwise_conv2d",
-    "depthwise_conv2d_backprop_filter",
-    "depthwise_conv2d_backprop_input",
-]
-
-
 # ---------------------------------------------------------------------------------------------
 # Forward
 # ---------------------------------------------------------------------------------------------
@@ -958,7 +934,7 @@ def convolution_backprop_filter(
 
 
 def _run(function: Callable[..., Any], given: dict[str, Any]) -> np.ndarray:
-    """Run a call of an op, its arguments given by name: what the ops of two axes have written out."""
+    """Run a call of an op with its arguments by name; the two-dimensional ops write these lines out."""
     op = OPS[function.__name__]
     if unknown := given.pop("unknown"):
         refuse_unknown(function, unknown)
@@ -1078,14 +1054,14 @@ def bind(
 
 
 def with_defaults(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all arguments of an op by name, those that are not given with their defaults."""
+    """Return all arguments of an op by name, with defaults for those that are not given."""
     bound = bind(op, (), dict(arguments))
     bound.apply_defaults()
     return dict(bound.arguments)
 
 
 def without_options(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments that say what is computed, without those that say by what means."""
+    """Return the arguments without the options: backend, algorithm, precision and out."""
     return {name: value for name, value in kwargs.items() if name not in OPTIONS}
 
 

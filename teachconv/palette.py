@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["COLOURS", "TINT", "Colour", "css", "luminance", "mixed", "of_ground", "scheme_rules", "svg_style"]
-
 
 class Colour(NamedTuple):
     """One colour: its value on a light page, and on a dark one."""

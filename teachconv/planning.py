@@ -24,8 +24,6 @@ from .dispatch import Kernel
 from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from .tables import size
 
-__all__ = ["Plan", "plan"]
-
 _PLANNED = [function for op, function in nn_ops.FUNCTIONS.items() if op.kind.second == "filters"]
 
 
@@ -57,7 +55,7 @@ class Plan:
         self._ready: tuple[Any, Kernel | None] = None, None  # the last kind of input, and its kernel
 
     def __call__(self, input: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """Return what the op gives for this input; its shape may differ from the planned one in the batch."""
+        """Return the op's result for this input; only the batch size may differ from the planned shape."""
         if out is None and type(input) is np.ndarray and (kernel := self._kernel_for(input)) is not None:
             if record.is_on():
                 dispatch.tell_of_kernel()
@@ -82,7 +80,7 @@ class Plan:
         return kernel
 
     def call_of(self, x: np.ndarray) -> Call:
-        """Return the call of an input, with the filters as they are and not packed.
+        """Return the call of an input, with the original filters instead of the packed ones.
 
         Args:
             x: the input, or an array that stands for it by its shape and dtype.
@@ -128,7 +126,7 @@ class Plan:
         return self._prepared.name if known else self._prepared.module
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was asked for: a backend of the table and a module by name, others as pickle can."""
+        """Pickle the request: a backend of the table or a module by name, anything else as pickle can."""
         backend, call = self._backend, self._prepared.call
         if isinstance(backend, ModuleType):
             backend = backend.__name__

@@ -1,4 +1,4 @@
-"""Says how far a long computation is: on a terminal and in a notebook, and nothing where nobody looks."""
+"""Reports the progress of a long computation on a terminal and in a notebook, and nowhere else."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
-
-__all__ = ["during", "say", "track"]
 
 _Item = TypeVar("_Item")
 _PATIENCE = 2.5  # seconds before a line is shown: what is quick leaves no output in a notebook
@@ -65,7 +63,7 @@ def _heard(tell: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def _shown(show: Callable[[str], None], text: str) -> Iterator[Callable[[str], None]]:
-    """Show a text, or the last that was said, once the reader has waited; no trace is left."""
+    """Show a text, or the latest one, once the reader has waited; erase it at the end."""
     seen, over, lock = False, False, threading.Lock()
 
     def say(words: str) -> None:

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 from inspect import unwrap
 from typing import Any
 
-__all__ = ["Stage", "clock", "loading", "loads", "recording", "stage"]
-
 _SMALL = 200  # numbers of an array that is kept
 
 
@@ -73,7 +71,7 @@ class Stage:
         self.note = f"{self.note}; {sentence}" if self.note else sentence
 
     def at(self, function: Any) -> None:
-        """Give the stage the place of the function that it hands on to, if that is written in Python."""
+        """Give the stage the file and line of the function that does its work, if it is written in Python."""
         start = time.perf_counter()
         code = getattr(unwrap(function), "__code__", None)
         if code is None:
@@ -172,7 +170,7 @@ def loading(name: str) -> Stage:
 
 
 def clock() -> float:
-    """Return the time in seconds as time.perf_counter does, without what is no part of a call.
+    """Return the time in seconds like time.perf_counter, without time that does not belong to a call.
 
     That is what this thread spent on loading, and on looking up source lines for a trace.
 

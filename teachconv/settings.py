@@ -15,8 +15,6 @@ from contextvars import ContextVar
 from .argument_types import BackendName
 from .errors import ArgumentError, ArgumentTypeError, brief
 
-__all__ = ["get_num_threads", "set_backend", "set_num_threads", "use_backend"]
-
 
 def _threads_at_start() -> int:
     """Return the initial number of threads."""
@@ -57,7 +55,7 @@ def get_num_threads() -> int:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let the calls of the running context use one thread: for a caller that has threads of its own."""
+    """Let calls in the running context use one thread, for a caller that runs its own threads."""
     token = _one_thread.set(True)
     try:
         yield
@@ -102,7 +100,7 @@ def default_backend() -> str | None:
 
 
 def set_backend(name: BackendName | None) -> None:
-    """Set the default backend of the whole process, all its threads included.
+    """Set the default backend of the whole process, including all its threads.
 
     Blocks of `use_backend` are not affected: a thread that is in one keeps the backend of its block.
 

@@ -1,4 +1,4 @@
-"""Streams: convolutions whose input comes in chunks, with the bits of the whole call.
+"""Streams: convolutions whose input comes in chunks; results equal those of the whole call, bit for bit.
 
 A stream keeps the end of what it was given: the inputs that later outputs read. Which these are says
 `geometry.axis_slab`, and how many outputs a chunk completes its inverse `geometry.axis_due`. Each part of the
@@ -37,8 +37,6 @@ from .kinds import AXES, OPS, layout_of
 from .planning import Plan
 from .tables import count, size
 
-__all__ = ["Stream", "stream"]
-
 _FAR = 2**32  # stands for an input without an end: longer than any filter, stride and padding
 _STREAMED = [function for op, function in nn_ops.FUNCTIONS.items() if not op.is_gradient]
 
@@ -48,9 +46,9 @@ def stream(
 ) -> Stream:
     """Return a stream of a convolution, or of a stack of layers, whose input comes in chunks.
 
-    ``push`` gives the outputs that are due and ``flush`` the rest. Together they are, bit for bit, what the
-    whole call gives with ``algorithm=stream.algorithm`` (but for the sign and payload of a NaN), whatever the
-    sizes of the chunks.
+    ``push`` returns the outputs that can be computed, ``flush`` the rest. Together they are, bit for bit,
+    the result of the whole call with ``algorithm=stream.algorithm`` (but for the sign and payload of a NaN),
+    whatever the sizes of the chunks.
 
     Args:
         op: conv1d, conv2d, conv3d, depthwise_conv2d, convolution or the transpose of one; or a list of
@@ -111,7 +109,7 @@ def stream(
 
 
 class Stream:
-    """Layers whose input comes in chunks, created by `stream`; it prints as what it keeps.
+    """Layers whose input comes in chunks, created by `stream`; printing it shows what it keeps.
 
     Attributes:
         rate: how many outputs there are for each input, as a fraction.
@@ -130,13 +128,13 @@ class Stream:
         self._like: Callable[[Any], Any] | None = None  # makes a result the kind of array that was pushed
 
     def push(self, chunk: Any) -> Any:
-        """Return the outputs that the inputs so far decide, except those that were returned before.
+        """Return the new outputs: those that the inputs so far determine and that were not returned before.
 
         Args:
             chunk: the next inputs: an array like the op's input, of any length along the axis, 0 too.
 
         Returns:
-            An array like the op's result and of the kind of ``chunk``; its length is 0 if nothing is due.
+            An array like the op's result and of the kind of ``chunk``; its length is 0 if no output is ready.
 
         Raises:
             ValueError, TypeError: if the chunk does not go with the filters or with the chunks before it. An
@@ -156,7 +154,7 @@ class Stream:
         return self._like(result)
 
     def flush(self) -> Any:
-        """Return the outputs that only the end of the input decides, and end the stream.
+        """Return the remaining outputs, which depend on where the input ends, and end the stream.
 
         Returns:
             As `push`; behind all that `push` returned, it completes the result.
@@ -167,7 +165,7 @@ class Stream:
         """
         self._check_open()
         if self._like is None:
-            raise ArgumentError("flush needs a push before it, of length 0 at least, which says the shape")
+            raise ArgumentError("call push before flush, even an empty one: it sets the shape")
         self._open = False
         return self._like(self._flush(self._layers[0].axis))
 
@@ -187,7 +185,7 @@ class Stream:
 
     @property
     def lookahead(self) -> int:
-        """How many inputs behind its own place an output waits for; its place is its index / ``rate``."""
+        """How many later inputs an output waits for, counted from its own position, index / ``rate``."""
         start = received = self.chunk_step * _FAR
         lags = []
         while received < start + self.chunk_step:
@@ -286,7 +284,7 @@ class _Layer:
         return f"{self._op}, algorithm {self.algorithm}: {inputs}, {outputs}; kept {kept}"
 
     def push(self, x: np.ndarray, axis: int) -> np.ndarray:
-        """Return the outputs that are due after a chunk."""
+        """Return the outputs that can be computed after a chunk."""
         check_same_place(as_array(x, "chunk", self._filters.ndim), "chunk", self._filters, "filters")
         if self._call is None:
             self._begin(x)
@@ -315,7 +313,7 @@ class _Layer:
         result = self._plan_of(part)(self._cut(read)) if past > self._given else nothing
         self._given = past
         _, (later, _) = axis_slab(self._along, self._op.kind.result, (past, past + 1))
-        later = min(later, self.received - 1)  # one is kept, for outputs that read nothing but padding
+        later = min(later, self.received - 1)  # one is kept, for outputs that read only padding
         if later > self._start:
             self._kept, self._start = self._cut((later, self.received)).copy(), later
         return result
@@ -383,19 +381,19 @@ class _Layer:
         return found.forward
 
     def _check_length(self, stride: int) -> None:
-        """Raise if the padding of the first output depends on a length that is not known."""
+        """Raise if the padding of the first output depends on an unknown length."""
         padding = self._words.get("padding")
         grows = stride > 1 and not self._op.transposed and is_one_of(padding, ("SAME", "SAME_LOWER"))
         if grows and self._length is None:
             pads, others = (self._geometry_of(_FAR * stride + more).padding[self._number] for more in (0, 1))
             raise ArgumentError(
                 f"padding {padding} at stride {stride} depends on the length of the whole input: it is "
-                f"{pads} for a multiple of {stride} and {others} for one more, which the first output has to "
-                "know: give length=, or the padding as numbers"
+                f"{pads} for a multiple of {stride} and {others} for one more. The first output needs it: "
+                "give length=, or the padding as numbers"
             )
 
     def _chosen(self, geometry: ConvGeometry) -> str:
-        """Return the algorithm; raise if there is none whose bits are independent of the length."""
+        """Return the algorithm; raise if the bits of every algorithm depend on the length."""
         name, module = dispatch.find_backend(self._backend, self._filters)
         kind, filters, named, precision = self._op.kind, self._filters, self._asked, self._precision
         found = dispatch.steady_algorithm(
@@ -408,15 +406,15 @@ class _Layer:
                 if (names := [one.name for one in info.algorithms if one.independent_of_extent])
             )
             raise ArgumentError(
-                f"backend {brief(name)} with algorithm {brief(self._asked or 'auto')} cannot be streamed: a "
-                f"part would not have the bits that it has in the whole; with {'; '.join(steady)} it has"
+                f"backend {brief(name)} with algorithm {brief(self._asked or 'auto')} cannot be streamed: "
+                f"the last bits of a part would differ from those in the whole; use {'; '.join(steady)}"
             )
         self._backend = module
         return found
 
 
 class _Combined:
-    """An element-wise function of what branches give for the same input; what one gives early waits.
+    """An element-wise function of the outputs of branches; early outputs of one branch wait for the others.
 
     Attributes:
         rate, chunk_step: as those of a stream.

@@ -13,26 +13,6 @@ from unicodedata import combining, east_asian_width
 
 from .errors import printable
 
-__all__ = [
-    "Cell",
-    "Column",
-    "Report",
-    "Table",
-    "bar",
-    "bars",
-    "count",
-    "duration",
-    "index",
-    "left",
-    "number",
-    "pre",
-    "right",
-    "size",
-    "verdict",
-    "verdict_text",
-]
-
-
 # ---------------------------------------------------------------------------------------------
 # Numbers
 # ---------------------------------------------------------------------------------------------

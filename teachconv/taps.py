@@ -18,27 +18,6 @@ import numpy as np
 from .geometry import AxisGeometry, ConvGeometry
 from .memory import check_bytes
 
-__all__ = [
-    "AxisTap",
-    "Reach",
-    "SameTaps",
-    "Triple",
-    "Window",
-    "by_taps",
-    "factors_of",
-    "gather",
-    "gather_all",
-    "overlap",
-    "reached",
-    "scatter",
-    "scatter_all",
-    "sum_all",
-    "triples",
-    "triples_of",
-    "window",
-]
-
-
 Cell = tuple[int, ...]
 
 
@@ -74,11 +53,7 @@ def gather_all(axis: AxisGeometry, out_index: int) -> list[AxisTap]:
     >>> [(t.tap, t.in_index, t.in_padding) for t in gather_all(rows, 0)]
     [(0, -1, True), (1, 0, False), (2, 1, False)]
     """
-    taps = []
-    for tap in range(axis.filter_size):
-        in_index = axis.in_index(out_index, tap)
-        taps.append(AxisTap(out_index, tap, in_index, not 0 <= in_index < axis.in_size))
-    return taps
+    return [_axis_tap(axis, out_index, tap) for tap in range(axis.filter_size)]
 
 
 def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
@@ -121,11 +96,12 @@ def sum_all(axis: AxisGeometry, tap: int) -> list[AxisTap]:
     >>> [(t.out_index, t.in_index, t.in_padding) for t in sum_all(rows, 0)]
     [(0, -1, True), (1, 1, False), (2, 3, False)]
     """
-    taps = []
-    for out_index in range(axis.out_size):
-        in_index = axis.in_index(out_index, tap)
-        taps.append(AxisTap(out_index, tap, in_index, not 0 <= in_index < axis.in_size))
-    return taps
+    return [_axis_tap(axis, out_index, tap) for out_index in range(axis.out_size)]
+
+
+def _axis_tap(axis: AxisGeometry, out_index: int, tap: int) -> AxisTap:
+    in_index = axis.in_index(out_index, tap)
+    return AxisTap(out_index, tap, in_index, not 0 <= in_index < axis.in_size)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -188,7 +164,7 @@ def triples_of(
 
 
 def factors_of(geometry: ConvGeometry, role: str, cell: Cell) -> dict[str, tuple[np.ndarray, ...]]:
-    """Return where the factors of one cell's products are, those in the padding left out.
+    """Return where the factors of one cell's products are, without those in the padding.
 
     Args:
         geometry: the geometry of the convolution.
@@ -246,7 +222,7 @@ _ALONG = {"input": scatter_all, "filters": sum_all, "output": gather_all}
 
 
 class Reach(NamedTuple):
-    """The taps of one index that have a value behind them.
+    """The taps of one index that are not in the padding.
 
     Attributes:
         taps: positions of the filter.

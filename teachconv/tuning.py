@@ -20,8 +20,6 @@ from .geometry import AxisGeometry, Conv2DGeometry
 from .kinds import layout_of
 from .progress import during, say
 
-__all__ = ["Measurement", "TuningReport", "autotune"]
-
 _FIRST_PIECE = 20_000  # multiply-adds: the first part of a call that is timed for an estimate
 _GROWTH = 4  # how many times as large the next part is, at most
 

@@ -77,8 +77,9 @@ def read(path):
 
 
 def read_all(folder):
-    """Return what each page of the documentation holds, by its path."""
-    return {path: read(path) for path in sorted(folder.rglob("*.html"))}
+    """Return what each page of the documentation holds, by its path; JupyterLite's own are not ours."""
+    ours = [path for path in folder.rglob("*.html") if path.relative_to(folder).parts[0] != "lite"]
+    return {path: read(path) for path in sorted(ours)}
 
 
 def faults(folder, pages):

@@ -25,13 +25,15 @@ SEARCHES = {  # a word, and pages that it must find
 }
 # whether the search page says that it has finished
 _SEARCHED = "return /finished|did not match/.test(document.querySelector('#search-results')?.textContent)"
+_WITHOUT_EXCERPT = """return [...document.querySelectorAll('.search a')]
+    .find((a) => !a.hash && !a.parentElement.querySelector('p'))?.href"""
 
 
 def pages_of(folder):
     """The pages that people wrote, and a sample of the generated reference."""
     for path in sorted(folder.rglob("*.html")):
         name = path.relative_to(folder).with_suffix("").as_posix()
-        if name.startswith(("_modules", "_static", "explorer/")) or name in (
+        if name.startswith(("_modules", "_static", "explorer/", "lite/")) or name in (
             "genindex",
             "search",
             "py-modindex",
@@ -97,6 +99,8 @@ def search_faults(driver, folder):
         yield f"searches without a wanted page among the first three: {'; '.join(missed)}"
     for word, wanted in SEARCHES.items():
         found = search(word)
+        if name := driver.execute_script(_WITHOUT_EXCERPT):
+            yield f"search for {word}: {name} has no excerpt"
         for name in wanted:
             if (folder / f"{name}.html").as_uri() not in found:
                 yield f"search for {word}: {name} is missing"

@@ -89,7 +89,7 @@ def problems():
         yield f"CHANGELOG.md: the first version is {dated[:1]}, and teachconv.__version__ is {now}"
     if f"version: {now}\n" not in citation:
         yield f"CITATION.cff: the version is not {now}"
-    for name in ("LICENSE", "SECURITY.md", "README.md", "CONTRIBUTING.md"):
+    for name in ("LICENSE", "SECURITY.md", "README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"):
         if not (ROOT / name).exists():
             yield f"{name} is missing"
     if changed := git("status", "--porcelain"):

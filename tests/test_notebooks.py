@@ -3,6 +3,7 @@
 Two of them run here, as a reader runs them. The build of the documentation runs all, and fails where one raises.
 """
 
+import base64
 import importlib
 import os
 import re
@@ -41,9 +42,16 @@ def with_answers(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_is_listed_and_has_no_outputs(path):
+def test_notebook_is_listed_and_carries_one_picture(path):
+    """A page of the repository shows it; recorders/record_notebook_pictures.py draws it."""
     notebook = read(path)
-    assert all(not cell.get("outputs") for cell in notebook.cells)
+    ((cell, output),) = ((cell, output) for cell in notebook.cells for output in cell.get("outputs", []))
+    assert "cover" in cell.metadata["tags"]
+    assert output.data["text/plain"] == cell.metadata["mystnb"]["image"]["alt"]
+    picture = base64.b64decode(output.data["image/png"])  # JupyterLab shows no SVG of others
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 40_000
+    assert not [cell for cell in notebook.cells if cell.get("execution_count")]
     assert f"\n{path.stem}\n" in INDEX.read_text(encoding="utf-8")
     answers = [
         cell.source for cell in with_answers(path).cells if "hide-cell" in cell.metadata.get("tags", [])
@@ -91,7 +99,7 @@ def test_the_extra_installs_what_the_notebooks_import():
         "sklearn": "scikit-learn",
         "IPython": "ipykernel",
     }
-    own = {"teachconv", "numpy", "scipy", "photo_network", "digits_network", "cuda_host"}
+    own = {"teachconv", "numpy", "scipy", "photo_network", "digits_network", "eight_bugs", "cuda_host"}
     assert {"matplotlib", "dask", "sklearn"} <= imported - sys.stdlib_module_names - own <= brings.keys()
     assert all(words in extra for words in brings.values())
 

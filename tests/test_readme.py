@@ -1,4 +1,6 @@
-"""The README's diagnosis, chain and file names are today's; test_documents.py checks its other outputs.
+"""The README's diagnosis and chain are today's, and the lists of files and commands are complete.
+
+test_documents.py checks its other outputs.
 
 ``python tests/test_readme.py`` writes the chain, where a call is executed, anew.
 """
@@ -12,6 +14,7 @@ import pytest
 import teachconv as tc
 from teachconv import tf
 from teachconv.backends import why_not
+from teachconv.cli.main import main
 
 PATH = Path(__file__).parents[1] / "README.md"
 README = PATH.read_text(encoding="utf-8")
@@ -40,12 +43,25 @@ def test_where_it_is_executed():
     assert CHAIN.search(README)[0] == chain(), f"run python {Path(__file__).name}"
 
 
-def test_every_file_named_is_there():
+def rows(page, head):
+    """The first cells of the rows of a table on a page."""
+    table = (PATH.parent / "docs" / page).read_text(encoding="utf-8").partition(head)[2].partition("\n\n")[0]
+    return "\n".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE))
+
+
+def test_the_table_of_files_is_complete():
     package = Path(tc.__file__).parent
-    table = README[README.index("| file | what it does |") :]
-    names = re.findall(r"`([\w/*]+(?:\.(?:pyx?|h)|/))`", table[: table.index("\n\n")])
-    assert len(names) > 15
+    names = re.findall(r"`([\w/*]+(?:\.(?:pyx?|h)|/))`", rows("how_the_pieces_fit.md", "| file |"))
     assert all(list(package.glob(name.rstrip("/"))) for name in names)
+    folders = {path.parent.name for path in package.glob("*/__init__.py")}
+    assert folders <= {name.partition("/")[0] for name in names} | {"data"}
+
+
+def test_the_table_of_commands_is_complete(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listed = re.findall(r"^  ([a-z-]+)  ", capsys.readouterr().out.partition("commands:")[2], re.MULTILINE)
+    assert set(re.findall(r"`([a-z-]+)`", rows("command_line.md", "what it does |"))) == set(listed)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,11 @@
 """The changelog has the form of Keep a Changelog, version and citation agree, and a release dates both."""
 
+import hashlib
 import importlib.util
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +80,30 @@ def test_a_release_dates_changelog_and_citation():
     assert "## [0.2.0] - 2026-12-24\n" in changelog
     assert "[Unreleased]" not in changelog
     assert citation == "title: x\nversion: 0.2.0\ndate-released: 2026-12-24\nlicense: y\n"
+
+
+def test_two_sdists_of_the_same_files_are_the_same_bytes(tmp_path):
+    """Neither the times of the files, nor what others may do with them, nor the place is in an sdist."""
+    if not (HERE.parent / ".git").exists():
+        pytest.skip("the files of a release are those that git tracks")
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=HERE.parent, capture_output=True, text=True, check=True
+    )
+    digests = []
+    for place, mode, time in ("here", 0o644, 1e9), ("there", 0o600, 1.5e9):
+        for name in filter(None, names.stdout.split("\0")):
+            source, copy = HERE.parent / name, tmp_path / place / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, copy)
+            copy.chmod(mode | source.stat().st_mode & 0o100)
+            os.utime(copy, (time, time))
+        subprocess.run(
+            [sys.executable, "-c", "import setuptools.build_meta as build; build.build_sdist('dist')"],
+            cwd=tmp_path / place,
+            env=os.environ | {"TEACHCONV_NO_CYTHON": "1"},
+            capture_output=True,
+            check=True,
+        )
+        (made,) = (tmp_path / place / "dist").iterdir()
+        digests.append(hashlib.sha256(made.read_bytes()).hexdigest())
+    assert digests[0] == digests[1]

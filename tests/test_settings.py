@@ -224,3 +224,15 @@ def test_a_function_can_be_a_block(before):
         "Return the backend of a call.",
     )
     assert tc.trace(tc.conv2d, X, W).backend != "reference"
+
+
+def test_in_a_browser_no_compiler_is_mentioned(monkeypatch):
+    from teachconv.backends import cython_backend
+
+    monkeypatch.setattr(cython_backend, "_kernels", None)
+    monkeypatch.setattr(cython_backend, "find_spec", lambda name: None)
+    assert "install a C compiler" in cython_backend.unavailable()
+    monkeypatch.setattr("sys.platform", "emscripten")
+    assert cython_backend.unavailable() == (
+        "Python in a browser has no compiled backend: use numpy, scipy or reference"
+    )

@@ -420,7 +420,7 @@ def test_what_cannot_be_streamed_says_why(message, make):
 
 def test_bad_chunks_are_refused_and_change_nothing():
     stream = tc.stream(tc.conv1d, W, padding="SAME")
-    with pytest.raises(tc.ArgumentError, match="flush needs a push"):
+    with pytest.raises(tc.ArgumentError, match="call push before flush"):
         stream.flush()
     first = stream.push(np.ones((1, 3, 2), "float32"))
     for chunk in (

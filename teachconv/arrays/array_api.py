@@ -23,9 +23,7 @@ class ArrayApi(Adapter):
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
         """Return the array as NumPy's or, on a GPU, CuPy's; without a copy where the library allows it."""
-        if lies_on_a_gpu(value):
-            return device_array(value, name)
-        return super().to_array(value, name)
+        return device_array(value, name) if lies_on_a_gpu(value) else super().to_array(value, name)
 
     def to_host(self, value: Any) -> np.ndarray:
         """Return the values as a NumPy array, copied from the GPU where they are there."""

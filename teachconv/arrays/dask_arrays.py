@@ -73,12 +73,12 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
     call, options = _call_of(op, given)
     layout = given.get("data_format") if call.kind.sums_images else call.layout
     layout = layout or layout_of("input", call.geometry.rank)
-    backend = options["backend"]
-    if backend is None:
-        backend = settings.default_backend()
+    backend = settings.default_backend() if options["backend"] is None else options["backend"]
     named = None if options["algorithm"] == "auto" else options["algorithm"]
     job = Job(call.op, call.geometry, layout, backend, named, options["precision"])
-    algorithm = _algorithm(job, call)
+    name, module = dispatch.find_backend(backend)
+    dispatch.find_algorithm(name, module, call, named, job.precision)  # raises if the backend has none
+    algorithm = algorithm_here(job, call) or "auto"
     images = [_in_chunks(given[name], name, layout) for name in IMAGES if name in given]
     if call.kind.sums_images:
         first, second = _both(job, *images)
@@ -106,13 +106,6 @@ def _call_of(op: Callable[..., Any], given: dict[str, Any]) -> tuple[Call, dict[
     return nn_ops.call_of(op, (), {name: known[name] for name in names})
 
 
-def _algorithm(job: Job, call: Call) -> str:
-    """Return the algorithm of the chunks, as far as it is known here; raise if the backend has none."""
-    name, module = dispatch.find_backend(job.backend)
-    dispatch.find_algorithm(name, module, call, job.algorithm, job.precision)
-    return algorithm_here(job, call) or "auto"
-
-
 # ---------------------------------------------------------------------------------------------
 # A dialect's call
 # ---------------------------------------------------------------------------------------------
@@ -134,7 +127,7 @@ def own_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dialect_ca
         raise ArgumentTypeError(
             f"{nn_ops.name_of(op)} takes no dask arrays; {', '.join(OPS)} and the dialects' convolutions do"
         )
-    return dialect_calls.own_call(op, arguments, _as_lazy, da.transpose, _flip)
+    return dialect_calls.own_call(op, arguments, _as_lazy, da.transpose, da.flip)
 
 
 def _as_lazy(value: Any, name: str) -> Any:
@@ -142,13 +135,6 @@ def _as_lazy(value: Any, name: str) -> Any:
         return as_array(value, name, None)
     _check_chunks(value, name)
     return value
-
-
-def _flip(array: Any, axes: tuple[int, ...]) -> Any:
-    where = [slice(None)] * array.ndim
-    for axis in axes:
-        where[axis] = slice(None, None, -1)
-    return array[tuple(where)]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -206,7 +192,7 @@ def _both(job: Job, first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def _tell(stage: Any, plan: Plan) -> None:
-    """Say which chunks there are, and what the slab of the largest reads beside the cells beneath it."""
+    """Record the chunks, and what the slab of the largest reads beyond its own cells."""
     job, rank = plan.job, plan.job.geometry.rank
     name, _ = dispatch.find_backend(job.backend)
     stage.know(backend=name, algorithm=plan.algorithm)
@@ -233,7 +219,7 @@ def _halo(word: str, chunks: list[AxisChunk]) -> str:
 
 
 class Dask(Adapter):
-    """dask arrays: every op is lazy, wherever the dask array stands among its arguments."""
+    """dask arrays: every op is lazy, whichever argument is a dask array."""
 
     name = "dask arrays"
 
@@ -260,7 +246,7 @@ class Dask(Adapter):
         return LazyCall(plan_call(own.op, nn_ops.with_defaults(own.op, own.arguments)), options, own)
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
-        """Compute a small array; refuse one that may be larger than the memory."""
+        """Compute a small array; raise for one that may be larger than the memory."""
         _check_chunks(value, name)
         if value.nbytes > _MOST:
             raise ArgumentTypeError(

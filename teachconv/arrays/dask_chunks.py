@@ -7,10 +7,11 @@ is that of `geometry.slab`. What neighbouring slabs share is their *halo*. This 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, product
+from functools import reduce
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -109,28 +110,19 @@ def axis_chunks(
         chunks: the sizes of the input's chunks.
         read_of: a function from (first, past) of a part to (first, past) of what it reads.
     """
-    starts = [0, *accumulate(chunks)]
-    found, first = [], 0
-    for size in parts:
-        part = first, first + size
-        read = read_of(part)
-        found.append(AxisChunk(part, read, tuple(_pieces(starts, *read))))
-        first += size
-    return found
+    starts, spans = [0, *accumulate(chunks)], pairwise([0, *accumulate(parts)])
+    reads = ((part, read_of(part)) for part in spans)
+    return [AxisChunk(part, read, tuple(_pieces(starts, *read))) for part, read in reads]
 
 
 def _pieces(starts: Sequence[int], low: int, high: int) -> Iterator[Piece]:
     """Yield the pieces of the chunks that begin at ``starts`` which make up low..high-1; one at least."""
-    chunk = min(bisect_right(starts, low) - 1, len(starts) - 2)
-    while True:
+    first = min(bisect_right(starts, low), len(starts) - 1) - 1
+    for chunk in range(first, max(first + 1, bisect_left(starts, high))):
         start, past = starts[chunk], starts[chunk + 1]
         if past > start or high == low:
-            first, last = max(low, start) - start, min(high, past) - start
-            whole = (first, last) == (0, past - start)
-            yield Piece(chunk, slice(None) if whole else slice(first, last))
-        if past >= high:
-            return
-        chunk += 1
+            part = slice(max(low, start) - start, min(high, past) - start)
+            yield Piece(chunk, slice(None) if part == slice(0, past - start) else part)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -201,22 +193,10 @@ def joined(job: Job, grid: Shape, pieces: Sequence[np.ndarray]) -> np.ndarray:
         grid: how many pieces there are along images, rows and columns.
         pieces: the pieces, in C order of the grid.
     """
-    if len(pieces) == 1:
-        return pieces[0]
-    axes, places = job.axes(), list(product(*map(range, grid)))
-    shape, starts = list(pieces[0].shape), []
-    for number, axis in enumerate(axes):
-        first_line = [p for p, at in zip(pieces, places, strict=True) if sum(at) == at[number]]
-        ends = [0, *accumulate(piece.shape[axis] for piece in first_line)]
-        shape[axis] = ends[-1]
-        starts.append(ends)
-    slab_ = np.empty_like(pieces[0], shape=tuple(shape))  # of CuPy, where the pieces are
-    for piece, at in zip(pieces, places, strict=True):
-        where = [slice(None)] * piece.ndim
-        for axis, ends, index in zip(axes, starts, at, strict=True):
-            where[axis] = slice(ends[index], ends[index + 1])
-        slab_[tuple(where)] = piece
-    return slab_
+    for axis, count in zip(reversed(job.axes()), reversed(grid), strict=True):  # the last varies fastest
+        lines = (pieces[first : first + count] for first in range(0, len(pieces), count))
+        pieces = [line[0] if count == 1 else np.concatenate(line, axis) for line in lines]
+    return pieces[0]
 
 
 def call_of_part(job: Job, part: Part, read: np.ndarray, second: np.ndarray, bias: np.ndarray | None) -> Call:
@@ -291,10 +271,7 @@ def compute_partial(
 def add_all(*partials: np.ndarray) -> np.ndarray:
     """Return the sum of partial results, from first to last."""
     with np.errstate(all="ignore"):  # overflow is IEEE arithmetic, and integers wrap around
-        total = partials[0].copy()
-        for partial_ in partials[1:]:
-            total += partial_
-    return total
+        return reduce(np.add, partials)
 
 
 def rounded(total: np.ndarray, dtype: np.dtype[Any], shape: Shape) -> np.ndarray:

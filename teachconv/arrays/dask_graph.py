@@ -107,13 +107,12 @@ class Plan:
 
     def build(self) -> da.Array:
         """Return the result as a dask array; nothing is computed."""
-        names = self.job.op.name, self.algorithm
+        job, names = self.job, (self.job.op.name, self.algorithm)
         arrays = self.first.name, _token(self.second), _token(self.bias)
-        job = self.job
         settings = (
             job.geometry,
             job.layout,
-            _name(job.backend),
+            getattr(job.backend, "__name__", job.backend),
             job.algorithm,
             job.precision,
             self.result_shape,
@@ -152,10 +151,6 @@ def _no_collection() -> Iterator[None]:
 
 def _token(array: Any) -> Any:
     return array.name if isinstance(array, da.Array) else array
-
-
-def _name(backend: Any) -> Any:
-    return getattr(backend, "__name__", backend)
 
 
 class _Graph:

@@ -18,7 +18,7 @@ from ..arguments import Pair, Shape, channels_first
 from ..calls import Call
 from ..dialects.calls import caller_layout
 from ..geometry import slab
-from ..kinds import CellNames, layout_of
+from ..kinds import ROLES, CellNames, layout_of
 from ..memory import check_memory
 from ..tables import count
 from .dask_chunks import call_of_part, compute_chunk, compute_partial, part_of
@@ -178,10 +178,9 @@ class LazyCall:
         return compute_chunk(job, _loaded(plan.second), bias, part, grid, read)
 
     def _names(self, role: str, own: Shape, other: Shape) -> SlabCells:
-        geometry, inner = self.plan.job.geometry, self.call.names
-        shapes = {name: geometry.shape_of(name) for name in ("input", "filters", "output")}
+        shapes = {name: self.plan.job.geometry.shape_of(name) for name in ROLES}
         across = {"input": "output", "output": "input"}[role]
-        return SlabCells(shapes, {role: own, across: other}, inner)
+        return SlabCells(shapes, {role: own, across: other}, self.call.names)
 
     def _where(self, *parts: Pair) -> tuple[slice, ...]:
         where = (*(slice(*part) for part in parts), slice(None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from itertools import accumulate
 from typing import Any
 
 from ..arguments import Pair
@@ -50,7 +51,7 @@ def chunk_picture(op: Callable[..., Any], *args: Any, chunk: Pair | None = None,
         raise ArgumentError(f"chunk must be inside {len(rows)} x {len(cols)} chunks; got {brief(chunk)}")
     image, row_axis, col_axis = plan.job.axes()
     read_chunks = [_borders(plan.first.chunks[axis]) for axis in (row_axis, col_axis)]
-    part_chunks = [_borders([past - first for (first, past), _, _ in axis]) for axis in (rows, cols)]
+    part_chunks = [[0, *(chunk.part[1] for chunk in axis)] for axis in (rows, cols)]
     scale = _SIDE / max(borders[-1] for borders in (*read_chunks, *part_chunks))
     row, col = rows[at[0]], cols[at[1]]
     words = plan.job.op.words
@@ -81,10 +82,7 @@ def chunk_picture(op: Callable[..., Any], *args: Any, chunk: Pair | None = None,
 
 def _borders(chunks: Any) -> list[int]:
     """Return where chunks begin and end."""
-    borders = [0]
-    for size in chunks:
-        borders.append(borders[-1] + int(size))
-    return borders
+    return [0, *accumulate(map(int, chunks))]
 
 
 def _alone(chunks: list[AxisChunk], number: int) -> Pair:

@@ -1,4 +1,4 @@
-"""Writes a lazy result to a zarr array on disk, whole or not at all."""
+"""Writes a lazy result to a zarr array on disk; a failed write leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ def to_zarr(array: da.Array, path: str | os.PathLike[str], *, progress: bool = F
         )
     unfinished = target.with_name(f"{target.name}.unfinished-{os.getpid()}")
     try:
-        stored = da.to_zarr(array, str(unfinished), compute=False)
-        _compute(stored, progress)
+        _compute(da.to_zarr(array, str(unfinished), compute=False), progress)
         unfinished.rename(target)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -50,10 +50,7 @@ class OwnCall:
 
     def to_ours(self, result: Any) -> Any:
         """Return an array like the dialect's result in the order of the op's: the inverse of `to_theirs`."""
-        role = self.conv.kind.result
-        if role == "filters":
-            return _permuted(result, self.conv.filter_permutation, self.permute)
-        return _images(self.conv, role, result, self.permute)
+        return _in_our_order(self.conv, self.conv.kind.result, result, self.permute)
 
 
 def run(
@@ -127,7 +124,7 @@ def own_call(
 
 
 def _blank(array: Any, operand: Operand) -> np.ndarray:
-    """Return what stands for an array argument; raise if that has another number of axes than it may.
+    """Return the stand-in for an array argument; raise if the number of axes is not allowed.
 
     A library's own dtypes are left to the op: all arrays with one become float32.
     """
@@ -156,21 +153,19 @@ def _own_arguments(conv: ConvCall, arrays: Mapping[str, Any], permute: Callable[
         "data_format": _data_format(conv),
     }
     if conv.op.sizes:
-        letters = layout_of(result, g.rank)
-        order = letters if result == "filters" else own["data_format"]
-        sizes = g.shape_of(result)
-        own[conv.op.sizes] = tuple(sizes[letters.index(letter)] for letter in order)
+        sizes = dict(zip(layout_of(result, g.rank), g.shape_of(result), strict=True))
+        order = sizes if result == "filters" else own["data_format"]
+        own[conv.op.sizes] = tuple(sizes[letter] for letter in order)
     roles = {word: role for role, word in conv.op.words.items()}
     for word, array in arrays.items():
-        if word == "filters":
-            own[word] = _permuted(array, conv.filter_permutation, permute)
-        else:
-            own[word] = array if word == "bias" else _images(conv, roles[word], array, permute)
+        own[word] = array if word == "bias" else _in_our_order(conv, roles[word], array, permute)
     return own
 
 
-def _images(conv: ConvCall, role: str, array: Any, permute: Callable[..., Any]) -> Any:
-    """Return an array of images in the order of the op's."""
+def _in_our_order(conv: ConvCall, role: str, array: Any, permute: Callable[..., Any]) -> Any:
+    """Return an array of one role in the order of the op's."""
+    if role == "filters":
+        return _permuted(array, conv.filter_permutation, permute)
     layout = conv.layout(role)
     if "N" not in layout:
         array, layout = array[None], "N" + layout
@@ -178,6 +173,6 @@ def _images(conv: ConvCall, role: str, array: Any, permute: Callable[..., Any]) 
 
 
 def _permuted(array: Any, order: Any, permute: Callable[..., Any]) -> Any:
-    """Return an array with its axes in another order, or itself where that is the order they have."""
+    """Return an array with its axes in a different order, or itself if they are in that order already."""
     axes = tuple(int(axis) for axis in order)
     return array if axes == tuple(range(len(axes))) else permute(array, axes)

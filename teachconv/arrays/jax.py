@@ -89,7 +89,7 @@ class Jax(ArrayApi):
         return found
 
     def _static(self, value: Any, name: str) -> Any:
-        """Return an argument that is no array of numbers to convolve."""
+        """Return an argument that is not one of the arrays to convolve."""
         if adapter_of(value) is self and self.takes_over(value):
             raise ArgumentTypeError(
                 f"{name} must be known while JAX traces the function, such as a shape is; got {value}"
@@ -130,7 +130,7 @@ def _traced(
 ) -> Callable[..., Any]:
     """Return an op as a function of its arrays alone that JAX can trace.
 
-    One function for each kind of call: JAX compiles anew for every function that it has not seen.
+    One function for each kind of call: JAX compiles again for every function that is new to it.
 
     Args:
         op: the op.
@@ -149,13 +149,11 @@ def _traced(
     def on_host(*given: Any) -> np.ndarray:
         """Run the op on NumPy arrays; vmap adds axes in front, of size 1 where an array is not mapped."""
         found = [np.asarray(array) for array in given]
-        lead = np.broadcast_shapes(
-            *(array.shape[: array.ndim - rank] for array, rank in zip(found, ranks, strict=True))
-        )
+        axes = [array.ndim - rank for array, rank in zip(found, ranks, strict=True)]
+        lead = np.broadcast_shapes(*(array.shape[:n] for array, n in zip(found, axes, strict=True)))
         out = np.empty((*lead, *result.shape), result.dtype)
         mapped = [
-            np.broadcast_to(array, lead + array.shape[array.ndim - rank :])
-            for array, rank in zip(found, ranks, strict=True)
+            np.broadcast_to(array, lead + array.shape[n:]) for array, n in zip(found, axes, strict=True)
         ]
         for index in np.ndindex(lead):
             op(**static, **{n: array[index] for n, array in zip(names, mapped, strict=True)}, out=out[index])
@@ -170,8 +168,7 @@ def _traced(
 
     def backward(given: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
         arguments = {**static, **dict(zip(names, given, strict=True))}
-        found = gradient_rules.gradients(op, arguments, gradient, names)
-        return tuple(found[name] for name in names)
+        return tuple(gradient_rules.gradients(op, arguments, gradient, names).values())
 
     function.defvjp(forward, backward)
     return function

@@ -41,11 +41,12 @@ class Torch(ArrayApi):
     def takes_over(self, value: Any) -> bool:
         """Return whether autograd records what is done with the tensor, or torch.func transforms it."""
         torch, functorch = _torch(), _torch()._C._functorch
-        if functorch.is_functorch_wrapped_tensor(value) or functorch.is_legacy_batchedtensor(value):
-            return True
-        if value.requires_grad and torch.is_grad_enabled():
-            return True
-        return torch.autograd.forward_ad.unpack_dual(value).tangent is not None
+        return (
+            functorch.is_functorch_wrapped_tensor(value)
+            or functorch.is_legacy_batchedtensor(value)
+            or (value.requires_grad and torch.is_grad_enabled())
+            or torch.autograd.forward_ad.unpack_dual(value).tangent is not None
+        )
 
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Run an op, as a node of autograd's graph where a derivative is recorded."""
@@ -59,9 +60,8 @@ class Torch(ArrayApi):
                 "vectorize=True do: use torch.func.vmap, torch.func.jacrev or torch.func.jacfwd"
             )
         if op in FUNCTIONS and op not in gradient_rules.ARRAYS:
-            torch = _torch()
             tensor = partial(self._tensor, like=value)
-            return dialect_calls.run(op, arguments, tensor, torch.permute, torch.flip)
+            return dialect_calls.run(op, arguments, tensor, _torch().permute, _torch().flip)
         gradient_rules.check(op, arguments, "call it on tensor.detach()")
         names = [name for name in gradient_rules.ARRAYS[op] if arguments[name] is not None]
         arrays = [self._tensor(arguments[name], name, value) for name in names]
@@ -74,9 +74,7 @@ class Torch(ArrayApi):
 
     def _tensor(self, value: Any, name: str, like: Any) -> Any:
         """Return an array argument as a tensor: autograd wants all of them to be."""
-        if adapter_of(value) is self:
-            return value
-        return self.from_array(as_array(value, name, None), like)
+        return value if adapter_of(value) is self else self.from_array(as_array(value, name, None), like)
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
         """Return the tensor as a NumPy array on the same memory, or a CuPy array if it is on a GPU."""
@@ -89,8 +87,7 @@ class Torch(ArrayApi):
 
     def to_host(self, value: Any) -> np.ndarray:
         """Return the values as a NumPy array, also those of a tensor that requires a gradient."""
-        tensor = value.detach().cpu()
-        return self._array(tensor, "tensor")
+        return self._array(value.detach().cpu(), "tensor")
 
     def _array(self, value: Any, name: str) -> np.ndarray:
         torch = _torch()
@@ -137,7 +134,7 @@ def _torch() -> Any:
 
 
 def _why_unread(value: Any) -> str | None:
-    """Return why the numbers of a tensor are not there, or not to be looked at; None if they are.
+    """Return why the numbers of a tensor are missing or must not be read; None if they can be.
 
     DLPack makes an array of whatever the memory holds of a tensor that has none.
     """

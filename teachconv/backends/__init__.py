@@ -160,7 +160,7 @@ class Algorithm:
         )
 
     def may_be_chosen(self, precision: str | None) -> bool:
-        """Return whether a backend may choose the algorithm by itself.
+        """Return whether a backend may choose the algorithm without being asked.
 
         Args:
             precision: what the call has.
@@ -290,7 +290,7 @@ def get(name: Any) -> ModuleType:
 
 
 def ranks_of(module: Any) -> tuple[int, ...]:
-    """Return over how many axes a backend can convolve: its ``RANKS``; two where it says nothing.
+    """Return over how many axes a backend can convolve: its ``RANKS``, or two by default.
 
     Raises ``ArgumentError`` for ``RANKS`` that are not some of 1, 2 and 3.
     """
@@ -309,7 +309,7 @@ def is_own(module: ModuleType) -> bool:
 
 
 def load(module: str) -> Any:
-    """Import a module that a backend needs for some calls only; the first time is a stage of its own.
+    """Import a module that a backend needs only for some calls; the first import is a separate stage.
 
     Args:
         module: its full name.
@@ -387,7 +387,7 @@ def zeros(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
 
 
 class Block(NamedTuple):
-    """Some outputs of some images, which are a convolution of their own.
+    """A part of the outputs, which is a smaller convolution by itself.
 
     Attributes:
         geometry: its geometry.
@@ -401,7 +401,7 @@ class Block(NamedTuple):
 
 
 def blocks(geometry: ConvGeometry, places: int) -> Iterator[Block]:
-    """Cut the outputs into blocks: whole images, or some rows of one, or a part of a row; so for any rank.
+    """Cut the outputs into blocks: whole images, some rows of one, or a part of a row; likewise for any rank.
 
     One product over all of a large call would need memory for all its patches, and Python would answer
     Ctrl-C only when it has ended.

@@ -27,22 +27,11 @@ from . import load
 from .cuda import ladder
 from .cuda.compiling import INSTALL, architecture
 from .cuda.device import Device
-from .cuda.ladder import ALGORITHMS, choose, schedule
+from .cuda.ladder import choose, schedule
 from .cuda.launches import Schedule, execute, prepare
 from .planes import as_image, flat_geometry, with_planes
 
-__all__ = [
-    "ALGORITHMS",
-    "RANKS",
-    "TAKES_DEVICE_ARRAYS",
-    "conv2d",
-    "conv2d_backprop_filter",
-    "conv2d_backprop_input",
-    "lacks",
-    "pack",
-    "unavailable",
-]
-
+ALGORITHMS = ladder.ALGORITHMS
 RANKS = (1, 2, 3)
 TAKES_DEVICE_ARRAYS = True  # the ops check this before they pass a CuPy array
 
@@ -282,7 +271,7 @@ def _on_device(cupy: Any, name: str, array: Any) -> Any:
 
 
 def _is_aligned(array: Any) -> bool:
-    """Return whether an array on a GPU begins where kernels may load several numbers at once."""
+    """Return whether an array on a GPU is aligned, so that kernels may load several numbers at once."""
     return int(array.data.ptr) % _ALIGNMENT == 0
 
 

@@ -9,6 +9,7 @@ the place is the same: its sign and payload depend on which operand an instructi
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -194,6 +195,8 @@ def unavailable() -> str:
         return ""
     if find_spec("teachconv._kernels") is not None:
         return f"teachconv._kernels cannot be loaded: {_import_error}"
+    if sys.platform == "emscripten":
+        return "Python in a browser has no compiled backend: use numpy, scipy or reference"
     return (
         "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
         "supported), then install teachconv again"
@@ -330,7 +333,7 @@ def prepare_kernel(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Job:
-    """What is known of a call before its data arrive. It is cached, so that a small call is quick."""
+    """What is known about a call before its data. It is cached, so that small calls are fast."""
 
     kind: Kind
     chosen: str
@@ -416,7 +419,7 @@ def _run(
 
 
 def _aligned(shape: tuple[int, ...], beside: np.ndarray) -> np.ndarray:
-    """Allocate an array of ``beside``'s dtype that begins at a cache line, and elsewhere in a page than it.
+    """Allocate an array like ``beside`` that begins at a cache line, at a different offset in a page.
 
     A vector store of AVX-512 fills a whole line. In an array that begins elsewhere, as NumPy's do, each store
     writes to two lines. Depthwise, which mostly loads and stores, becomes an eighth faster.
@@ -475,7 +478,7 @@ def _run_rung(
 
 
 def _run_loops(job: _Job, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
-    """Run one of the loops of _kernels.pyx, or the one that it gives way to."""
+    """Run one of the loops of _kernels.pyx, or the one that replaces it for this call."""
     chosen = job.chosen
     if job.gives_way_to and not np.isfinite(b).all():
         with record.stage("choose algorithm again") as stage:
@@ -523,14 +526,14 @@ def _ranges(size: int, step: int) -> list[tuple[int, int]]:
 
 
 def _forget() -> None:
-    """Begin to record what the kernels do, if a trace listens."""
+    """Start recording what the kernels do, during a trace."""
     if record.is_on():
         _kernels.take_paths()
         _kernels.take_shortage()
 
 
 def _tell(stage: Any) -> None:
-    """Record which ways the kernels took since `_forget` (kernels/paths.h), and what threads they lacked."""
+    """Record the paths that the kernels took since `_forget` (kernels/paths.h), and missing threads."""
     if isinstance(stage, record.Stage):
         stage.know(paths=" ".join(_kernels.take_paths()))
         if shortage := _kernels.take_shortage():
@@ -569,7 +572,7 @@ def _patches(
 
 
 def _threads_with_blas(wanted: int) -> int:
-    """Return how many threads BLAS finds memory for, at most ``wanted``, half of it, and so on."""
+    """Return for how many threads BLAS finds memory: ``wanted``, or half of it, and so on."""
     threads = wanted
     while threads:
         try:

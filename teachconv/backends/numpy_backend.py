@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -233,7 +234,7 @@ def _blocks(geometry: ConvGeometry, dtype: np.dtype, numbers: int, macs: int) ->
 
 def _each_tap(
     geometry: ConvGeometry, dtype: np.dtype
-) -> Iterator[tuple[Block, tuple[int, ...], tuple, tuple]]:
+) -> Iterator[tuple[Block, tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]]:
     """Yield each block and tap, with the inputs of the block that it reads and the outputs that it feeds."""
     channels = geometry.in_channels + geometry.out_channels
     for block in _blocks(geometry, dtype, channels, prod(geometry.filters_shape[-2:])):
@@ -243,7 +244,7 @@ def _each_tap(
             yield block, tap, (slice(None), *inputs), (slice(None), *outputs)
 
 
-def _add(target: np.ndarray, where: tuple, product: np.ndarray) -> None:
+def _add(target: np.ndarray, where: tuple[Any, ...], product: np.ndarray) -> None:
     """Add a product, in the shape of groups, to a part of an array."""
     target[where] += _from_groups(product, target[where].shape)
 
@@ -255,7 +256,7 @@ def _mostly_padding(geometry: ConvGeometry) -> bool:
 
 
 def _choose(algorithm: str | None, factor: np.ndarray, geometry: ConvGeometry) -> str:
-    """Return im2col; taps if it would multiply padding zeros by infinity or NaN, or little but padding."""
+    """Return im2col; or taps if im2col would multiply padding by infinity or NaN, or mostly padding."""
     with record.stage("choose algorithm") as stage:
         chosen = algorithm or ("taps" if _mostly_padding(geometry) else "im2col")
         if chosen == "im2col" and geometry.has_padding and not np.isfinite(factor).all():

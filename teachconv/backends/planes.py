@@ -21,8 +21,6 @@ from ..kinds import Kind
 from ..memory import check_memory
 from ..taps import by_taps, gather, overlap, scatter
 
-__all__ = ["as_image", "flat_geometry", "planes_gathered", "with_planes"]
-
 _STACK_BYTES = (
     32 << 20
 )  # the most that the planes of one two-dimensional call take, if they are more than one

@@ -268,7 +268,7 @@ def conv2d_backprop_filter(
 
 
 def _choose(stage: Any, algorithm: str | None, geometry: ConvGeometry, channels: int) -> str:
-    """Return the algorithm: slices where there is enough to multiply for several channels of the result."""
+    """Return the algorithm: slices if there are enough products for several channels of the result."""
     worth_it = geometry.macs >= _WORTH_SLICING and channels >= 3 * geometry.groups
     chosen = algorithm or ("slices" if worth_it else "direct")
     stage.know(algorithm=chosen)
@@ -276,7 +276,7 @@ def _choose(stage: Any, algorithm: str | None, geometry: ConvGeometry, channels:
 
 
 def _check_room(first: np.ndarray, second: np.ndarray, shape: Shape, terms: int = 0) -> None:
-    """Raise ``MemoryError`` if there is no memory for the numbers as Python's own, sums and kept terms."""
+    """Raise ``MemoryError`` if there is no memory for the Python numbers, sums and kept terms."""
     of_number, of_sum = (48, 120) if is_integer(first.dtype) else (56, 56)  # bytes, measured
     if first.dtype.name == "float64":
         of_number = 150  # four halves, or a Fraction
@@ -285,7 +285,7 @@ def _check_room(first: np.ndarray, second: np.ndarray, shape: Shape, terms: int 
 
 
 def _shown(geometry: ConvGeometry) -> AbstractContextManager[None]:
-    """Show how far a call is that takes long; a small one pays nothing for it."""
+    """Show the progress of a long call; a small one pays nothing for it."""
     return progress.during("the reference") if geometry.macs > _LONG else nullcontext()
 
 
@@ -523,7 +523,7 @@ def _joined(bias: Sequence[Terms]) -> Terms:
 def _sums(
     add: Callable[[Iterable[Any]], Any], block: Block, bias: Sequence[Terms], tell: Callable[[int], None]
 ) -> np.ndarray:
-    """Return the sums of a block, of shape ``result[block.cells]``, and tell how many more there are."""
+    """Return the sums of a block, of shape ``result[block.cells]``, and report how many remain."""
     lefts, rights = _factors(block, bias)
     products = starmap(partial(map, mul), product(lefts, rights))
     sums = np.empty(len(lefts) * len(rights), object if add is sum else np.float64)

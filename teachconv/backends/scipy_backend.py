@@ -290,7 +290,7 @@ def _correlate(image: np.ndarray, kernel: np.ndarray, method: str) -> np.ndarray
 
 
 def _clear_unreached(sums: np.ndarray, geometry: ConvGeometry, role: str) -> None:
-    """Write zeros where no tap lands: fft leaves rounding errors of other cells there."""
+    """Write zeros to cells that no tap reaches: fft leaves rounding errors of other cells there."""
     np.copyto(sums, 0, where=~reached(geometry, role))
 
 
@@ -359,7 +359,7 @@ def _every(steps: Sequence[int]) -> Index:
 
 
 def _choose(algorithm: str | None, default: str, *factors: np.ndarray) -> str:
-    """Return the requested algorithm, or the default if none is requested or the data do not suit it."""
+    """Return the requested algorithm, or the default if none is requested or it does not suit the data."""
     with record.stage("choose algorithm") as stage:
         chosen = algorithm or default
         if chosen == "direct" and not all(np.isfinite(factor).all() for factor in factors):

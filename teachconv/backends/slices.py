@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Slices", "bits_for", "cut", "exact_sums"]
-
 _MOST = 8  # slices of a number; an array whose numbers differ more in size is not cut
 _SMALLEST, _LARGEST = -400, 400  # exponents of an array; its sums are far inside the range of doubles
 

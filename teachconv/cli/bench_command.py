@@ -8,8 +8,6 @@ from ..tuning import autotune
 from .call_arguments import add_backends, add_call, read_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call, and how it is timed."""
@@ -24,10 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print how fast each algorithm is on one call, as a bar chart."""
     op, args, kwargs = read_call(arguments)
     limits = {"rounds": arguments.rounds, "seconds": arguments.seconds}
     report = autotune(op, *args, backends=arguments.backends, **limits, **kwargs)
     show(report)
-    return 0

@@ -1,4 +1,4 @@
-"""A call from the command line: the options that say it, and the arrays made from them.
+"""A call on the command line: its options, and the arrays made from them.
 
 Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy files.
 """
@@ -21,20 +21,6 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError, brief, plain
 from ..memory import check_memory
 
-__all__ = [
-    "ARRAYS",
-    "OPS",
-    "add_backends",
-    "add_call",
-    "add_call_options",
-    "add_options",
-    "numbers",
-    "padding",
-    "read_call",
-    "read_npy",
-    "refuse_call",
-]
-
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
 
 
@@ -50,7 +36,7 @@ _ARRAY = "a shape such as 1,8,8,1, or an .npy file"
 
 
 def _typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return a function for argparse, which shows the words of no other error than its own."""
+    """Return a converter for argparse, which shows only messages of its own kind of error."""
 
     def typed(text: str) -> Any:
         try:
@@ -182,7 +168,7 @@ def _array(arguments: argparse.Namespace, name: str) -> np.ndarray:
 
 
 def _seeded(arguments: argparse.Namespace, shape: Sequence[int], name: str) -> np.ndarray:
-    """Seeded numbers for an array that was given as a shape, or that a gradient needs and was not given."""
+    """Seeded numbers for an array that was given as a shape, or that a gradient needs but did not get."""
     dtype = to_dtype(arguments.dtype or "float32")
     check_memory(shape, dtype, _option(name))
     return make_array(tuple(shape), dtype, arguments.data or "integers", name)
@@ -192,7 +178,7 @@ _HEADER = 10_000  # bytes, as numpy.lib.format has it for files that nobody vouc
 
 
 def read_npy(path: str) -> np.ndarray:
-    """Return the array of an .npy file; one that is damaged, an archive or a pickle is refused by name."""
+    """Return the array of an .npy file; the error for a damaged file, an archive or a pickle names it."""
     try:
         with open(path, "rb") as file:
             _check_header(file)

@@ -11,8 +11,6 @@ from ..comparing.models import Comparison, compare
 from .call_arguments import read_npy
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the two models and the input."""

@@ -25,8 +25,6 @@ from ..tables import count
 from ..verification.diffing import diff
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 CELL = (0, 28, 41, 0)  # on the rim of the cat's left eye
 _PAGE = 400_000  # bytes of the explorer in the page
 

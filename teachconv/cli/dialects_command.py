@@ -7,19 +7,16 @@ import argparse
 from ..translation import dialect_map
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the only option."""
     parser.add_argument("--markdown", action="store_true", help="as Markdown, for the documentation")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the map."""
     if arguments.markdown:
         print(dialect_map.markdown())
-        return 0
-    resolved, said = dialect_map.both_tables()
-    show(resolved, "", said)
-    return 0
+    else:
+        resolved, said = dialect_map.both_tables()
+        show(resolved, "", said)

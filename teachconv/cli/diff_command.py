@@ -13,8 +13,6 @@ from .call_arguments import add_backends, add_call, read_call, read_npy, refuse_
 from .output import show
 from .parsing import add_tolerance
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call, which may be left out, and what is compared."""

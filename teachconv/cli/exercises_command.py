@@ -10,8 +10,6 @@ from .. import exercises
 from ..errors import ArgumentError, plain
 from .output import show
 
-__all__ = ["add_arguments"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what is asked about."""
@@ -22,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder of such files, each run in a process of its own, with the names of what is asked of them",
     )
     parser.add_argument("--hint", type=int, metavar="STEP", help="print hint 1, 2 or 3 of the named puzzles")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each call in a folder (default 10)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each call in a folder (default 20)")
     parser.add_argument("--csv", metavar="FILE", help="write the grades of a folder to a file")
 
 

@@ -8,8 +8,6 @@ from ..inspection.explaining import explain
 from .call_arguments import add_call, numbers, read_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call and the cell."""
@@ -18,11 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at-input", type=numbers, help="n,row,col,channel of an input cell")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print one cell explained."""
     op, args, kwargs = read_call(arguments)
     where = {"at": arguments.at, "at_input": arguments.at_input}
     if arguments.at is None and arguments.at_input is None:
         where["at"] = (0,) * len(getattr(args[0], "shape", args[0]))  # as many as the op's first array has
     show(explain(op, *args, **where, **kwargs))
-    return 0

@@ -19,8 +19,6 @@ from ..tables import size
 from .call_arguments import add_call, numbers, padding, read_call, refuse_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 _IMAGES = {  # the name's ending, and Pillow's format; of its others some start a program, as Ghostscript
     ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP",
     ".tif": "TIFF", ".tiff": "TIFF", ".ppm": "PPM", ".pgm": "PPM",
@@ -55,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Write the page, and say where it is."""
     picture: Explorer | Playground
     if arguments.playground:
@@ -71,7 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
     path = picture.save(arguments.output)
     show(picture)
     show(f"The page is {path.resolve()}, {size(path.stat().st_size)}: open it in a browser.")
-    return 0
 
 
 def _explorer(arguments: argparse.Namespace) -> Explorer:

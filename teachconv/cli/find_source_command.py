@@ -9,8 +9,6 @@ from ..inspection.sources import find_source
 from .call_arguments import ARRAYS, OPS, add_call_options, add_options, read_call, refuse_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the op, the call, and the choice of what runs it."""
@@ -23,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the chain of one call, or of an op on all backends."""
     op = meant(arguments.op)
     if all(getattr(arguments, name) is None for name in ARRAYS):
@@ -38,4 +36,3 @@ def run(arguments: argparse.Namespace) -> int:
         op, args, kwargs = read_call(arguments)
         chain = find_source(op, *args, **kwargs)
     show(chain.all if arguments.all else chain)
-    return 0

@@ -11,8 +11,6 @@ from ..testing import fuzz, kernel
 from .output import show
 from .parsing import add_tolerance
 
-__all__ = ["add_arguments"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what is run, and for how long."""

@@ -1,4 +1,4 @@
-"""The command line, ``python -m teachconv``: parses the words, and runs the command that they name.
+"""The command line, ``python -m teachconv``: parses the arguments and runs the command.
 
 Each command is a module of its own, imported when it runs. Exit status: 0 if all is well, 1 where a
 check fails, 2 where the arguments are wrong.
@@ -15,8 +15,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from .. import __version__
 from ..errors import printable
 from .parsing import PROGRAM, Parser, add_commands, fill_from_module
-
-__all__ = ["COMMANDS", "main"]
 
 # what the help says of each; the command NAME is the module NAME_command (- as _), with add_arguments and run
 COMMANDS = {
@@ -58,7 +56,7 @@ _PLAIN = {"×": "x", "µ": "u", "█": "#"}  # where an encoding, such as ASCII,
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """Write what the encoding lacks by another character, or as Python escapes it."""
+    """Replace characters that the encoding lacks, or escape them like Python."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
     return "".join(_PLAIN.get(c) or ascii(c)[1:-1] for c in text), error.end
@@ -66,7 +64,7 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def _writable_streams() -> Iterator[None]:
-    """Let stdout and stderr take every character; one that the caller has closed takes it nowhere."""
+    """Let stdout and stderr accept every character; if the caller closed one, discard its output."""
     codecs.register_error("teachconv", _plainly)
     with ExitStack() as later:
         for name in ("stdout", "stderr"):
@@ -89,7 +87,7 @@ def _run(argv: Sequence[str] | None) -> int:
     add_commands(parser, COMMANDS, fill_from_module)
     arguments = parser.parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        return int(arguments.run(arguments) or 0)
     except BrokenPipeError:
         raise
     except (ValueError, TypeError, IndexError, ImportError, OSError, MemoryError, RuntimeError) as error:

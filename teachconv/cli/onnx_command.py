@@ -10,8 +10,6 @@ from ..translation.onnx_models import input_names, onnx_model
 from .call_arguments import numbers, read_npy
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the file, the shapes of its inputs, and the check."""

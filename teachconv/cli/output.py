@@ -8,8 +8,6 @@ from shutil import get_terminal_size
 from ..errors import printable
 from ..tables import Report, Table
 
-__all__ = ["show"]
-
 
 def show(*things: object) -> None:
     """Print reports, tables and text, one below the other."""

@@ -13,8 +13,6 @@ from typing import Any, NoReturn
 from ..errors import brief, printable, suggestion
 from ..tables import Table, left
 
-__all__ = ["PROGRAM", "Parser", "add_commands", "add_tolerance", "fill_from_module"]
-
 PROGRAM = "teachconv" if Path(sys.argv[0]).stem == "teachconv" else "python -m teachconv"
 
 
@@ -40,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         return found, extra
 
     def _refuse_unknown_options(self, words: list[str]) -> None:
-        """Look at the options first: the value of an unknown one would be taken for an argument."""
+        """Check the options first: the value of an unknown one would be taken for an argument."""
         known = [option for action in self._actions for option in action.option_strings]
         for word in words:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
@@ -58,7 +56,7 @@ class Parser(argparse.ArgumentParser):
             )
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, and exit with status 2."""
+        """Print what is wrong and where to find help, and exit with status 2."""
         name = self.prog.removeprefix("python -m ")
         self.exit(2, f'{name}: {printable(message)}\nSee "{self.prog} --help".\n')
 
@@ -69,11 +67,7 @@ def add_commands(parser: Parser, commands: dict[str, str], fill: Callable[[str, 
     Without a command the help is printed.
     """
 
-    def help_(arguments: argparse.Namespace) -> int:
-        parser.print_help()
-        return 0
-
-    parser.set_defaults(run=help_)
+    parser.set_defaults(run=lambda arguments: parser.print_help())
     known = Table(left("", ""), [(f"  {name}", text) for name, text in commands.items()], "commands:")
     more = f'"{parser.prog} COMMAND --help" says what a command takes.'
     parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, f"{known}\n\n{more}"

@@ -8,8 +8,6 @@ from ..inspection.tracing import trace
 from .call_arguments import add_call, add_options, read_call
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the call, and the choice of what runs it."""
@@ -17,9 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the stages of one call."""
     op, args, kwargs = read_call(arguments)
-    traced = trace(op, *args, **kwargs)
-    show(traced)
-    return 0
+    show(trace(op, *args, **kwargs))

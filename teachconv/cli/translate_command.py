@@ -12,8 +12,6 @@ from ..translation.targets import TARGETS, framework, function_named, known_func
 from ..translation.translating import operands, translate
 from .output import show
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the function, its arguments as words, and the target."""

@@ -8,8 +8,6 @@ from ..testing.vectors import export, judge
 from .output import show
 from .parsing import Parser, add_commands, add_tolerance
 
-__all__ = ["add_arguments"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the two commands."""
@@ -35,7 +33,7 @@ def _fill(name: str, parser: Parser) -> None:
     parser.set_defaults(run=_export)
 
 
-def _export(arguments: argparse.Namespace) -> int:
+def _export(arguments: argparse.Namespace) -> None:
     given = {
         "dtypes": arguments.dtype,
         "data": arguments.data,
@@ -45,7 +43,6 @@ def _export(arguments: argparse.Namespace) -> int:
     chosen = {name: value for name, value in given.items() if value}
     how = {"x": arguments.x, "w": arguments.w, "large": arguments.large}
     show(f"{arguments.directory}: {export(arguments.directory, **chosen, **how)}")
-    return 0
 
 
 def _judge(arguments: argparse.Namespace) -> int:

@@ -23,8 +23,6 @@ from ..truth.exact import float64_result
 from ..verification.diffing import DiffRow, WideTruth, diff, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 
-__all__ = ["call_of", "exact", "folded", "judge", "relayout"]
-
 _FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
 
 

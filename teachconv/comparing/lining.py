@@ -16,8 +16,6 @@ from ..networks.reading import LAYOUT, NORM, Layer
 from ..networks.walking import Network
 from .judging import call_of, folded
 
-__all__ = ["Pair", "Row", "line_up"]
-
 Pair = tuple["Row | None", "Row | None"]  # None where a model has no such layer
 _CONVOLUTION = "convolution"
 _ALIKE = 1e-2  # how far the sorted weights of one layer may be from those of its port, relative to their size

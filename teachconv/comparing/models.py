@@ -21,9 +21,6 @@ from .judging import exact, judge, relayout
 from .lining import Pair, Row, line_up
 from .reasons import mended_call, reason
 
-__all__ = ["Comparison", "LayerRow", "compare"]
-
-
 _NAN = "NaN or infinity begins"
 
 
@@ -97,7 +94,7 @@ class Comparison(tables.Report):
 
     @property
     def first_parting(self) -> LayerRow | None:
-        """The first layer at which the models compute something else, or None."""
+        """The first layer at which the models diverge, or None."""
         return next((row for row in self.layers if row.same is False), None)
 
     @property
@@ -169,7 +166,7 @@ class Comparison(tables.Report):
 
 
 def _caused(row: LayerRow) -> str:
-    """Say how much of the difference at the end a layer causes, if that is known."""
+    """Say how much of the final difference a layer causes, if known."""
     if row.share is None:
         return ""
     if row.share < 0.005:
@@ -346,7 +343,7 @@ def _as_a(a: Layer, b: Layer) -> list[np.ndarray]:
 
 
 def _share(row: LayerRow, pair: Pair, first: Network, second: Network) -> float | None:
-    """Return which part of the difference at the end is gone if a layer's result is put right."""
+    """Return which part of the final difference disappears if a layer's result is corrected."""
     one, other = (each.layer for each in pair if each is not None)
     ends: list[Any] = [first.output(), second.output()]
     before, side = tuple(ends), int(row.a_passed is not False)

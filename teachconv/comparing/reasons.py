@@ -1,4 +1,4 @@
-"""In what two layers differ: the facts of their calls, then their weights, in the words of the frameworks."""
+"""How two layers differ: the facts of their calls, then their weights, in the words of the frameworks."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from ..verification.diffing import DiffRow
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.calls import bound_call
 from .judging import call_of
-
-__all__ = ["mended_call", "reason"]
 
 # what a fact is called in the frameworks' arguments
 _WORDS = {
@@ -73,7 +71,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _facts(layer: Layer, x: np.ndarray) -> dict[str, Any]:
-    """What a layer's call comes to, in the same words for all frameworks; channels and sizes aside."""
+    """What a layer computes, in the same words for all frameworks, without channels and sizes."""
     facts: dict[str, Any]
     if layer.op is None or layer.op.__module__ == definitions.__name__:
         words = {
@@ -116,7 +114,7 @@ def _code(differing: list[str], ours: dict[str, Any], theirs: dict[str, Any]) ->
 
 
 def _said(layer: Layer, names: list[str], facts: dict[str, Any]) -> str:
-    """Say what a layer has, in its framework's words, and what that comes to."""
+    """Return a layer's arguments in its framework's words, and what they mean."""
     texts = []
     for name in names:
         words = [word for word in _WORDS.get(name, ()) if layer.said.get(word) is not None]
@@ -128,7 +126,7 @@ def _said(layer: Layer, names: list[str], facts: dict[str, Any]) -> str:
 
 
 def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str]:
-    """Say which weights differ, by how much."""
+    """Say which weights differ, and by how much."""
     ours, theirs = dict(a.arguments), dict(b.arguments)
     with suppress(KeyError, TypeError, ValueError):  # of what is no convolution
         one, two = call_of(a, a.around(inputs[0])), call_of(b, b.around(b.inputs[0]))

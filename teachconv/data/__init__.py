@@ -6,8 +6,6 @@ from importlib.resources import files
 
 import numpy as np
 
-__all__ = ["digits", "photo"]
-
 
 def photo() -> np.ndarray:
     """Return the shipped photograph of a cat.

@@ -10,8 +10,6 @@ import numpy as np
 from ..dtypes import is_integer, to_dtype
 from ..errors import check_word
 
-__all__ = ["DATA", "make_array"]
-
 DATA = ("normal", "integers", "scaled", "tiny", "huge", "nonfinite")
 
 

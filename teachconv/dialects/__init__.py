@@ -25,7 +25,7 @@ __all__ = ["jax", "keras", "onnx", "tensorflow", "torch"]
 
 
 def _unknown_name(module: ModuleType, name: str) -> Any:
-    """What a module does for a name that it has not: raise, and say which function is near."""
+    """Module `__getattr__`: raise ``AttributeError`` with a suggestion."""
     raise no_attribute(module.__name__, name, module.__all__)
 
 

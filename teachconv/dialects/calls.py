@@ -1,4 +1,4 @@
-"""What a call in any dialect becomes: one frozen `ConvCall`, and the way from there to `nn_ops`.
+"""What a call in any dialect becomes: one frozen `ConvCall`, and how it is passed on to `nn_ops`.
 
 A dialect is a module of functions with another framework's signatures. Beside each function is its
 resolver, which needs shapes only: it checks the arguments as the framework does and returns a `ConvCall`,
@@ -17,25 +17,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
-from ..arguments import Shape, as_array, axis_names, check_alike, check_steps, integer
+from ..arguments import Shape, as_array, axis_names, check_alike, check_steps, integer, shape_of
 from ..calls import Call
 from ..devices import array_module, contiguous, override_of
-from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, refuse_unknown
+from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, refuse_unknown
 from ..geometry import AxisGeometry, ConvGeometry
 from ..kinds import OPS, Kind, Op
-
-__all__ = [
-    "CONV",
-    "CONV_TRANSPOSE",
-    "FUNCTIONS",
-    "ConvCall",
-    "DialectFunction",
-    "Operand",
-    "dialect_function",
-    "ints",
-    "run",
-    "to_call",
-]
 
 # the ops that a function of a dialect comes to, by the number of spatial axes
 CONV = {rank: OPS[f"conv{rank}d"] for rank in (1, 2, 3)}
@@ -335,6 +322,41 @@ def run(function: Callable[..., Any], backend: Any, unknown: Iterable[str], **ar
     if (override := override_of(*(arguments[operand.name] for operand in entry.operands))) is not None:
         return override(function, {**arguments, "backend": backend})
     return dispatch.run(to_call(entry, arguments), backend)
+
+
+def bind_shapes(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    purpose: str = "the translation of a call",
+) -> tuple[ConvCall, dict[str, Any]]:
+    """Return the resolved call, and the function's arguments by name with shapes in place of arrays.
+
+    Args:
+        function: a function of a dialect, or one of teachconv's own ops.
+        args: its positional arguments; a shape can stand in for an array.
+        kwargs: its keyword arguments, likewise.
+        purpose: what error messages call the caller, which runs nothing.
+
+    Returns:
+        The call, and the arguments that its resolver was given.
+
+    Raises:
+        ValueError, TypeError: if the function itself would raise it, or an option such as backend is given.
+    """
+    if not is_one_of(function, FUNCTIONS):
+        raise ArgumentTypeError(f"function must be one of {nn_ops.listed(FUNCTIONS)}; got {brief(function)}")
+    entry = FUNCTIONS[function]
+    bound = nn_ops.bind(function, args, kwargs)
+    bound.apply_defaults()
+    unused = dict.fromkeys(nn_ops.OPTIONS, "nothing is computed")
+    nn_ops.refuse(bound.arguments, purpose, **unused)
+    arguments = nn_ops.without_options(bound.arguments)
+    arguments.pop("name", None)
+    for operand in entry.operands:
+        ranks = (1,) if operand.role == "bias" else operand.ranks
+        arguments[operand.name] = shape_of(arguments[operand.name], operand.name, ranks, operand.axes)
+    return entry.resolver(**arguments), arguments
 
 
 def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:

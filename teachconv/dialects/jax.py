@@ -232,15 +232,9 @@ def _mode(padding: Any, stuffing: Shape) -> tuple[str, Pads]:
         )
     if padding.upper() not in ("SAME", "VALID", "SAME_LOWER"):
         near = suggestion(padding, ("SAME", "SAME_LOWER", "VALID"))
-        raise ArgumentError(
-            f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or {_pairs(stuffing)}; got {brief(padding)}{near}"
-        )
+        legal = f"'SAME', 'SAME_LOWER', 'VALID' or {tables.count(len(stuffing), 'pair')}"
+        raise ArgumentError(f"padding must be {legal}; got {brief(padding)}{near}")
     return padding.upper(), ((0, 0),) * len(stuffing)
-
-
-def _pairs(axes: Shape) -> str:
-    """Return what a message calls pads for so many axes."""
-    return tables.count(len(axes), "pair")
 
 
 def _group_counts(
@@ -343,7 +337,7 @@ def _transposed_rule(padding: Any, strides: Shape, consistent: bool) -> tuple[st
         # other strings are passed on to conv_general_dilated, which takes them only at stride 1
         if max(strides) == 1 and not consistent and padding.upper() in ("SAME", "VALID", "SAME_LOWER"):
             return "forward " + padding.upper(), none
-        legal = f"'SAME', 'VALID' or {_pairs(strides)} of ints"
+        legal = f"'SAME', 'VALID' or {tables.count(len(strides), 'pair')} of ints"
         near = suggestion(padding, ("SAME", "VALID"))
         raise ArgumentError(f"padding must be {legal}; got {brief(padding)}{near}")
     return ("consistent" if consistent else "raw"), pairs(padding, "padding", len(strides), "a string or ")

@@ -128,7 +128,7 @@ def _conv_transpose(
     if output_padding is not None:
         extra = ints(output_padding, "output_padding", rank, least=None)
     facts = zip(AXES[-rank:], in_sizes, sizes, steps, dilations, extra, strict=True)
-    axes = tuple(_transposed_axis(mode, *each) for each in facts)
+    axes = tuple(transposed_axis(mode, *each) for each in facts)
     geometry, letters = ConvGeometry(n, axes, outs, channels, 1), "DHW"[-rank:] + "OI"
     text = (f"filter: as TensorFlow's, {letters}",)
     return ConvCall(
@@ -136,7 +136,7 @@ def _conv_transpose(
     )
 
 
-def _transposed_axis(mode: str, axis: str, i: int, k: int, s: int, d: int, extra: int | None) -> AxisGeometry:
+def transposed_axis(mode: str, axis: str, i: int, k: int, s: int, d: int, extra: int | None) -> AxisGeometry:
     """Return one axis of conv_transpose; keras/src/backend/common/backend_utils.py."""
     ek = (k - 1) * d + 1
     full = full_size(i, k, s, d)

@@ -25,6 +25,7 @@ from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggest
 from ..geometry import (
     AxisGeometry,
     ConvGeometry,
+    check_extra,
     cropped_axis,
     forward_geometry,
     one_each,
@@ -224,11 +225,7 @@ def _transposed_axis(
     wanted: int | None,
 ) -> AxisGeometry:
     """Return one axis of ConvTranspose; onnxruntime/core/providers/cpu/nn/conv_transpose_attributes.h."""
-    if extra >= max(s, d):
-        raise ArgumentError(
-            f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride {s} and "
-            f"dilation {d}); got {extra}"
-        )
+    check_extra(axis, extra, s, d)
     full = full_size(i, k, s, d)
     before, after = pads
     if wanted is None and not auto_pad.startswith("SAME"):

@@ -22,11 +22,8 @@ from ..dtypes import to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..files import path_of, replacing
 from ..geometry import AxisGeometry
-from .binding import bind_shapes
-from .calls import FUNCTIONS, ConvCall, DialectFunction
+from .calls import FUNCTIONS, ConvCall, DialectFunction, bind_shapes
 from .onnx_graph import OnnxGraph, OnnxTensor, check_dtype, import_onnx
-
-__all__ = ["to_onnx", "write_call", "write_model"]
 
 
 def to_onnx(op: Any, *args: Any, path: File | None = None, **arguments: Any) -> Any:
@@ -38,7 +35,7 @@ def to_onnx(op: Any, *args: Any, path: File | None = None, **arguments: Any) -> 
             are stored in the file, and are inputs of the model if only their shapes are given. Images are
             always inputs. A model of `teachconv.keras` needs no arguments; ``input_shape=``, with the batch,
             fixes sizes that its ``Input`` leaves open.
-        path: a file to write the model to, or None. It is written as a whole or not at all.
+        path: a file to write the model to, or None. A failed write leaves no partial file.
         **arguments: likewise, by name. ``dtype="float64"`` is for calls without arrays.
 
     Returns:

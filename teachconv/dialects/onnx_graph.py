@@ -16,8 +16,6 @@ import numpy as np
 from ..arguments import Pair
 from ..errors import ArgumentError, BackendUnavailable
 
-__all__ = ["OPSET", "OnnxGraph", "OnnxTensor", "check_dtype", "import_onnx"]
-
 OPSET = 18  # the first in which Pad, Resize and the others here have their present form
 _IR_VERSION = 8  # that of opset 18
 _DTYPES = ("float16", "float32", "float64")  # of Conv in opset 18
@@ -70,7 +68,7 @@ class OnnxTensor:
         return self._stored
 
     def transpose(self, *order: Any) -> OnnxTensor:
-        """Return the tensor with its axes in another order, as ``numpy.ndarray.transpose``."""
+        """Return the tensor with its axes in a different order, like ``numpy.ndarray.transpose``."""
         axes = tuple(order[0]) if len(order) == 1 else order
         shape = tuple(self.shape[axis] for axis in axes)
         return OnnxTensor(
@@ -78,7 +76,7 @@ class OnnxTensor:
         )
 
     def reshape(self, *shape: Any) -> OnnxTensor:
-        """Return the tensor with another shape, as ``numpy.ndarray.reshape``; -1 is derived."""
+        """Return the tensor with a different shape, like ``numpy.ndarray.reshape``; -1 is derived."""
         sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
         if -1 in sizes and None not in self.shape:
             rest = prod(self.shape) // -prod(sizes)  # type: ignore[arg-type]
@@ -182,7 +180,7 @@ class OnnxGraph:
         return found
 
     def constant(self, name: str, array: np.ndarray) -> str:
-        """Add an array to the file and return its name; one that is there already is not added again."""
+        """Add an array to the file, unless the file has it already, and return its name."""
         wanted = self.scope + name
         for known in (wanted, *(key for key in self._constants if key.startswith(f"{wanted}_"))):
             there = self._constants.get(known)

@@ -20,7 +20,7 @@ from .. import tables
 from ..argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
 from ..arguments import Shape, channels_first, check_steps, integer, listed, normalize_shape, truth
 from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
-from ..geometry import AxisGeometry, ConvGeometry, cropped_axis, forward_geometry
+from ..geometry import AxisGeometry, ConvGeometry, check_extra, cropped_axis, forward_geometry
 from ..kinds import AXES, OPS
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
@@ -200,11 +200,7 @@ def _conv_transpose(
 
 def _transposed_axis(axis: str, i: int, k: int, s: int, d: int, p: int, extra: int) -> AxisGeometry:
     """Return one axis of a transposed convolution."""
-    if extra >= max(s, d):
-        raise ArgumentError(
-            f"output_padding {axis} must be from 0 to {max(s, d) - 1} (below the larger of stride {s} and "
-            f"dilation {d}); got {extra}"
-        )
+    check_extra(axis, extra, s, d)
     full = full_size(i, k, s, d)
     o = full - 2 * p + extra
     # PyTorch refuses a negative size, and returns an empty result for size 0

@@ -34,19 +34,15 @@ def buggy(number: int, x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarra
     (1, 2, 4, 1)
     """
     code = _CODES[number]
-    strides, dilations = (2, 1), (1, 2)
+    filters = {
+        "flipped_filter": w[::-1, ::-1],
+        "swapped_filter_axes": w.swapaxes(0, 1),
+        "transposed_filter": w.swapaxes(2, 3),
+    }
     padding: PaddingWord = "SAME_LOWER" if code == "padding_side" else "SAME"
-    if code == "flipped_filter":
-        w = w[::-1, ::-1]
-    elif code == "swapped_filter_axes":
-        w = w.swapaxes(0, 1)
-    elif code == "transposed_filter":
-        w = w.swapaxes(2, 3)
-    elif code == "dilation":
-        dilations = (1, 1)
-    elif code == "swapped_strides":
-        strides = (1, 2)
-    found = np.asarray(nn_ops.conv2d(x, w, strides, padding, dilations=dilations))
+    strides = (1, 2) if code == "swapped_strides" else (2, 1)
+    dilations = (1, 1) if code == "dilation" else (1, 2)
+    found = np.asarray(nn_ops.conv2d(x, filters.get(code, w), strides, padding, dilations=dilations))
     found = np.roll(found, 1, 1) if code == "shift" else found
     return found if code == "bias" else found + b
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from threading import TIMEOUT_MAX
 from typing import Any
 
 import numpy as np
 
 from .. import tables
-from ..errors import ArgumentTypeError, ContractError, brief, check_word
+from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word
 from ..inspection.explaining import explain
 from ..verification.diffing import diff
-from ..verification.running import what_went_wrong
+from ..verification.running import what_went_wrong, within
 from . import bugs, gradients, matrices, numbers, sizes, sums
 from .puzzle import Puzzle
 
-__all__ = ["Checked", "answers", "check", "hint", "judged", "puzzles"]
+__all__ = ["Checked", "answers", "as_array", "check", "hint", "judged", "puzzles"]
 
 _PUZZLES: dict[str, Puzzle] = {
     puzzle.name: puzzle
@@ -155,18 +157,20 @@ def _short(value: Any) -> str:
     return f"{list(value.shape)} {numbers}" if value.ndim > 1 else numbers
 
 
-def check(name: str, function: Callable[..., Any]) -> Checked:
+def check(name: str, function: Callable[..., Any], *, seconds: float = 20.0) -> Checked:
     """Run a function on the cases of a puzzle, and say which mistake it makes.
 
     Args:
         name: the puzzle.
         function: the function; it is given copies of the arguments, one after the other.
+        seconds: how long a call may take. An endless loop of Python is stopped then, and the check ends; what
+            runs in compiled code cannot be stopped.
 
     Returns:
         What was found; printed, it is for the learner.
 
     Raises:
-        ValueError: if there is no such puzzle.
+        ValueError: if there is no such puzzle, or ``seconds`` is not above 0.
         TypeError: if ``function`` cannot be called.
 
     >>> from teachconv import exercises as ex
@@ -179,14 +183,24 @@ def check(name: str, function: Callable[..., Any]) -> Checked:
     puzzle = puzzles()[name]
     if not callable(function):
         raise ArgumentTypeError(f"function must be your function {name}; got {brief(function)}")
-    return judged(puzzle, answers(puzzle, partial(_call, function)))
+    check_seconds(seconds)
+    return judged(puzzle, answers(puzzle, lambda args: within(seconds, partial(_call, function, args)), 1))
 
 
-_OFTEN = 3  # so many errors in turn are enough: each may print, or have cost a process
+def check_seconds(seconds: float) -> None:
+    """Refuse a limit of time that no call keeps."""
+    if not 0 < seconds <= TIMEOUT_MAX:
+        raise ArgumentError(f"seconds must be above 0, and at most {TIMEOUT_MAX:g}; got {brief(seconds)}")
 
 
-def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any]) -> list[Any]:
-    """Return what a function answers to each case; an exception that it raises is an answer too."""
+_OFTEN = 3  # so many errors in turn are enough: each may print
+
+
+def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any], patience: int = _OFTEN) -> list[Any]:
+    """Return what a function answers to each case; an exception that it raises is an answer too.
+
+    After ``patience`` calls that cost all their time or their process, the last answer stands for the rest.
+    """
     found: list[Any] = []
     cases = list(puzzle.cases())
     for args in cases:
@@ -194,7 +208,8 @@ def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any]) -> list[Any]
             found.append(call(args))
         except (Exception, SystemExit) as error:
             found.append(error)
-        if len(found) >= _OFTEN and all(one is None or _is_error(one) for one in found[-_OFTEN:]):
+        failed = [one is None or _is_error(one) for one in found[-_OFTEN:]]
+        if sum(failed) == _OFTEN or sum(_word(one) not in ("", "raised") for one in found) == patience:
             break
     return found + found[-1:] * (len(cases) - len(found))
 
@@ -205,6 +220,17 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 def _is_error(answer: Any) -> bool:
     return isinstance(answer, (Exception, SystemExit))
+
+
+_NOT_ANSWERED = {"took more than": "timeout", "crashed: ": "crashed", "ended its ": "ended"}
+
+
+def _word(answer: Any) -> str:
+    """Return the code of an answer that is an error; "" for others."""
+    if not _is_error(answer):
+        return ""
+    said = str(answer) if isinstance(answer, ContractError) else ""
+    return next((code for text, code in _NOT_ANSWERED.items() if said.startswith(text)), "raised")
 
 
 def judged(puzzle: Puzzle, answers: Iterable[Any]) -> Checked:
@@ -222,18 +248,11 @@ def judged(puzzle: Puzzle, answers: Iterable[Any]) -> Checked:
 def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
     """Return what is wrong with one answer in a word, or ""."""
     if _is_error(got):
-        said = str(got) if isinstance(got, ContractError) else ""
-        words = {"timeout": "took more than", "crashed": "crashed: ", "ended": "ended its process"}
-        return next((code for code, text in words.items() if text in said), "raised")
+        return _word(got)
     if got is None or (isinstance(got, np.ndarray) and got.dtype.hasobject and not got.shape):
         return "nothing"  # another process sends None so
-    want = np.asarray(puzzle.right(*args))
-    try:
-        found = np.asarray(got)
-        found = found.astype(float) if found.dtype.hasobject else found
-    except Exception:
-        return "type"
-    if (found.dtype.kind in _NUMBERS) != (want.dtype.kind in _NUMBERS):
+    want, found = np.asarray(puzzle.right(*args)), as_array(got)
+    if found is None or (found.dtype.kind in _NUMBERS) != (want.dtype.kind in _NUMBERS):
         return "type"
     if found.shape != want.shape:
         return "shape"
@@ -245,6 +264,14 @@ def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
 
 
 _NUMBERS = "biuf"
+
+
+def as_array(answer: Any) -> np.ndarray | None:
+    """Return an answer as an array, in which objects such as fractions are float64; None if it is none."""
+    with suppress(Exception):
+        found = np.asarray(answer)
+        return found.astype(float) if found.dtype.hasobject else found
+    return None
 
 
 def _told(
@@ -261,8 +288,7 @@ def _told(
     sentences = {name: sentence for name, sentence, _ in puzzle.mistakes}
     if code in sentences:
         return code, sentences[code]
-    known = [(name, makes) for name, _, makes in puzzle.mistakes if makes]
-    made = {name: answers(puzzle, partial(_call, makes)) for name, makes in known}
+    made = {name: answers(puzzle, partial(_call, makes)) for name, _, makes in puzzle.mistakes if makes}
     found = [
         (sum(map(_equal, wrong, given)), name) for name, wrong in made.items() if _equal(wrong[bad], got)
     ]
@@ -288,11 +314,8 @@ def _told(
 
 def _kind(value: Any) -> str:
     """Say what an answer is: one number, numbers of some shape, or a type."""
-    try:
-        array = np.asarray(value)
-    except Exception:
-        return f"of the type {type(value).__name__}"
-    if array.dtype.kind not in _NUMBERS:
+    array = as_array(value)
+    if array is None or array.dtype.kind not in _NUMBERS:
         return "a text" if isinstance(value, str) else f"of the type {type(value).__name__}"
     return f"numbers of the shape {list(array.shape)}" if array.shape else "one number"
 
@@ -300,27 +323,21 @@ def _kind(value: Any) -> str:
 def _line_of(error: Any) -> str:
     """Say in which line of the learner's function an exception was raised, where that is known."""
     place = None if isinstance(error, ContractError) else error.__traceback__
-    lines = []
-    while place is not None:
-        lines.append((place.tb_frame.f_code.co_filename, place.tb_lineno))
+    while place is not None and place.tb_frame.f_code is not _call.__code__:
         place = place.tb_next
-    theirs = [number for file, number in lines if file != __file__]
-    return f" (line {theirs[0]})" if theirs else ""
+    return f" (line {place.tb_next.tb_lineno})" if place and place.tb_next else ""
 
 
 def _equal(made: Any, got: Any) -> bool:
     if _is_error(made) or _is_error(got):
         return type(made) is type(got)
-    try:
-        return bool(np.array_equal(np.asarray(made), np.asarray(got)))
-    except Exception:
-        return False
+    one, other = as_array(made), as_array(got)
+    return one is not None and other is not None and bool(np.array_equal(one, other))
 
 
 def _as_result(got: Any, want: np.ndarray) -> np.ndarray | None:
     """Return an answer in the axes of an op's result; None if it cannot be one."""
-    try:
-        found = np.asarray(got, want.dtype)
-    except (TypeError, ValueError):
+    found = as_array(got)
+    if found is None or found.size != want.size or found.dtype.kind not in _NUMBERS:
         return None
-    return found.reshape(want.shape) if found.size == want.size else None
+    return found.astype(want.dtype).reshape(want.shape)

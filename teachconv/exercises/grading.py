@@ -6,6 +6,7 @@ import ast
 import csv
 import io
 import runpy
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import Any
 from .. import tables
 from ..errors import ArgumentError, ContractError, brief, plain, words_of
 from ..verification.running import elsewhere
-from .checking import Checked, answers, judged
+from .checking import Checked, answers, as_array, check_seconds, judged
 from .checking import puzzles as all_puzzles
 
 __all__ = ["Grades", "grade"]
@@ -59,9 +60,12 @@ class Grades(tables.Report):
         lines.writerow(("file", "puzzle", "passed", "right", "cases", "code", "sentence", "imports"))
         for one, name, found in self._each():
             facts = (found.passed, found.right) if found else (False, 0)
-            told = (found.code, found.sentence) if found else ("missing", one.note)
+            told = (
+                (found.code, found.sentence) if found else ("unreadable" if one.note else "missing", one.note)
+            )
             cases = len(list(all_puzzles()[name].cases()))
-            lines.writerow((_plain(one.file), name, *facts, cases, *told, " ".join(one.imports)))
+            row = (one.file, name, *facts, cases, *told, " ".join(one.imports))
+            lines.writerow(_plain(cell) if isinstance(cell, str) else cell for cell in row)
         return text.getvalue()
 
     def _each(self) -> Iterator[tuple[Graded, str, Checked | None]]:
@@ -84,7 +88,7 @@ class Grades(tables.Report):
 
 def _plain(text: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 class Submission:
@@ -101,14 +105,18 @@ class Submission:
         """Call one of its functions."""
         if name not in self._functions:
             raise NameError(f"there is no function {name}")
-        return self._functions[name](*args)
+        answer = self._functions[name](*args)
+        if answer is None:
+            return None
+        found = as_array(answer)
+        return [object()] if found is None else found
 
 
 def grade(
     folder: str | Path,
     names: Iterable[str] | str | None = None,
     *,
-    seconds: float = 10.0,
+    seconds: float = 20.0,
     nbytes: int = 2**30,
 ) -> Grades:
     """Check all files of functions in a folder, each in a process of its own.
@@ -120,14 +128,14 @@ def grade(
     Args:
         folder: the folder; its files of Python are read, also those in folders below it.
         names: the puzzles; None for all that any of the files answers.
-        seconds: how long one call may take; after three in turn that take longer a file is not run again.
+        seconds: how long one call may take; a function is not asked again after three that took longer.
         nbytes: how much memory its process may take.
 
     Returns:
         The grades; ``.csv`` is a text for a spreadsheet.
 
     Raises:
-        ValueError: if there is no such folder, no file in it, or no such puzzle.
+        ValueError: if there is no such folder, no file in it, or no such puzzle; if Python imports from it.
 
     >>> import tempfile, pathlib
     >>> from teachconv import exercises as ex
@@ -141,10 +149,14 @@ def grade(
     """
     if not Path(folder).is_dir():
         raise ArgumentError(f"folder must be a folder; there is none at {brief(str(folder))}")
-    if not seconds > 0:
-        raise ArgumentError(f"seconds must be above 0; got {brief(seconds)}")
+    check_seconds(seconds)
+    if Path(folder).resolve() in {Path(place).resolve() for place in sys.path}:
+        raise ArgumentError(
+            "folder must not be one from which Python imports: a file numpy.py in it would run in place of "
+            f"NumPy, in the process that judges; start it outside of {brief(str(folder))}"
+        )
     found = (path for path in Path(folder).rglob("*") if path.suffix.lower() in (".py", ".ipynb"))
-    paths = sorted(path for path in found if not _is_hidden(path.relative_to(folder)))
+    paths = sorted(path for path in found if not (_is_hidden(path.relative_to(folder)) or path.is_dir()))
     if not paths:
         raise ArgumentError(f"folder must have files *.py of functions; got {brief(str(folder))}")
     asked = words_of(names, "names", all_puzzles().names)
@@ -163,17 +175,20 @@ def _is_hidden(path: Path) -> bool:
 
 
 # functions with which a file can run what it does not show
-_OPEN = {"__import__", "compile", "eval", "exec", "open"}
+_OPEN = {"__builtins__", "__import__", "compile", "eval", "exec", "getattr", "globals", "open", "vars"}
+_LARGEST = 1 << 20  # bytes of a file, and of an answer
 
 
 def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
     """Return the functions that a file defines, what it imports, and why it cannot be read."""
     if path.suffix.lower() == ".ipynb":
         return set(), (), "a notebook: jupyter nbconvert --to script makes a file of it"
+    if not path.is_file() or path.stat().st_size > _LARGEST:  # a pipe would not end
+        return set(), (), f"cannot be read: it must be a file of at most {_LARGEST} bytes"
     try:
         tree = ast.parse(path.read_bytes(), path.name)
-    except (SyntaxError, ValueError) as error:
-        return set(), (), f"cannot be read: {plain(error)}"
+    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError) as error:
+        return set(), (), f"cannot be read: {plain(error) or type(error).__name__}"
     uses = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & _OPEN
     names = set[str]()
     for node in ast.walk(tree):
@@ -192,10 +207,11 @@ def _checked(path: Path, names: Iterable[str], seconds: float, nbytes: int) -> d
     found, ask = dict[str, Checked](), None
     for name in names:
         puzzle = all_puzzles()[name]
-        ask = ask or elsewhere(Submission(str(path.resolve())), seconds, nbytes)
+        ask = ask or elsewhere(Submission(str(path.resolve())), seconds, nbytes, _LARGEST)
 
         def call(args: tuple[Any, ...], ask: Any = ask, name: str = name) -> Any:
-            return ask("answer", (name, *args), {})
+            answer = ask("answer", (name, *args), {})
+            return object() if answer.dtype.hasobject and answer.shape else answer  # no numbers
 
         given = answers(puzzle, call)
         found[name] = judged(puzzle, given)

@@ -52,12 +52,8 @@ def _reach(layers: Any) -> int:
 
 def _jumps(layers: Any, own: bool) -> int:
     """The usual walk from the first layer on; with ``own``, each layer's stride counts for itself as well."""
-    size, jump = 1, 1
-    for k, s, d in layers:
-        jump = jump * s if own else jump
-        size += (k - 1) * d * jump
-        jump = jump if own else jump * s
-    return size
+    steps = np.cumprod([1, *(s for _, s, _ in layers)])  # how far neighbours of each layer lie apart
+    return 1 + sum((k - 1) * d * int(steps[i + own]) for i, (k, _, d) in enumerate(layers))
 
 
 def _needed(first: int, last: int, n: int, k: int, s: int, before: int) -> tuple[int, int]:
@@ -117,6 +113,8 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda n, k, s, d: _split((k - 1) * d)),
             ("not_rounded_up", "SAME has ceil(n / s) outputs; yours are rounded down",
              lambda n, k, s, d: _split(max(0, (n // s - 1) * s + (k - 1) * d + 1 - n))),
+            ("extent", "the filter covers (k - 1) * d + 1 inputs, not k * d",
+             lambda n, k, s, d: _split(max(0, (-(-n // s) - 1) * s + k * d - n))),
             ("negative", "there is never less than no padding: where inputs are left over, it is 0",
              lambda n, k, s, d: _split((-(-n // s) - 1) * s + (k - 1) * d + 1 - n)),
             ("dilation_ignored", "with dilation d the filter covers (k - 1) * d + 1 inputs, not k",
@@ -178,6 +176,8 @@ PUZZLES: tuple[Puzzle, ...] = (
              "see", lambda layers: _jumps(layers, True)),
             ("dilation_ignored", "with dilation d a filter covers (k - 1) * d + 1 cells",
              lambda layers: _reach([(k, s, 1) for k, s, _ in layers])),
+            ("extent", "a filter covers (k - 1) * d + 1 cells, not k * d",
+             lambda layers: _reach([(k * d, s, 1) for k, s, d in layers])),
             ("multiplied", "fields are not multiplied: two 3-tap layers see 5 inputs, not 9",
              lambda layers: int(np.prod([(k - 1) * d + 1 for k, _, d in layers]))),
             ("added", "neighbouring windows overlap: each layer adds (k - 1) * d, not k",

@@ -35,6 +35,16 @@ def _causal(x: np.ndarray, w: np.ndarray, d: int, before: int) -> np.ndarray:
     return _run(_line(x, w, 1, ((before, total - before),), "NWC", d))[0, :, 0]
 
 
+def _windows(x: np.ndarray, k: int, s: int) -> np.ndarray:
+    return np.lib.stride_tricks.sliding_window_view(x, k)[::s]
+
+
+def _means(x: np.ndarray, k: int, s: int, padding: int, whole: bool = False) -> np.ndarray:
+    """Sums of windows, divided by their cells inside; with ``whole`` by k."""
+    counts = _windows(np.pad(np.ones_like(x), padding), k, s).sum(1)
+    return _windows(np.pad(x, padding), k, s).sum(1) / (k if whole else counts)
+
+
 # fmt: off
 PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
@@ -107,6 +117,8 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("too_many", "the window covers (k - 1) * d + 1 inputs: fewer of them fit than with d = 1",
              lambda x, w, d: np.correlate(np.append(x, np.zeros((len(w) - 1) * (d - 1))),
                                           np.kron(w, np.eye(d)[0])[: (len(w) - 1) * d + 1], "valid")),
+            ("too_few", "the window covers (k - 1) * d + 1 inputs, not k * d: your last outputs are missing",
+             lambda x, w, d: _run(_line(x, w, 1, "VALID", "NWC", d))[0, : len(x) - len(w) * d + 1, 0]),
             ("flipped_filter", "your filter is turned round",
              lambda x, w, d: _run(_line(x, w[::-1], 1, "VALID", "NWC", d))[0, :, 0]),
         ),
@@ -136,8 +148,14 @@ PUZZLES: tuple[Puzzle, ...] = (
                  (nn_ops.conv2d, x[..., :1], w[:, :, :1], stride, padding))),
             ("padding_ignored", "so many zeros stand on every side: the result is larger than without them",
              lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, stride, 0))),
+            ("one_side", "zeros stand on every side; yours stand above and on the left only",
+             lambda x, w, stride, padding: _run(
+                 (nn_ops.conv2d, x, w, stride, ((padding, 0), (padding, 0))))),
             ("stride_ignored", "the windows lie `stride` rows and cols apart",
              lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, 1, padding))),
+            ("padding_after_stride", "the zeros stand around the input, and the windows are laid on them too",
+             lambda x, w, stride, padding: np.pad(
+                 _run((nn_ops.conv2d, x, w, stride, 0)), [(0, 0), (padding,) * 2, (padding,) * 2, (0, 0)])),
             ("channels_first", "the result is [images, rows, cols, out]: the channels come last",
              lambda x, w, stride, padding: np.moveaxis(
                  _run((nn_ops.conv2d, x, w, stride, padding)), 3, 1)),
@@ -152,6 +170,33 @@ PUZZLES: tuple[Puzzle, ...] = (
         "explanation/laws",
         lambda x, w, stride, padding: (nn_ops.conv2d, x, w, stride, padding),
         True,
+    ),
+    Puzzle(
+        "mean_pool",
+        "a mean at the border",
+        "x is an array of n numbers. Return the means of windows of k at stride s, with `padding` cells on "
+        "each side, as TensorFlow divides: by the number of cells that are inside.",
+        lambda x, k, s, padding: _means(x, k, s, padding),
+        lambda: [(ints(n) + 5, k, s, p) for n, k, s, p in
+                 ((4, 2, 2, 0), (4, 3, 1, 1), (5, 3, 2, 1), (6, 2, 2, 1), (7, 4, 3, 2))],
+        (
+            ("padding_counted", "the padding has no numbers: divide by the cells that are inside. PyTorch "
+             "counts it, unless count_include_pad is False",
+             lambda x, k, s, padding: _means(x, k, s, padding, True)),
+            ("padding_ignored", "windows begin in the padding: the first one reads k - padding cells",
+             lambda x, k, s, padding: _means(x, k, s, 0)),
+            ("sum", "that is the sum of each window: divide it",
+             lambda x, k, s, padding: _means(x, k, s, padding, True) * k),
+            ("largest", "that is the largest number of each window, not its mean",
+             lambda x, k, s, padding: _windows(np.pad(x, padding, constant_values=-np.inf), k, s).max(1)),
+            ("stride_ignored", "the windows lie s apart",
+             lambda x, k, s, padding: _means(x, k, 1, padding)),
+        ),
+        ("Without padding it is a convolution whose weights are all 1 / k.",
+         "Window i begins at x[i * s - padding], which may lie before the first number.",
+         "Cut the window to the cells from 0 to n - 1, and take the mean of what is left."),
+        "answers/average_pool_at_the_border",
+        close=1e-12,
     ),
     Puzzle(
         "grouped",

@@ -127,8 +127,9 @@ class Explorer:
 
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
-                ``.svg`` or ``.png``, the window of the first cell; ``.gif``, all windows in turn. The images
-                need matplotlib, and 2 axes; of other calls there is an ``.svg``, the picture of `explain`.
+                ``.svg`` or ``.png``, the window of the first cell; ``.gif``, that cell tap by tap with the
+                running sum, and then all windows. The images need matplotlib, and 2 axes; of other calls
+                there is an ``.svg``, the picture of `explain`.
 
         Returns:
             The path.
@@ -154,7 +155,7 @@ class Explorer:
         elif ending == ".svg" and self._document.call.geometry.rank != 2:
             path.write_text(self._still, encoding="utf-8")
         elif ending == ".gif":
-            plotting.animate(path, self.op, *self.args, **words)
+            plotting.animate(path, self.op, *self.args, at=self._first, **words)
         else:
             plotting.window(self.op, *self.args, at=self._first, **words).savefig(path)
         return path
@@ -185,8 +186,13 @@ class Explorer:
 
     def html(self) -> str:
         """Return the picture as the HTML text of one page."""
-        document = self._document
-        return page(document.call.op.name, dumps(self.data()), self._still, document.function)
+        return self._page(self.data())
+
+    def _page(self, data: dict[str, Any]) -> str:
+        """Return the page of a document of `data`."""
+        document, overview = self._document, data["call"]["overview"]
+        whole = overview is not None and overview["numbers"] is not None and self._other is None
+        return page(document.call.op.name, dumps(data), self._still, document.function, whole=whole)
 
     def _repr_html_(self) -> str:
         still = self._still
@@ -228,7 +234,7 @@ class Explorer:
             return made | {"variants": {"controls": [], "table": {}, "left_out": 0}}
         variants = Variants(document)
         bare = made | {"variants": variants.table(0)}
-        rest = len(page("", dumps(bare), self._still, document.function).encode())
+        rest = len(self._page(bare).encode())
         usual = _PAGE if rest < _PAGE else rest + _VARIANTS
         size = usual if self.budget is None else self.budget
         with during("its variants"):

@@ -9,7 +9,10 @@ from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
+import numpy as np
+
 from .. import palette
+from ..data import photo
 from ..verification.diagnoses import DIAGNOSES
 from .rules import rules
 
@@ -59,6 +62,14 @@ _AROUND_A_FRAME = (
     " new MutationObserver(tell).observe(e, { attributes: true });"
     "tell()"
 )
+# a page of its own in a frame: the document around has its address, and a link opens both as they were left
+_ADDRESS_OF_A_FRAME = (
+    ";if (location.hash.includes('&') && !this.dataset.linked) {"
+    " this.dataset.linked = true; this.src = this.src.split('#')[0] + location.hash; }"
+    "window.addEventListener('message', ({ source, data }) => {"
+    " if (source === this.contentWindow && data.explorerAddress)"
+    " history.replaceState(null, '', data.explorerAddress) })"
+)
 
 
 # the front-end's modules in the order in which they are joined: each imports only from those before it
@@ -97,8 +108,16 @@ MODULES = (
     "moving",
     "main",
 )
-# what the playground adds: documents made on the page
-PLAYGROUND_MODULES = ("call_document", "playground_numbers", "playground_state", "playground")
+# what the playground adds: whole images, which other pages have only if their call is one of an image, and
+# documents made on the page
+PLAYGROUND_MODULES = (
+    "lens",
+    "overhang",
+    "call_document",
+    "playground_numbers",
+    "playground_state",
+    "playground",
+)
 
 
 @lru_cache(maxsize=16)
@@ -163,11 +182,13 @@ def playground_page(home: str = "") -> str:
     """
     still = "<p>The playground needs JavaScript: this browser has it disabled.</p>"
     modules = script((*MODULES, *PLAYGROUND_MODULES))
-    run = f'playground(document.getElementById("explorer"), {json.dumps(home)});'
+    grey = photo()[::2, ::2].mean(axis=2).astype(np.uint8)
+    picture = dict(zip(("rows", "cols"), grey.shape, strict=True)) | {"bytes": b64encode(grey).decode()}
+    run = f'playground(document.getElementById("explorer"), {json.dumps(home)}, {json.dumps(picture)});'
     return _document("The convolution playground", still, f"{modules}\n{run}")
 
 
-def page(title: str, data: str, still: str, function: str | None = None) -> str:
+def page(title: str, data: str, still: str, function: str | None = None, *, whole: bool = False) -> str:
     """Return the whole page.
 
     Args:
@@ -175,6 +196,7 @@ def page(title: str, data: str, still: str, function: str | None = None) -> str:
         data: the call as JSON, escaped for a script element.
         still: HTML that is shown if scripts are disabled.
         function: the function whose calls the page translates, if any.
+        whole: whether the page has all numbers of an image, which it then shows whole.
 
     Returns:
         HTML text.
@@ -182,9 +204,9 @@ def page(title: str, data: str, still: str, function: str | None = None) -> str:
     holder = f'<script type="application/json" id="explorer-data">{data}</script>\n'
     run = (
         'const data = JSON.parse(document.getElementById("explorer-data").textContent);\n'
-        'open(document.getElementById("explorer"), data);'
+        f'open(document.getElementById("explorer"), data{", lens" if whole else ""});'
     )
-    modules = script(functions=(function,) if function else ())
+    modules = script((*MODULES, "lens") if whole else MODULES, (function,) if function else ())
     return _document(f"{title}: the conv explorer", still, f"{modules}\n{run}", holder)
 
 
@@ -219,11 +241,12 @@ def frame(html: str, still: str, label: str, image: str = "") -> str:
     Returns:
         HTML text.
     """
-    return _frame(f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"', still, label, image)
+    source = f'sandbox="allow-scripts allow-downloads" srcdoc="{escape(html)}"'
+    return _frame(source, _AROUND_A_FRAME, still, label, image)
 
 
 def frame_of(address: str, label: str) -> str:
-    """Return a page that lies in a file beside the document, in a frame.
+    """Return a page that lies in a file beside the document, in a frame; both have one address after "#".
 
     Args:
         address: the file's address, as the document has it.
@@ -232,10 +255,10 @@ def frame_of(address: str, label: str) -> str:
     Returns:
         HTML text.
     """
-    return _frame(f'src="{escape(address)}"', "", label)
+    return _frame(f'src="{escape(address)}"', _AROUND_A_FRAME + _ADDRESS_OF_A_FRAME, "", label)
 
 
-def _frame(source: str, still: str, label: str, image: str = "") -> str:
+def _frame(source: str, around: str, still: str, label: str, image: str = "") -> str:
     """Return a frame that takes its height from its page, and tells it the theme of the document around."""
     # where frames are removed, so are styles
     instead = f'<img src="{image}" alt="{escape(label)}">' if image else ""
@@ -243,5 +266,5 @@ def _frame(source: str, still: str, label: str, image: str = "") -> str:
         f"<style>{palette.scheme_rules('.tcx-frame')}.tcx-frame ~ img {{ display: none }}</style>"
         f'<iframe class="tcx-frame" {source} title="{escape(label)}" allow="clipboard-write" '
         'style="width:100%;height:52rem;max-height:95vh;border:0;resize:vertical" '
-        f'onload="{escape(_AROUND_A_FRAME)}" loading="lazy"></iframe><noscript>{still}</noscript>{instead}'
+        f'onload="{escape(around)}" loading="lazy"></iframe><noscript>{still}</noscript>{instead}'
     )

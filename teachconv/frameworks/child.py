@@ -1,4 +1,4 @@
-"""Runs a probe in a process of its own, whose answer and log come back; nothing here is changed by it.
+"""Runs a probe in a separate process and returns its answer and log; this process is not affected.
 
 The switches that make a native library say what it runs are read when the library is loaded, which in the
 user's process has long happened. A probe is a module with a function ``work``, which `answer` calls there.
@@ -30,7 +30,7 @@ _ASKED, _FACTS, _LOG = "asked.json", "facts.json", "log.txt"
 
 
 class ProbeError(RuntimeError):
-    """The process that was asked gave no answer; the message says why, with the last lines of its log."""
+    """The process gave no answer; the message says why, with the last lines of its log."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ class Primitive:
         direction: "forward_training", "backward_data", "backward_weights" or another.
         formats: each tensor's type and the order of its axes in memory, such as "src f32 acdb".
         algorithm: such as "convolution_direct"; "" if it has no choice.
-        problem: the sizes, in oneDNN's words.
         seconds: the time of this run.
     """
 
@@ -33,16 +32,14 @@ class Primitive:
     direction: str
     formats: str
     algorithm: str
-    problem: str
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What oneDNN printed: its version, the processor's instructions that it uses, and what ran in order."""
+    """What oneDNN printed: its version, and what ran in order."""
 
     version: str
-    instructions: str
     primitives: tuple[Primitive, ...]
 
 
@@ -58,26 +55,21 @@ def read(text: str) -> Log:
     ('jit:avx2', 'src f32 acdb, wei f32 Acdb16a, dst f32 acdb', 'convolution_direct', 0.00025)
     """
     version = re.search(r"^onednn_verbose,.*?info,oneDNN (v[\w.]+)", text, re.MULTILINE)
-    instructions = re.search(r"^onednn_verbose,.*?info,cpu,isa:(.*)$", text, re.MULTILINE)
     lines = (line.split(",") for line in text.splitlines() if line.startswith("onednn_verbose,"))
     found = tuple(primitive for fields in lines if (primitive := _primitive(fields)))
-    return Log(version[1] if version else "", instructions[1].strip() if instructions else "", found)
+    return Log(version[1] if version else "", found)
 
 
 def _primitive(fields: list[str]) -> Primitive | None:
     """Return the primitive of a line; None for a line of another kind, or one that was cut short."""
     try:
-        _, kind, implementation, direction, tensors, _, more, problem, time = fields[
-            fields.index("exec") + 1 :
-        ]
+        _, kind, implementation, direction, tensors, _, more, _, time = fields[fields.index("exec") + 1 :]
         seconds = float(time) / 1e3
     except ValueError:
         return None
     algorithm = re.search(r"\balg:(\w+)", more)
     formats = ", ".join(filter(None, map(_format, tensors.split())))
-    return Primitive(
-        kind, implementation, direction, formats, algorithm[1] if algorithm else "", problem, seconds
-    )
+    return Primitive(kind, implementation, direction, formats, algorithm[1] if algorithm else "", seconds)
 
 
 def _format(tensor: str) -> str:

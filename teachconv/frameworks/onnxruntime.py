@@ -37,7 +37,7 @@ _BESIDE: dict[str, tuple[str, Callable[..., Any]]] = {
 
 
 def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
-    """Run a session's model once more in a process of its own, with its profile, and say what ran.
+    """Run a session's model again in a separate process, with its profile, and say what ran.
 
     Args:
         op: the method ``session.run``.

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..graph.find_source import find_source
 from ..graph.framework.op_def import REGISTRY
+from ..inspection.marks import APPLIED
 from ..inspection.sources import SourceChain, SourceLine, SourceStep, step_at
 
 __all__ = ["chain", "lines", "refusals"]
@@ -59,7 +60,4 @@ def lines(ops: Iterable[str]) -> tuple[SourceLine, ...]:
         of_op = find_source(op).lines
         default = [line for line in of_op if line.algorithm == of_op[0].algorithm]
         found += {line.mark: line for line in reversed(default)}.values()
-    return tuple(sorted(dict.fromkeys(found), key=lambda line: _MARKS.index(line.mark)))
-
-
-_MARKS = ("stride", "padding", "dilation", "multiply-add")
+    return tuple(sorted(dict.fromkeys(found), key=lambda line: APPLIED.index(line.mark)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,10 +175,10 @@ def _recorded(torch: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 def _python() -> list[SourceStep]:
     """Return the lines of PyTorch's own Python on the way to an op that is just being run."""
-    frames = [frame for frame in traceback.extract_stack() if _PYTHON.search(frame.filename)]
     return [
         SourceStep("Python", frame.name, frame.filename, frame.lineno or 0, known="call stack")
-        for frame in frames
+        for frame in traceback.extract_stack()
+        if _PYTHON.search(frame.filename)
     ]
 
 
@@ -210,7 +209,7 @@ def _steps(
     torch: Any, call: _Call, count: int, facts: dict[str, Any], log: str, first: onednn.Log
 ) -> Iterator[SourceStep]:
     times = f"; {count} calls like this" if count > 1 else ""
-    yaml, line = _schema(call.name)
+    yaml, line, _ = _definition(call.name)
     yield SourceStep(
         "op definition",
         f"aten::{call.name}",
@@ -236,7 +235,7 @@ def _steps(
         if not event["name"].startswith("aten::") or not _COMPUTES.search(name):
             continue
         file = _FILES.get(name, "")
-        function = _function(name)
+        function = _definition(name)[2]
         time = f"{duration(total)} with all that it calls" if event["seconds"] == total else ""
         note = "; ".join(filter(None, [time, f"function {function}" if function else ""]))
         known = f"profiler, {_known(file)}" if file else "profiler"
@@ -283,8 +282,7 @@ def _libraries(log: str, first: onednn.Log) -> Iterator[SourceStep]:
     """What the libraries printed: oneDNN's primitives, and MKL's matrix products."""
     primitives = onednn.read(log).primitives
     for ran in primitives:
-        detail = [ran.algorithm, ran.formats, duration(ran.seconds)]
-        note = "; ".join(filter(None, detail))
+        note = "; ".join(filter(None, [ran.algorithm, ran.formats, duration(ran.seconds)]))
         version = f"oneDNN {first.version} {ran.kind}" if first.version else f"oneDNN {ran.kind}"
         name = ran.implementation or ran.kind
         what = "primitive" if ran.direction != "undef" else ran.kind  # only reorders have no direction
@@ -305,30 +303,16 @@ def _libraries(log: str, first: onednn.Log) -> Iterator[SourceStep]:
         )
 
 
-def _schema(name: str) -> tuple[str, int]:
-    """Return the file and the line of an op's definition in the installed package."""
+def _definition(name: str) -> tuple[str, int, str]:
+    """Return file and line of an op's installed definition, and its C++ function on the CPU."""
     path = folder("torchgen") / "packaged/ATen/native/native_functions.yaml"
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return "", 0
-    found = (number for number, line in enumerate(lines, 1) if line.startswith(f"- func: {name}("))
-    number = next(found, 0)
-    return (str(path), number) if number else ("", 0)
-
-
-def _function(name: str) -> str:
-    """Return the C++ function of an op on the CPU, from the installed definitions; "" if none is there."""
-    path, number = _schema(name)
-    if not path:
-        return ""
-    for line in Path(path).read_text(encoding="utf-8").splitlines()[number:]:
-        if line.startswith("- func"):
-            return ""
-        found = re.match(r"\s+[\w, ]*\b(?:CPU|Composite\w+)\b[\w, ]*: (\w+)", line)
-        if found:
-            return found[1]
-    return ""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    before, found, rest = text.partition(f"\n- func: {name}(")
+    if not found:
+        return "", 0, ""
+    own = rest.partition("\n- func")[0]
+    function = re.search(r"^ +[\w, ]*\b(?:CPU|Composite\w+)\b[\w, ]*: (\w+)", own, re.MULTILINE)
+    return str(path), before.count("\n") + 2, function[1] if function else ""
 
 
 def _options(call: _Call) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -21,6 +21,7 @@ from .plot_planes import Windows
 __all__ = ["animate"]
 
 _FRAMES = 240  # of a larger output a frame adds several cells
+_TAPS, _TAP = 49, 400  # of a cell that is shown tap by tap: the most, and the milliseconds of one
 _LIMIT = 80  # rows and columns of a plane
 _SECONDS = 30  # of a film, if the frames per second are not given
 
@@ -32,11 +33,13 @@ def animate(
     fps: int | None = None,
     channel: int = 0,
     n: int = 0,
+    at: Sequence[int] | None = None,
     **kwargs: Any,
 ) -> Path:
     """Write the sliding window as an animated GIF: one frame for each cell of one output plane.
 
-    Of an output of more than 240 cells each frame adds several.
+    Of an output of more than 240 cells each frame adds several. With ``at`` the film begins with one cell,
+    tap by tap, with the running sum above it.
 
     Args:
         path: where to write; it ends in .gif.
@@ -45,6 +48,8 @@ def animate(
         fps: frames per second; None for 2, or more if that would take more than 30 seconds.
         channel: the index of the output channel.
         n: the index of the image.
+        at: the cell to begin with, as in `teachconv.explain`; one of more than 49 taps is not shown tap by
+            tap. None for none.
         **kwargs: the op's keyword arguments.
 
     Returns:
@@ -75,8 +80,15 @@ def animate(
     def explained(cell: tuple[int, int]) -> Any:
         return explain(op, *args, at=call.name(call.kind.result, (n, *cell, channel)), **kwargs)
 
+    steps: list[tuple[Any, int | None]] = [(part, None) for part in parts]
+    if at is not None:
+        found = explain(op, *args, at=at, **kwargs)
+        _, row, col, _ = (found.canonical or found).cell
+        first = row, col
+        count = len(explained(first).taps)
+        steps = [*(([first], tap) for tap in range(count if count <= _TAPS else 0)), *steps]
     film = _Film(Windows(explained(cells[0]), filled=False, most=_LIMIT), explained)
-    path.write_bytes(_gif(film, track(parts, "frames"), speed))
+    path.write_bytes(_gif(film, steps, speed))
     return path
 
 
@@ -117,16 +129,22 @@ class _Film:
                 text.remove()
         self.still = self.canvas.copy_from_bbox(self.windows.figure.bbox)
 
-    def frame(self, cells: list[tuple[int, int]]) -> np.ndarray:
-        """Return the frame after some more cells, with the window of the last of them."""
-        self.fill(cells)
-        self.windows.mark(self.explained(cells[-1]))
+    def frame(self, cells: list[tuple[int, int]], tap: int | None = None) -> np.ndarray:
+        """Return the frame after some more cells, with the window of the last of them.
+
+        With ``tap`` no cell is added, and only the taps up to that one are marked.
+        """
+        if tap is None:
+            self.fill(cells)
+        else:
+            self.canvas.restore_region(self.still)
+        self.windows.mark(self.explained(cells[-1]), tap)
         for artist in self.moving:
             artist.axes.draw_artist(artist)
         return np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
 
 
-def _gif(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
+def _gif(film: _Film, parts: list[tuple[Any, int | None]], fps: int) -> bytes:
     """Return an animated GIF. All frames have the same colours, those of the whole result."""
     try:
         from PIL import Image
@@ -139,10 +157,11 @@ def _gif(film: _Film, parts: Iterable[Any], fps: int) -> bytes:
     colours = Image.new("P", (1, 1))  # those of the marks exactly, and the best ones for the rest
     colours.putpalette([*marks, *(whole.quantize(255 - len(marks) // 3).getpalette() or [])])
     frames = (
-        Image.fromarray(film.frame(part)).quantize(palette=colours, dither=Image.Dither.NONE)
-        for part in parts
+        Image.fromarray(film.frame(*part)).quantize(palette=colours, dither=Image.Dither.NONE)
+        for part in track(parts, "frames")
     )
     written = BytesIO()
-    options = {"save_all": True, "duration": round(1000 / fps), "loop": 0, "optimize": True}
+    times = [round(1000 / fps) if tap is None else _TAP for _, tap in parts]
+    options = {"save_all": True, "duration": times, "loop": 0, "optimize": True}
     next(frames).save(written, "GIF", append_images=frames, **options)
     return written.getvalue()

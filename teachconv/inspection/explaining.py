@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import islice
 from operator import mul
 from threading import Lock
-from typing import Any, overload
+from typing import Any
 
 from .. import nn_ops, tables
 from ..arguments import Shape, integer
@@ -24,7 +24,7 @@ from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..taps import Triple, triples_of
 from ..windows.calls import FUNCTIONS, bound_call
-from .pictures import cell_picture
+from .pictures import cell_picture, second_cell
 
 __all__ = ["Explanation", "Tap", "explain"]
 
@@ -81,11 +81,7 @@ class Taps(Sequence[Tap]):
     def __len__(self) -> int:
         return self._length
 
-    @overload
-    def __getitem__(self, index: int) -> Tap: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Tap]: ...
-    def __getitem__(self, index: int | slice) -> Tap | list[Tap]:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._length))]
         position = range(self._length)[index]  # raises IndexError, and counts from the end
@@ -95,7 +91,7 @@ class Taps(Sequence[Tap]):
         return self._made[position]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the taps themselves, all of them: what makes them cannot be pickled."""
+        """Pickle all taps: the function that makes them cannot be pickled."""
         return _taps_of, (self[:],)
 
 
@@ -155,7 +151,7 @@ class Explanation(tables.Report):
 
     @property
     def _value(self) -> Any:
-        """The value as it is written: 0.0 for -0.0, whose sign nobody asked for."""
+        """The value to write: 0.0 for -0.0, whose sign would only distract."""
         return self.value + 0
 
     def _columns(self) -> list[str]:
@@ -165,18 +161,10 @@ class Explanation(tables.Report):
 
     def _row(self, tap: Tap) -> list[str]:
         first = tap.output_index if self.inverse else tap.input_index
-        second, other = _second(tap)
-        if tap.in_padding:
-            row = [tables.index(first), tables.index(second), "padding", _number(other), ""]
-        else:
-            row = [
-                tables.index(first),
-                tables.index(second),
-                _number(tap.input_value),
-                _number(other),
-                _number(tap.product),
-            ]
-        return row if self.inverse else [*row, _number(tap.running_sum)]
+        value, other = map(_number, _factors(tap))
+        numbers = ["padding", other, ""] if tap.in_padding else [value, other, _number(tap.product)]
+        sums = [] if self.inverse else [_number(tap.running_sum)]
+        return [tables.index(first), tables.index(second_cell(tap)), *numbers, *sums]
 
     def _table(self, limit: int = 200) -> tables.Table:
         """The taps, at most ``limit`` of them."""
@@ -253,8 +241,7 @@ def explain(
     if is_one_of(op, FUNCTIONS):
         nn_ops.refuse({"at_input": at_input}, op.__name__, at_input="give at=, a cell of the result")
         pool, x = bound_call(op, args, kwargs)
-        inside = _inside(at, "at", pool.output_shape, f"({', '.join(pool.layout)})")
-        return pool.explain(x, inside)
+        return pool.explain(x, _inside(at, "at", pool.output_shape, f"({', '.join(pool.layout)})"))
     lazy = lazy_call(op, args, kwargs)
     if lazy is None:
         call, options = nn_ops.call_of(op, *call_on_host(args, kwargs), explain)
@@ -325,8 +312,7 @@ def _running(call: Call, triples: Iterator[Triple]) -> Iterator[Tap]:
                 special.append(term)
             else:
                 exact += term
-        total = round_sum([*special, exact], call.first.dtype)
-        yield replace(tap, running_sum=total)
+        yield replace(tap, running_sum=round_sum([*special, exact], call.first.dtype))
 
 
 def _input_taps(call: Call, cell: Cell) -> Taps:
@@ -365,15 +351,9 @@ _SECOND: dict[str, Callable[[Cell, Any], dict[str, Any]]] = {
 }
 
 
-def _second(tap: Tap) -> tuple[Cell, Any]:
-    """Cell and value of the second factor."""
-    if tap.out_backprop_index is None:
-        return tap.filter_index, tap.filter_value
-    return tap.out_backprop_index, tap.out_backprop_value
-
-
 def _factors(tap: Tap) -> tuple[Any, Any]:
-    return tap.input_value, _second(tap)[1]
+    second = tap.filter_value if tap.out_backprop_index is None else tap.out_backprop_value
+    return tap.input_value, second
 
 
 _AXES = {"N": "n", "D": "depth", "H": "row", "W": "col", "C": "channel"}

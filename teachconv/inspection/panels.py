@@ -56,9 +56,7 @@ class Panel:
         """The number to show in a cell, "" where there is none."""
         if cell == self.framed and self.framed_text is not None:
             return self.framed_text
-        if self.plane is None or not self.inside(cell):
-            return ""
-        return short(self.plane[cell])
+        return "" if self.plane is None or not self.inside(cell) else short(self.plane[cell])
 
     def inside(self, cell: Cell) -> bool:
         """Whether the cell is in the plane, not in the padding around it."""

@@ -160,12 +160,8 @@ def padding_picture(geometry: Conv2DGeometry, *, transposed: bool = False) -> st
         met = {
             cell for cell in cells if any(cell[0] in down and cell[1] in across for down, across in windows)
         }
-        found = Panel(f"{title} {size[0]} x {size[1]}{name}", None, size, drawn_rows, drawn_cols)
-        if transposed:
-            found.cropped = cells - met
-        else:
-            found.window = met
-        return found
+        marks: Any = {"cropped": cells - met} if transposed else {"window": met}
+        return Panel(f"{title} {size[0]} x {size[1]}{name}", None, size, drawn_rows, drawn_cols, **marks)
 
     if max(len(all_rows), len(all_cols)) <= _LIMIT:
         return panels_to_svg([panel("", all_rows, all_cols)], [], caption)

@@ -20,8 +20,19 @@ from .explaining import Explanation
 from .panels import largest_of, short
 from .pictures import equals_sign, in_plane, plane_of, second_cell
 
-__all__ = ["Axes", "Figure", "Plane", "Windows", "axes_of", "check_size", "colours_of", "figure_of"]
-__all__ += ["patches", "value_colours", "whole_ticks"]
+__all__ = [
+    "Axes",
+    "Figure",
+    "Plane",
+    "Windows",
+    "axes_of",
+    "check_size",
+    "colours_of",
+    "figure_of",
+    "patches",
+    "value_colours",
+    "whole_ticks",
+]
 
 Axes: TypeAlias = Any  # matplotlib.axes.Axes; matplotlib is optional
 Figure: TypeAlias = Any
@@ -60,8 +71,7 @@ class Plane:
         self.ax, self.numbers, self.largest = ax, numbers, largest or 1.0
         self.colours = colours_of(ax)
         self.map = value_colours(self.colours)
-        shown = self.rgb(numbers) if image is None else image
-        ax.imshow(shown, interpolation="nearest")
+        ax.imshow(self.rgb(numbers) if image is None else image, interpolation="nearest")
         ax.set_facecolor(self.colours["paper"])
         spans = _spans(reads, numbers.shape)
         padding = [_square(cell, 0.46) for cell in product(*spans) if not self._inside(cell)]
@@ -197,15 +207,20 @@ class Windows:
         found = next(iter(canonical.taps), None)
         return ((0, 0, 0, 0), (0, 0, 0, 0)) if found is None else (found.input_index, second_cell(found))
 
-    def mark(self, explained: Explanation) -> None:
-        """Move the window and the frame to an explained cell, whose planes are those drawn."""
+    def mark(self, explained: Explanation, last: int | None = None) -> None:
+        """Move the window and the frame to an explained cell, whose planes are those drawn.
+
+        With ``last`` only the taps up to that one are marked, and the title is their running sum.
+        """
         kind, canonical = explained.call.kind, explained.canonical or explained
         first = self._cells(canonical)[0]
-        taps = [t for t in canonical.taps if (t.input_index[0], t.input_index[3]) == (first[0], first[3])]
+        known = canonical.taps if last is None else canonical.taps[: last + 1]
+        taps = [t for t in known if (t.input_index[0], t.input_index[3]) == (first[0], first[3])]
         self.planes[0].mark({tap.input_index[1:3] for tap in taps})
         self.planes[1].mark({in_plane(kind.second, second_cell(tap)) for tap in taps if not tap.in_padding})
         self.planes[2].mark(framed=in_plane(kind.result, canonical.cell))
-        title = f"{kind.words[2]}{list(explained.cell)} = {short(explained.value)}"
+        value = f"= {short(explained.value)}" if last is None else f"so far {short(known[-1].running_sum)}"
+        title = f"{kind.words[2]}{list(explained.cell)} {value}"
         self.planes[2].ax.title.set_text(title)  # set_title would move it
 
     def _legend(self, padded: bool) -> None:
@@ -281,15 +296,14 @@ def whole_ticks(ax: Axes) -> None:
 
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
-    colours = colours_of(ax)
-    ax.tick_params(length=0, labelsize=7, labelcolor=colours["faint"])
+    ax.tick_params(length=0, labelsize=7, labelcolor=colours_of(ax)["faint"])
     ax.xaxis.tick_top()
     for spine in ax.spines.values():
         spine.set_visible(False)
 
 
 def check_size(what: str, *sizes: int, most: int = _LIMIT) -> None:
-    """Refuse what is too large for a picture."""
+    """Raise for arrays that are too large for a picture."""
     if max(sizes) > most:
         raise ArgumentError(f"a picture has room for {most} {what}; got {max(sizes)}")
 
@@ -307,13 +321,12 @@ def value_colours(colours: dict[str, str]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     paper = colours["paper"]
-    ends = (palette.mixed(colours[name], paper, palette.TINT) for name in ("below", "above"))
-    below, above = ends
+    below, above = (palette.mixed(colours[name], paper, palette.TINT) for name in ("below", "above"))
     return LinearSegmentedColormap.from_list("teachconv", [below, paper, above])
 
 
 def figure_of(size: tuple[float, float]) -> Figure:
-    """A figure that belongs to nobody but the caller: pyplot's list would keep it."""
+    """A figure that belongs only to the caller: pyplot would keep it in its list."""
     patches()
     from .shown_figure import ShownFigure
 

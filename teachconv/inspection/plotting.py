@@ -63,7 +63,9 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     'conv2d, columns: 5 to 3, stride 2, dilation 1'
     """
     if not isinstance(found, (Conv2DGeometry, Conv2DTransposeGeometry)):
-        raise ArgumentTypeError(f"geometry must come from conv2d_geometry or its kin; got {brief(found)}")
+        raise ArgumentTypeError(
+            f"geometry must come from a function such as conv2d_geometry; got {brief(found)}"
+        )
     axis = found.cols
     transposed = isinstance(found, Conv2DTransposeGeometry)
     check_size("columns", axis.in_size, axis.out_size)
@@ -133,7 +135,7 @@ def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) 
     """
     explained = op if isinstance(op, Explanation) else explain(op, *args, at=at or (0, 0, 0, 0), **kwargs)
     if not isinstance(explained, Explanation):
-        raise ArgumentError(f"window draws a convolution; {op.__name__} is none: explore draws pools")
+        raise ArgumentError(f"window draws a convolution; {op.__name__} is not one: explore draws pools")
     if explained.inverse:
         raise ArgumentError("window draws an output cell; got the explanation of an input cell")
     windows = Windows(explained, filled=True)
@@ -207,7 +209,7 @@ def diff_heatmap(op: Any, *args: Any, against: ArrayLike, ax: Axes = None, n: in
 def receptive_field(
     found: ReceptiveField | Iterable[Geometry], at: Sequence[int] | None = None, *, ax: Axes = None
 ) -> Axes:
-    """Draw what one output cell of a stack of layers sees: darker where more ways lead there.
+    """Draw what one output cell of a stack of layers sees: darker where more paths lead.
 
     The dashed frame is the field with its padding.
 

@@ -74,7 +74,7 @@ class ReceptiveField(tables.Report):
 
     @property
     def stride(self) -> tuple[float, ...]:
-        """How many input cells further the field is, one output cell further, as (rows, cols)."""
+        """By how many input cells the field moves for one output cell, as (rows, cols)."""
         return tuple(
             prod(g.strides[axis] for g in self.geometries if isinstance(g, ConvGeometry)) / self._period(axis)
             for axis in range(self.rank)
@@ -97,8 +97,7 @@ class ReceptiveField(tables.Report):
     @property
     def _first(self) -> tuple[Field, ...]:
         """The field of output cell (0, 0); an empty one where there is no output."""
-        empty = (Field(0, 0, {}),) * self.rank
-        return empty if 0 in self.output_size else self.at(*(0,) * self.rank)
+        return (Field(0, 0, {}),) * self.rank if 0 in self.output_size else self.at(*(0,) * self.rank)
 
     @property
     def output_size(self) -> Shape:
@@ -151,7 +150,7 @@ class ReceptiveField(tables.Report):
         return prod(g.strides[axis] for g in self.geometries if isinstance(g, ConvTransposeGeometry))
 
     def _largest(self, axis: int) -> int:
-        """Far from any end each field has the size of its neighbours a whole number of strides away."""
+        """Far from the ends, a field has the same size as those a whole number of strides away."""
         cells = range(min(self.output_size[axis], self._period(axis)))
         return max((self._field(axis, i).size for i in cells), default=0)
 

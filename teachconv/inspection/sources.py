@@ -57,7 +57,7 @@ FOLLOWERS = {
 
 @dataclass(frozen=True, slots=True)
 class SourceStep:
-    """One step on the way.
+    """One step on the path of a call.
 
     Attributes:
         what: the kind of step, such as "kernel".
@@ -125,7 +125,7 @@ class SourceLine:
 
 @dataclass(frozen=True, repr=False)
 class SourceChain(tables.Report):
-    """The way from a public function to the loops that compute.
+    """The path from a public function to the loops that compute.
 
     Attributes:
         query: what was looked up: a call in short, or a name.
@@ -321,7 +321,7 @@ def _on_click(title: str, code: list[tuple[int, str]], marked: int = 0, opened: 
 
 
 def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> SourceChain:
-    """Run a call and return the way from the public function to the loops that ran, with file and line.
+    """Run a call and return the path from the public function to the loops that ran, with file and line.
 
     With an op alone, nothing runs: the chain then has all backends and all their algorithms.
 
@@ -446,9 +446,8 @@ def shapes_text(kind: Kind, g: Conv2DGeometry) -> str:
 
 
 def _first_steps(op: Callable[..., Any], transposed: bool, padding: str = "") -> list[SourceStep]:
-    resolves: Callable[..., Any] = transposed_geometry if transposed else forward_geometry
-    if not _is_own(op):
-        resolves = FUNCTIONS[op].resolver
+    own = transposed_geometry if transposed else forward_geometry
+    resolves = own if _is_own(op) else FUNCTIONS[op].resolver
     return [step_at("public function", op), step_at("geometry", resolves, padding)]
 
 
@@ -517,8 +516,7 @@ class Ran:
 
     def _find(self, name: str, algorithms: Sequence[str] = ()) -> list[marks.Mark]:
         found = marks.find(self.backend, algorithms or self._algorithms, self.kind, self.paths)
-        lines = {(mark.file, mark.line): mark for mark in found if mark.name == name}
-        return list(lines.values())
+        return list({(mark.file, mark.line): mark for mark in found if mark.name == name}.values())
 
     def choices(self) -> list[SourceStep]:
         """Where the algorithm was chosen, and why; and where it was chosen again."""
@@ -581,7 +579,7 @@ def line_of(mark: marks.Mark) -> SourceLine:
 
 
 def _not_needed(mark: str, g: Conv2DGeometry) -> str:
-    """Return why a convolution does without what a mark stands for, or ""."""
+    """Return why a convolution does not need what a mark stands for, or ""."""
     pads = {pad for pair in g.padding for pad in pair}
     reasons = {
         "stride": (g.strides == (1, 1), "1 here: neighbouring outputs start at neighbouring inputs"),
@@ -610,8 +608,6 @@ def _no_line(backend: str, algorithm: str, mark: str) -> str:
 
 
 def _of_op(op: Callable[..., Any]) -> SourceChain:
-    if op not in nn_ops.RESOLVERS:
-        nn_ops.call_of(op, (), {})  # raises, and says which ops there are
     name = op.__name__ if _is_own(op) else FUNCTIONS[op].name
     words = OPS[name] if _is_own(op) else _op_of_dialect(op)
     more, lines = backend_steps(words.kind)
@@ -645,7 +641,7 @@ def backend_steps(kind: Kind, only: str = "") -> tuple[list[SourceStep], list[So
         problem = backends.why_not(backend)
         note = f"not here: {problem}" if problem else "the default" if backend == default else ""
         step = step_at("backend", getattr(module, kind.name), note)
-        steps.append(SourceStep(step.what, f"{backend}.{step.name}", step.file, step.line, step.note))
+        steps.append(replace(step, name=f"{backend}.{step.name}"))
         for algorithm in sorted(module.ALGORITHMS, key=lambda one: not one.usual):
             if kind not in algorithm.kinds:
                 continue

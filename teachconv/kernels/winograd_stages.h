@@ -167,7 +167,7 @@ INLINE void winograd_find_inputs(const int n, const int m, const conv_problem *s
     for (int e = 0; e < n * m; e++) {
         const ptrdiff_t in_row = row + l->rows.step * (e / m), in_col = col + l->cols.step * (e % m);
         const int inside = in_row >= 0 && in_row < s->in_rows && in_col >= 0 && in_col < s->in_cols;
-        /* far outside, the place itself would overflow */
+        /* do not form pointers far outside the image: undefined behaviour */
         in->each[e] = inside ? image + (in_row * s->in_cols + in_col) * s->in_channels : zeros;
         in->inside[e] = -inside;
     }

@@ -11,9 +11,6 @@ import numpy as np
 
 from ..verification.number_mistakes import ACTIVATIONS
 
-__all__ = ["ACTIVATIONS", "Defined", "add", "batch_norm", "clip", "concatenate", "folded_factors"]
-__all__ += ["leaky_relu", "multiply", "smooth"]
-
 
 class Defined(NamedTuple):
     """A value in float64, the sum of the sizes of its terms, and how many roundings it may have."""

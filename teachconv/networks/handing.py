@@ -26,8 +26,6 @@ from . import definitions
 from .reading import LAYOUT, NORM, arrays_in, read
 from .walking import DENSE, INPUT, Network, framework_of, walk
 
-__all__ = ["ModelTranslation", "translate"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelTranslation(Translation):
@@ -67,7 +65,7 @@ class _Chain(str):
 
 
 def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call | Translation | None:
-    """Return the call of a layer, or a chain of layers in the words of a framework; None for what is none.
+    """Return the call of a layer, or a chain of layers in the words of a framework; None for anything else.
 
     Args:
         layer: a ``torch.nn.Module`` or a Keras layer.

@@ -19,10 +19,9 @@ import numpy as np
 from .. import nn_ops
 from ..dialects import keras, onnx, torch
 from ..kinds import layout_of
+from ..verification.number_mistakes import ACTIVATIONS
 from ..windows.calls import bound_call
 from . import definitions
-
-__all__ = ["LAYOUT", "NORM", "Layer", "arrays_in", "by_law", "read"]
 
 NORM = "batch norm"
 LAYOUT = "layout"  # the kind of layers that change no number
@@ -335,7 +334,7 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "FULLY_CONNECTED": ("", "weight", "bias"),
     "MEAN": ("", "axis"),
 }
-_SMOOTH = {name: name for name in ("softmax", *definitions.ACTIVATIONS)}
+_SMOOTH = {name: name for name in ("softmax", *ACTIVATIONS)}
 _SMOOTH |= dict.fromkeys(("silu", "swish"), "silu (swish)") | {"gelu_tanh": "gelu (tanh)"}
 _SMOOTH |= {"logistic": "sigmoid", "hard_sigmoid": "hardsigmoid"}
 _SMOOTH |= dict.fromkeys(("hard_swish", "hard_silu"), "hardswish")

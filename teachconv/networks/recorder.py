@@ -282,7 +282,7 @@ class _Calls:
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """Let a recording end where the model raises: the last entry says what."""
+        """Let a recording end where the model raises; the last entry holds the error."""
         with TemporaryFile() as self._file:
             try:
                 yield
@@ -308,7 +308,7 @@ class _Calls:
         said: Mapping[str, Any],
         shown: Any = None,
     ) -> Any:
-        """Run a function and write it down, if its result is an array."""
+        """Run a function and record it, if its result is an array."""
         entry = self.entry(name, word, args if shown is None else shown, said)
         try:
             result = function(*args, **kwargs)
@@ -323,7 +323,7 @@ class _Calls:
         return result
 
     def entry(self, name: str, word: str, args: Any, said: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is known of a call before it runs."""
+        """Return what is known about a call before it runs."""
         given = {key: self._plain(value) for key, value in said.items()}
         return {
             "name": name,
@@ -334,7 +334,7 @@ class _Calls:
         }
 
     def add(self, entry: dict[str, Any], output: Any, error: str = "") -> None:
-        """Write down a call with its output."""
+        """Record a call with its output."""
         self.made.append(entry | {"output": self.keep(output), "error": error})
 
     def _plain(self, value: Any) -> Any:
@@ -347,10 +347,10 @@ class _Calls:
         return type(value).__name__ if found is None else found
 
     def keep(self, value: Any) -> Any:
-        """Return a copy of an array of numbers, or where it is in the file; None for what is no array."""
+        """Return a copy of an array of numbers, or where it is in the file; None for anything else."""
         try:
             found = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
-        except Exception:  # a framework may raise anything for what is no array
+        except Exception:  # a framework may raise anything for other types
             return None
         if found.dtype.kind in "OUS" or found.nbytes < _SMALL:
             return None if found.dtype.kind in "OUS" else found.copy()

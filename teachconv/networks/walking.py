@@ -22,8 +22,6 @@ from . import recorder
 from .definitions import smooth
 from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
-__all__ = ["DENSE", "INPUT", "Network", "framework_of", "walk", "walk_beside"]
-
 INPUT = -1  # stands for the model's input among the sources of a layer
 _OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
 
@@ -49,7 +47,7 @@ class Network:
     calls: recorder.Recording
 
     def output(self, call: int = -1, result: np.ndarray | None = None) -> np.ndarray | None:
-        """Return the model's output, if a call has another result; None if that cannot be had."""
+        """Return the model's output with a different result of one call; None if that is not possible."""
         if result is None:
             return self.calls[-1]["output"]
         there = self.calls[call]["output"]
@@ -102,7 +100,7 @@ class _Seen:
         self.layers: list[Layer] = []
 
     def add(self, layer: Layer, output: np.ndarray | None) -> None:
-        """Add the next layer, with what it takes up of those before it."""
+        """Add the next layer, merged with those before it that belong to it."""
         layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
         self.layers.append(replace(layer, sources=tuple(map(self._sources, layer.inputs))))
         if output is not None:
@@ -189,7 +187,7 @@ def _axis_behind(layer: Layer) -> int:
 
 
 def framework_of(model: Any) -> str:
-    """Return the framework of a model, "recording", or "" for what is no model.
+    """Return the framework of a model, "recording", or "" for anything else.
 
     >>> framework_of("net.onnx"), framework_of("net.npz"), framework_of("net.txt")
     ('onnx', 'recording', '')
@@ -209,7 +207,7 @@ _FILES = {".onnx": "onnx", ".npz": "recording", ".tflite": "tflite"}
 
 
 def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> recorder.Recording:
-    """Return the recording of a model; raise for what is none, or is in training mode."""
+    """Return the recording of a model; raise for anything else, and in training mode."""
     framework = framework_of(model)
     if framework not in (*_FILES.values(),) and not (framework and callable(model)):
         raise ArgumentTypeError(
@@ -248,7 +246,7 @@ def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> reco
 
 
 def _differs(module: Any) -> bool:
-    """Whether a module of PyTorch computes something else in training mode."""
+    """Whether a PyTorch module computes something different in training mode."""
     return (
         "Dropout" in type(module).__name__ or "Norm" in type(module).__name__ and hasattr(module, "momentum")
     )

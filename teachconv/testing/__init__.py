@@ -18,8 +18,19 @@ from .fuzzing import fuzz
 from .kernels import kernel
 from .programs import process
 
-__all__ = ["CASES", "Case", "InvarianceReport", "check", "check_invariance", "fuzz", "kernel"]
-__all__ += ["parametrize", "process", "strategies", "vectors"]
+__all__ = [
+    "CASES",
+    "Case",
+    "InvarianceReport",
+    "check",
+    "check_invariance",
+    "fuzz",
+    "kernel",
+    "parametrize",
+    "process",
+    "strategies",
+    "vectors",
+]
 
 
 def __getattr__(name: str) -> Any:

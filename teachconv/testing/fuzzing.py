@@ -128,14 +128,14 @@ def fuzz(
     rows: list[DiffRow] = []
     end, source = record.clock() + seconds, random.Random(integer(seed, "seed"))
     for drawn in _calls(source, ranks_of(module), names, ways_on(data), numbers):
-        if record.clock() > end:
-            break
         with at_most(0.0):  # the smallest call alone gets a diagnosis
             found = run(drawn, chosen)
         if any(row.passed is False for row in found):
             rows += _shrunk(run, drawn, chosen, found, end + seconds, {"rtol": rtol, "atol": atol})
             break
         rows += found
+        if record.clock() > end:  # after a call: one is made however slow the machine is
+            break
     return DiffReport(
         f"{len(rows):,} random calls of {name}, seed {seed}",
         tuple(rows),

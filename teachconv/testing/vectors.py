@@ -221,8 +221,7 @@ def _judged(
 
     def ours(array: np.ndarray, role: str) -> np.ndarray:
         order = axis_order(w if role == "filters" else x)
-        shape = g.shape_of(role)
-        return array.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+        return array.reshape([g.shape_of(role)[axis] for axis in order]).transpose(np.argsort(order))
 
     def part(key: str) -> np.ndarray:
         start, nbytes = entry[key]["offset"], entry[key]["nbytes"]
@@ -237,8 +236,7 @@ def _judged(
     except FileNotFoundError:
         return DiffRow(name, "", None, note="no result")
     if got.size != entry["want"]["nbytes"]:
-        said = f"the result has {got.size} bytes, not {entry['want']['nbytes']}"
-        return failed_row(name, "", said)
+        return failed_row(name, "", f"the result has {got.size} bytes, not {entry['want']['nbytes']}")
     got = ours(np.frombuffer(got.tobytes(), little).astype(dtype), kind.result)
     return Truth(call, ours(part("want"), kind.result), tolerance=tolerance).row(name, "", got, error)
 

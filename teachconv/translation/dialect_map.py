@@ -21,8 +21,6 @@ from ..windows.pooling import PoolCall
 from .targets import TARGETS, known_functions
 from .translating import resolve, translate
 
-__all__ = ["OPTIONS", "Probe", "both_tables", "markdown", "option_rows", "target_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class Probe:

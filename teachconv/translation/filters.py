@@ -14,8 +14,6 @@ from ..errors import ArgumentError, brief, check_word
 from ..tables import count as counted
 from .targets import framework
 
-__all__ = ["convert_filters"]
-
 # the filter's layout in a forward convolution, and in a transposed one; HW stands for the axes of any rank
 _FILTERS = {
     "tensorflow": ("HWIO", "HWOI"),
@@ -46,7 +44,8 @@ def convert_filters(
             jax.lax.conv_transpose takes, [rows, cols, in, out] and flipped. "tensorflow_depthwise" is
             [rows, cols, channels, multiplier] with one group for each channel. Over one axis there are no
             rows, over three the depth comes before them.
-        from_: "tensorflow", "torch", "jax", "onnx", "keras", "scipy" or "tensorflow_depthwise".
+        from_: "tensorflow", "torch", "jax", "onnx", "keras", "scipy", "mlx", "paddle" or
+            "tensorflow_depthwise".
         to: one of the same names; "pytorch" and "tf" are known too.
         transposed: whether the filter is that of a transposed convolution.
         groups: needed only for jax's transposed filter, whose groups lie along its output channels.

@@ -30,8 +30,6 @@ from .target_calls import (
     torch_order,
 )
 
-__all__ = ["FORWARD", "in_filter_order", "onnx_arguments", "split_pads"]
-
 _CROP_FIRST = "{} has no negative padding: the input is cropped first"
 _COMPUTED = "{} cannot express {} here: the padding is computed and added first"
 

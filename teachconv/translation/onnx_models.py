@@ -29,8 +29,6 @@ from .onnx_quantized import PLACES, QuantizedConv, constants, fused, quantized
 from .onnx_run import run_model
 from .translating import LAYERS, Call, resolve
 
-__all__ = ["OnnxModel", "OnnxNode", "input_names", "onnx_model"]
-
 _UNKNOWN = 64  # the size assumed for a dynamic axis other than the batch, unless `inputs` gives it
 _FUNCTIONS = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose}
 _FUNCTIONS |= dict.fromkeys(PLACES, dialect.conv)  # of integers
@@ -71,7 +69,7 @@ class OnnxNode:
 
 
 def _call_of_node(node: Any, *_: Any) -> Call | None:
-    """Return the call of a node for `translate`, with shapes for arrays; None for what is no node."""
+    """Return the call of a node for `translate`, with shapes for arrays; None for anything else."""
     if not isinstance(node, OnnxNode):
         return None
     if (call := node.call) is None or node.op_type in PLACES:

@@ -18,8 +18,6 @@ from ..dialects import onnx as dialect
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..inspection.explaining import Explanation, explain
 
-__all__ = ["PLACES", "QuantizedConv", "QuantizedExplanation", "constants", "fused", "quantized"]
-
 PLACES = {"ConvInteger": (0, 1), "QLinearConv": (0, 3, 8)}  # of x, w and the bias among a node's inputs
 
 

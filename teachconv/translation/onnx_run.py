@@ -23,8 +23,6 @@ from ..memory import check_memory
 from ..settings import use_backend
 from .onnx_quantized import PLACES, fused, quantized
 
-__all__ = ["OPERATORS", "run_model"]
-
 OPERATORS = (
     *("Add", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "Conv"),
     *("ConvInteger", "ConvTranspose", "DequantizeLinear", "Div", "Dropout", "Elu", "Flatten", "Gelu", "Gemm"),
@@ -136,17 +134,17 @@ def _check_sizes(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
     for node in model.graph.node:
         for name in filter(None, node.output):
             kind = known.get(name)
-            if kind is None or not kind.HasField("shape") or not all(map(_is_known, kind.shape.dim)):
+            if (
+                kind is None
+                or not kind.HasField("shape")
+                or not all(dim.HasField("dim_value") for dim in kind.shape.dim)
+            ):
                 raise ArgumentError(
                     f"the size of {brief(name)}, the result of node {brief(_name(node))}, must not depend on "
                     "values"
                 )
             dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
             check_memory([dim.dim_value for dim in kind.shape.dim], dtype, repr(name))
-
-
-def _is_known(dim: Any) -> bool:
-    return bool(dim.HasField("dim_value"))
 
 
 def _name(node: Any) -> str:

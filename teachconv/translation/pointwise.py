@@ -9,8 +9,6 @@ from typing import Any
 from .source_text import call_lines
 from .target_calls import TargetCall
 
-__all__ = ["NAMES", "pointwise_lines"]
-
 _FRAMEWORKS = ("tensorflow", "torch", "jax", "keras", "onnx", "mlx", "paddle")
 # the name of each function in these frameworks; - where there is none with these numbers
 _TABLE = """

@@ -13,8 +13,6 @@ from typing import Any
 from ..dialects.calls import ConvCall, DialectFunction
 from .target_calls import Family, filter_letters
 
-__all__ = ["LONGEST", "family_of", "made_for"]
-
 Arguments = dict[str, Any]
 
 

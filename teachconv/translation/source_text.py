@@ -20,15 +20,12 @@ from .target_calls import (
     TargetCall,
     filter_letters,
     is_input_gradient,
-    is_transposed,
     mixed,
     negative,
     positive,
     sides_of,
     torch_order,
 )
-
-__all__ = ["IMPORTS", "call_lines", "filter_permutation", "folded", "here", "transposed", "write"]
 
 IMPORTS = {
     "tensorflow": ["import tensorflow as tf"],
@@ -410,7 +407,7 @@ def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
             f"spread[{_each(g.dilations)}] = w",
             "w = spread",
         ]
-    if not is_transposed(conv):
+    if not conv.kind.scatters:
         part = "image"
         if g.groups > 1:
             lines.append(f"first = [o // {one} * {depth} for o in range({outs})]  # input channel of a group")

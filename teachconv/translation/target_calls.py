@@ -11,27 +11,6 @@ from ..dialects.calls import ConvCall
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry, forward_axis
 
-__all__ = [
-    "NO_PADS",
-    "Code",
-    "Family",
-    "TargetCall",
-    "channels_first",
-    "filter_letters",
-    "is_input_gradient",
-    "is_transposed",
-    "jax_layouts",
-    "mixed",
-    "negative",
-    "pads_by_size",
-    "pads_of",
-    "positive",
-    "same_word",
-    "sides_of",
-    "some",
-    "torch_order",
-]
-
 NO_PADS: Pads = ()
 
 Family = tuple[ConvCall, ...]
@@ -102,11 +81,6 @@ class TargetCall:
 # ---------------------------------------------------------------------------------------------
 # The call to translate
 # ---------------------------------------------------------------------------------------------
-
-
-def is_transposed(conv: ConvCall) -> bool:
-    """Return whether the call scatters: a transposed convolution, or a gradient with respect to the input."""
-    return conv.kind.scatters
 
 
 def is_input_gradient(conv: ConvCall) -> bool:

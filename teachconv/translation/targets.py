@@ -16,11 +16,9 @@ from ..dialects.calls import FUNCTIONS, ConvCall
 from ..errors import ArgumentError, brief, suggestion
 from ..windows.calls import FUNCTIONS as WINDOWS
 from .forward import FORWARD
-from .target_calls import Family, TargetCall, is_transposed
+from .target_calls import Family, TargetCall
 from .text_targets import TEXT_FORWARD, TEXT_TRANSPOSED
 from .transposed import TRANSPOSED
-
-__all__ = ["TARGETS", "framework", "function_named", "known_functions", "target_call"]
 
 TARGETS: tuple[Framework, ...] = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy", "mlx", "paddle")
 
@@ -121,7 +119,7 @@ def target_call(family: Family, target: str, any_size: bool = False) -> TargetCa
         return TargetCall(target, why_not=problem)
     conv = family[0]
     last, letters = conv.geometry.data_format, f"{conv.spatial}IO"
-    if is_transposed(conv):  # full[a : a + o] has the same a at every size
+    if conv.kind.scatters:  # full[a : a + o] has the same a at every size
         found, letters = (TRANSPOSED | TEXT_TRANSPOSED)[target](family), f"{conv.spatial}OI"
     else:
         found = (FORWARD | TEXT_FORWARD)[target](family, any_size)

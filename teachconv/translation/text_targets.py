@@ -16,8 +16,6 @@ from .forward import onnx_arguments, split_pads
 from .target_calls import NO_PADS, Family, TargetCall
 from .transposed import CROP_AFTER, TRANSPOSED, crop_of_full, dilated_pads
 
-__all__ = ["TEXT_FORWARD", "TEXT_TRANSPOSED"]
-
 
 def _mlx(conv: ConvCall, pads: Pads, words: dict[str, Any], **more: Any) -> TargetCall:
     """Return the call of mlx.core.conv_general."""

@@ -21,8 +21,7 @@ from .. import nn_ops
 from ..argument_types import Framework
 from ..arguments import truth
 from ..data.seeded import make_array
-from ..dialects.binding import bind_shapes
-from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, Operand
+from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, Operand, bind_shapes
 from ..errors import ArgumentError, BackendUnavailable, brief, is_one_of, suggestion
 from ..inspection.pictures import padding_picture
 from ..tables import pre
@@ -32,11 +31,9 @@ from ..windows.calls import bound_call
 from ..windows.normalization import BatchNormCall
 from .sizes import family_of, made_for
 from .source_text import filter_permutation, here, write
-from .target_calls import TargetCall, is_transposed
+from .target_calls import TargetCall
 from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import WindowTarget, window_here, window_target, write_window
-
-__all__ = ["LAYERS", "Call", "Translation", "resolve", "translate"]
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
 # what returns the call of a layer, or its translation, given it, the arguments behind it, the target and
@@ -90,7 +87,7 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
         return bind_shapes(called, args, arguments)[0]
     except ArgumentError as error:
         for number in re.findall(r"-23[34]\b", str(error)):
-            raise ArgumentError(f"{error}; in ncnn {number} stands for {_NCNN[number]}: give that") from error
+            raise ArgumentError(f"{error}; in ncnn, {number} stands for {_NCNN[number]}: use that") from error
         raise
 
 
@@ -229,7 +226,7 @@ class Translation:
         """Return the picture of the padding of a convolution; a pool and its like have none."""
         if not isinstance(self.source, ConvCall):
             return ""
-        return padding_picture(self.source.geometry, transposed=is_transposed(self.source))
+        return padding_picture(self.source.geometry, transposed=self.source.kind.scatters)
 
     def _repr_html_(self) -> str:
         right = pre(escape(self.code)) if self.possible else f"<p>impossible: {escape(self.why)}</p>"

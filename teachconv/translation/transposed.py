@@ -12,7 +12,7 @@ from .. import nn_ops
 from ..arguments import Pads, Shape
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
-from ..geometry import AxisGeometry, split_padding
+from ..geometry import split_padding
 from .forward import in_filter_order, onnx_arguments
 from .target_calls import (
     NO_PADS,
@@ -26,8 +26,6 @@ from .target_calls import (
     some,
     torch_order,
 )
-
-__all__ = ["CROP_AFTER", "TRANSPOSED", "crop_of_full", "dilated_pads"]
 
 
 def _wanted(conv: ConvCall) -> list[tuple[int, int, int, int, int]]:
@@ -81,7 +79,7 @@ def _tensorflow(family: Family) -> TargetCall:
     arguments: dict[str, Any] = {"output_shape": _output_shape(family, sizes), "strides": g.strides}
     wanted, crop, notes = _wanted(conv), NO_PADS, []
     ends = _end_pads(conv)
-    if all(full - _ek(axis) < o <= axis.out_size * s and a == split_padding(max(0, full - o))[0]
+    if all(full - axis.effective_filter < o <= axis.out_size * s and a == split_padding(max(0, full - o))[0]
            for (a, o, full, s, _), axis in zip(wanted, g.axes, strict=True)):  # fmt: skip
         arguments["padding"] = "SAME"
     elif all(a == 0 and full <= o < full + s for a, o, full, s, _ in wanted):
@@ -119,11 +117,6 @@ def _output_shape(family: Family, sizes: Shape) -> Any:
         term = f"x.shape[{number}]" + (f" * {axis.stride}" if axis.stride > 1 else "")
         terms.append(term + (f" {'-' if extra < 0 else '+'} {abs(extra)}" if extra else ""))
     return Code(f"(len(x), {', '.join(terms)}, w.shape[{len(sizes)}])")
-
-
-def _ek(axis: AxisGeometry) -> int:
-    """Return the effective filter, including dilation gaps."""
-    return axis.effective_filter
 
 
 def _torch(family: Family) -> TargetCall:
@@ -241,7 +234,7 @@ def _keras(family: Family) -> TargetCall:
             arguments["output_padding"] = tuple(same)
     elif all(a == 0 and full <= o < full + s for (a, o, full, s, _), _ in facts):
         arguments["padding"] = "valid"
-        if any(o != full + max(0, s - _ek(axis)) for (_, o, full, s, _), axis in facts):
+        if any(o != full + max(0, s - axis.effective_filter) for (_, o, full, s, _), axis in facts):
             arguments["output_padding"] = tuple(o - full for (_, o, full, _, _), _ in facts)
     else:
         arguments |= {"padding": "valid", "output_padding": (0,) * len(facts)}

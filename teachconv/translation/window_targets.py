@@ -28,8 +28,6 @@ from .sizes import LONGEST
 from .source_text import IMPORTS, call_lines, folded, transposed
 from .target_calls import Code, TargetCall
 
-__all__ = ["WindowTarget", "window_here", "window_target", "write_window"]
-
 _CONVOLUTIONS = {"scipy": "SciPy", "mlx": "MLX", "paddle": "PaddlePaddle"}
 _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
 

@@ -24,9 +24,8 @@ def abs_sum(call: Call) -> np.ndarray:
         An array in NHWC order, or HWIO for a filter gradient. It is rounded up, so that it is no smaller than
         the exact sum.
     """
-    sizes = call.with_each(_magnitudes)
     roundoff = 2 * call.terms * float_format("float64").unit_roundoff
-    return float64_result(sizes) * (1 + roundoff)
+    return float64_result(call.with_each(_magnitudes)) * (1 + roundoff)
 
 
 def signed_sums(call: Call, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

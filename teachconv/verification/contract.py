@@ -41,8 +41,19 @@ from .diffing import (
 from .places import cells_in_words
 from .running import Refused, Wrapped, never_written, watch, what_went_wrong
 
-__all__ = ["WAYS", "amid_guards", "case_rows", "check_backend", "check_guards", "every_second_channel"]
-__all__ += ["into_out", "packed", "plain", "required_rows", "ways_on"]
+__all__ = [
+    "WAYS",
+    "amid_guards",
+    "case_rows",
+    "check_backend",
+    "check_guards",
+    "every_second_channel",
+    "into_out",
+    "packed",
+    "plain",
+    "required_rows",
+    "ways_on",
+]
 
 
 @at_most(10.0)  # a backend with one bug may fail in a thousand rows

@@ -32,6 +32,7 @@ _budget: ContextVar[list[float] | None] = ContextVar(
     "teachconv_diagnoses", default=None
 )  # seconds that are left
 _SECONDS = 0.5  # for one failure
+thread_time = getattr(time, "thread_time", time.process_time)  # Python in a browser has no thread_time
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
 
 
@@ -85,12 +86,12 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
         second.
     """
-    start, tried, budget = time.thread_time(), 0, _budget.get()
+    start, tried, budget = thread_time(), 0, _budget.get()
     patience = _SECONDS if budget is None or budget[0] > 0 else 0.02
     near, local = _first_bad_part(case), None
     most, nearest, cut = 0.5, None, ""
     for mistake in attempts(case, thorough):
-        if time.thread_time() - start > patience and not thorough:
+        if thread_time() - start > patience and not thorough:
             cut = " in this time: thorough=True looks for all"
             break
         if local and mistake.chosen:
@@ -110,7 +111,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
     if nearest is not None and local is None:
         share = f"{min(99, round(100 * most))} %"
         remark += f"; nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error"
-    seconds = time.thread_time() - start
+    seconds = thread_time() - start
     if budget is not None:
         budget[0] -= seconds
     return Found(local, remark, tried, seconds)

@@ -48,8 +48,9 @@ __all__ = [
     "diff",
     "failed_row",
     "holds",
+    "locked",
+    "tolerance_of",
 ]
-__all__ += ["locked", "tolerance_of"]
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -184,11 +185,11 @@ class DiffReport(tables.Report):
 
     def _headline(self) -> str:
         why = Counter(row.note.partition(": ")[0] for row in self.rows if not row.compared)
-        verdict = "nothing was compared" if self.passed is None else "all pass"
-        if self.failed:
-            verdict = f"{len(self.failed)} of {len(self.rows)} FAIL"
-        elif why and self.passed:
-            verdict = f"{len(self.rows) - why.total()} pass"
+        verdict = {
+            None: "nothing was compared",
+            True: f"{len(self.rows) - why.total()} pass" if why else "all pass",
+            False: f"{len(self.failed)} of {len(self.rows)} FAIL",
+        }[self.passed]
         if why:
             reasons = [f"{number:,}: {note}" for note, number in why.most_common(_REASONS)]
             more = f"; {len(why) - _REASONS} more reasons" if len(why) > _REASONS else ""
@@ -322,39 +323,28 @@ def diff(
     for word in words.values():
         check_error(word, call, in_chunks=lazy is not None)
 
-    rows: list[DiffRow]
-    seconds: float | None
-
     def compare(call: Call, theirs: Mapping[str, Any]) -> tuple[list[DiffRow], float]:
         """Return one row for each result of a call, and the time of the reference."""
         check_comparison(call)
         start = record.clock()
         want = dispatch.run_canonical(call, "reference")
         seconds = record.clock() - start
-        truth = Truth(call, want, None, explain_cell, tolerance, thorough=thorough)
+        truth = Truth(call, want, explain_cell, tolerance, thorough=thorough)
         rows: list[DiffRow] = []
         for name, module in found:
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
             rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
-        return rows + judged(theirs, truth), seconds
-
-    def judged(theirs: Mapping[str, Any], truth: Truth) -> list[DiffRow]:
-        return [
+        rows += [
             truth.row(str(name), "", _their_array(array, name), words[name]) for name, array in theirs.items()
         ]
+        return rows, seconds
 
     with during("diff"):
         if lazy is None:
             rows, seconds = compare(call, against)
         else:
             theirs = diff_chunks.check_against(lazy, against)
-            sums = call.kind.sums_images
-            rows, seconds = [], None
-            if found or not sums:
-                rows, seconds = diff_chunks.compare_chunks(lazy, compare, {} if sums else theirs)
-            if sums and theirs:
-                truth = Truth(*diff_chunks.sum_of_chunks(lazy), explain_cell, tolerance)
-                rows += judged(theirs, truth)
+            rows, seconds = diff_chunks.compare_chunks(lazy, compare, theirs)
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
     title = call.title or call.op.name
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
@@ -385,7 +375,7 @@ def check_cases(
             if call.kind not in kinds or not able:
                 continue
             explain_cell = partial(explain, problem.op, *problem.args, **problem.kwargs)
-            truth = Truth(call, _case_result(case, number, call, data), None, explain_cell, tolerance)
+            truth = Truth(call, _case_result(case, number, call, data), explain_cell, tolerance)
             for name, module in able:
                 label = f"{name.rpartition('.')[2]}: {problem.name}, {dtype} {data}"
                 fitting = [algorithm for _, _, algorithm in dispatch.candidates([(name, module)], call)]
@@ -424,7 +414,6 @@ class Truth:
     Args:
         call: the call.
         want: the reference's result, as a backend returns it.
-        parts: what is known where ``want`` is a sum of parts and the call's arrays have no values, or None.
         explain_cell: explains the cell of the result that ``at`` names, or None where nobody asks.
         tolerance: the error that is allowed beside the bound.
         activation: the activation that ``want`` has, which a `Call` does not say.
@@ -435,28 +424,21 @@ class Truth:
         self,
         call: Call,
         want: np.ndarray,
-        parts: diff_chunks.Parts | None = None,
         explain_cell: Callable[..., Explanation] | None = None,
         tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
         activation: str | None = None,
         thorough: bool = False,
     ) -> None:
         self.call, self.want, self._explain, self._thorough = call, want, explain_cell, thorough
-        self.tolerance, self.activation, self.parts = tolerance, activation, parts
-        self.signed = None  # of a sum of parts it is not known
-        if parts is not None:
-            self.abs_sum, self.exact = parts.abs_sum, parts.exact
-        else:
-            self.exact = unrounded(call)
-            if self.exact is not None and activation == "relu":
-                self.exact = np.maximum(self.exact, 0)
-            self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
-            self.signed = signed_sums(call, self.abs_sum)
+        self.tolerance, self.activation, self.exact = tolerance, activation, unrounded(call)
+        if self.exact is not None and activation == "relu":
+            self.exact = np.maximum(self.exact, 0)
+        self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
+        self.signed = signed_sums(call, self.abs_sum)
 
     def bound(self, error: str) -> np.ndarray:
         """The bound of one kind of algorithm, cell by cell."""
-        bound = bound_of(self.call, error, self.abs_sum)
-        return bound if self.parts is None else bound + self.parts.error
+        return bound_of(self.call, error, self.abs_sum)
 
     def _name(self, cell: Cell) -> Cell | None:
         """A cell of the result as the caller numbers it."""
@@ -497,7 +479,6 @@ class Truth:
             return DiffRow(name, algorithm, True, seconds=seconds, note="empty")
         worst, first_bad = _first(verdict.fraction == verdict.fraction.max()), _first(~verdict.ok)
         found, bad, words = Found(), None, ""
-        whole = sizes.ndim and self.parts is None and self.tolerance == Tolerance()
         notes = ["some sums may overflow"] if verdict.may_overflow.any() else []
         if not verdict.passed:
             bad = self.call.to_caller(~verdict.ok)
@@ -506,13 +487,13 @@ class Truth:
             if never_written(got)[~verdict.ok].all():  # of an array that was there to write to
                 held_before, holds_now = True, "never written, or added to"
             words = where(self.call, bad, holds_now)
-            if self.parts is not None:
-                notes.append("no mistake was looked for in chunks: diff a part that is in memory")
-            elif not held_before:
+            if not held_before:
                 failure = self._failure(got, bound, held)
                 found = diagnose(failure, self._thorough) if failure.bad.any() else Found()
                 notes.append(found.remark if failure.bad.any() else _LAST_ROUNDING)
-        elif error == "direct" and whole and verdict.error.any():  # without errors nothing is odd
+        elif (
+            error == "direct" and sizes.ndim and self.tolerance == Tolerance() and verdict.error.any()
+        ):  # without errors nothing is odd
             signs = odd_signs(got, self.want, independent(self.call, sizes))
             notes.append(signs or odd_size(verdict, self._plain))
         return DiffRow(
@@ -572,7 +553,7 @@ def check_comparison(call: Call) -> None:
 _LAST_ROUNDING = (
     "each cell is next to the exact sum, but not always what it rounds to: truncated, or rounded twice"
 )
-# the bounds that need nothing but sum |x||w|
+# the bounds that need only sum |x||w|
 _BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
 _BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
 # those of algorithms that add the products themselves, and not sums of a transform
@@ -647,9 +628,8 @@ def _backend_rows(
 ) -> Iterable[DiffRow]:
     call, precision = locked(truth.call), options.get("precision")
     if not algorithms and options.get("algorithm") in (None, "auto"):
-        lacks = f"has no {call.kind}"
-        note = f"{lacks} for {call.first.dtype.name}" if hasattr(module, str(call.kind)) else lacks
-        yield DiffRow(name, "", None, note=note)
+        of_dtype = f" for {call.first.dtype.name}" if hasattr(module, str(call.kind)) else ""
+        yield DiffRow(name, "", None, note=f"has no {call.kind}{of_dtype}")
     for algorithm in algorithms:
         say(f"{name} {algorithm.name}")
         if not holds(algorithm.error, call):
@@ -665,19 +645,15 @@ def _backend_rows(
                 dispatch.run_canonical(call, module, algorithm.name, precision)
                 seconds = record.clock() - start
             result = np.asarray(result)
-        except Refused as error:
-            yield DiffRow(name, algorithm.name, None, note=str(error))
-            continue
         except Exception as error:  # a backend under test may do anything; a diff reports it
-            if isinstance(error, MemoryError) and timed:  # the cases are small, and need no memory
-                note = str(error) or type(error).__name__
-                yield DiffRow(name, algorithm.name, None, note=note)
+            # the cases are small, and need no memory
+            if isinstance(error, Refused) or (isinstance(error, MemoryError) and timed):
+                yield DiffRow(name, algorithm.name, None, note=str(error) or type(error).__name__)
                 continue
             shape = getattr(getattr(error, "result", None), "shape", call.backend_shape)
             numbers = np.asarray(getattr(error, "result", None)).dtype.kind in "iufV"
             if not isinstance(error, ContractError) or shape == call.backend_shape or not numbers:
-                note = what_went_wrong(error)
-                yield failed_row(name, algorithm.name, note)
+                yield failed_row(name, algorithm.name, what_went_wrong(error))
                 continue
             # of a result of another size the diagnosis says more
             result, seconds = np.asarray(error.result), None
@@ -722,9 +698,8 @@ def _error_words(error: Any, against: Mapping[str, Any]) -> dict[str, Any]:
     given = error if isinstance(error, Mapping) else dict.fromkeys(against, error)
     for name in given:
         if name not in against:
-            names = [brief(known) for known in against]
             raise ArgumentError(
-                f"error must have names that against has, {', '.join(names)}; got {brief(name)}"
+                f"error must have names that against has, {', '.join(map(brief, against))}; got {brief(name)}"
             )
     return words | dict(given)
 

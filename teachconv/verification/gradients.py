@@ -152,7 +152,7 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
         rows = [form.tried("adjoint identity", form.adjoint, role) for role in form.arguments]
         rows += [form.tried("central differences", form.differences, role, cells) for role in form.arguments]
         if call.bias is not None:
-            rows.append(form.tried("central differences", form.bias_differences, "bias", cells))
+            rows.append(form.tried("central differences", form.differences, "bias", cells))
     title = f"{call.title or call.op.name} on {name.rpartition('.')[2]}, algorithm {algorithm or 'auto'}"
     return GradientReport(title, tuple(rows))
 
@@ -182,6 +182,9 @@ class _Form:
         self.arrays = {kind.first: call.first, kind.second: call.second, kind.result: self.above}
         self.exact = is_integer(self.dtype)
         self.gradients: dict[str, _Run] = {}
+        if call.bias is not None:  # its gradient is the sum over images and positions, of small integers
+            sums = self.above.reshape(-1, call.bias.size).sum(0, np.int64 if self.exact else np.float64)
+            self.gradients["bias"] = _Run(sums, np.zeros(sums.shape))
 
     def check(self) -> None:
         """Raise ``ValueError`` for arrays that have no gradient to check."""
@@ -244,7 +247,7 @@ class _Form:
         """Run a check; a backend that is not ours may do anything, and the row says what."""
         label = f"{name}, {self.call.op.words.get(role, role)}"
         try:
-            return check(*[role] * (role in self.arguments), *cells)
+            return check(role, *cells)
         except Refused as refused:
             return GradientRow(label, None, 0.0, 0.0, 0, note=str(refused))
         except Exception as error:
@@ -256,23 +259,20 @@ class _Form:
         """<op(a, b), above> = <a, gradient of a>, without the bias, which is added to T."""
         call = self.call if self.call.bias is None else replace(self.call, bias=None)
         left, right = self._run(call), self._gradient(role)
-        sums = [_dot(left.result, self.above), _dot(right.result, self.arrays[role])]
-        limit = 0.0
-        if not self.exact:
-            limit = _weighted(left, self.above) + _weighted(right, self.arrays[role])
-        error = self._distance(sums[0], sums[1])
-        cells = self.arrays[role].size
-        name = f"adjoint identity, {self.call.op.words[role]}"
-        return self._row(name, role, [(error, limit, None)], cells, self._note(role))
+        array = self.arrays[role]
+        error = self._distance(_dot(left.result, self.above), _dot(right.result, array))
+        limit = 0.0 if self.exact else _weighted(left, self.above) + _weighted(right, array)
+        return self._row("adjoint identity", role, [(error, limit, None)], array.size)
 
     def differences(self, role: str, cells: int) -> GradientRow:
-        """Central differences of some cells of an argument, beside the gradient."""
-        array, gradient = self.arrays[role], self._gradient(role)
-        place = "first" if role == self.arguments[0] else "second"
+        """Central differences of some cells of an argument, or of the bias, beside the gradient."""
+        place = {self.arguments[0]: "first", self.arguments[1]: "second"}.get(role, "bias")
+        array, gradient = getattr(self.call, place), self._gradient(role)
         step = self._step(array)
         widest = replace(self.call, **{place: np.maximum(np.abs(array), step)})
+        # arrays of ones: with them a cell reaches what its tap meets; the bias is added whatever they are
         ones = replace(
-            self.call, bias=None, first=np.ones(self.call.first.shape), second=np.ones(self.call.second.shape)
+            self.call.with_each(lambda each: np.full(each.shape, float(place != "bias"))), bias=None
         )
         found = []
         for number, cell in enumerate(_chosen(array.shape, cells)):
@@ -284,25 +284,9 @@ class _Form:
             slope, limit = self._slope(changed, widest, reached, step)
             expected = gradient.result[cell].item()
             error = self._distance(slope, 2 * expected if self.exact else expected)
-            found.append((error, limit + float(gradient.error[cell]), self.call.name(role, cell)))
-        name = f"central differences, {self.call.op.words[role]}"
-        return self._row(name, role, found, len(found), self._note(role))
-
-    def bias_differences(self, cells: int) -> GradientRow:
-        """Central differences of the bias: its gradient is the sum over images and positions."""
-        bias = self.call.bias
-        assert bias is not None
-        step, found = self._step(bias), []
-        widest = replace(self.call, bias=np.maximum(np.abs(bias), step))
-        for (channel,) in _chosen(bias.shape, cells):
-            reached = np.zeros(self.above.shape, bool)
-            reached[..., channel] = True
-            changed = (replace(self.call, bias=other) for other in _around(bias, (channel,), step))
-            slope, limit = self._slope(changed, widest, reached, step)
-            expected = _dot(self.above[reached], np.ones(int(reached.sum()), self.dtype))
-            error = self._distance(slope, 2 * expected if self.exact else expected)
-            found.append((error, limit, (channel,)))
-        return self._row("central differences, bias", self.arguments[0], found, len(found))
+            named = cell if place == "bias" else self.call.name(role, cell)
+            found.append((error, limit + float(gradient.error[cell]), named))
+        return self._row("central differences", role, found, len(found))
 
     def _slope(
         self, calls: Iterator[Call], widest: Call, reached: np.ndarray, step: Any
@@ -341,23 +325,17 @@ class _Form:
         return None
 
     def _row(
-        self,
-        name: str,
-        role: str,
-        found: Sequence[tuple[float, float, Cell | None]],
-        cells: int,
-        note: str = "",
+        self, check: str, role: str, found: Sequence[tuple[float, float, Cell | None]], cells: int
     ) -> GradientRow:
         """The worst of what was found; where sums may overflow, nothing can be said."""
         judged = [(_fraction(error, limit), cell) for error, limit, cell in found]
         worst, cell = max(judged, key=lambda item: item[0])
-        if any(limit == inf for _, limit, _ in found):
-            note = "; ".join(filter(None, [note, "some sums may overflow"]))
         known = [error if error == error else inf for error, limit, _ in found if limit < inf]
         passed = bool(worst <= 1) if known else None
         wrong = self._wrong(role) if passed is False else None
-        if wrong:
-            note = "; ".join(filter(None, [note, f"{wrong.name} wrong in {wrong.where}", wrong._found]))
+        notes = [self._note(role), "some sums may overflow" if len(known) < len(found) else ""]
+        notes += [f"{wrong.name} wrong in {wrong.where}", wrong._found] if wrong else []
+        name, note = f"{check}, {self.call.op.words.get(role, role)}", "; ".join(filter(None, notes))
         return GradientRow(name, passed, max(known, default=0.0), worst, cells, cell, note, wrong)
 
 

@@ -45,7 +45,7 @@ def check_invariance(
     tags: Iterable[str] | str | None = ("real", "tails"),
     kinds: Iterable[str] | str | None = None,
 ) -> InvarianceReport:
-    """Check that a backend's bits depend on nothing but the numbers of an image and its shape.
+    """Check that a backend's bits depend only on the numbers of an image and its shape.
 
     Each case is run with each algorithm, and with the choice left to the backend: again; as a part of a
     larger batch; on 1, 2, 3 and 7 threads of `teachconv.set_num_threads`; on strided arrays; into an ``out``.

@@ -7,6 +7,7 @@ itself, a crash or an endless loop, needs a process of its own: `isolated`.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import io
 import json
@@ -18,12 +19,14 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import redirect_stdout, suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.spawn import import_main_path
 from pkgutil import resolve_name
-from threading import Timer
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -43,6 +46,7 @@ __all__ = [
     "isolated",
     "name_of",
     "what_went_wrong",
+    "within",
 ]
 
 
@@ -58,25 +62,22 @@ def what_went_wrong(error: BaseException) -> str:
     return f"raised {type(error).__name__}: {said}".removesuffix(": ")
 
 
-_NEVER = {2: 0x7E5C, 4: 0x7FC05C5C, 8: 0x7FF8_0000_5C5C_5C5C}  # NaN, which no arithmetic makes
-_NEVER_BFLOAT16 = 0x7FDC
+# of each type a NaN, which no arithmetic makes, as bits
+_NEVER = {"float16": 0x7E5C, "bfloat16": 0x7FDC, "float32": 0x7FC05C5C, "float64": 0x7FF8_0000_5C5C_5C5C}
 
 
 def unwritten(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """Return an array to write to; cells that nobody writes to keep a NaN of its own, or 99."""
-    if dtype.kind not in "fV":
+    if dtype.name not in _NEVER:
         return np.full(shape, 99, dtype)
-    bits = _NEVER_BFLOAT16 if dtype.kind == "V" else _NEVER[dtype.itemsize]
-    return np.full(shape, bits, f"u{dtype.itemsize}").view(dtype)
+    return np.full(shape, _NEVER[dtype.name], f"u{dtype.itemsize}").view(dtype)
 
 
 def never_written(array: np.ndarray) -> np.ndarray:
     """Return which cells hold the NaN of `unwritten`; no others do, but those that something was added to."""
-    if array.dtype.kind not in "fV" or array.dtype.itemsize not in _NEVER:
+    if array.dtype.name not in _NEVER:
         return np.zeros(array.shape, bool)
-    return array.view(f"u{array.dtype.itemsize}") == unwritten((), array.dtype).view(
-        f"u{array.dtype.itemsize}"
-    )
+    return np.asarray(array.view(f"u{array.dtype.itemsize}") == _NEVER[array.dtype.name])
 
 
 def name_of(module: Any) -> str:
@@ -125,6 +126,41 @@ def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options
     return result
 
 
+def within(seconds: float, function: Callable[[], Any], stop: Callable[[int], object] | None = None) -> Any:
+    """Return what a function returns, which runs in a thread; raise ``ContractError`` if it takes longer.
+
+    Args:
+        seconds: how long it may take.
+        function: the function.
+        stop: called with the thread's number to end it; None ends Python, though not what it calls in C.
+    """
+    found = Future[Any]()
+
+    def run() -> None:
+        try:
+            found.set_result(function())
+        except BaseException as error:
+            found.set_exception(error)
+
+    thread = Thread(target=copy_context().run, args=(run,), daemon=True)
+    thread.start()
+    try:
+        thread.join(seconds)
+        late = thread.is_alive()
+    finally:  # also where the reader interrupts it
+        for _ in range(20):  # a function may catch what is to end it
+            if thread.is_alive():
+                (stop or _end_python)(thread.ident or 0)
+                thread.join(0.05)
+    if late:
+        raise ContractError(f"took more than {seconds:g} seconds, and was stopped")
+    return found.result()
+
+
+def _end_python(thread: int) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
+
+
 # ---------------------------------------------------------------------------------------------
 # In a process of its own
 # ---------------------------------------------------------------------------------------------
@@ -140,8 +176,8 @@ class Program:
     Of an answer nothing is unpickled: whoever wrote it, no code of theirs runs here.
     """
 
-    def __init__(self, command: list[str], seconds: float, hello: bytes = b"") -> None:
-        self._command, self._seconds, self._hello = command, seconds, hello
+    def __init__(self, command: list[str], seconds: float, hello: bytes = b"", most: int = 1 << 40) -> None:
+        self._command, self._seconds, self._hello, self._most = command, seconds, hello, most
         self._running: Any = None
         self._late, self._why_not = 0, ""
 
@@ -179,23 +215,28 @@ class Program:
     ) -> tuple[Any, bytes]:
         running, self._running = self._running, None  # which it is again when it has answered
         line = json.dumps(request | {"nbytes": len(data)}, separators=(",", ":")).encode() + b"\n"
-        late: list[bool] = []
-        timer = Timer(seconds, lambda: late.append(_kill(running)))
-        timer.start()
-        try:
+
+        def exchange() -> tuple[bytes, dict[str, Any], bytes]:
             with suppress(OSError):  # it has ended: then it answers nothing
                 running.stdin.write(line + data)
                 running.stdin.flush()
             answer, said, found = running.stdout.readline(_LINE), {}, b""
             with suppress(ValueError, TypeError, AttributeError, RecursionError):  # it is no answer
                 said = dict(json.loads(answer))
-                found = running.stdout.read(int(said.get("nbytes", 0)))
-        finally:
-            timer.cancel()
+                found = running.stdout.read(min(int(said.get("nbytes", 0)), self._most))
+            if running.poll() is not None:  # it was given up, perhaps long ago
+                running.stdout.close()
+            return answer, said, found
+
+        late, answer, said, found = "", b"", dict[str, Any](), b""
+        try:
+            answer, said, found = within(seconds, exchange, lambda _: _kill(running))
+        except ContractError as error:
+            late = str(error)
         due = said.get("nbytes", 0) if nbytes is None or "nbytes" not in said else nbytes
         if late or said.keys().isdisjoint(("nbytes", "refused", "error")) or len(found) != due:
             self._late = self._late + 1 if late else 0
-            note = self._what_happened(running, answer, late, len(found), nbytes or 0, seconds)
+            note = self._what_happened(running, answer, late, len(found), nbytes or said.get("nbytes", 0))
             if self._late == _OFTEN:
                 self._why_not = f"not run: {_OFTEN} calls in turn {note}"
             raise ContractError(note)
@@ -206,17 +247,14 @@ class Program:
             raise ContractError(printable(str(said["error"])))
         return said, found
 
-    def _what_happened(
-        self, running: Any, answer: bytes, late: list[bool], got: int, nbytes: int, seconds: float
-    ) -> str:
+    def _what_happened(self, running: Any, answer: bytes, late: str, got: int, nbytes: int) -> str:
         """Say why there is no answer, and end the program: what it sends next would answer another call."""
-        ended = not answer or late
-        code = running.wait() if ended else 0
-        self._errors.seek(0)
+        ended = late or (not answer and _how_it_ended(running))
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - _LINE))
         last = self._errors.read().decode(errors="replace").strip().rpartition("\n")[2]
         self._stop()
         if ended:
-            return _how_it_ended(code, late, seconds) + (f"; it said {brief(last)}" if last else "")
+            return ended + (f"; it said {brief(last)}" if last else "")
         if not answer.startswith(b'{"nbytes":'):
             said = brief(answer.decode(errors="replace").strip())
             return f'printed {said} where a line such as {{"nbytes":{nbytes}}} was due'
@@ -225,25 +263,27 @@ class Program:
 
 def _stop(running: Any, errors: Any) -> None:
     _kill(running)
-    running.communicate()  # closes its pipes
+    with suppress(subprocess.TimeoutExpired):  # what it started, and lives on, may hold its pipes
+        running.communicate(timeout=1.0)  # closes them
     errors.close()
 
 
-def _kill(running: Any) -> bool:
+def _kill(running: Any) -> None:
     """End a program and what it has started, which would hold its pipes open."""
     with suppress(OSError, AttributeError):  # all have ended; Windows knows no groups
         os.killpg(running.pid, signal.SIGKILL)
     running.kill()
-    return True
 
 
-def _how_it_ended(code: int, late: list[bool], seconds: float) -> str:
-    if late:
-        return f"took more than {seconds:g} seconds, and was stopped"
-    if code < 0:
+def _how_it_ended(running: Any) -> str:
+    with suppress(subprocess.TimeoutExpired):  # it may have closed its pipe, and run on
+        running.wait(1.0)
+    if running.poll() is None:
+        return "ended its answers, and was stopped"
+    if running.returncode < 0:
         with suppress(ValueError):
-            return f"crashed: {signal.Signals(-code).name}"
-    return f"ended its process with exit status {code}"
+            return f"crashed: {signal.Signals(-running.returncode).name}"
+    return f"ended its process with exit status {running.returncode}"
 
 
 class Imported(str):
@@ -271,7 +311,9 @@ def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> W
     return Wrapped(module, around)
 
 
-def elsewhere(module: Any, seconds: float, nbytes: int | None = None) -> Callable[..., np.ndarray]:
+def elsewhere(
+    module: Any, seconds: float, nbytes: int | None = None, most: int = 1 << 40
+) -> Callable[..., np.ndarray]:
     """Return what calls an object's functions in a process, which is started again after it has ended.
 
     That process is sent arrays and arguments, and sends back text and numbers, which are judged here.
@@ -280,6 +322,7 @@ def elsewhere(module: Any, seconds: float, nbytes: int | None = None) -> Callabl
         module: the object: a module, or one that can be pickled.
         seconds: how long a call may take.
         nbytes: how much memory the process may take beside what it has at its start; None for no limit.
+        most: how many bytes a result may have.
 
     Returns:
         A function of the name of a function, its arguments, and its keyword arguments; it returns an array.
@@ -293,7 +336,7 @@ def elsewhere(module: Any, seconds: float, nbytes: int | None = None) -> Callabl
         ) from None
     script = getattr(sys.modules["__main__"], "__file__", None) if b"__main__" in sent else None
     command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
-    program = Program(command, seconds, pickle.dumps((script, sent, nbytes)))
+    program = Program(command, seconds, pickle.dumps((script, sent, nbytes)), most)
 
     def ask(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> np.ndarray:
         said, data = program.ask({}, pickle.dumps((name, args, options)))
@@ -352,3 +395,4 @@ def _limit_memory(nbytes: int) -> None:
         with open("/proc/self/statm") as file:
             has = int(file.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (has + nbytes, has + nbytes))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))  # its errors go to a file

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, islice, permutations, product
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,13 @@ from .. import nn_ops
 from ..arguments import axis_order, begins_then_ends
 from ..calls import Call
 from ..devices import lazy_call
-from ..dialects.binding import bind_shapes
-from ..dialects.calls import FUNCTIONS, ConvCall
+from ..dialects.calls import FUNCTIONS, ConvCall, bind_shapes
 from ..dtypes import is_integer
 from ..errors import brief
 from ..progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
-from .diagnosing import Diagnosis, diagnose
+from .diagnosing import Diagnosis, diagnose, thread_time
 from .failures import Failure, relu
 
 __all__ = ["diagnose_shape"]

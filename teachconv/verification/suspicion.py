@@ -1,8 +1,8 @@
 """What is odd about a result within its bound: a bound is a worst case, and right programs are far better.
 
 Roundings to nearest go up as often as down, and mostly cancel. A result whose errors all have one sign, or
-are many times as large as those of the plainest program, keeps the bound and is no failure; but somebody who
-truncates, or has lost the last bits of a constant, wants to know.
+are many times as large as those of the plainest program, keeps the bound, so it is not a failure; but
+somebody who truncates, or has lost the last bits of a constant, wants to know.
 """
 
 from __future__ import annotations

@@ -19,16 +19,6 @@ from ..devices import is_on_device, override_of, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
 
-__all__ = [
-    "FUNCTIONS",
-    "CellExplanation",
-    "bound_call",
-    "checked_grad",
-    "host_array",
-    "run_window",
-    "window_function",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -27,15 +27,6 @@ from ..errors import ArgumentError, brief
 from .calls import CellExplanation, floating, host_array, run_window, window_function
 from .walking import affine, exactly, rational
 
-__all__ = [
-    "BatchNormCall",
-    "FoldedBatchNorm",
-    "batch_normalization",
-    "finite",
-    "fold_batch_norm",
-    "norm_call",
-]
-
 
 class FoldedBatchNorm(NamedTuple):
     """The filters and the bias of a convolution that does what a convolution and batch normalisation did.

@@ -26,8 +26,6 @@ from ..memory import check_memory
 from .calls import CellExplanation, checked_grad, run_window, window_function
 from .walking import exactly
 
-__all__ = ["RULES", "PadCall", "pad", "pad_call", "pairs", "source"]
-
 
 def source(place: int, size: int, mode: str) -> int:
     """Return which cell of an axis a place reads that may lie outside of it; -1 for none, a constant.

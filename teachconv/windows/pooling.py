@@ -44,9 +44,6 @@ from ..taps import gather_all
 from .calls import CellExplanation, checked_grad, floating, host_array, run_window, window_function
 from .walking import counts, each_tap, exactly, fold, whole
 
-__all__ = ["PoolCall", "avg_pool", "avg_pool_grad", "backward", "forward", "max_pool", "max_pool_grad"]
-__all__ += ["pool_call", "refuse_wide_pads", "winners"]
-
 
 @dataclass(frozen=True)
 class PoolCall:

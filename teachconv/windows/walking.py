@@ -20,8 +20,6 @@ from ..geometry import AxisGeometry
 from ..memory import check_memory
 from ..taps import overlap
 
-__all__ = ["affine", "counts", "each_tap", "exactly", "fold", "rational", "whole"]
-
 Axes = Sequence[AxisGeometry]
 Part = tuple[slice, ...]
 Taps = tuple[int, ...]
@@ -104,7 +102,7 @@ def exactly(
         x: the array. Integers wrap around; NaN and infinities count as IEEE 754 says.
         terms: how many numbers ``walk`` adds to one at most, if it does nothing else; or 0. If no sum of so
             many has an error in float64, that computes them.
-        divisors: what its sums are divided by, if it does nothing but add; or None.
+        divisors: what its sums are divided by, if it only adds; or None.
         near: computes the result in floating point, a bound of its error, and a function that gives the exact
             number of one cell; or None.
 

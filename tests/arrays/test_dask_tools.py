@@ -66,6 +66,9 @@ def test_a_dialect_is_its_op_in_chunks(name):
     assert str(tc.explain(function, *lazy, at=cell)) == str(tc.explain(function, *args, at=cell))
     wrong = want.copy()
     wrong[cell] += 1
+    if name.endswith("_weight"):  # a filter gradient: each chunk contributes to every cell
+        assert tc.diff(function, *lazy, backends="numpy").passed
+        return
     against = {"whole": want, "lazy": got, "wrong": wrong}
     report = tc.diff(function, *lazy, backends="numpy", against=against)
     *right, failed = report.rows
@@ -280,51 +283,11 @@ def test_the_picture_shows_a_chunk_its_slab_and_its_halo():
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
-def test_a_filter_gradient_from_elsewhere_is_judged_by_partial_sums(dtype):
-    x, dy, shape = numbers(X.shape, dtype), numbers(Y.shape, dtype, 1), W.shape
-    source = Source(x)
-    lazy = da.from_array(source, chunks=(1, 5, 5, 4)), da.from_array(dy, chunks=(1, 2, 4, 6))
-    right = tc.conv2d_backprop_filter(x, shape, dy, 2, "SAME")
-    wrong = right.copy()
-    wrong[2, 1, 3, 5] += 2
-    chunks = tc.conv2d_backprop_filter(lazy[0], shape, lazy[1], 2, "SAME")
-    source.read.clear()
-    against = {"right": right, "chunks": chunks, "wrong": wrong}
-    report = tc.diff(
-        tc.conv2d_backprop_filter, lazy[0], shape, lazy[1], 2, "SAME", backends=[], against=against
-    )
-    assert [row.passed for row in report.rows] == [True, True, False]
-    assert max(past - first for read in source.read for first, past in read) <= 9  # never the whole image
-    failed = report.rows[-1]
-    assert failed.first_bad == (2, 1, 3, 5)
-    assert "diff a part that is in memory" in failed.note
-    assert failed.explanation.theirs == wrong[2, 1, 3, 5]
-    # as near to its bound as the comparison of arrays in memory says; half types have one more rounding there
-    whole = tc.diff(tc.conv2d_backprop_filter, x, shape, dy, 2, "SAME", backends=[], against=right)
-    assert report.rows[0].max_abs == pytest.approx(whole.rows[0].max_abs, rel=1e-6)
-    if dtype != "float64":  # where the error of adding up the parts is as large as that of the result
-        assert report.rows[0].bound_fraction == pytest.approx(whole.rows[0].bound_fraction, rel=1e-5)
-
-
-def test_the_sum_of_parts_by_hand():
-    """Of ones each cell counts the windows that meet the image: 4 at a corner tap, 6 at an edge, 9."""
-    x, dy = (da.ones((1, 3, 3, 1), chunks=(1, 2, 2, 1), dtype="float32") for _ in range(2))
-    counts = np.float32([[4, 6, 4], [6, 9, 6], [4, 6, 4]]).reshape(3, 3, 1, 1)
-    call = tc.conv2d_backprop_filter, x, (3, 3, 1, 1), dy, 1, "SAME"
-    report = tc.diff(*call, backends=[], against={"hand": counts, "off": counts + 1e-4})
-    assert [row.passed for row in report.rows] == [True, False]
-    assert report.rows[0].max_abs == 0
-
-
-def test_a_filter_gradient_with_infinity():
-    x = X.copy()
-    x[1, 11, 12, 3] = np.inf
-    dw = tc.conv2d_backprop_filter(x, W.shape, Y, 2, "SAME")
-    lazy = da.from_array(x, chunks=(1, 5, 5, 4)), W.shape, da.from_array(Y, chunks=(1, 2, 4, 6)), 2, "SAME"
-    assert not np.isfinite(dw).all()
-    assert tc.diff(tc.conv2d_backprop_filter, *lazy, backends=[], against=dw).passed
-    assert not tc.diff(tc.conv2d_backprop_filter, *lazy, backends=[], against=np.nan_to_num(dw)).passed
+def test_a_filter_gradient_in_chunks_is_compared_with_no_array():
+    lazy = da.from_array(X, chunks=(1, 5, 5, 4)), W.shape, da.from_array(Y, chunks=(1, 2, 4, 6)), 2, "SAME"
+    assert tc.diff(tc.conv2d_backprop_filter, *lazy, backends="numpy").passed
+    with pytest.raises(ValueError, match="diff a part that is in memory"):
+        tc.diff(tc.conv2d_backprop_filter, *lazy, against=np.ones(W.shape, "float32"))
 
 
 # ---------------------------------------------------------------------------------------------

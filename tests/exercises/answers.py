@@ -1478,3 +1478,87 @@ def _(number):
 @wrong("find_the_bug", "shape")
 def _(number):
     return CODES.split()
+
+
+@right("mean_pool")
+def _(x, k, s, padding):
+    return np.array([x[max(0, i) : i + k].mean() for i in range(-padding, len(x) + padding - k + 1, s)])
+
+
+@right("mean_pool")
+def _(x, k, s, padding):
+    padded = np.pad(x, padding, constant_values=np.nan)
+    return np.nanmean(np.lib.stride_tricks.sliding_window_view(padded, k), 1)[::s]
+
+
+@right("mean_pool")
+def _(x, k, s, padding):
+    """As PyTorch's call, which is told not to count."""
+    pool = tc.dialects.torch.avg_pool1d
+    return pool(x[None, None], k, s, padding, count_include_pad=False)[0, 0]
+
+
+@wrong("mean_pool", "padding_counted")
+def _(x, k, s, padding):
+    padded = np.concatenate([np.zeros(padding), x, np.zeros(padding)])
+    return [padded[i : i + k].mean() for i in range(0, len(padded) - k + 1, s)]
+
+
+@wrong("mean_pool", "padding_ignored")
+def _(x, k, s, padding):
+    return [x[i : i + k].mean() for i in range(0, len(x) - k + 1, s)]
+
+
+@wrong("mean_pool", "sum")
+def _(x, k, s, padding):
+    return [x[max(0, i) : i + k].sum() for i in range(-padding, len(x) + padding - k + 1, s)]
+
+
+@wrong("mean_pool", "largest")
+def _(x, k, s, padding):
+    return [max(x[max(0, i) : i + k]) for i in range(-padding, len(x) + padding - k + 1, s)]
+
+
+@wrong("mean_pool", "stride_ignored")
+def _(x, k, s, padding):
+    return [x[max(0, i) : i + k].mean() for i in range(-padding, len(x) + padding - k + 1)]
+
+
+@wrong("same", "extent")
+def _(n, k, s, d):
+    total = max(0, (math.ceil(n / s) - 1) * s + k * d - n)
+    return total // 2, total - total // 2
+
+
+@wrong("receptive_field", "extent")
+def _(layers):
+    field = 1
+    for k, s, d in layers[::-1]:
+        field = (field - 1) * s + k * d
+    return field
+
+
+@wrong("dilated", "too_few")
+def _(x, w, d):
+    return [sum(x[i + j * d] * w[j] for j in range(len(w))) for i in range(len(x) - len(w) * d + 1)]
+
+
+@wrong("conv2d", "one_side")
+def _(x, w, stride, padding):
+    return tc.conv2d(np.pad(x, [(0, 0), (padding, 0), (padding, 0), (0, 0)]), w, stride)
+
+
+@wrong("conv2d", "padding_after_stride")
+def _(x, w, stride, padding):
+    return np.pad(tc.conv2d(x, w, stride), [(0, 0), (padding,) * 2, (padding,) * 2, (0, 0)])
+
+
+@wrong("conv2d", "flipped_filter")
+def _(x, w, stride, padding):
+    return tc.conv2d(x, w[::-1, ::-1], stride, padding)
+
+
+@wrong("conv2d", "swapped_filter_axes")
+def _(x, w, stride, padding):
+    square = w.shape[0] == w.shape[1]
+    return tc.conv2d(x, w.swapaxes(0, 1) if square else w, stride, padding)

@@ -1,11 +1,16 @@
 """Puzzles: right answers of every style pass, and wrong ones get the code that is expected."""
 
+import os
 import runpy
+import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import teachconv as tc
 from teachconv import exercises as ex
 from teachconv.cli.main import main
 from teachconv.exercises.puzzle import ints
@@ -134,7 +139,7 @@ def test_a_folder_is_graded(folder):
     assert notes["=dora.py"][0].startswith("cannot be read")
     assert notes["fay.py"][1] == ("teachconv.exercises",)
     assert "took more than 0.5 seconds" in str(grades.csv)
-    assert "\n'=dora.py,due,False" in grades.csv
+    assert "\n'=dora.py,due,False,0,35,unreadable,\"cannot be read: " in grades.csv
 
 
 def test_a_folder_without_files(tmp_path):
@@ -211,3 +216,112 @@ def test_a_function_that_hangs_fails_alone(tmp_path):
     assert "same: missing" in str(grades)
     assert [one.file for one in grades.files] == ["a.py", "b.ipynb"]
     assert "a notebook" in grades.files[1].note
+
+
+# ---------------------------------------------------------------------------------------------
+# What attackers tried
+# ---------------------------------------------------------------------------------------------
+
+
+def test_an_endless_loop_is_stopped():
+    def due(arrived, k, s, before):
+        while s == 2:
+            with suppress(Exception):  # which does not catch what stops it
+                len("")
+        return max(0, (arrived + before - k) // s + 1)
+
+    before = threading.active_count()
+    found = ex.check("due", due, seconds=0.05)
+    assert (found.code, found.args[2]) == ("timeout", 2)
+    assert found.sentence == "took more than 0.05 seconds, and was stopped"
+    assert threading.active_count() == before
+    with pytest.raises(ValueError, match="seconds must be above 0"):
+        ex.check("due", due, seconds=0)
+
+
+def test_what_is_called_by_a_check_keeps_its_settings():
+    def correlate(x, w):
+        chosen.append(tc.settings.default_backend())
+        return np.correlate(x, w)
+
+    chosen = []
+    with tc.use_backend("reference"):
+        assert ex.check("correlate", correlate).passed
+    assert {*chosen} == {"reference"}
+
+
+_FORGED = """
+import os
+
+def due(*args):
+    for number in range(3, 20):
+        try:
+            os.write(number, {line} + b"\\n" + {more})
+        except OSError:
+            pass
+    return 1
+"""
+ATTACKS = {  # each with its code, or what is said of it
+    "a_child_that_holds_the_pipe": (
+        "import os, time\n\ndef due(*args):\n    if os.fork() == 0:\n        os.setsid()\n"
+        "        time.sleep(4)\n        os._exit(0)\n    while True: pass\n",
+        "timeout",
+    ),
+    "a_pipe_that_is_closed": (
+        "import os, time\n\ndef due(*args):\n    os.closerange(3, 20)\n    time.sleep(60)\n",
+        "ended",
+    ),
+    "bytes_without_end": (_FORGED.format(line=b'{"nbytes":17179869184}', more='b"0" * (2 << 20)'), "raised"),
+    "objects_without_end": (_FORGED.format(line=b'{"nbytes":0,"shape":[99999999999],"dtype":"O"}', more='b""'),
+                            "type"),
+    "a_formula": ("def due(*args):\n    raise type('=1+1', (Exception,), {})\n", "raised"),
+    "an_answer_too_large": ("import numpy\n\ndef due(*args):\n    return numpy.zeros(1 << 20)\n", "raised"),
+    "too_deep": ("due = " + "-" * 1_000_000 + "1\n", "cannot be read"),
+    "too_long": ("due = 1\n" * (1 << 18), "cannot be read"),
+}  # fmt: skip
+
+
+@pytest.mark.slow  # processes are started, and stopped
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="attacks of POSIX")
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_file_cannot_stop_the_grades(name, tmp_path):
+    text, code = ATTACKS[name]
+    (tmp_path / "a.py").write_text(text)
+    (tmp_path / "b.py").write_text(SUBMISSIONS["ana.py"])
+    grades = ex.grade(tmp_path, ["due"], seconds=1.0, nbytes=2**28)
+    first, second = grades.files
+    assert second.checked["due"].passed
+    assert code in (first.note, first.checked["due"].code) if first.checked else code in first.note
+    assert not [line for line in grades.csv.replace('"', "").split(",") if line.startswith("=")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="files of POSIX")
+def test_what_is_no_file_is_not_read(tmp_path):
+    (tmp_path / "folder.py").mkdir()
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "dangling.py").symlink_to("nowhere")
+    (tmp_path / "zeros.py").symlink_to("/dev/zero")
+    grades = ex.grade(tmp_path, ["due"])
+    assert [one.file for one in grades.files] == ["dangling.py", "pipe.py", "zeros.py"]
+    assert all("must be a file" in one.note for one in grades.files)
+
+
+def test_a_folder_from_which_python_imports(tmp_path, monkeypatch):
+    (tmp_path / "numpy.py").write_text("due = 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["", *sys.path])
+    with pytest.raises(ValueError, match="folder must not be one from which Python imports"):
+        ex.grade(".")
+
+
+@pytest.mark.slow  # a process
+def test_grades_take_what_a_check_takes(tmp_path):
+    """Fractions, whole numbers that are no int64, nothing, and a list that is no array."""
+    (tmp_path / "a.py").write_text(
+        "from fractions import Fraction\n\n"
+        "def due(arrived, k, s, before):\n    return Fraction(max(0, (arrived + before - k) // s + 1))\n\n"
+        "def same(*args):\n    return [[1], [1, 2]]\n\ndef causal(*args):\n    pass\n"
+    )
+    codes = {name: found.code for name, found in ex.grade(tmp_path).files[0].checked.items()}
+    assert codes == {"same": "type", "due": "", "causal": "nothing"}
+    assert ex.check("same", lambda *args: [[1], [1, 2]]).code == "type"

@@ -575,6 +575,17 @@ def test_the_animation_has_a_frame_for_each_cell(op, tmp_path):
         assert gif.is_animated
 
 
+def test_a_saved_film_begins_with_the_taps_of_one_cell(tmp_path):
+    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    image = pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
+    x, w = X[:, :3, :3, :1] + 7, W[:2, :2, :1, :1] + 9  # no product is 0, and no two frames are alike
+    with image.open(tc.explore(tc.conv2d, x, w).save(tmp_path / "window.gif")) as gif:
+        assert gif.n_frames == 4 + 4
+        assert gif.info["duration"] == 400
+        gif.seek(7)
+        assert gif.info["duration"] == 500
+
+
 def test_pictures_draw_every_kind_of_op():
     pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
     dy = tc.conv2d(X, W, 2, "SAME")

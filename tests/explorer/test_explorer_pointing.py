@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from browser import needs_browser
-from explorer_pages import CASES, W, cell_text, integers, marked, number, same
+from explorer_pages import CASES, W, cell_text, integers, marked, normal, number, same, wait_for
 from helpers import mostly_slow
 
 import teachconv as tc
+from teachconv.data import photo
 
 pytestmark = needs_browser
 
@@ -338,7 +339,7 @@ def test_the_legend_has_the_numbers_of_its_colours(show):
 # The overview, and what stands where
 # ---------------------------------------------------------------------------------------------
 
-CLICK = """const box = document.querySelector(".overview img").getBoundingClientRect();
+CLICK = """const box = document.querySelector(".overview :is(img, canvas)").getBoundingClientRect();
 const at = { clientX: box.left + box.width * arguments[1], clientY: box.top + box.height * arguments[0], bubbles: true, detail: 1 };
 document.querySelector("button.overview").dispatchEvent(new MouseEvent("click", at));"""
 
@@ -494,3 +495,72 @@ def test_all_text_stands_out(show, name, dark):
     assert page.run(CONTRAST) == []
     page.run('document.querySelector(\'.stage .grid:nth-of-type(2) [data-row="0"][data-col="0"]\').click()')
     assert page.run(CONTRAST) == []
+
+
+# ---------------------------------------------------------------------------------------------
+# The whole image: the lens, the palette, and weights that one drags
+# ---------------------------------------------------------------------------------------------
+
+PAINTED = """const { width, height } = document.querySelector(".lens .output canvas");
+const pen = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", { willReadFrequently: true });
+pen.drawImage(document.querySelector(".lens .output canvas"), 0, 0);
+return [width, height, [...pen.getImageData(0, 0, width, height).data].filter((_, i) => i % 4 === 3).map((v) => Number(v > 0))];"""
+PRESS = "[...document.querySelectorAll('.lens button')].find((b) => b.textContent === arguments[0]).click()"
+
+
+def lens_page(show):
+    image = photo()[None, 20:80, 60:140].astype("float32")
+    page = show(tc.explore(tc.conv2d, image, normal(3, 3, 3, 2), 2, "SAME", budget=1), width=1280)
+    wait_for(page, "return document.querySelector('.lens canvas')?.width === 80")
+    return page, image
+
+
+@pytest.mark.slow
+def test_the_lens_paints_the_output_where_it_is_dragged(show):
+    page, _ = lens_page(show)
+    width, height, painted = page.run(PAINTED)
+    assert (width, height) == (40, 30)
+    assert np.mean(painted) > 0.9  # the whole output
+    page.run(PRESS, "paint it yourself")
+    part = np.reshape(page.run(PAINTED)[2], (30, 40))
+    assert 0 < part.mean() < 0.6  # what the lens is over
+    picture = page.all(".lens .overview")[0]
+    from selenium.webdriver import ActionChains
+
+    chain = ActionChains(page.driver, duration=0).move_to_element(picture).click_and_hold()
+    chain.move_by_offset(-140, -90).move_by_offset(280, 180).release().perform()
+    more = np.reshape(page.run(PAINTED)[2], (30, 40))
+    corners = [0, -1], [0, -1]
+    assert part[corners].tolist() == [0, 0]
+    assert more[corners].tolist() == [1, 1]
+    row, col = map(int, page.look()["headline"].split("[")[1].split("]")[0].split(", ")[1:3])
+    assert (row, col) > (24, 34)  # the magnifier has followed
+    page.run(PRESS, "paint all")
+    assert np.mean(page.run(PAINTED)[2]) > 0.9
+
+
+def test_a_filter_of_the_palette_and_a_dragged_weight_are_summed_exactly(show):
+    page, image = lens_page(show)
+    page.run(PRESS, "Sobel")
+    sobel = np.float32([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])[..., None] / 3
+    filters = np.repeat(sobel, 3, axis=2)[..., None].astype("float32")
+    wait_for(page, "return document.querySelector('.summary').textContent.includes('summed on this page')")
+    want = tc.conv2d(image, filters, 2, "SAME", backend="reference")
+
+    def selected():
+        seen = page.look()
+        at = tuple(map(int, seen["headline"].split("[")[1].split("]")[0].split(", ")))
+        return at, seen["value"]
+
+    at, value = selected()
+    assert same(value, float(want[at]))
+    field = page.all(".weights input")[0]
+    from selenium.webdriver import ActionChains
+
+    ActionChains(page.driver, duration=0).click_and_hold(field).move_by_offset(0, -40).release().perform()
+    filters[0, 0, 0, 0] = np.float32(round(filters[0, 0, 0, 0] + 10 * 0.05, 2))
+    wait_for(page, f"return document.querySelector('.weights input').value === '{filters[0, 0, 0, 0]:.2f}'")
+    at, value = selected()
+    assert same(value, float(tc.conv2d(image, filters, 2, "SAME", backend="reference")[at]))
+    page.run(PRESS, "as given")
+    wait_for(page, "return document.querySelector('.weights input').value !== '0.17'")

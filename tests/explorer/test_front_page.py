@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser import Page, needs_browser
+from explorer_pages import wait_for
 
 import teachconv as tc
 from teachconv.explorer.page import frame_of
@@ -59,6 +60,32 @@ def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
     page.driver.switch_to.default_content()
     set_input(page, "10")
     assert output_size(page) == "5 × 5"
+    assert page.complaints() == []
+
+
+def test_a_link_to_the_page_around_opens_the_playground_as_one_set_it(driver, tmp_path):
+    (tmp_path / "explorer").mkdir()
+    tc.playground().save(tmp_path / "explorer" / "playground.html")
+    body = frame_of("explorer/playground.html", "the playground")
+    path = tmp_path / "index.html"
+    path.write_text(f"<!DOCTYPE html><meta charset=utf-8><title>t</title>{body}")
+
+    class Linked:
+        def as_uri(self):
+            return path.as_uri() + "#conv2d&n=9&k=3&s=1&p=valid"
+
+    driver.get("about:blank")
+    page = Page(driver, Linked(), width=1016)
+    deadline = time.monotonic() + 60
+    while output_size(page) != "7 × 7":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert page.run("return location.hash") == "#conv2d&n=9&k=3&s=1&p=valid"  # nobody did anything
+    page.driver.switch_to.frame(page.all(".tcx-frame")[0])
+    page.all("[aria-label='stride: one more']")[0].click()
+    page.driver.switch_to.default_content()
+    wait_for(page, "return location.hash.includes('s=2')")
+    assert page.run("return location.hash").startswith("#conv2d&n=9&k=3&s=2&p=valid")
     assert page.complaints() == []
 
 

@@ -1,11 +1,12 @@
 """What a page looks like on screens of several sizes, on paper and as a picture: nothing is cut off, blank or unlabelled."""
 
+import itertools
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from browser import Page, needs_browser
-from explorer_pages import integers, wait_for
+from explorer_pages import SAVED, integers, wait_for
 
 import teachconv as tc
 from teachconv import palette
@@ -43,7 +44,25 @@ CALLS = {
 def paths(tmp_path_factory):
     folder = tmp_path_factory.mktemp("looks")
     saved = {name: call().save(folder / f"{name}.html") for name, call in CALLS.items()}
-    return saved | {"playground": tc.playground().save(folder / "playground.html")}
+    whole = tc.explore(tc.conv2d, photo()[None].astype("float32"), integers(3, 3, 3, 1), 1, "SAME", budget=1)
+    saved |= {
+        "image": whole.save(folder / "image.html"),
+        "playground": tc.playground().save(folder / "p.html"),
+    }
+    return saved | {"photo in the playground": Address(saved["playground"], "#" + PHOTO)}
+
+
+PHOTO = "conv2d&n=75,113&k=3&s=1&p=same&x=a photo&w=vertical edges"
+
+
+class Address:
+    """A page at an address."""
+
+    def __init__(self, path, hash_):
+        self.uri = path.as_uri() + hash_
+
+    def as_uri(self):
+        return self.uri
 
 
 BOX = """
@@ -93,6 +112,35 @@ def test_a_low_window_shows_all_planes_and_the_buttons(driver, paths, width, hei
             assert grid["bottom"] <= height, name
         assert seen["transport"]["bottom"] <= height
         assert seen["wide"] <= width
+
+
+LENS = (
+    BOX
+    + """
+const blank = (canvas) => { const pen = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height }).getContext("2d", { willReadFrequently: true });
+  pen.drawImage(canvas, 0, 0); return new Set(pen.getImageData(0, 0, canvas.width, canvas.height).data).size < 10; };
+return { boxes: boxes(".lens canvas, .lens button, .lens input, .lens p").filter((b) => b.width), blank: [...document.querySelectorAll(".lens canvas")].map(blank),
+  wide: document.documentElement.scrollWidth, canvases: boxes(".lens canvas").map((b) => b.width) };"""
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_whole_image_is_inside_every_window(driver, paths, dark):
+    sizes = [(1920, 1080), (1280, 800), (960, 540), (768, 1024), (390, 844), (640, 400)]  # the last at 200 %
+    for name, (width, height) in itertools.product(("image", "photo in the playground"), sizes):
+        driver.get("about:blank")
+        page = Page(driver, paths[name], width=width, height=height, dark=dark)
+        wait_for(page, "return document.querySelector('.lens canvas')?.width > 80")
+        seen = page.run(LENS)
+        assert seen["blank"] == [False, False], (name, width)
+        assert seen["wide"] <= width, (name, width)
+        assert min(box["left"] for box in seen["boxes"]) >= 0
+        assert max(box["right"] for box in seen["boxes"]) <= width, (name, width)
+        assert min(seen["canvases"]) >= 105
+        least, where = page.contrast(".lens *")
+        assert least >= 4.5, where
+        assert page.complaints() == []
 
 
 def test_a_wide_window_is_used(driver, paths):
@@ -199,15 +247,6 @@ def test_on_paper_all_planes_are_there_and_nothing_to_press(driver, paths, name)
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
-SAVED = """const { createObjectURL } = URL;
-return new Promise((done) => {
-  URL.createObjectURL = (blob) => { blob.text().then(done); return createObjectURL.call(URL, blob); };
-  HTMLAnchorElement.prototype.click = () => {};
-  for (const [label, value] of Object.entries(arguments[0] ?? {})) document.querySelector(`[aria-label="${label} of the picture"]`).value = value;
-  document.querySelector(".save").click();
-});"""
-
-
 def drawing(driver, path, **options):
     """The picture that the page saves."""
     return ElementTree.fromstring(Page(driver, path, width=1280, height=800, **options).run(SAVED))
@@ -278,16 +317,6 @@ def test_the_picture_as_png_has_two_dots_for_a_pixel(driver, paths):
 # ---------------------------------------------------------------------------------------------
 # The playground
 # ---------------------------------------------------------------------------------------------
-
-
-class Address:
-    """A page at an address."""
-
-    def __init__(self, path, hash_):
-        self.uri = path.as_uri() + hash_
-
-    def as_uri(self):
-        return self.uri
 
 
 def test_all_channels_of_a_large_call_are_painted_or_said_to_be_missing(driver, paths):

@@ -184,7 +184,7 @@ def test_the_overview_of_a_large_input_goes_anywhere(at):
     page = at("#conv2d&n=64&k=3&s=1&p=same&c=2&ch=1,0")
     for down, right in ((1.8 / 64, 62.8 / 64), (62.8 / 64, 1.8 / 64)):  # a click is at whole pixels
         page.run(
-            """const box = document.querySelector(".overview img").getBoundingClientRect();
+            """const box = document.querySelector(".overview :is(img, canvas)").getBoundingClientRect();
             document.querySelector("button.overview").dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1,
               clientX: box.left + box.width * arguments[1], clientY: box.top + box.height * arguments[0] }));""",
             down,

@@ -200,8 +200,8 @@ def test_the_playground_says_what_it_is_and_where_to_begin(driver, paths, tmp_pa
     assert tops == sorted(tops)
     assert page.run("return document.querySelector('.call').getBoundingClientRect().height") < 90  # one row
     beginnings = page.all(".beginnings button")
-    assert len(beginnings) == 8
-    for number in range(8):
+    assert len(beginnings) == 9
+    for number in range(9):
         page.all(".beginnings button")[number].click()
         assert page.run(
             "return [document.querySelector('.stale'), document.querySelector('.head .message').hidden]"
@@ -300,3 +300,24 @@ def test_a_link_and_a_frame_to_copy(driver, paths):
     link, frame = page.run("return copies")
     assert link == paths["conv2d"].as_uri() + "#step=2"
     assert f'<iframe src="{paths["conv2d"].as_uri()}#embed&step=2" title="tc.conv2d(' in frame
+    copy = """const host = document.querySelector("[aria-label='the page around the frame']");
+    copies.length = 0;
+    for (const { value } of host.options) { host.value = value; document.querySelector("[aria-label='copy a frame of what is shown']").click(); }
+    return copies;"""
+    html, reveal, quarto, book, myst = page.run(copy)
+    assert html == frame
+    assert f'<section data-background-iframe="{paths["conv2d"].as_uri()}#present&step=2"' in reveal
+    assert quarto.split("\n") == ["```{=html}", frame, "```"]
+    assert book.split("\n") == ["```{raw} html", frame, "```"]
+    assert myst.startswith(f":::{{iframe}} {paths['conv2d'].as_uri()}#embed&step=2\n")
+    page.press("\ue00c")  # a link to a cell
+    page.run(
+        """document.querySelector('.stage .grid:last-of-type [data-row="2"][data-col="0"]').click();
+        copies.length = 0; document.querySelector("[aria-label='copy a link to what is shown']").click();"""
+    )
+    (link,) = page.run("return copies")
+    assert link == paths["conv2d"].as_uri() + "#at=2,0"
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["conv2d"], "#at=2,0"))
+    assert page.look()["headline"].startswith("output[0, 2, 0, 0]")
+    assert page.complaints() == []

@@ -19,9 +19,8 @@ onednn_verbose,v1,primitive,exec,cpu,convolution,jit:avx2,forward_training,src:f
 """
 
 
-def test_version_and_instructions_are_read():
-    log = onednn.read(TEXT)
-    assert (log.version, log.instructions) == ("v3.7.3", "Intel AVX-512 with Intel DL Boost")
+def test_the_version_is_read():
+    assert onednn.read(TEXT).version == "v3.7.3"
 
 
 def test_what_ran_is_read_in_order_without_creations_and_lines_cut_short():
@@ -33,7 +32,6 @@ def test_what_ran_is_read_in_order_without_creations_and_lines_cut_short():
         "forward_training",
         "src f32 acdb, wei f32 Acdb16a, dst f32 acdb",
         "convolution_direct",
-        "mb1_ic2oc2_ih8oh8kh3sh1dh0ph1_iw8ow8kw3sw1dw0pw1",
         3.71e-05,
     )
     assert (gradient.implementation, gradient.direction, gradient.formats, gradient.seconds) == (
@@ -45,4 +43,4 @@ def test_what_ran_is_read_in_order_without_creations_and_lines_cut_short():
 
 
 def test_a_log_without_its_lines_is_empty():
-    assert onednn.read("nothing\nonednn_verbose,\n") == onednn.Log("", "", ())
+    assert onednn.read("nothing\nonednn_verbose,\n") == onednn.Log("", ())

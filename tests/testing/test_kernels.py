@@ -66,6 +66,7 @@ def with_all_arguments(layout, filters):
     return forward, input_gradient, filter_gradient
 
 
+@pytest.mark.usefixtures("undiagnosed")
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW", "CHWN"])
 @pytest.mark.parametrize("filters", ["HWIO", "OIHW", "IOHW"])
 def test_every_layout_gives_the_same_numbers(layout, filters):
@@ -241,6 +242,7 @@ def test_a_module_may_lack_functions():
         tc.check_backend(inspect)
 
 
+@pytest.mark.usefixtures("undiagnosed")
 @pytest.mark.parametrize(
     ("function", "note"),
     {

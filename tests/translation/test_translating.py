@@ -342,12 +342,12 @@ def test_functions_can_be_named():
 
 def test_numbers_of_ncnn_that_stand_for_words_are_said():
     with pytest.raises(
-        ArgumentError, match=r"; in ncnn -233 stands for SAME \(ONNX's SAME_UPPER\): give that"
+        ArgumentError, match=r"; in ncnn, -233 stands for SAME \(ONNX's SAME_UPPER\): use that"
     ):
         tc.resolve(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), 2, ((-233, -233), (-233, -233)))
-    with pytest.raises(ArgumentError, match="in ncnn -234 stands for SAME_LOWER: give that"):
+    with pytest.raises(ArgumentError, match="in ncnn, -234 stands for SAME_LOWER: use that"):
         tc.resolve("onnx.conv", (1, 3, 8, 8), (4, 3, 3, 3), pads=[-234] * 4)
-    with pytest.raises(ArgumentError, match="in ncnn -233 stands for"):
+    with pytest.raises(ArgumentError, match="in ncnn, -233 stands for"):
         tc.resolve("F.conv2d", (1, 3, 8, 8), (4, 3, 3, 3), padding=-233)
     # where it can crop, it does
     assert tc.resolve(tc.conv2d, (1, 500, 500, 3), (3, 3, 3, 4), 1, -233).output_shape == (1, 32, 32, 4)

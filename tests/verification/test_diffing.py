@@ -425,7 +425,7 @@ def test_an_algorithm_that_lacks_memory_is_not_wrong():
     assert alone.passed is None
     assert "nothing was compared" in str(alone)
     assert not tc.check_backend(
-        broken(conv2d=refuses), "float32", tags="small"
+        broken(conv2d=refuses), "float32", tags="hand"
     ).passed  # whose cases are small
 
 

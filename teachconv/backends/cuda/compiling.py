@@ -20,8 +20,6 @@ from ...files import replacing
 from . import sources
 from .launches import Kernel
 
-__all__ = ["INSTALL", "architecture", "forget", "function"]
-
 INSTALL = "pip install teachconv[gpu-cuda13], or [gpu-cuda12], as the CUDA version in `nvidia-smi` says"
 _STATIC_SHARED = 48 << 10  # a kernel has to be allowed more shared memory than this
 

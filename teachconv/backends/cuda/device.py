@@ -12,8 +12,6 @@ from ... import record
 from .compiling import function
 from .launches import PROBLEM, Launch
 
-__all__ = ["Device"]
-
 
 class Device:
     """Allocates, launches and multiplies on the current device and stream, and times it during a trace."""

@@ -8,8 +8,6 @@ from ...geometry import Conv2DGeometry
 from ...kinds import Kind
 from .job import ENOUGH_BLOCKS, Job
 
-__all__ = ["implicit_gemm", "pipelined_gemm", "pipelined_needs", "registers", "tensor_gemm", "tiled"]
-
 _NARROW = 64  # the most columns for which pipelined_gemm's tiles have 64 of them
 _SHORTEST = 256  # the least depth of a block that shares its tile with others
 

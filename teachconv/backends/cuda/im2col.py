@@ -12,8 +12,6 @@ from ...taps import scatter
 from .job import Job
 from .launches import Matmul, Matrix
 
-__all__ = ["im2col"]
-
 _BLOCK_BYTES = 128 << 20  # the most memory for a block of patches
 
 

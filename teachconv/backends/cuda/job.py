@@ -11,11 +11,10 @@ from math import prod
 import numpy as np
 
 from ...dtypes import accumulator
+from ...errors import ArgumentError
 from ...geometry import Conv2DGeometry
 from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from .launches import Argument, Buffer, Kernel, Launch, Matmul, Schedule, launch, launch_blocks, problem
-
-__all__ = ["Job", "depthwise", "direct"]
+from .launches import BLOCK, MOST_BLOCKS, Argument, Buffer, Kernel, Launch, Matmul, Schedule, problem
 
 KIND_NAMES = {FORWARD: "Forward", INPUT_GRADIENT: "InputGradient", FILTER_GRADIENT: "FilterGradient"}
 _WIDE = 1 << 30  # arrays of so many elements need offsets of 64 bits
@@ -112,12 +111,34 @@ class Job:
         return name
 
     def launch(self, kernel: Kernel, threads: int, *arguments: Argument | int) -> None:
-        """Add a launch with a thread for each cell."""
-        self.steps.append(launch(kernel, threads, *arguments))
+        """Add a launch with a thread for each cell, or fewer, each of which computes several cells.
+
+        Args:
+            kernel: the kernel.
+            threads: the number of cells.
+            *arguments: the kernel's arguments. Plain ints become 32-bit integers; pass ``np.int64`` for a
+                kernel's ``Index``.
+        """
+        self.launch_blocks(kernel, max(1, min(MOST_BLOCKS, -(-threads // BLOCK))), *arguments)
 
     def launch_blocks(self, kernel: Kernel, blocks: int, *arguments: Argument | int, shared: int = 0) -> None:
-        """Add a launch of exactly so many blocks."""
-        self.steps.append(launch_blocks(kernel, blocks, *arguments, shared=shared))
+        """Add a launch of exactly so many blocks.
+
+        Args:
+            kernel: the kernel.
+            blocks: the number of blocks.
+            *arguments: as for `launch`.
+            shared: bytes of shared memory for each block, besides what the kernel declares itself.
+
+        Raises:
+            ArgumentError: if CUDA takes no grid of this size.
+        """
+        if blocks >= 1 << 31:
+            raise ArgumentError(
+                f"the cupy backend needs fewer than 2**31 blocks for {kernel.name}; got {blocks}"
+            )
+        values = tuple(np.int32(a) if type(a) is int else a for a in arguments)
+        self.steps.append(Launch(kernel, blocks, BLOCK, values, shared))  # type: ignore[arg-type]
 
     def number(self, value: float) -> np.generic:
         """Return a number in the type of sums."""

@@ -28,8 +28,6 @@ from .job import Job, depthwise, direct
 from .launches import Schedule
 from .winograd import winograd
 
-__all__ = ["ALGORITHMS", "choose", "lacks", "schedule"]
-
 _HALVES = ("float16", "bfloat16")
 _NEWEST = 90  # a compute capability, times ten, that has everything the ladder uses
 

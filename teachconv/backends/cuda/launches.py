@@ -16,22 +16,6 @@ import numpy as np
 from ...errors import ArgumentError
 from ...geometry import Conv2DGeometry
 
-__all__ = [
-    "PROBLEM",
-    "Buffer",
-    "Kernel",
-    "Launch",
-    "Machine",
-    "Matmul",
-    "Matrix",
-    "Schedule",
-    "execute",
-    "launch",
-    "launch_blocks",
-    "prepare",
-    "problem",
-]
-
 # the name of an array, a number or a `problem` by value, or None for a null pointer
 Argument: TypeAlias = "str | np.generic | np.ndarray | None"
 
@@ -219,42 +203,6 @@ def _run(steps: Sequence[Launch | Matmul], known: Mapping[str, Any], machine: Ma
             machine.matmul(view(step.left), view(step.right), view(step.out), step.accumulate)
         else:
             machine.launch(step, [known[a] if isinstance(a, str) else a for a in step.arguments])
-
-
-def launch(kernel: Kernel, threads: int, *arguments: Argument | int) -> Launch:
-    """Return a launch with a thread for each cell, or fewer, each of which computes several cells.
-
-    Args:
-        kernel: the kernel.
-        threads: the number of cells.
-        *arguments: the kernel's arguments. Plain ints become 32-bit integers; pass ``np.int64`` for a
-            kernel's ``Index``.
-
-    Returns:
-        A `Launch`.
-    """
-    return launch_blocks(kernel, max(1, min(MOST_BLOCKS, -(-threads // BLOCK))), *arguments)
-
-
-def launch_blocks(kernel: Kernel, blocks: int, *arguments: Argument | int, shared: int = 0) -> Launch:
-    """Return a launch of exactly so many blocks.
-
-    Args:
-        kernel: the kernel.
-        blocks: the number of blocks.
-        *arguments: as for `launch`.
-        shared: bytes of shared memory for each block, besides what the kernel declares itself.
-
-    Returns:
-        A `Launch`.
-
-    Raises:
-        ArgumentError: if CUDA takes no grid of this size.
-    """
-    if blocks >= 1 << 31:
-        raise ArgumentError(f"the cupy backend needs fewer than 2**31 blocks for {kernel.name}; got {blocks}")
-    values = tuple(np.int32(a) if type(a) is int else a for a in arguments)
-    return Launch(kernel, blocks, BLOCK, values, shared)  # type: ignore[arg-type]
 
 
 # struct Problem of common.cuh. CuPy passes a NumPy array with one element, of any dtype, by value.

@@ -10,17 +10,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = [
-    "FOLDER",
-    "HALF_TYPES",
-    "defines",
-    "header_folders",
-    "header_releases",
-    "kernel_names",
-    "needs_headers",
-    "source_text",
-]
-
 FOLDER = Path(__file__).parent
 HALF_TYPES = ("float16", "bfloat16")
 _OWN_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)

@@ -9,8 +9,6 @@ import numpy as np
 from .job import Job
 from .launches import Argument, Matmul, Matrix
 
-__all__ = ["winograd"]
-
 # The transformed tiles of a block, in and out, that stay in the second-level cache (40 or 50 MiB on a large
 # card) together with the filter: they are written by one kernel and read by the next.
 _BLOCK_BYTES = 16 << 20

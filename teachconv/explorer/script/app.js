@@ -6,7 +6,7 @@ import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
 import { pressed } from "./keyboard.js";
-import { ADDRESSED, present, presenting } from "./present.js";
+import { ADDRESSED, readAddress, writeAddress } from "./present.js";
 import { sectionsOf } from "./sections.js";
 import { Thumbs } from "./channels.js";
 import { drawGrids, fitGrids, frameResult } from "./stage.js";
@@ -38,10 +38,7 @@ export class App {
     root.addEventListener("pointerover", (event) => event.target.closest?.("[role=grid]") || this.unhover());
     root.addEventListener("pointerleave", () => this.unhover());
     root.addEventListener("click", (event) => this.tour.now !== null && event.target.closest?.("[role=grid], .transport") && this.tour.leave());
-    const address = location.hash; // both write theirs
-    if (presenting(address)) present(this, presenting(address));
-    this.tour.read(address);
-    this.quiz.read(address);
+    readAddress(this);
     this.player.open(root, this.stage);
     addEventListener("beforeprint", () => this.onPaper(true));
     addEventListener("afterprint", () => this.onPaper(false));
@@ -123,7 +120,7 @@ export class App {
     this.people = h("p", { class: "people" });
     this.summary = h("p", { class: "summary" });
     this.heading = h("code", {}, breakable(doc.code));
-    this.overview = overview(this);
+    this.overview = this.host?.lens?.(this) ?? overview(this);
     this.transport = buildTransport(this);
     this.channels = h("div", { class: "controls channels" });
     this.rooms = h("div", { class: "rooms-map" });
@@ -135,9 +132,9 @@ export class App {
     this.root.replaceChildren(
       h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), h("div", { class: "about" }, this.people, this.summary)), themeButton(this.root, !this.data.live)),
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
-        doc.shown ? h("div", { class: "shown" }, this.overview?.element, h("p", {}, doc.shown)) : null),
+        doc.shown ? h("div", { class: "shown" }, this.overview?.whole ? null : this.overview?.element, h("p", {}, doc.shown)) : null),
       this.message,
-      h("div", { class: "main" }, h("div", { class: "windows" }, this.channels, this.rooms, this.stage, this.tour.element, this.legend, this.transport, buildTools(this)),
+      h("div", { class: "main" }, h("div", { class: "windows" }, this.overview?.whole ? this.overview.element : null, this.channels, this.rooms, this.stage, this.tour.element, this.legend, this.transport, buildTools(this)),
         h("div", { class: "side" }, this.quiz.element, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
       h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar goes through the steps. ", leftOut(this.data, this.variants))),
@@ -203,6 +200,7 @@ export class App {
       this.channels.replaceChildren(...channelControls(this));
       this.rooms.replaceChildren(...[this.thumbs.element].filter(Boolean));
       drawGrids(this);
+      this.overview?.update?.();
       this.thumbs.paint(); // asks for colours, and fit() for sizes: both at the end, so that the browser lays out once
     });
     const [rows, cols] = view.drawn(this.stamp ? doc.source : doc.result).map(inside);
@@ -293,22 +291,7 @@ export class App {
     const [rows, cols] = this.view.drawn(this.doc.result).map(inside);
     this.message.hidden = true;
     if (!(rows.includes(row) && cols.includes(col)) && this.host?.move) {
-      const [key, { c, o }] = [[...this.key], this.state];
-      const at = this.around(new View(this.doc, this.doc.base), source);
-      const arrive = () => Object.assign(this.state, { c, o, row, col });
-      let settled = false; // whether the new page has the same choices
-      this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source), () => {
-        const held = this.variantOf(key);
-        settled = Boolean(held && !held.error);
-        if (!settled) return;
-        for (const [control, choice] of key.entries()) this.check(control, choice);
-        this.take(held);
-        arrive();
-      });
-      if (settled) return;
-      for (const [control, choice] of key.entries()) if (choice !== this.key[control]) this.choose(control, choice);
-      arrive();
-      this.drawStage();
+      await this.redraw(source, { row, col });
     } else {
       this.select(...[[rows, row], [cols, col]].map(([list, i]) => Math.max(list[0], Math.min(list.at(-1), i))));
       this.message.hidden = rows.includes(row) && cols.includes(col);
@@ -317,11 +300,31 @@ export class App {
     }
   }
 
+  /** Draw the part around a place of the source that the host makes, with the choices as they are. */
+  async redraw(source, place) {
+    const [key, { c, o }] = [[...this.key], this.state];
+    const at = this.around(new View(this.doc, this.doc.base), source);
+    const arrive = () => Object.assign(this.state, { c, o, ...place });
+    let settled = false; // whether the new page has the same choices
+    this.draw(await this.host.move([this.state.n, ...at, this.cell()[3]], source), () => {
+      const held = this.variantOf(key);
+      settled = Boolean(held && !held.error);
+      if (!settled) return;
+      for (const [control, choice] of key.entries()) this.check(control, choice);
+      this.take(held);
+      arrive();
+    });
+    if (settled) return;
+    for (const [control, choice] of key.entries()) if (choice !== this.key[control]) this.choose(control, choice);
+    arrive();
+    this.drawStage();
+  }
+
   /** Write the step and the slide into the address of a page of its own, or tell the host. */
   tell() {
     const parts = [this.presenting, this.tour.now === null ? null : `step=${this.tour.now + 1}`, this.quiz.address].filter(Boolean);
     if (this.host?.shows) this.tellHost();
-    else if (ADDRESSED) history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
+    else if (ADDRESSED) writeAddress(parts.length ? `#${parts.join("&")}` : "");
   }
 
   /** Tell the host what is shown; a `step` is one that the browser's back button undoes. */

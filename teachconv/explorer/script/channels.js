@@ -115,11 +115,7 @@ export class Thumbs {
   /** Paint all maps; they have to be on the page, which knows the colours. */
   paint() {
     if (!this.element) return;
-    const [above, below] = ["above", "below"].map((name) => {
-      this.element.style.color = `var(--${name})`;
-      return getComputedStyle(this.element).color;
-    });
-    this.element.style.color = "";
+    const [above, below] = signColours(this.element);
     for (const { canvas, side, values, rows, cols } of this.maps.values()) {
       if (!values.flat().some(Number.isFinite)) continue;
       const grey = side !== "filter" && this.least[side] === 0 && rows.length * cols.length > 300;
@@ -154,3 +150,12 @@ export class Thumbs {
   }
 }
 
+/** The colours of numbers above and below zero, on an element of the page. */
+export function signColours(element) {
+  const found = ["above", "below"].map((name) => {
+    element.style.color = `var(--${name})`;
+    return getComputedStyle(element).color;
+  });
+  element.style.color = "";
+  return found;
+}

@@ -41,7 +41,10 @@ export function keepFocus(root, draw) {
   const known = had && root.contains(had) && had !== root ? identity(had) : null;
   const position = known === null ? -1 : alike(known).indexOf(had);
   draw();
-  if (known === null || had.isConnected) return;
+  if (known === null || had.isConnected) {
+    if (known !== null) had.focus({ preventScroll: true }); // it may have been moved
+    return;
+  }
   const found = alike(known);
   const next = found[position] ?? found[0] ?? root.querySelector(".sum .scroll, .stage [role=grid]");
   next?.focus({ preventScroll: true });

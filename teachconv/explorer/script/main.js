@@ -27,7 +27,7 @@ export function unpacked(data) {
   return data;
 }
 
-/** Draw the document of a saved page. */
-export function open(root, data) {
-  return mount(root, unpacked(data), imageHost(data));
+/** Draw the document of a saved page; `lens` is what draws a whole image, if the page has one. */
+export function open(root, data, lens = null) {
+  return mount(root, unpacked(data), imageHost(data, lens));
 }

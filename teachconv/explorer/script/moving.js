@@ -2,6 +2,7 @@
 
 import { axisOf, axisTable, held, partOf, resultAround, shownText } from "./axis_tables.js";
 import { Geometry } from "./law.js";
+import { floorDiv, range } from "./python.js";
 
 /** The geometry of a variant. */
 export function geometryOf(call, { rows, cols, shapes }) {
@@ -10,11 +11,33 @@ export function geometryOf(call, { rows, cols, shapes }) {
 }
 
 /** The host of a page that holds all numbers of an image, which can show any part of it; null of any other page. */
-export function imageHost(data) {
-  const numbers = data.call.overview?.numbers;
-  if (!numbers || data.beside) return null; // what stands beside it is not known elsewhere
-  let value = null;
-  return { move: async (cell, source) => moved(data, (value ??= await numberAt(numbers, data.call.bits / 8)), cell, source) };
+export function imageHost(data, lens) {
+  const { call } = data;
+  const held = call.overview?.numbers;
+  if (!held || data.beside) return null; // what stands beside it is not known elsewhere
+  let filter = null; // the reader's
+  const value = numberAt(held, call.bits / 8);
+  const [rows, cols, channels] = held.shape;
+  const numbers = value.then((at) => range(0, rows * cols * channels).map((i) => at([0, floorDiv(i, cols * channels), floorDiv(i, channels) % cols, i % channels])));
+  const image = { shape: held.shape, numbers };
+  return {
+    lens,
+    image: () => image,
+    move: async (cell, source) => moved(data, await value, cell, source, filter),
+    refilter: (app, changes) => {
+      filter = changes && withNumbers(filter ?? call.arrays[call.base.arrays[call.operand]], changes);
+      const { row, col } = app.state;
+      return app.redraw(app.amid([row, col]), { row, col });
+    },
+  };
+}
+
+/** A filter with other numbers in some cells. */
+function withNumbers({ axes, values }, changes) {
+  const [, [, cols], , [depth, depths], [out, outs]] = axes;
+  const next = [...values];
+  for (const [[row, col, i, o], number] of changes) next[((row * cols + col) * (depths - depth) + i - depth) * (outs - out) + o - out] = number;
+  return { axes, values: next };
 }
 
 /** The number at a cell of an image, from its PNG: packing.image_numbers. */
@@ -36,7 +59,7 @@ async function numberAt({ image, scale, shape: [rows, cols, channels] }, size) {
 }
 
 /** The document with the part around another cell, as document.py makes it; its results are summed on the page. */
-function moved(data, value, cell, source) {
+function moved(data, value, cell, source, filter) {
   const { call, variants } = data;
   const transposed = call.source === "out";
   const around = (variant) => {
@@ -53,10 +76,11 @@ function moved(data, value, cell, source) {
       ...variant,
       rows: axisTable(g.rows, transposed, part.inRows, part.outRows),
       cols: axisTable(g.cols, transposed, part.inCols, part.outCols),
-      arrays: { [call.source]: held(ranges, value), [call.operand]: variant.arrays[call.operand] },
+      arrays: { [call.source]: held(ranges, value), [call.operand]: filter ?? variant.arrays[call.operand] },
     };
   };
+  const alike = ({ shapes }) => !filter || !shapes || shapes.filter.join() === call.base.shapes.filter.join(); // of the same filter
   const { g, part } = around(call.base);
-  const table = Object.fromEntries(Object.entries(variants.table).map(([key, variant]) => [key, recut(variant)]));
+  const table = Object.fromEntries(Object.entries(variants.table).filter(([, variant]) => alike(variant)).map(([key, variant]) => [key, recut(variant)]));
   return { ...data, call: { ...call, at: cell, base: recut(call.base), shown: shownText(g, part, transposed) }, variants: { ...variants, table } };
 }

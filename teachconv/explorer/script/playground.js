@@ -2,18 +2,19 @@
 
 import { mount } from "./main.js";
 import { h, keepFocus, plural, unique } from "./elements.js";
-import { Grid } from "./grids.js";
 import { copyButton } from "./parts.js";
 import { callDocument } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
 import { Refusal, multiplyAdds, poolGeometry, shapesOf, weights } from "./law.js";
 import { FRAMEWORKS } from "./rules.js";
+import { lens } from "./lens.js";
+import { overhang } from "./overhang.js";
+import { ADDRESSED, writeAddress } from "./present.js";
 import { shownIn, showAgain } from "./shown.js";
 import { download } from "./take_away.js";
 import { BEGINNINGS, FIELDS, OPERATIONS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, isPool, paddingWords, poolOf, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
-const ADDRESS = location.protocol !== "about:"; // a frame in a notebook has no address of its own
 const NO_VARIANTS = { controls: [], table: {}, left_out: 0 };
 const sizeText = (pair) => (pair[0] === pair[1] ? String(pair[0]) : pair.join(" × "));
 
@@ -34,6 +35,7 @@ class Playground {
     root.replaceChildren(box("first", about, begin), box("set", this.form), box("refusal", this.problem, this.help), box("set", this.facts), this.stage);
     root.addEventListener("dragover", (event) => event.preventDefault());
     root.addEventListener("drop", (event) => this.dropped(event));
+    addEventListener("paste", (event) => this.pasted(event));
     addEventListener("popstate", () => this.read());
     this.read();
   }
@@ -50,7 +52,7 @@ class Playground {
 
   /** Show one of the calls to begin with, in the reader's framework if that has it. */
   begin(address) {
-    if (ADDRESS) history.pushState(null, "", address);
+    if (ADDRESSED) writeAddress(address, true);
     this.state = { ...fromAddress(address).state, as: this.state.as };
     this.arrays();
     this.buildForm();
@@ -86,7 +88,7 @@ class Playground {
 
   /** Write the state into the address; a `step` is one that the back button undoes. */
   push(step = true) {
-    if (ADDRESS) history[step ? "pushState" : "replaceState"](null, "", toAddress(this.state));
+    if (ADDRESSED) writeAddress(toAddress(this.state), step);
   }
 
   /** Remember what is shown; only some of it is a step for the back button. */
@@ -94,9 +96,7 @@ class Playground {
     const shown = shownIn(app);
     Object.assign(this.state, shown, { at: shown.at ?? this.state.at });
     const address = toAddress(this.state);
-    if (!ADDRESS || address === location.hash) return;
-    if (step) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    if (ADDRESSED && address !== location.hash) writeAddress(address, step);
   }
 
   /** Show the part of a large input around another cell. */
@@ -134,7 +134,8 @@ class Playground {
       const { least, most } = FIELDS[name];
       const input = number(name, label, sizeText(state[name])).querySelector("input");
       input.id = unique("field");
-      const slider = h("input", { type: "range", min: least, max: most, value: Math.max(...state[name]), "aria-label": `${label}, as a slider`,
+      if (input.value.length > 3) input.style.width = `${input.value.length + 2}ch`;
+      const slider = h("input", { type: "range", min: least, max: Math.min(most, 64), value: Math.max(...state[name]), "aria-label": `${label}, as a slider`,
         oninput: () => {
           input.value = slider.value;
           this.change(name, slider.value, false);
@@ -205,6 +206,7 @@ class Playground {
     else {
       this.app = mount(this.stage, this.data(made), {
         sections: this.sections(), shows: (...shown) => this.ready && this.shows(...shown), edit: (...edit) => this.edit(...edit), move: (cell) => this.move(cell),
+        lens, image: () => this.image(), refilter: (_, changes) => this.refilter(changes),
       });
     }
     this.ready = true;
@@ -401,6 +403,26 @@ class Playground {
     this.file("x", event.dataTransfer.files[0]);
   }
 
+  /** An image or a file that is pasted outside the fields becomes the input; nothing leaves the page. */
+  pasted({ target, clipboardData: { files } }) {
+    if (!target.closest?.("input, textarea")) this.file("x", files[0]);
+  }
+
+  /** All numbers of the input, for the lens; the same object while they are the same. */
+  image() {
+    const { shape, numbers } = this.x;
+    return (this.x.image ??= { shape: shape.slice(1), numbers });
+  }
+
+  /** Other numbers in some cells of the filter, or those that a page begins with. */
+  refilter(changes) {
+    for (const [cell, number] of changes ?? []) this.w.numbers[positionOf(cell, this.w.shape)] = number;
+    this.state.w = changes ? [...this.w.numbers] : defaultState().w;
+    if (!changes) this.arrays();
+    this.push();
+    this.draw();
+  }
+
   /** One number that the reader typed into a cell. */
   edit(side, cell, number) {
     const name = side === "filter" ? "w" : "x";
@@ -408,28 +430,17 @@ class Playground {
     const array = this[name];
     array.numbers[positionOf(cell, array.shape)] = number;
     this.state[name] = [...array.numbers];
+    this.arrays();
     this.push();
     this.draw();
   }
 }
 
-/** The input, its padding, and the filter that hangs over it; null if it does not. */
-function overhang({ n, k, d, p, op }) {
-  const pads = Array.isArray(p) ? (p.length === 4 ? [p.slice(0, 2), p.slice(2)] : [p[0], p.at(-1)].map((pad) => [pad, pad])) : [[0, 0], [0, 0]];
-  const filter = k.map((size, axis) => (size - 1) * d[axis] + 1);
-  if (op !== "conv2d" || !filter.some((size, axis) => size > n[axis] + pads[axis][0] + pads[axis][1])) return null;
-  const lists = pads.map(([before, after], axis) => {
-    const last = Math.max(n[axis] + after, filter[axis] - before);
-    return Array.from({ length: before + last }, (_, i) => i - before)
-      .map((i) => [i, i >= n[axis] + after ? "over" : i < 0 || i >= n[axis] ? "padding" : ""]);
-  });
-  const grid = new Grid({ title: "the filter hangs over", rows: lists[0], cols: lists[1], content: (_r, _q, kind) => (kind === "over" ? { kind: "no cell is here" } : {}) });
-  grid.fit(22);
-  grid.frame("window-frame", [0, 1].map((end) => pads.map(([before], axis) => end * (filter[axis] - 1) - before)));
-  return grid.element;
-}
-
-/** Draw the playground in an element. */
-export function playground(root, home = "") {
+/** Draw the playground in an element; `photo` has the bytes of a grey image, in base64. */
+export function playground(root, home = "", photo = null) {
+  if (photo) {
+    const bytes = atob(photo.bytes);
+    PRESETS.x["a photo"] = ([, r, q]) => (r < photo.rows && q < photo.cols ? bytes.charCodeAt(r * photo.cols + q) : 0);
+  }
   return new Playground(root, home);
 }

@@ -2,7 +2,7 @@
 
 import { Refusal } from "./law.js";
 
-const MOST_SIDE = 64; // rows and columns of an array that is read
+const MOST_SIDE = 320; // rows and columns of an array that is read
 
 /** The numbers that the playground offers, as functions of a cell and of the array's shape. */
 export const PRESETS = {
@@ -71,7 +71,7 @@ export function fromCsv(text) {
 }
 
 /** An image file as an array with three planes, or one if it is grey; larger ones are scaled down. */
-export async function fromImage(file, most = 32) {
+export async function fromImage(file, most = MOST_SIDE) {
   const bitmap = await createImageBitmap(file);
   const scale = Math.min(1, most / Math.max(bitmap.width, bitmap.height));
   const [width, height] = [bitmap.width, bitmap.height].map((size) => Math.max(1, Math.round(size * scale)));
@@ -89,7 +89,7 @@ export function imageOf(numbers, shape) {
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   const context = canvas.getContext("2d");
   const image = context.createImageData(width, height);
-  const [low, high] = [Math.min(0, ...numbers), Math.max(...numbers)];
+  const [low, high] = [Math.min, Math.max].map((end) => numbers.reduce((a, b) => end(a, b), 0));
   for (let pixel = 0; pixel < width * height; pixel++) {
     for (let i = 0; i < 3; i++) {
       const number = numbers[pixel * channels + (channels === 3 ? i : 0)];

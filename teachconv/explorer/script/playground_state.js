@@ -9,7 +9,7 @@ import { modesOf, placeOn } from "./shown.js";
 
 /** What can be set: the name in the address, the words on the page, and the legal range of each number. */
 export const FIELDS = {
-  n: { label: "input", least: 1, most: 64, numbers: [7, 7] },
+  n: { label: "input", least: 1, most: 320, numbers: [7, 7] },
   k: { label: "filter", least: 1, most: 15, numbers: [3, 3] },
   s: { label: "stride", least: 1, most: 10, numbers: [2, 2] },
   d: { label: "dilation", least: 1, most: 8, numbers: [1, 1] },
@@ -35,6 +35,7 @@ export function defaultState() {
 
 /** Where a reader may begin: what is shown, and its address. */
 export const BEGINNINGS = [
+  ["a photo", "conv2d&n=75,113&k=3&s=1&p=same&x=a photo&w=vertical edges"],
   ["an edge", "conv2d&n=8&k=3&s=1&p=same&x=an edge&w=vertical edges"],
   ["stride 2", "conv2d&n=7&k=3&s=2&p=same"],
   ["SAME pads below", "conv2d&n=6&k=3&s=2&p=same&at=2,2"],

@@ -90,7 +90,7 @@ export function pictureOf(app, ground = "as here", centimetres = 0) {
 
 function drawing(app, clear, centimetres) {
   const { root, stage } = app;
-  const parts = [stage, app.legend, ...root.querySelectorAll(".rooms-map > *, .touring .caption p, .equation > *, [data-section=beside][open] .strip")];
+  const parts = [stage, app.legend, ...root.querySelectorAll(".lens figure, .rooms-map > *, .touring .caption p, .equation > *, [data-section=beside][open] .strip")];
   const boxes = parts.map((part) => part.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map((box) => box.left)) - 10, Math.min(...boxes.map((box) => box.top)) - 30];
   const all = parts.flatMap((part) => [...part.children, part]).map((element) => element.getBoundingClientRect());

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...arguments import normalize_output_padding, normalize_steps, truth
-from ...dialects.keras import _transposed_axis
+from ...dialects.keras import transposed_axis
 from ...errors import ArgumentError, brief
 from ...geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
 from ...graph import expand_dims, is_tensor, nn, squeeze, stack
@@ -472,7 +472,7 @@ class Conv2DTranspose(Conv2D):
         extra = self.output_padding or (None,) * self._rank
         facts = sizes, self.window, self.strides, self.dilation_rate, extra
         mode, names = self.padding.upper(), AXES[-self._rank :]
-        axes = tuple(_transposed_axis(mode, *each) for each in zip(names, *facts, strict=True))
+        axes = tuple(transposed_axis(mode, *each) for each in zip(names, *facts, strict=True))
         return ConvTransposeGeometry(ConvGeometry(batch, axes, self.filters, channels, 1))
 
     def convolve(self, inputs: Any) -> Any:

@@ -1,0 +1,199 @@
+"""A Sphinx extension: how readers and other sites find a page. conf.py lists it.
+
+- The search page gets the words of each page, in `_static/excerpts.js`: a page opened from disk may not
+  read others.
+- The first mention of one of the glossary's words on a page is a link to the glossary.
+- Names of Python, NumPy and others are links to their pages: `other_projects.txt` lists them, so that
+  intersphinx needs no network.
+- Each page has Open Graph tags, which chats and social networks show as a card. Its picture and
+  `sitemap.xml` need the address of the pages: set `TEACHCONV_DOCS_ADDRESS` where they are published.
+"""
+
+import html
+import json
+import os
+import re
+import zlib
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+
+HERE = Path(__file__).parent
+ADDRESS = os.environ.get("TEACHCONV_DOCS_ADDRESS", "")  # such as https://example.org/teachconv/
+CARD = "_images/explorer.png"  # README's picture
+MOST = 6000  # characters of a page from which an excerpt is taken
+# words of the glossary that are too common to be links, or have a second meaning on some pages
+_COMMON = "algorithm backend block cell crop filter gather kernel padding scatter stride window"
+COMMON = frozenset(_COMMON.split())
+# pages without such links: the glossary, and lists and tables
+_WITHOUT = re.compile(
+    r"(api|arguments)(/|$)|glossary|changelog|benchmark|differences|error_index|dialect_map"
+)
+
+
+def setup(app):
+    """Register what this module does."""
+    app.connect("config-inited", write_inventories)
+    app.connect("doctree-read", link_first_mentions)
+    app.connect("html-page-context", add_card)
+    app.connect("build-finished", write_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+# --- excerpts --------------------------------------------------------------------------------------------
+
+
+def prose(doctree):
+    """Return the words of a page's paragraphs, a line for each, without tables and arguments."""
+    kept = []
+    for paragraph in doctree.findall(nodes.paragraph):
+        if any(link.astext() == link["reftarget"] for link in paragraph.findall(addnodes.pending_xref)):
+            continue  # its text is not known before it is resolved
+        around = paragraph.parent
+        while around is not None and not isinstance(around, nodes.table | nodes.field_list):
+            around = around.parent
+        if around is None and (words := " ".join(paragraph.astext().split())):
+            kept.append(words)
+    return "\n".join(kept)
+
+
+def write_files(app, error):
+    """Write the excerpts, and the sitemap if the address is known."""
+    if error or app.builder.name != "html":
+        return
+    names = sorted(app.env.found_docs)
+    words = {name: prose(app.env.get_doctree(name))[:MOST] for name in names}
+    text = json.dumps(words, ensure_ascii=False, separators=(",", ":"))
+    (Path(app.outdir) / "_static" / "excerpts.js").write_text(f"const EXCERPTS={text};\n", encoding="utf-8")
+    if ADDRESS:
+        addresses = [ADDRESS + app.builder.get_target_uri(name) for name in names]
+        (Path(app.outdir) / "sitemap.xml").write_text(sitemap(addresses), encoding="utf-8")
+
+
+def sitemap(addresses):
+    """Return a sitemap as https://www.sitemaps.org/protocol.html describes it."""
+    lines = [f"  <url><loc>{html.escape(address)}</loc></url>" for address in addresses]
+    head = (
+        '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    )
+    return "\n".join([head, *lines, "</urlset>", ""])
+
+
+def add_card(app, page, template, context, doctree):
+    """Add the tags of Open Graph; the search page also gets the excerpts."""
+    if page == "search":
+        app.add_js_file("excerpts.js")
+    if doctree is None:
+        return
+    about = prose(doctree).partition("\n")[0]
+    title = re.sub(r"<[^>]*>", "", context.get("title", ""))
+    context["metatags"] = context.get("metatags", "") + card(page, title, about)
+
+
+def card(page, title, about):
+    """Return the tags of one page; https://ogp.me says what they mean.
+
+    Args:
+        page: its name, such as "answers/winograd".
+        title: as HTML, without tags.
+        about: its first paragraph.
+    """
+    about = html.escape(about if len(about) <= 200 else about[:200].rsplit(" ", 1)[0] + " …")
+    tags = {"og:title": title, "og:type": "article", "og:site_name": "teachconv", "og:description": about}
+    if ADDRESS:
+        tags |= {"og:url": f"{ADDRESS}{page}.html", "og:image": f"{ADDRESS}{CARD}"}
+    lines = [f'<meta property="{name}" content="{value}" />' for name, value in tags.items() if value]
+    return "\n".join(["", f'<meta name="description" content="{about}" />', *lines, ""])
+
+
+# --- the glossary ----------------------------------------------------------------------------------------
+
+
+def glossary_words(text):
+    """Return the words that a glossary's Markdown explains, without those that are too common."""
+    block = re.search(r"^```\{glossary\}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
+    return [line for line in re.findall(r"^(\S.*)$", block, re.MULTILINE) if line not in COMMON]
+
+
+def mention(word):
+    """Return a pattern for a word, which may be in the plural or begin with a capital letter."""
+    begin = word[0] if word[0].isupper() else f"[{word[0]}{word[0].upper()}]"
+    return re.compile(rf"(?<![\w.`-]){begin}{re.escape(word[1:])}s?(?![\w`-])")
+
+
+def link_first_mentions(app, doctree):
+    """Make links of the first mentions of the glossary's words in the paragraphs of a page."""
+    page = app.env.docname
+    if _WITHOUT.match(page):
+        return
+    words = glossary_words((HERE / "glossary.md").read_text(encoding="utf-8"))
+    missing = {word: mention(word) for word in words}
+    for paragraph in doctree.findall(nodes.paragraph):
+        for text in [child for child in paragraph.children if isinstance(child, nodes.Text)]:
+            found = first_mentions(text.astext(), missing)
+            if found:
+                paragraph.replace(text, list(linked(text.astext(), found, page)))
+                for _, word in found:
+                    del missing[word]
+
+
+def first_mentions(text, missing):
+    """Return (match, word) for the missing words in a text, in order and without overlaps."""
+    matches = [(match, word) for word, pattern in missing.items() if (match := pattern.search(text))]
+    kept, end = [], 0
+    for match, word in sorted(matches, key=lambda pair: (pair[0].start(), -pair[0].end())):
+        if match.start() >= end:
+            kept.append((match, word))
+            end = match.end()
+    return kept
+
+
+def linked(text, found, page):
+    """Yield the nodes of a text in which matches are links."""
+    end = 0
+    for match, word in found:
+        yield nodes.Text(text[end : match.start()])
+        attributes = {"refdomain": "std", "reftype": "term", "reftarget": word, "refexplicit": True}
+        yield addnodes.pending_xref(
+            "", nodes.inline("", match[0], classes=["word"]), refdoc=page, refwarn=True, **attributes
+        )
+        end = match.end()
+    yield nodes.Text(text[end:])
+
+
+# --- other projects --------------------------------------------------------------------------------------
+
+
+def inventories(text):
+    """Return for each project its address and its inventory in Sphinx's format, version 2.
+
+    Args:
+        text: a line "project address", and below it lines "name role page", as in other_projects.txt.
+    """
+    found = {}
+    for part in re.split(r"\n(?=\w)", re.sub(r"^#.*", "", text, flags=re.MULTILINE)):
+        if part.strip():
+            head, *lines = part.split("\n")
+            project, address = head.split()
+            found[project] = (address, inventory(project, [line.split() for line in lines if line.strip()]))
+    return found
+
+
+def inventory(project, entries):
+    """Return the bytes of an objects.inv."""
+    lines = [f"{name} {role} 1 {page} -\n" for name, role, page in entries]
+    head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n"
+    head += "# The remainder of this file is compressed using zlib.\n"
+    return head.encode() + zlib.compress("".join(lines).encode())
+
+
+def write_inventories(app, config):
+    """Give intersphinx the inventories, as files."""
+    folder = HERE / "_generated" / "inventories"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = (HERE / "other_projects.txt").read_text(encoding="utf-8")
+    for project, (address, data) in inventories(text).items():
+        path = folder / f"{project}.inv"
+        path.write_bytes(data)
+        config.intersphinx_mapping[project] = (address, str(path))

@@ -1,0 +1,269 @@
+// The whole image and its whole output. The lens is the part that the stage shows: dragging it paints the output.
+
+import { axisOf } from "./axis_tables.js";
+import { signColours } from "./channels.js";
+import { h, keepFocus, plural } from "./elements.js";
+import { gatherAll } from "./law.js";
+import { brief, short } from "./numbers.js";
+import { range } from "./python.js";
+import { inside } from "./view.js";
+
+const MOST_SUMMED = 2e8; // that are summed on the page, in float64
+const MOST_WEIGHTS = 49; // of a plane of the filter that are shown as fields
+const DRAG = 4; // pixels for a step of a weight
+const KERNELS = {
+  identity: [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
+  blur: null, // the mean of the window
+  Sobel: [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]],
+  sharpen: [[0, -1, 0], [-1, 5, -1], [0, -1, 0]],
+  emboss: [[-2, -1, 0], [-1, 1, 1], [0, 1, 2]],
+};
+
+/** A filter of the palette in a plane of some rows and columns, in its middle; null if it has no room. */
+function kernel(name, rows, cols, whole) {
+  const one = KERNELS[name];
+  if (!one) return range(0, rows).map(() => range(0, cols).map(() => (whole ? 1 : 1 / (rows * cols))));
+  const [top, left] = [rows, cols].map((size) => Math.floor((size - 1) / 2) - 1);
+  const at = (r, q) => one[r - top]?.[q - left] ?? 0;
+  const room = name === "identity" || Math.min(rows, cols) >= 3;
+  return room ? range(0, rows).map((r) => range(0, cols).map((q) => at(r, q))) : null;
+}
+
+/** The lens of an app, which is kept while other parts are drawn; null for a call without a whole image. */
+export function lens(app) {
+  const { doc, host } = app;
+  const image = doc.kind === "conv2d" && !doc.pool && doc.shown && !doc.empty ? host.image?.() : null;
+  if (!image) return null;
+  host.kept ??= new Lens(app);
+  host.kept.look(image);
+  return host.kept;
+}
+
+class Lens {
+  constructor(app) {
+    this.app = app;
+    this.whole = true;
+    this.wiped = false;
+    /** @type {any} */
+    this.image = this.numbers = this.key = null;
+    /** @type {any} the planes that are summed, their weights, and their cells */
+    this.planes = this.weights = this.cells = null;
+    this.rows = this.cols = 0; // of the filter
+    this.source = blank();
+    this.target = blank();
+    this.all = blank(); // the output, whether or not it is shown
+    this.parts = [0, 1].map(() => [h("span", { class: "part" }), h("span", { class: "spot" })]);
+    this.said = h("p", { class: "notes" });
+    this.wipe = h("button", { type: "button", onclick: () => {
+      this.wiped = !this.wiped;
+      this.paint();
+    } });
+    this.filter = h("div", { class: "kernel" });
+    this.captions = [0, 1].map(() => h("figcaption", {}));
+    this.element = h("section", { class: "lens", "aria-label": "The whole image and its output" },
+      ["source", "target"].map((name, i) => h("figure", {}, this.captions[i], this.picture(this[name], i))), this.filter, this.said);
+  }
+
+  /** A canvas on which a place is chosen: by a click, by dragging the lens, or by the arrow keys. */
+  picture(canvas, side) {
+    const place = ({ clientX, clientY }) => {
+      const { left, top, width, height } = canvas.getBoundingClientRect();
+      const shares = [(clientY - top) / height, (clientX - left) / width];
+      const sizes = [canvas.height, canvas.width];
+      const at = shares.map((share, axis) => Math.max(0, Math.min(sizes[axis] - 1, Math.floor(share * sizes[axis]))));
+      return side ? this.app.amid(at) : at;
+    };
+    return h("button", { type: "button", class: side ? "overview output" : "overview",
+      "aria-label": `the whole ${side ? "output" : "input"}; the part shown is framed; drag it, or choose a place by a click or the arrow keys`,
+      onpointerdown: (event) => event.currentTarget.setPointerCapture(event.pointerId),
+      onpointermove: (event) => event.currentTarget.hasPointerCapture(event.pointerId) && this.drag(place(event)),
+      onclick: (event) => event.detail && this.app.moveTo(place(event)), // not by the keyboard
+      onkeydown: (event) => {
+        const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        const sizes = [this.source.height, this.source.width];
+        this.app.moveTo(this.app.amid([this.app.state.row, this.app.state.col])
+          .map((at, axis) => Math.max(0, Math.min(sizes[axis] - 1, at + step[axis] * Math.ceil(sizes[axis] / 40)))));
+      } }, canvas, this.parts[side]);
+  }
+
+  /** Take an image, whose numbers may still have to be read. */
+  async look(image) {
+    if (image === this.image) return;
+    Object.assign(this, { image, numbers: null, key: null });
+    const numbers = Float64Array.from(await image.numbers);
+    if (image !== this.image) return;
+    this.numbers = numbers;
+    const [rows, cols, channels] = image.shape;
+    Object.assign(this.source, { width: cols, height: rows });
+    const largest = numbers.reduce((most, value) => Math.max(most, value), 0);
+    const scale = 255 / (channels === 3 ? (largest > 1 ? 255 : 1) : largest || 1);
+    fill(this.source, (pixel) => [...[0, 1, 2].map((i) => numbers[pixel * channels + (channels === 3 ? i : 0)] * scale), 255]);
+    this.update();
+  }
+
+  /** Sum and paint the output of the call and the channel that are shown, if that is not what is painted. */
+  update() {
+    const { view, state, doc } = this.app;
+    if (!this.numbers) return;
+    this.show();
+    const { axes } = view.arrays.filter;
+    this.planes = view.insOf(state.o).filter(([, , outside]) => !outside);
+    this.rows = axes[0][1] - axes[0][0];
+    this.cols = axes[1][1] - axes[1][0];
+    const out = view.split("out", state.o)[1];
+    this.cells = this.planes.map(([, depth]) => range(0, this.rows * this.cols).map((i) => [Math.floor(i / this.cols), i % this.cols, depth, out]));
+    this.weights = this.cells.map((plane) => plane.map((cell) => Number(view.number("filter", cell))));
+    const key = JSON.stringify([[view.rows, view.cols].map(axisOf), state.c, state.o, this.weights]);
+    if (key === this.key) return; // only another part is shown
+    this.key = key;
+    const sizes = ["in", "out"].map((side) => view.variant.shapes[side].slice(1, 3).join(" × "));
+    const noun = { in: "image", out: `channel ${out}` };
+    for (const [i, side] of ["in", "out"].entries()) this.captions[i].replaceChildren(h("b", {}, doc.names[side]), h("small", {}, `${sizes[i]}${i && view.channels.out < 2 ? "" : `, ${i ? noun.out : `the whole ${noun.in}`}`}`), i ? this.wipe : "");
+    this.buildFilter();
+    this.sum();
+  }
+
+  /** Sum the whole plane of the output in float64, each sum rounded once, as the canvas has it. */
+  sum() {
+    const { view, doc, state } = this.app;
+    const [rows, cols] = [view.rows, view.cols].map((axis) => range(0, axis.out_size).map((o) => gatherAll(axisOf(axis), o).filter(([, , outside]) => !outside)));
+    const products = rows.length * cols.length * this.weights.flat().length;
+    this.said.textContent = `The whole output has ${plural(products, "product")}, too many to sum here: the part in the lens is summed.`;
+    for (const canvas of [this.target, this.all]) Object.assign(canvas, { width: cols.length, height: rows.length });
+    this.element.style.setProperty("--aspect", String(Math.max(this.source.width / this.source.height, cols.length / rows.length)));
+    this.wipe.hidden = products > MOST_SUMMED;
+    if (products > MOST_SUMMED) return;
+    const [, width, channels] = this.image.shape;
+    const bias = doc.bias ? Number(doc.bias[view.split("out", state.o)[1]]) : 0;
+    const rounded = doc.dtype === "float32" ? Math.fround : (sum) => sum;
+    const values = new Float64Array(rows.length * cols.length);
+    for (const [r, down] of rows.entries()) {
+      for (const [q, across] of cols.entries()) {
+        let sum = bias;
+        for (let p = 0; p < this.planes.length; p++) {
+          for (const tap of down) {
+            for (const other of across) sum += this.numbers[(tap[1] * width + other[1]) * channels + this.planes[p][0]] * this.weights[p][tap[0] * this.cols + other[0]];
+          }
+        }
+        values[r * cols.length + q] = rounded(sum);
+      }
+    }
+    const sizes = values.map(Math.abs).sort();
+    const most = sizes[Math.floor(0.99 * (sizes.length - 1))] || sizes.at(-1) || 1; // the edge of the padding is not all that one sees
+    const negative = values.some((value) => value < 0);
+    this.said.textContent = `Sums in float64, rounded once; full colour from ${negative ? "±" : ""}${brief(most)}. The cell pointed at is exact.`;
+    const [above, below] = signColours(this.element).map((colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number));
+    fill(this.all, negative
+      ? (pixel) => [...(values[pixel] < 0 ? below : above), 255 * Math.abs(values[pixel] / most)]
+      : (pixel) => [0, 1, 2].map(() => 17 + (238 * values[pixel]) / most).concat(255));
+    this.paint();
+  }
+
+  /** Show the output: all of it, or what the lens has passed. */
+  paint() {
+    this.wipe.textContent = this.wiped ? "paint all" : "paint it yourself";
+    const { width, height } = this.all;
+    this.target.getContext("2d").clearRect(0, 0, width, height);
+    if (this.wiped) this.brush([this.app.state.row, this.app.state.col]);
+    else this.target.getContext("2d").drawImage(this.all, 0, 0);
+  }
+
+  /** Paint the output around a place, as much of it as the stage shows. */
+  brush([row, col]) {
+    const [high, wide] = this.app.view.drawn("out").map((list) => inside(list).length);
+    const [x, y] = [Math.max(0, col - (wide >> 1)), Math.max(0, row - (high >> 1))];
+    this.target.getContext("2d").clearRect(x, y, wide, high);
+    this.target.getContext("2d").drawImage(this.all, x, y, wide, high, x, y, wide, high);
+  }
+
+  /** The lens is over a place of the input. */
+  drag(place) {
+    this.show([place, this.app.around(this.app.view, place)]);
+  }
+
+  /** Where the lens is, and in it the cell that is selected. */
+  show(places = null) {
+    const { app } = this;
+    const { view, state } = app;
+    const at = places ?? [app.amid([state.row, state.col]), [state.row, state.col]];
+    if (this.wiped) this.brush(at[1]);
+    for (const [i, side] of ["in", "out"].entries()) {
+      const [part, spot] = this.parts[i];
+      for (const [axis, size] of view.variant.shapes[side].slice(1, 3).entries()) {
+        const shown = inside(view.drawn(side)[axis]);
+        const start = places ? Math.max(0, Math.min(size - shown.length, at[i][axis] - (shown.length >> 1))) : shown[0];
+        part.style[axis ? "left" : "top"] = `${(100 * start) / size}%`;
+        part.style[axis ? "width" : "height"] = `${(100 * shown.length) / size}%`;
+        spot.style[axis ? "left" : "top"] = `${(100 * (at[i][axis] + 0.5)) / size}%`;
+      }
+    }
+  }
+
+  // ---- the filter: a palette, and weights that one drags ----
+
+  buildFilter() {
+    const { app } = this;
+    const { doc, host, state, view } = app;
+    const given = view.variant.shapes.filter.join() === doc.base.shapes.filter.join(); // not one of another size
+    const usable = given && host.refilter && this.rows * this.cols <= MOST_WEIGHTS && (!doc.format || ["float32", "float64"].includes(doc.dtype));
+    this.filter.hidden = !usable;
+    if (!usable) return;
+    const shown = Math.max(0, this.planes.findIndex(([c]) => c === state.c));
+    const step = doc.format ? 0.05 : 1;
+    const field = (i) => {
+      const input = h("input", { type: "number", step: "any", value: (this.cols > 3 ? short : brief)(this.weights[shown][i]), "aria-label": `weight, row ${Math.floor(i / this.cols)}, column ${i % this.cols}`,
+        oninput: () => this.weigh(shown, i, Number(input.value)), onchange: () => this.take(),
+        onpointerdown: ({ clientY, pointerId }) => {
+          const begin = this.weights[shown][i];
+          input.setPointerCapture(pointerId);
+          input.onpointermove = (event) => {
+            const steps = Math.round((clientY - event.clientY) / DRAG);
+            if (!steps && this.weights[shown][i] === begin) return;
+            input.value = String(Math.round((begin + steps * step) * 100) / 100);
+            this.weigh(shown, i, Number(input.value));
+          };
+          input.onpointerup = () => {
+            input.onpointermove = null;
+            if (this.weights[shown][i] !== begin) this.take();
+          };
+        } });
+      return input;
+    };
+    const names = Object.keys(KERNELS).filter((name) => kernel(name, this.rows, this.cols, !doc.format));
+    const use = (name) => {
+      const found = kernel(name, this.rows, this.cols, !doc.format).flat();
+      this.weights = this.planes.map(() => found.map((weight) => (doc.format ? Math.fround(weight / this.planes.length) : weight)));
+      this.take();
+    };
+    const among = this.planes.length > 1 ? `, channels ${state.c} → ${state.o}` : "";
+    const fields = h("div", { class: "weights" }, range(0, this.rows * this.cols).map(field));
+    fields.style.setProperty("--cols", String(this.cols));
+    keepFocus(this.filter, () => this.filter.replaceChildren(h("div", { class: "palette", role: "group", "aria-label": "Filters to try" },
+      names.map((name) => h("button", { type: "button", onclick: () => use(name) }, name)), h("button", { type: "button", onclick: () => host.refilter(app, null) }, "as given")),
+      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight up or down`), fields));
+  }
+
+  /** Another weight: the output is painted anew at once. */
+  weigh(plane, i, number) {
+    if (!Number.isFinite(number)) return;
+    this.weights[plane][i] = this.app.doc.format ? number : Math.round(number);
+    this.sum();
+  }
+
+  /** The weights become those of the call, whose cells are summed exactly. */
+  take() {
+    this.app.host.refilter(this.app, this.cells.flatMap((plane, p) => plane.map((cell, i) => [cell, this.weights[p][i]])));
+  }
+}
+
+const blank = () => /** @type {HTMLCanvasElement} */ (h("canvas", { "aria-hidden": "true" }));
+
+/** Fill a canvas; `colour` gives red, green, blue and alpha of a pixel. */
+function fill(canvas, colour) {
+  const { width, height } = canvas;
+  const picture = new ImageData(width, height);
+  for (let pixel = 0; pixel < width * height; pixel++) picture.data.set(colour(pixel), 4 * pixel);
+  canvas.getContext("2d").putImageData(picture, 0, 0);
+}
