@@ -157,3 +157,9 @@ def test_a_tensor_shape_is_the_shape_of_a_weight():
     assert layer.add_weight(shape=tg.TensorShape([3, 2])).shape == (3, 2)
     with pytest.raises(TypeError, match=r"shape must be the sizes of it, such as \(3, 3, 1, 8\); got 3"):
         layer.add_weight(shape=3)
+
+
+@pytest.mark.parametrize("layer", [layers.AveragePooling2D(2), layers.Dense(3), layers.Flatten()])
+def test_a_layer_that_is_built_by_hand_is_built(layer):
+    layer.build((None, 4, 4, 2))
+    assert layer.built is True

@@ -53,6 +53,9 @@ def anything(*arguments):
 def replace_tests_imports(checkout: Path) -> None:
     """Let a test of TensorFlow's or Keras' import teachconv, the helpers below, and helpers of the checkout."""
     Forward.checkout = checkout
+    # TensorFlow's own functions have no default graph beside eager execution, as compat.v1 has it here
+    v1 = importlib.import_module("teachconv.tf.compat.v1.default_graph")
+    v1.set_default_graph = contextlib.nullcontext
     made = {"tensorflow": tensorflow_module, "keras": keras_module}
     made |= {name: made[name.partition(".")[0]] for name in OWN}
     sys.meta_path.insert(0, Replacement({}, made, checkout, OWN))
@@ -74,9 +77,10 @@ def tensorflow_module(name: str):
         "tensorflow.python.ops.variables": VARIABLES,
         "tensorflow.python.util.tf_export": {"tf_export": lambda *_, **__: anything},
         "tensorflow.python.util.deprecation": {"deprecated": lambda *_, **__: anything},
-        "tensorflow.python.util.compat.collections_abc": vars(importlib.import_module("collections.abc")),
+        "tensorflow.python.util.compat": {"collections_abc": importlib.import_module("collections.abc")},
+        "tensorflow.python.framework.dtypes": {"bfloat16": bfloat16()},
         "tensorflow.python.util.numpy_compat": {"np_array": np.array, "np_asarray": np.asarray},
-        "tensorflow.python.platform.tf_logging": vars(importlib.import_module("logging")),
+        "tensorflow.python.platform.tf_logging": {"vlog": no, **vars(importlib.import_module("logging"))},
     }
     return ForwardTensorFlow(name, own.get(name, {}))
 
@@ -95,7 +99,7 @@ class ForwardTensorFlow(Forward):
                 plain = name.removesuffix(suffix).replace("ResourceVariable", "Variable")
                 for place in places_of or self._targets(plain):
                     with contextlib.suppress(AttributeError):
-                        return called_here(getattr(importlib.import_module(place), plain))
+                        return getattr(importlib.import_module(place), plain)
         if name.startswith("__"):
             raise AttributeError(name)
         if name.endswith("Error"):
@@ -117,16 +121,6 @@ def places(module: str):
     # TensorFlow's modules have the words of its first version, except where classes replaced them
     newest = module.rpartition(".")[2] in ("variables", "resource_variable_ops", "math_ops", "def_function")
     return [*V2, *V1, *behind] if newest else [*V1, *V2, *behind]
-
-
-def called_here(value):
-    """Return what a name of compat.v1 adds to the graph of the caller, if that is a default graph of its own."""
-    home = getattr(value, "__globals__", {}).get("__name__", "")
-    return (
-        value.__wrapped__
-        if home == "teachconv.tf.compat.v1.default_graph" and hasattr(value, "__wrapped__")
-        else value
-    )
 
 
 class TestCase(absltest.TestCase):
@@ -314,6 +308,13 @@ def initialized_variables():
     return None if tg.executing_eagerly() else tg.global_variables_initializer()
 
 
+def bfloat16():
+    """Return TensorFlow's bfloat16, which teachconv writes as a name, because NumPy has no such dtype."""
+    from teachconv import tf
+
+    return tf.as_dtype("bfloat16") if hasattr(tf, "as_dtype") else tf.bfloat16
+
+
 def no(*_, **__):
     return False
 
@@ -358,7 +359,11 @@ TEST = {
     "disable_with_predicate": lambda *_, **__: anything,
 }
 VARIABLES = {"global_variables_initializer": initialized_variables}
-CONTEXT = {"eager_mode": eager_mode, "graph_mode": graph_mode}
+CONTEXT = {
+    "context": lambda: importlib.import_module("teachconv.graph"),
+    "eager_mode": eager_mode,
+    "graph_mode": graph_mode,
+}
 
 
 # Keras
@@ -374,13 +379,7 @@ def keras_module(name: str):
         case.get_seed_generators = lambda layer: []  # reads private names of layers
         return Forward(name, lambda _: (case,), {"TestCase": case.TestCase, "test_case": case})
     plain = name.removeprefix("keras.src").strip(".")
-    own = (
-        BACKEND
-        if plain.startswith("backend")
-        else {"map_shape_structure": map_shapes}
-        if plain == "tree"
-        else {}
-    )
+    own = BACKEND if plain.startswith("backend") else {"tree": TREE, "ops": OPS}.get(plain, {})
     return ForwardKeras(name, own, plain)
 
 
@@ -426,6 +425,7 @@ def keras_test_case(base):
 
         def run_layer_test(self, *args, **kwargs):
             left_out = {"run_mixed_precision_check": False, "supports_masking": None}
+            left_out |= {"assert_built_after_instantiation": False, "expected_num_losses": None}
             return super().run_layer_test(*args, **kwargs | left_out)
 
     return KerasTestCase
@@ -442,6 +442,19 @@ def map_shapes(function, shapes):
     if all(size is None or isinstance(size, int) for size in shapes):
         return function(tuple(shapes))
     return type(shapes)(map_shapes(function, shape) for shape in shapes)
+
+
+def map_up_to(shallow, function, *structures):
+    """Return what a function gives for the parts of structures, as deep as the first one is."""
+    if isinstance(shallow, dict):
+        return {
+            key: map_up_to(shallow[key], function, *(each[key] for each in structures)) for key in shallow
+        }
+    if isinstance(shallow, (list, tuple)):
+        return [
+            map_up_to(*parts[:1], function, *parts[1:]) for parts in zip(shallow, *structures, strict=True)
+        ]
+    return function(*structures)
 
 
 class _Symbolic(type):
@@ -464,6 +477,8 @@ def _uniform(shape, minval=0.0, maxval=1.0, dtype="float32", seed=None):
     return tf.random.uniform(shape, minval, maxval, dtype)
 
 
+OPS = {"shape": lambda x: tuple(x.shape)}
+TREE = {"map_shape_structure": map_shapes, "map_structure_up_to": map_up_to}
 BACKEND = {
     "random": SimpleNamespace(uniform=_uniform),
     "backend": lambda: "teachconv",

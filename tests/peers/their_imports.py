@@ -105,7 +105,7 @@ class Forward(types.ModuleType):
     def has_module(self, name):
         """Return whether a name is a module in the checkout, and so no function."""
         path = self.checkout / self.__name__.replace(".", "/") / name
-        return path.with_suffix(".py").exists() or path.is_dir()
+        return path.with_suffix(".py").exists() or path.is_dir() or name.startswith("gen_")  # generated ones
 
     def __call__(self, *_, **__):
         raise NotImplementedError(f"teachconv has no {self.__name__}")

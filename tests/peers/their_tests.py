@@ -105,7 +105,7 @@ ALLOWED = {
 }
 ALLOWED |= {"tensorflow_datasets"}
 # what Python 2 and NumPy 1 had, and programs use without TensorFlow
-OLD = r"module 'urllib' has no attribute|'dict_values' and 'dict_values'|reshape\(\) got an unexpected keyword argument 'newshape'"
+OLD = r"module '(urllib|numpy)' has no attribute|'dict_values' and 'dict_values'|reshape\(\) got an unexpected keyword argument 'newshape'"
 FIRST = r"tf\.(placeholder|Session|InteractiveSession|app\b|train\.\w*Optimizer|get_variable|random_normal|global_var\w*)\b"
 
 
@@ -293,7 +293,9 @@ def judged(error: BaseException, sources: dict[str, str]) -> dict:
         or type(error).__module__.startswith("teachconv")
         or re.search(r"teachconv.* has no|unexpected keyword argument", str(error))
     )
-    return result | {"outcome": "not there" if refused and named else "crashed"}
+    # the helpers say the name of theirs that was asked for, perhaps some lines before
+    missing = str(error).startswith("teachconv has no ")
+    return result | {"outcome": "not there" if (refused and named) or missing else "crashed"}
 
 
 def in_a_process(work, *arguments, waiting=SECONDS * WAITING) -> dict:
@@ -391,7 +393,8 @@ converge. Each program and each test has a process of its own, with {seconds} s 
 
 TensorFlow's tests use the base class and decorators of `test_util`, which stand on its C++: here a few lines forward
 to sessions and NumPy's comparisons. `gradient_checker` is TensorFlow's own file. Keras' `run_layer_test` is its own,
-without its checks of masks, of mixed precision, of generators of random numbers and of saving to files.
+without its checks of masks, of mixed precision, of generators of random numbers and of saving to files, and without the
+one that a layer that has no weights is built when it is made: here it is at its first call.
 
 ## Where they differ
 

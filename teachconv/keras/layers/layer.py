@@ -206,7 +206,7 @@ class Layer:
             cls._takes_training = training is not None
             cls._training_unless_told = training is not None and training.default is True
         if "build" in vars(cls):
-            cls.build = _building(cls.build)  # type: ignore[assignment, method-assign]
+            cls.build = _building(cls.build)  # type: ignore[method-assign]
 
     def __getattr__(self, name: str) -> Any:
         kind = type(self).__name__
@@ -233,6 +233,7 @@ class Layer:
 
     # --- what a subclass defines -----------------------------------------------------------------
 
+    @_building
     def build(self, input_shape: Shape) -> None:
         """Make the weights with `add_weight`.
 
