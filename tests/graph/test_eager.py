@@ -144,13 +144,36 @@ def test_a_key_means_what_it_means_in_numpy(key):
         assert np.array_equal(gradient, expected)
 
 
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_a_mask_takes_parts_as_in_numpy(axes):
+    """The parts for which it is true, eagerly and in a graph with an unknown last size, and their gradient."""
+    array = np.arange(60, dtype="float32").reshape(4, 3, 5)
+    mask = (array > 20)[(..., *(0,) * (3 - axes))]
+    tensor = tg.constant(array)
+    assert np.array_equal(tensor[mask].numpy(), array[mask])
+    assert np.array_equal(tensor[tg.constant(mask)].numpy(), array[mask])
+    with tg.Graph().as_default() as graph:
+        x = tg.placeholder("float32", [4, 3, 5 if axes == 3 else None], name="x")
+        (dx,) = tg.gradients(x[mask] * x[mask], x)
+    with tg.Session(graph) as session:
+        gradient = session.run(dx, {x: array})
+    expected = np.zeros_like(array)
+    expected[mask] = 2 * array[mask]
+    assert np.array_equal(gradient, expected)
+
+
 def test_keys_that_are_no_keys_are_refused():
     t = tg.constant([1.0, 2.0])
     for bad, error, message in (
         (lambda: t[2], ValueError, "slice index 2 of dimension 0 out of bounds"),
         (lambda: t[0, 0], ValueError, "Index out of range using input dim 1; input has only 1 dims"),
         (lambda: t["a"], TypeError, "Only integers, slices .* are valid indices, got 'a'"),
-        (lambda: t[np.array([True, False])], TypeError, "Only integers, slices"),
+        (
+            lambda: t[np.array([True])],
+            ValueError,
+            r"mask must have the shape of the first axes of \[2\]; got \[1\]",
+        ),
+        (lambda: t[np.array([1, 0])], TypeError, "Only integers, slices"),
         (lambda: t[1.0], TypeError, "Only integers, slices"),
         (lambda: t[::0], ValueError, r"strides\[0\] must be non-zero"),
     ):

@@ -16,9 +16,10 @@ from ...geometry import conv_transpose_geometry
 from ...kinds import OPS
 from ..core_ops.array_shape_fns import MASKS
 from ..framework.context import current_graph
+from ..framework.eager_tensor import EagerTensor
 from ..framework.tensor import OVERRIDES
 from ..framework.tensor_shape import TensorShape
-from . import gen_nn_ops, math_ops, nn_ops
+from . import array_ops, gen_nn_ops, math_ops, nn_ops
 
 
 def library_op(op_name: str, arguments: dict[str, Any]) -> Any:
@@ -90,20 +91,23 @@ def slice_helper(tensor: Any, key: Any) -> Any:
 
     Args:
         tensor: a tensor or variable.
-        key: an int, a slice, ``...``, None (a new axis), or a tuple of them; ints may be scalar tensors.
+        key: an int, a slice, ``...``, None (a new axis), or a tuple of them; ints may be scalar tensors. Or a
+            mask: an array or eager tensor of booleans, in the shape of the first axes.
 
     Returns:
         A tensor.
 
     Raises:
-        TypeError: if an item of the key is something else, such as an array or a mask.
-        ValueError: if an index is out of range.
+        TypeError: if an item of the key is something else, such as an array of numbers.
+        ValueError: if an index is out of range, or a mask has another shape.
 
     >>> from teachconv import graph as tg
     >>> t = tg.constant([[1, 2, 3], [4, 5, 6]])
     >>> print(t[1, ::2], t[..., -1], t[:, None].shape)
     tf.Tensor([4 6], shape=(2,), dtype=int32) tf.Tensor([3 6], shape=(2,), dtype=int32) (2, 1, 3)
     """
+    if isinstance(key, (np.ndarray, EagerTensor)) and key.dtype == bool and key.ndim:
+        return _masked(tensor, np.asarray(key))
     begin, end, strides = [], [], []
     masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
     for position, item in enumerate(key if isinstance(key, tuple) else (key,)):
@@ -133,6 +137,17 @@ def slice_helper(tensor: Any, key: Any) -> Any:
     with graph.name_scope("strided_slice") as scope:
         parts = [_stacked(items, name) for items, name in zip((begin, end, strides), _STACKS, strict=True)]
         return gen_nn_ops.strided_slice(tensor, parts[0], parts[1], parts[2], name=scope, **masks)
+
+
+def _masked(tensor: Any, mask: np.ndarray) -> Any:
+    """Return the parts of a tensor for which a mask is true, one after another, as tf.boolean_mask."""
+    sizes = tensor.shape.as_list()
+    if sizes[: mask.ndim] != list(mask.shape):
+        raise ArgumentError(f"mask must have the shape of the first axes of {sizes}; got {list(mask.shape)}")
+    parts = array_ops.reshape(
+        tensor, [mask.size, *(-1 if size is None else size for size in sizes[mask.ndim :])]
+    )
+    return array_ops.gather(parts, np.flatnonzero(mask))
 
 
 def _integer(item: Any, tensor: Any) -> Any:
