@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from .windows.padding import pad
     from .windows.pooling import avg_pool, avg_pool_grad, max_pool, max_pool_grad
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ArgumentError",

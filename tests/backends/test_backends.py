@@ -152,6 +152,7 @@ def test_odd_data(data, backend, algorithm):
                 assert row.max_abs == 0  # sums of small integers are exact in any order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
 @pytest.mark.parametrize("data", ["scaled", "tiny", "huge", "nonfinite"])
 def test_odd_data_in_float64(data, backend, algorithm):

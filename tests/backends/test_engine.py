@@ -38,11 +38,12 @@ def isa(request):
 @pytest.mark.parametrize(
     ("dtype", "data", "step"),
     [
-        ("float32", "normal", 3),
-        ("float32", "nonfinite", 2),
-        ("float64", "normal", 4),
-        ("float64", "nonfinite", 4),
+        ("float32", "normal", 6),
+        ("float32", "nonfinite", 6),
+        ("float64", "normal", 8),
+        ("float64", "nonfinite", 8),
         *(pytest.param("float32", data, 1, marks=pytest.mark.slow) for data in ("normal", "nonfinite")),
+        *(pytest.param("float64", data, 1, marks=pytest.mark.slow) for data in ("normal", "nonfinite")),
     ],
 )
 def test_every_instruction_set_passes_the_cases(isa, dtype, data, step):
@@ -401,6 +402,7 @@ def observed(data, dtype):
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["normal", "scaled", "tiny", "huge", "nonfinite"])
 def test_bounds_are_kept_and_not_hopelessly_loose(data, record_property):
     """A very loose bound proves nothing; for these worst-case bounds, a hundredth is close enough."""
@@ -429,6 +431,7 @@ UNSUPPORTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("required", ["0", "1"])
 @pytest.mark.parametrize("what", UNSUPPORTED)
 def test_the_extension_is_left_out_where_it_is_not_supported(tmp_path, required, what):

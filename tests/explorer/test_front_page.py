@@ -50,9 +50,10 @@ def test_a_playground_that_lies_beside_the_page(driver, tmp_path):
     assert output_size(page) == "4 × 4"
     page.driver.switch_to.frame(page.all(".tcx-frame")[0])
     assert page.all(".stage.stacked") == []
-    box = "const { top, bottom } = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, bottom]"
-    assert page.run(box, ".numbers")[1] - page.run(box, ".call")[0] < 140  # a line each
-    assert page.run(box, ".stage")[1] < 680
+    box = "const box = (name) => document.querySelector(name).getBoundingClientRect();"
+    # a line each, once the frame has its width
+    wait_for(page, f"{box} return box('.numbers').bottom - box('.call').top < 140")
+    wait_for(page, f"{box} return box('.stage').bottom < 680")
     page.run("document.querySelector('details.taps').open = true")
     table = "const { scrollWidth, clientWidth } = document.querySelector('.scroll'); return [scrollWidth, clientWidth]"
     needed, there = page.run(table)
