@@ -453,7 +453,7 @@ def page(results: list[dict], before: list[dict]) -> str:
         [
             [
                 group,
-                f"`{next(r['commit'] for r in results if r['group'] == group)}`",
+                next(r["commit"] for r in results if r["group"] == group),
                 len({r["name"] for r in results if r["group"] == group}),
                 len({r["name"] for r in results if r["group"] == group and r["outcome"] != "not admitted"}),
             ]
@@ -463,8 +463,9 @@ def page(results: list[dict], before: list[dict]) -> str:
     counts = table(["from", *used], [[group, *(count(results, group, o) for o in used)] for group in groups])
     if before:
         counts += "\n\nThe same before the words of this version were added:\n\n"
+        known = [group for group in groups if any(entry["group"] == group for entry in before)]
         counts += table(
-            ["from", *used], [[group, *(count(before, group, o) for o in used)] for group in groups]
+            ["from", *used], [[group, *(count(before, group, o) for o in used)] for group in known]
         )
     differing = [
         r for r in results if r["outcome"] == "wrong" or (r["outcome"] == "crashed" and not r.get("named"))
