@@ -435,6 +435,13 @@ def _standard(dtype):
     return np.dtype(getattr(dtype, "as_numpy_dtype", None) or getattr(dtype, "name", dtype) or "float32").name
 
 
+def reduced(name):
+    """Return what Keras calls sum, mean or such, and TensorFlow reduce_sum, reduce_mean or such."""
+    return lambda *args, **kwargs: getattr(importlib.import_module("teachconv.tf"), f"reduce_{name}")(
+        *args, **kwargs
+    )
+
+
 def map_shapes(function, shapes):
     """Return what a function gives for each shape in lists, tuples and dictionaries of shapes."""
     if isinstance(shapes, dict):
@@ -478,6 +485,7 @@ def _uniform(shape, minval=0.0, maxval=1.0, dtype="float32", seed=None):
 
 
 OPS = {"shape": lambda x: tuple(x.shape)}
+OPS |= {name: reduced(name) for name in ("sum", "mean", "max", "min", "prod", "all", "any")}
 TREE = {"map_shape_structure": map_shapes, "map_structure_up_to": map_up_to}
 BACKEND = {
     "random": SimpleNamespace(uniform=_uniform),

@@ -277,7 +277,7 @@ def judged(error: BaseException, sources: dict[str, str]) -> dict:
     if isinstance(error, unittest.SkipTest) or type(error).__name__ == "Skipped":  # the second is pytest's
         return result | {"outcome": "skipped"}
     if isinstance(error, AssertionError):
-        other = re.search(r'" does not match "|\w not raised', str(error))
+        other = re.search(r'" does not match "|not raised', str(error))
         return result | {"outcome": "other error" if other else "wrong"}
     if re.search(OLD, str(error)):
         return result | {"outcome": "too old"}
@@ -344,7 +344,7 @@ def word_of(result: dict) -> str:
     for pattern, form in WORDS:
         if found := re.search(pattern, result["message"]):
             return re.sub(r"\bteachconv\.(?=tf|keras)", "", form.format(*found.groups()))
-    return result["message"].partition(";")[0][:70]
+    return result["message"].partition(": ")[2].partition(";")[0][:70]
 
 
 WORDS = (
@@ -354,6 +354,35 @@ WORDS = (
     (r"'?(\w+)'?(?: object)? has no attribute '(\w+)'", "{}.{}"),
     (r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", "{}(..., {}=)"),
     (r"\w+: (\w+) must be .*: teachconv has no other", "the argument {}"),
+)
+
+# what a message of a difference means
+EXPLAINED = (
+    (
+        r"Conv\dD must have \S+ axes",
+        "TensorFlow takes further batch axes in front; a convolution here has one",
+    ),
+    (r"dilations must be None or", "windows of pooling have no dilation here"),
+    (r"there is no graph here", "`tf.compat.v1.get_variable` needs a graph; TensorFlow also has it eagerly"),
+    (r"xs must be of the default graph", "a gradient with respect to a tensor that a function captured"),
+    (
+        r"must have one shape; got|node 'softmax_cross",
+        "TensorFlow repeats one row of labels or of logits for all",
+    ),
+    (r"asks for /device:GPU", "the program needs two GPUs"),
+    (r"s of processor time|ended by signal", "the limit of time"),
+    (r"renorm|regularizer", "arguments of layers that are not here: the message names them"),
+    (r"dtype must be one of .*mixed", "quantised layers are not here"),
+    (r"BiasAdd must be one of", "the dtypes of an op are fewer"),
+    (
+        r"VALID needs|filters must have at least|must hold \S+ sizes",
+        "a size that TensorFlow lets pass at this place",
+    ),
+    (r"'NoneType' object is not callable", "setting `activation` of a layer to None after it was made"),
+    (
+        r"AssertionError: … != …",
+        "setting `dtype_policy` of a layer has no effect: quantised layers are not here",
+    ),
 )
 
 OUTCOMES = ("passed", "not there", "other error", "wrong", "crashed", "too old", "skipped", "not admitted")
@@ -385,7 +414,7 @@ converge. Each program and each test has a process of its own, with {seconds} s 
 - **other error**: the test expects an error, and gets it with other words or of another class. Errors here say the
   value and what would be legal: TensorFlow's "Negative dimension size" is "VALID needs in_cols >= 2 (filter 2,
   dilation 1); got 1".
-- **wrong**: an assertion of a test fails; each is listed below.
+- **wrong**: an assertion of a test fails, about a value or anything else; each is listed below.
 - **crashed**: any other error, and the limits of time and memory.
 - **too old**: the program needs Python 2 or NumPy 1, whatever its TensorFlow is.
 - **skipped**: the test itself asks for a GPU, for XLA or for TensorFlow 1.
@@ -398,11 +427,14 @@ one that a layer that has no weights is built when it is made: here it is at its
 
 ## Where they differ
 
+Assertions that fail, and errors whose message does not name a word of the line that led to it:
+
 {differences}
 
 ## Words that are missing
 
-By the number of programs, and then of tests, that stop at the word: what is behind it is not seen.
+By the number of programs, and then of tests, that stop at the word: what is behind it is not seen. Words of fewer than
+ten tests and no program are left out.
 
 {words}
 """
@@ -421,7 +453,7 @@ def page(results: list[dict], before: list[dict]) -> str:
         [
             [
                 group,
-                f"`{next(r['commit'] for r in results if r['group'] == group)}`",
+                next(r["commit"] for r in results if r["group"] == group),
                 len({r["name"] for r in results if r["group"] == group}),
                 len({r["name"] for r in results if r["group"] == group and r["outcome"] != "not admitted"}),
             ]
@@ -431,8 +463,9 @@ def page(results: list[dict], before: list[dict]) -> str:
     counts = table(["from", *used], [[group, *(count(results, group, o) for o in used)] for group in groups])
     if before:
         counts += "\n\nThe same before the words of this version were added:\n\n"
+        known = [group for group in groups if any(entry["group"] == group for entry in before)]
         counts += table(
-            ["from", *used], [[group, *(count(before, group, o) for o in used)] for group in groups]
+            ["from", *used], [[group, *(count(before, group, o) for o in used)] for group in known]
         )
     differing = [
         r for r in results if r["outcome"] == "wrong" or (r["outcome"] == "crashed" and not r.get("named"))
@@ -440,13 +473,14 @@ def page(results: list[dict], before: list[dict]) -> str:
     same = Counter((r["outcome"], r["group"], shown(r["message"])) for r in differing)
     first = {(r["outcome"], r["group"], shown(r["message"])): r for r in reversed(differing)}
     differences = table(
-        ["outcome", "number", "first", "message"],
+        ["outcome", "number", "first", "message", "why"],
         [
             [
                 key[0],
                 number,
                 f"`{Path(first[key]['name']).name}` {first[key].get('test', '').split(' ')[0]}",
                 key[2],
+                next((why for pattern, why in EXPLAINED if re.search(pattern, key[2])), ""),
             ]
             for key, number in sorted(same.items(), key=lambda item: (item[0][0] != "wrong", -item[1]))
         ],
@@ -456,7 +490,7 @@ def page(results: list[dict], before: list[dict]) -> str:
         for kind in ("program", "test")
     }
     order = sorted(
-        {*missing["program"], *(word for word, number in missing["test"].items() if number > 3)},
+        {*missing["program"], *(word for word, number in missing["test"].items() if number > 9)},
         key=lambda word: (-missing["program"][word], -missing["test"][word], word),
     )
     words = table(
