@@ -85,7 +85,8 @@ def _run(argv: Sequence[str] | None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"teachconv {__version__}")
     add_commands(parser, COMMANDS, fill_from_module)
-    parser.epilog = f'{parser.epilog}\nTo begin: "{PROGRAM} demo" convolves a photograph and writes a page of it.'
+    begin = f'To begin: "{PROGRAM} demo" convolves a photograph and writes a page of it.'
+    parser.epilog = f"{parser.epilog}\n{begin}"
     arguments = parser.parse_args(argv)
     try:
         return int(arguments.run(arguments) or 0)
