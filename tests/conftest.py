@@ -31,6 +31,7 @@ if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
 # frameworks, and the user's program computes, which one test does
 collect_ignore = ["cuda/first_run.py", "typing/user.py"]
 collect_ignore += ["peers/ported_networks.py", "peers/networks_to_stream.py"]
+collect_ignore += ["peers/their_tests.py", "peers/their_helpers.py", "peers/their_imports.py"]
 
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network,

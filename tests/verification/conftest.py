@@ -22,7 +22,7 @@ def slow_clock(patience, monkeypatch):
     def thread_time():
         return next(looks) / 100
 
-    monkeypatch.setattr(diagnosing.time, "thread_time", thread_time)
+    monkeypatch.setattr(diagnosing, "thread_time", thread_time)
     monkeypatch.setattr(sizes, "thread_time", thread_time)
     for module in (diagnosing, sizes):
         monkeypatch.setattr(module, "_SECONDS", 0.5)
