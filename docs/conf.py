@@ -66,11 +66,7 @@ author = "the teachconv authors"
 release = teachconv.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 extensions += ["myst_nb", "sphinx_copybutton", "teachconv.explorer.sphinx_directive"]
-extensions += ["sphinx.ext.intersphinx", "framework_tabs", "mathml", "finding", "jupyterlite_sphinx"]
-jupyterlite_dir = str(HERE / "_generated" / "lite")
-jupyterlite_contents = str(HERE / "_generated" / "lite" / "contents")
-jupyterlite_config = str(HERE / "_generated" / "lite" / "jupyter_lite_config.json")
-jupyterlite_bind_ipynb_suffix = False  # MyST-NB reads the notebooks
+extensions += ["sphinx.ext.intersphinx", "framework_tabs", "mathml", "finding"]
 html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_context = {
@@ -104,7 +100,7 @@ html_css_files = ["pages.css"]
 html_search_scorer = str(HERE / "search_ranking.js")
 html_show_search_summary = False  # a page opened from disk may not fetch the others
 html_extra_path = ["_generated/extra"]  # explorer/playground.html, a page that can be linked to
-exclude_patterns = ["_build", "_generated", "_contents"]
+exclude_patterns = ["_build", "_generated"]
 nitpicky = False
 default_role = "py:obj"
 suppress_warnings = ["mystnb.unknown_mime_type"]
@@ -127,6 +123,7 @@ def setup(app):
     app.connect("doctree-read", leave_builtins)
     app.connect("missing-reference", look_further_out)
     app.connect("html-page-context", lite.lead_there)
+    app.connect("build-finished", lite.build_beside_the_pages)
     app.connect("html-page-context", correct_ways_back)
     app.connect(
         "html-page-context", give_captions_a_level, priority=900

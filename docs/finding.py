@@ -48,8 +48,9 @@ def prose(doctree):
     """Return the words of a page's paragraphs, a line for each, without tables and arguments."""
     kept = []
     for paragraph in doctree.findall(nodes.paragraph):
-        if any(link.astext() == link["reftarget"] for link in paragraph.findall(addnodes.pending_xref)):
-            continue  # its text is not known before it is resolved
+        links = paragraph.findall(addnodes.pending_xref)
+        if any(link["refdomain"] != "py" and link.astext() == link["reftarget"] for link in links):
+            continue  # a page's title is not known before it is resolved
         around = paragraph.parent
         while around is not None and not isinstance(around, nodes.table | nodes.field_list):
             around = around.parent

@@ -1,7 +1,8 @@
 """Notebooks and answers that run in the reader's browser: JupyterLite with Pyodide, in the folder ``lite/``.
 
-jupyterlite-sphinx builds the site; here is what goes into it, and the line on each page that leads there. The
-wheel of teachconv is part of the site, pure Python, as there is no C compiler in a browser.
+Here is what goes into the site, and the line on each page that leads there. (jupyterlite-sphinx would give
+every page a style sheet that asks another host for a font.) The wheel of teachconv is part of it, pure
+Python: there is no C compiler in a browser.
 """
 
 import json
@@ -21,7 +22,7 @@ INSTALL = """# from this site, into this browser: half a minute the first time
 
 
 def write(folder: Path, pyodide: str) -> None:
-    """Write everything that jupyterlite-sphinx reads: contents, wheel, settings.
+    """Write everything that the site is built from: contents, wheel, settings.
 
     Args:
         folder: a folder of generated files.
@@ -45,6 +46,19 @@ def write(folder: Path, pyodide: str) -> None:
     data = {"litePluginSettings": plugins, "exposeAppInBrowser": True}  # a test drives the app
     site = {"jupyter-lite-schema-version": 0, "jupyter-config-data": data}
     (folder / "jupyter-lite.json").write_text(json.dumps(site, indent=1))
+
+
+def build(folder: Path, site: Path) -> None:
+    """Build the site of what `write` wrote."""
+    command = [sys.executable, "-m", "jupyter", "lite", "build", "--config", "jupyter_lite_config.json"]
+    options = ["--contents", "contents", "--output-dir", str(site), "--apps", "notebooks"]
+    subprocess.run([*command, *options], cwd=folder, check=True, capture_output=True)
+
+
+def build_beside_the_pages(app, error):
+    """Build the site when Sphinx has written the pages."""
+    if error is None and app.builder.name == "html":
+        build(HERE / "_generated" / "lite", Path(app.outdir) / "lite")
 
 
 def answers() -> list[Path]:
@@ -98,6 +112,6 @@ def lead_there(app, page, template, context, doctree):
     place, _, name = page.partition("/")
     notebook = place == "learn" and (HERE.parent / "notebooks" / f"{name}.ipynb").exists()
     if notebook or (place == "answers" and HERE / f"{page}.md" in answers()):
-        address = f"../lite/notebooks/index.html?path=contents/{name}.ipynb"
+        address = f"../lite/notebooks/index.html?path={name}.ipynb"
         line = f'<p class="try-it"><a href="{address}">Try it in your browser</a>: nothing to install</p>'
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)

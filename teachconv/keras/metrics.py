@@ -60,7 +60,7 @@ class Metric:
                 Variable(0.0, False, f"{self.name}/{sum_of}", "float64") for sum_of in ("total", "count")
             )
 
-    _of: Callable[..., Any] | None = None  # a function of tensors; without it `call` is given NumPy arrays
+    _of: Callable[..., Any] | None = None  # a function of tensors; without it call is given NumPy arrays
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return a value for each sample."""

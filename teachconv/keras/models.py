@@ -1,4 +1,4 @@
-"""`Model`, and its two kinds: ``Functional``, of tensors between layers, and `Sequential`, a list of layers.
+"""``Model``, and its two kinds: ``Functional``, of tensors between layers, and ``Sequential``, a list of layers.
 
 Keras: keras/src/models. training has compile, fit and the rest.
 """
@@ -28,7 +28,7 @@ _NOT_HERE = {
 
 
 class Model(Trainer):
-    """The layers from inputs to outputs; or the base of a class of your own, which has layers and a `call`.
+    """The layers from inputs to outputs; or the base of a class of your own, which has layers and a ``call``.
 
     Args:
         inputs: what ``Input`` returned, also in a list; a class of your own passes none.
@@ -125,7 +125,7 @@ class Model(Trainer):
         return self.layers[index]  # type: ignore[index]
 
     def build(self, input_shape: Any = None) -> None:
-        """Make the weights of all layers, by a trace of `call`.
+        """Make the weights of all layers, by a trace of ``call``.
 
         Args:
             input_shape: the shape of the input, the batch first.
@@ -139,7 +139,7 @@ class Model(Trainer):
         """Return the model as layers and the tensors between them.
 
         Raises:
-            ValueError: if its `call` uses more than layers.
+            ValueError: if its ``call`` uses more than layers.
         """
         several = isinstance(self.input_shape, list)
         shapes: Any = self.input_shape if several else [self.input_shape]

@@ -69,20 +69,7 @@ def test_a_notebook_of_the_site_runs_in_chromium(lite_files, tmp_path):
     if why := browser.why_no_browser():
         pytest.skip(why)
     site = tmp_path / "site"
-    options = [
-        "--config",
-        lite_files / "jupyter_lite_config.json",
-        "--output-dir",
-        site,
-        "--apps",
-        "notebooks",
-    ]
-    subprocess.run(
-        [sys.executable, "-m", "jupyter", "lite", "build", "--contents", lite_files / "contents", *options],
-        cwd=lite_files,
-        capture_output=True,
-        check=True,
-    )
+    sys.modules["lite"].build(lite_files, site)
     os.symlink(PYODIDE, site / "pyodide")
     asked = []
 

@@ -61,7 +61,7 @@ class EagerTensor(Operators):
 
     @property
     def dtype(self) -> Any:
-        """The dtype, a `DType`."""
+        """The dtype, a ``DType``."""
         return with_attributes(self._array.dtype)
 
     @property

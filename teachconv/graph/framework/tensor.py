@@ -205,7 +205,7 @@ class Tensor(Operators):
     Attributes:
         op: the operation.
         index: the index of this output among the operation's outputs.
-        dtype: the dtype, a `DType`.
+        dtype: the dtype, a ``DType``.
         shape: the static shape, a `TensorShape`.
         is_ref: whether the tensor is a reference to a variable.
     """
