@@ -21,12 +21,13 @@ INSTALL = """# from this site, into this browser: half a minute the first time
 %pip install -q teachconv matplotlib pillow"""
 
 
-def write(folder: Path, pyodide: str) -> None:
+def write(folder: Path, pyodide: str, wheels: list[Path] = ()) -> None:
     """Write everything that the site is built from: contents, wheel, settings.
 
     Args:
         folder: a folder of generated files.
         pyodide: the address of ``pyodide.js``, absolute or below the site.
+        wheels: more files for the site; what is not there a reader's browser gets from PyPI.
     """
     contents = folder / "contents"
     (contents / "answers").mkdir(parents=True, exist_ok=True)
@@ -39,7 +40,10 @@ def write(folder: Path, pyodide: str) -> None:
     for path in answers():
         _write_notebook(contents / f"{path.stem}.ipynb", as_notebook(path.read_text(encoding="utf-8")))
     wheel = _wheel(folder / "wheels")
-    settings = {"PipliteAddon": {"piplite_urls": [str(wheel)]}, "LiteBuildConfig": {"no_sourcemaps": True}}
+    settings = {
+        "PipliteAddon": {"piplite_urls": [str(path) for path in (wheel, *wheels)]},
+        "LiteBuildConfig": {"no_sourcemaps": True},
+    }
     (folder / "jupyter_lite_config.json").write_text(json.dumps(settings, indent=1))
     kernel = {"pyodideUrl": pyodide, "loadPyodideOptions": {"packages": ["numpy", "scipy", "threadpoolctl"]}}
     plugins = {"@jupyterlite/pyodide-kernel-extension:kernel": kernel}

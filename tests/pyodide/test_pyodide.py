@@ -38,7 +38,7 @@ pytestmark = [
 def lite_files(tmp_path_factory):
     lite = pytest.importorskip("lite", reason="make docs installs what builds the site", exc_type=ImportError)
     folder = tmp_path_factory.mktemp("lite")
-    lite.write(folder, "./pyodide/pyodide.js")
+    lite.write(folder, "./pyodide/pyodide.js", sorted(PYODIDE.parent.glob("lite/pypi/*.whl")))
     return folder
 
 
