@@ -104,6 +104,7 @@ def test_a_notebook_of_the_site_runs_in_chromium(lite_files, tmp_path):
                 time.sleep(2)
     finally:
         server.shutdown()
+        server.server_close()
     assert cells, "the notebook did not open"
     errors = [one for cell in cells for one in cell["outputs"] if one["output_type"] == "error"]
     assert not errors, errors[0]["ename"] + ": " + errors[0]["evalue"]
