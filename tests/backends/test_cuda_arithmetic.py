@@ -14,7 +14,7 @@ from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import backends
-from teachconv.backends.cuda import gemm, im2col, job, ladder, launches, sources, winograd
+from teachconv.backends.cuda import gemm, im2col, job, ladder, sources, winograd
 from teachconv.data.seeded import make_array
 from teachconv.geometry import conv2d_geometry
 from teachconv.kinds import FILTER_GRADIENT, FORWARD, KINDS
@@ -43,7 +43,7 @@ TESTS = Path(__file__).parents[1]
 def small_blocks(monkeypatch):
     """Small grids, little scratch and the largest tiles, to exercise what otherwise only large problems do."""
     ladder.schedule.cache_clear()
-    monkeypatch.setattr(launches, "MOST_BLOCKS", 3)
+    monkeypatch.setattr(job, "MOST_BLOCKS", 3)
     monkeypatch.setattr(im2col, "_BLOCK_BYTES", 1 << 12)
     monkeypatch.setattr(winograd, "_BLOCK_BYTES", 1 << 12)
     monkeypatch.setattr(gemm, "ENOUGH_BLOCKS", 1)
