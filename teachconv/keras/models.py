@@ -1,4 +1,4 @@
-"""``Model``, and its two kinds: ``Functional``, of tensors between layers, and ``Sequential``, a list of layers.
+"""``Model`` and its two kinds: ``Functional``, of tensors between layers; ``Sequential``, a list of layers.
 
 Keras: keras/src/models. training has compile, fit and the rest.
 """
