@@ -9,6 +9,7 @@
   `sitemap.xml` need the address of the pages: set `TEACHCONV_DOCS_ADDRESS` where they are published.
 """
 
+import functools
 import html
 import json
 import os
@@ -123,13 +124,20 @@ def mention(word):
     return re.compile(rf"(?<![\w.`-]){begin}{re.escape(word[1:])}s?(?![\w`-])")
 
 
+@functools.cache
+def mentions():
+    """Return the pattern of each of the glossary's words."""
+    return {
+        word: mention(word) for word in glossary_words((HERE / "glossary.md").read_text(encoding="utf-8"))
+    }
+
+
 def link_first_mentions(app, doctree):
     """Make links of the first mentions of the glossary's words in the paragraphs of a page."""
     page = app.env.docname
     if _WITHOUT.match(page):
         return
-    words = glossary_words((HERE / "glossary.md").read_text(encoding="utf-8"))
-    missing = {word: mention(word) for word in words}
+    missing = dict(mentions())
     for paragraph in doctree.findall(nodes.paragraph):
         for text in [child for child in paragraph.children if isinstance(child, nodes.Text)]:
             found = first_mentions(text.astext(), missing)

@@ -67,8 +67,11 @@ def build_beside_the_pages(app, error):
 
 def answers() -> list[Path]:
     """Return the pages of answers that have code."""
-    pages = sorted((HERE / "answers").glob("*.md"))
-    return [path for path in pages if "```{code-cell}" in path.read_text(encoding="utf-8")]
+    return [path for path in sorted((HERE / "answers").glob("*.md")) if _has_code(path)]
+
+
+def _has_code(path: Path) -> bool:
+    return path.exists() and "```{code-cell}" in path.read_text(encoding="utf-8")
 
 
 def as_notebook(text: str) -> nbformat.NotebookNode:
@@ -115,7 +118,7 @@ def lead_there(app, page, template, context, doctree):
     """Add a line below the title of a page that can be tried in the browser."""
     place, _, name = page.partition("/")
     notebook = place == "learn" and (HERE.parent / "notebooks" / f"{name}.ipynb").exists()
-    if notebook or (place == "answers" and HERE / f"{page}.md" in answers()):
+    if notebook or (place == "answers" and _has_code(HERE / f"{page}.md")):
         address = f"../lite/notebooks/index.html?path={name}.ipynb"
         line = f'<p class="try-it"><a href="{address}">Try it in your browser</a>: nothing to install</p>'
         context["body"] = context["body"].replace("</h1>", f"</h1>\n{line}", 1)

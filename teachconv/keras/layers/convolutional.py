@@ -150,17 +150,8 @@ class Conv2D(Convolution):
         if self.filters % self.groups:
             raise ArgumentError(f"filters must be a multiple of groups {groups}; got {filters}")
         self.kernel_initializer = kernel_initializer
-        super().__init__(
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            bias_initializer,
-            more,
-        )
+        windows = kernel_size, strides, padding, data_format, dilation_rate
+        super().__init__(*windows, activation, use_bias, bias_initializer, more)
 
     def out_channels(self, channels: int) -> int:
         """Return the number of filters."""
@@ -253,17 +244,8 @@ class DepthwiseConv2D(Convolution):
     ):
         self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
         self.kernel_initializer = self.depthwise_initializer = depthwise_initializer
-        super().__init__(
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            bias_initializer,
-            more,
-        )
+        windows = kernel_size, strides, padding, data_format, dilation_rate
+        super().__init__(*windows, activation, use_bias, bias_initializer, more)
 
     def out_channels(self, channels: int) -> int:
         """Return depth_multiplier channels for each one of the input."""
@@ -348,18 +330,8 @@ class SeparableConv2D(DepthwiseConv2D):
         self.filters = positive(filters, "filters")
         self.depth_multiplier = positive(depth_multiplier, "depth_multiplier")
         self.depthwise_initializer, self.pointwise_initializer = depthwise_initializer, pointwise_initializer
-        Convolution.__init__(
-            self,
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            bias_initializer,
-            more,
-        )
+        windows = kernel_size, strides, padding, data_format, dilation_rate
+        Convolution.__init__(self, *windows, activation, use_bias, bias_initializer, more)
 
     def out_channels(self, channels: int) -> int:
         """Return the number of filters."""
@@ -434,19 +406,9 @@ class Conv2DTranspose(Conv2D):
         self.output_padding: tuple[int, ...] | None = None
         if output_padding is not None:
             self.output_padding = self._below_strides(output_padding, strides)
+        windows = kernel_size, strides, padding, data_format, dilation_rate
         super().__init__(
-            filters,
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            dilation_rate,
-            1,
-            activation,
-            use_bias,
-            kernel_initializer,
-            bias_initializer,
-            **more,
+            filters, *windows, 1, activation, use_bias, kernel_initializer, bias_initializer, **more
         )
 
     def _below_strides(self, output_padding: Any, strides: Any) -> tuple[int, ...]:

@@ -302,12 +302,13 @@ class Layer:
             ValueError, TypeError: if the input does not fit; the message names the layer.
         """
         self._check_arguments(args, kwargs)
-        given = list(inputs) if are_several(inputs) else [inputs]
+        several = are_several(inputs)
+        given = list(inputs) if several else [inputs]
         if len(given) > 1 and not self._takes_several:
             raise ArgumentTypeError(f"layer {brief(self.name)} takes one tensor; got {len(given)} in a list")
         if any(isinstance(each, KerasTensor) for each in given):
             return self._connect(inputs, {**kwargs} if training is None else {"training": training, **kwargs})
-        inputs = [self._as_tensor(each) for each in given] if are_several(inputs) else self._as_tensor(inputs)
+        inputs = [self._as_tensor(each) for each in given] if several else self._as_tensor(inputs)
         args = tuple(self._as_argument(value) for value in args)
         kwargs = {key: self._as_argument(value) for key, value in kwargs.items()}
         shape, first = shape_of(inputs), not self.built

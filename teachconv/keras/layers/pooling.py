@@ -290,8 +290,12 @@ class ZeroPadding2D(Windowed):
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the node."""
+        return pad(inputs, self._sides())
+
+    def _sides(self) -> list[tuple[int, int]]:
+        """Return (before, after) of every axis of the input, batch and channels too."""
         sides = dict(zip(self.spatial_axes, self.padding, strict=True))
-        return pad(inputs, [sides.get(axis, (0, 0)) for axis in range(self._rank + 2)])
+        return [sides.get(axis, (0, 0)) for axis in range(self._rank + 2)]
 
 
 class Cropping2D(ZeroPadding2D):
@@ -323,6 +327,4 @@ class Cropping2D(ZeroPadding2D):
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return the node."""
         self.compute_output_shape(tuple(inputs.shape))  # raises where nothing is left
-        sides = dict(zip(self.spatial_axes, self.padding, strict=True))
-        parts = [sides.get(axis, (0, 0)) for axis in range(self._rank + 2)]
-        return inputs[tuple(slice(before, -after or None) for before, after in parts)]
+        return inputs[tuple(slice(before, -after or None) for before, after in self._sides())]
