@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import record, settings
 from ..dtypes import FLOATS
-from ..errors import brief
+from ..errors import ArgumentError, check_word
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
@@ -33,18 +33,15 @@ from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_ne
 from .planes import as_image, flat_geometry, planes_gathered, with_planes
 
 
-def _load() -> tuple[Any, ImportError | None]:
+def _load() -> tuple[Any, Exception | None]:
     """Import the compiled module and choose the instruction set."""
     try:
         kernels = import_module("teachconv._kernels")
         wanted = os.environ.get("TEACHCONV_ISA", "best")
-        names = ("best", *kernels.ISA_NAMES)
-        if wanted not in names:
-            legal = f"{', '.join(names[:-1])} or {names[-1]}"
-            raise ImportError(f"TEACHCONV_ISA must be {legal}; got {brief(wanted)}")
+        check_word(wanted, "TEACHCONV_ISA", ("best", *kernels.ISA_NAMES))
         settings.instruction_set = kernels.set_isa(wanted)
         return kernels, None
-    except ImportError as error:  # no compiler at install time; the other backends still work
+    except (ImportError, ArgumentError) as error:  # no compiler at install time; the others still work
         return None, error
 
 
@@ -195,10 +192,10 @@ def unavailable() -> str:
         return ""
     if find_spec("teachconv._kernels") is not None:
         return f"teachconv._kernels cannot be loaded: {_import_error}"
-    if sys.platform == "emscripten":
-        return "Python in a browser has no compiled backend: use numpy, scipy or reference"
     return (
-        "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
+        "Python in a browser has no compiled backend: use numpy, scipy or reference"
+        if sys.platform == "emscripten"
+        else "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
         "supported), then install teachconv again"
     )
 
