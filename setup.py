@@ -85,9 +85,10 @@ def extensions():
     from Cython.Build import cythonize
 
     compile_args, link_args = ["-O3", "-g0", "-pthread"], ["-pthread"]
-    if sys.platform in ("linux", "darwin"):  # there, gcc and clang know them
+    target = sysconfig.get_platform()  # that of a cross-build, too: emscripten's linker does not know these
+    if target.startswith(("linux", "macosx")):
         compile_args += HARDENED
-    if sys.platform == "linux":
+    if target.startswith("linux"):
         link_args += HARDENED_LINKS
     sanitize = os.environ.get("TEACHCONV_SANITIZE", "")
     optimize = {"1": "-O1", "small": "-O0", "fuzz": "-O0"}.get(sanitize)
