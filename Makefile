@@ -16,8 +16,9 @@ EXTENSION := $(VENV)/.extension
 SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.[ch])
 # Build with the interpreter of .venv; build isolation would install NumPy and SciPy a second time.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Install the packages of an extra; a plain editable install would compile the extension again.
-INSTALL_EXTRA := TEACHCONV_NO_CYTHON=1 TEACHCONV_REQUIRE_CYTHON=0 $(INSTALL) --no-build-isolation -e
+# Install the packages of an extra; a plain editable install would compile the extension again. Today's pip prints
+# what setuptools warns of, at each editable install.
+INSTALL_EXTRA := PYTHONWARNINGS=ignore TEACHCONV_NO_CYTHON=1 TEACHCONV_REQUIRE_CYTHON=0 $(INSTALL) --no-build-isolation -e
 # One worker for each core, one thread in each; tests about threads set their own number.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
