@@ -198,11 +198,11 @@ def pads_after(y, x, w, strides, pads, *rest):
     [
         (beyond_32_outputs, r"filters=\(1, 1, 1, 3[34]\)"),  # a weight of 0 hides the bug
         (last_of_odd_cols, r"input=\(1, 1, \d\d?, 1\), filters=\(1, \d, 1, 1\)"),  # 9 outputs
-        (stride_3, r"strides=\(1, 3\)"),
+        pytest.param(stride_3, r"strides=\(1, 3\)", marks=pytest.mark.slow),
         (one_number_for_both, r"strides=\(3, 3\)"),  # neither is reached by one step at a time
         (groups_of_4, r"filters=\(1, 1, 1, 4\)"),
-        (second_image, r"input=\(2, 1, 1, 1\)"),
-        (deep_sums, r"input=\(1, 1, 1, 10[12]\)"),
+        pytest.param(second_image, r"input=\(2, 1, 1, 1\)", marks=pytest.mark.slow),
+        pytest.param(deep_sums, r"input=\(1, 1, 1, 10[12]\)", marks=pytest.mark.slow),
         (pads_after, r"padding=\(\(0, 0\), \(0, 5\)\)"),
     ],
 )
