@@ -73,6 +73,8 @@ cdef extern from "kernels/engine.h" nogil:
     Py_ssize_t share_start(Py_ssize_t jobs, int rank, int size)
     int CREW_NO_MEMORY, CREW_NO_THREAD
     crew_shortage take_crew_shortage "take_shortage"()
+    void keep_scratch_bytes "keep_scratch"(Py_ssize_t most)
+    Py_ssize_t MOST_KEPT_BYTES "KEPT_BYTES"
 
 
 cdef tuple names(const char *const *table, int count):
@@ -83,6 +85,7 @@ cdef tuple names(const char *const *table, int count):
 ALGORITHMS = names(teachconv_algorithm_names, ALGORITHM_COUNT)  # of kernels/choose.h
 ISA_NAMES = names(teachconv_isa_names, ISA_COUNT)
 PATHS = names(teachconv_path_names, PATH_COUNT)
+KEPT_BYTES = MOST_KEPT_BYTES
 cdef dict CODES = {name: code for code, name in enumerate(ALGORITHMS)}
 
 
@@ -138,6 +141,11 @@ def set_isa(str name):
     """
     teachconv_set_isa(-1 if name == "best" else ISA_NAMES.index(name))
     return isa()
+
+
+def keep_scratch(Py_ssize_t nbytes):
+    """Set how many bytes of scratch are kept for later calls, at first KEPT_BYTES; free what is above."""
+    keep_scratch_bytes(nbytes)
 
 
 def take_paths():

@@ -210,6 +210,13 @@ def set_isa(name: str) -> str:
     return settings.instruction_set
 
 
+def release_scratch() -> None:
+    """Give the scratch memory that is kept for later calls back to the system; calls that run keep theirs."""
+    if _kernels is not None:
+        _kernels.keep_scratch(0)
+        _kernels.keep_scratch(_kernels.KEPT_BYTES)
+
+
 def conv2d(
     x: np.ndarray,
     w: np.ndarray | PackedFilters,
