@@ -330,11 +330,12 @@ static void check(const trial *t, const array *second, const array *bias, const 
 }
 
 static void check_choices(const trial *t) {
-    const ptrdiff_t lanes = kernels_of(t->is_double)->lanes;
-    const int precision = t->relu + t->has_bias; /* STRICT, DEFAULT or FAST */
-    const int chosen[] = {[FORWARD] = choose_forward(&t->p, lanes, precision),
-                          [INPUT_GRADIENT] = choose_input_gradient(&t->p, lanes, precision),
-                          [FILTER_GRADIENT] = choose_filter_gradient(&t->p, lanes, precision)};
+    const choice by = {.lanes = kernels_of(t->is_double)->lanes,
+                       .precision = t->relu + t->has_bias, /* STRICT, DEFAULT or FAST */
+                       .planned = t->packed};
+    const int chosen[] = {[FORWARD] = choose_forward(&t->p, &by),
+                          [INPUT_GRADIENT] = choose_input_gradient(&t->p, &by),
+                          [FILTER_GRADIENT] = choose_filter_gradient(&t->p, &by)};
     for (int kind = FORWARD; kind <= FILTER_GRADIENT; kind++) {
         trial with = *t;
         for (with.kernel = 0; with.kernel < KERNELS; with.kernel++)
