@@ -122,7 +122,6 @@ ALGORITHMS = (
     Algorithm(
         "winograd4",
         "F(4x4, 3x3): 36 multiplications where there were 144, and a larger error",
-        kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="fast",
         error="winograd4_balanced",

@@ -63,24 +63,26 @@ static inline int fills_vectors(const conv_problem *s, ptrdiff_t lanes) {
     return s->in_channels >= lanes && s->out_channels >= 2 * lanes;
 }
 
-/* Returns the work for each number of the transformed filter: its transform, or reading it alone. */
-static inline double filter_work(int tile, const conv_problem *s, const choice *c) {
-    if (c->planned) return 1.5;
-    /* above 256 channels a panel of F(4x4, 3x3)'s filters exceeds the second-level cache */
-    return tile == 2 ? 9.4 : s->in_channels <= 256 ? 11.1 : 16.7;
-}
-
 /* The work of a convolution, or of all phases of an input gradient, by each of three algorithms. */
 typedef struct {
-    double direct, two, four; /* row_gemm or phases; tiles of two outputs along each axis; of four */
+    double direct, two, four; /* row_gemm, phases or pixel_gemm; tiles of two outputs along each axis; of four */
 } work;
 
-static inline void add_work(work *sum, const conv_problem *s, const choice *c) {
+/* filter_two, filter_four: the work for each number of the transformed filter. */
+static inline void add_work(work *sum, const conv_problem *s, const choice *c, double filter_two,
+                            double filter_four) {
     const int filled = fills_vectors(s, c->lanes);
     const double direct = direct_work(s, c->lanes),
-                 two = filled && winograd_can(2, s) ? winograd_work(2, s, c->lanes, filter_work(2, s, c)) : direct;
+                 two = filled && winograd_can(2, s) ? winograd_work(2, s, c->lanes, filter_two) : direct;
     sum->direct += direct, sum->two += two;
-    sum->four += filled && winograd_can(4, s) ? winograd_work(4, s, c->lanes, filter_work(4, s, c)) : two;
+    sum->four += filled && winograd_can(4, s) ? winograd_work(4, s, c->lanes, filter_four) : two;
+}
+
+/* The filter is transformed and read, or in a plan read alone. */
+static inline void add_gather(work *sum, const conv_problem *s, const choice *c) {
+    if (c->planned) add_work(sum, s, c, 1.5, 1.5);
+    /* above 256 channels a panel of F(4x4, 3x3)'s filters exceeds the second-level cache */
+    else add_work(sum, s, c, 9.4, s->in_channels <= 256 ? 11.1 : 16.7);
 }
 
 /* Returns the winograd that is faster than `direct`, if the precision allows one. */
@@ -95,7 +97,7 @@ static inline int fastest(const work *sum, const conv_problem *p, int precision,
 static inline int choose_forward(const conv_problem *p, const choice *c) {
     work sum = {0};
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/y */
-    add_work(&sum, p, c);
+    add_gather(&sum, p, c);
     /* mark: choice of winograd/y winograd2/y winograd4/y row_gemm/y */
     return fastest(&sum, p, c->precision, ROW_GEMM);
 }
@@ -110,7 +112,7 @@ static inline int choose_input_gradient(const conv_problem *p, const choice *c) 
         for (ptrdiff_t i = 0; i < p->stride_rows * p->stride_cols; i++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, i / p->stride_cols, i % p->stride_cols, &offset);
-            add_work(&sum, &g.shape, c);
+            add_gather(&sum, &g.shape, c);
         }
     /* mark: choice of winograd/dx winograd2/dx winograd4/dx */
     const int gather = fastest(&sum, p, c->precision, PHASES);
@@ -124,11 +126,11 @@ static inline int choose_input_gradient(const conv_problem *p, const choice *c) 
 
 static inline int choose_filter_gradient(const conv_problem *p, const choice *c) {
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dw */
+    work sum = {0};
     /* every block of tiles reads and writes all products, which are as many as the filter transformed */
-    /* mark: choice of winograd/dw pixel_gemm */
-    return c->precision != STRICT && fills_vectors(p, c->lanes) && winograd_can(2, p)
-                   && winograd_work(2, p, c->lanes, 37.5) < 0.95 * direct_work(p, c->lanes)
-               ? WINOGRAD
-               : PIXEL_GEMM;
+    add_work(&sum, p, c, 22, 28);
+    /* mark: choice of winograd/dw winograd4/dw pixel_gemm */
+    const int found = fastest(&sum, p, c->precision, PIXEL_GEMM);
+    return found == WINOGRAD2 ? WINOGRAD : found; /* this name has no filter gradient */
 }
 #endif

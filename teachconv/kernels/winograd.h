@@ -175,7 +175,7 @@ KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real 
     one_image.shape.batch = 1;
     for (ptrdiff_t image = 0; !status && image < s->batch; image++)
         if (!range_is_safe(filter_flags) || !range_is_safe(image_flags[image])) {
-            took(TOOK_REDO); /* mark: fallback of winograd/y winograd/dx winograd2 winograd4 if redo by row_gemm */
+            took(TOOK_REDO); /* mark: fallback of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx if redo by row_gemm */
             status = w ? run_gather(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w, NULL,
                                     bias, relu, y + image * g->y_image_step, threads)
                        : CONV_OUT_OF_RANGE;

@@ -63,5 +63,27 @@ INLINE void winograd4_output_line(const vec *m, int step, vec *y) {
     y[2] = (real)0.5 * even_a + (real)2 * even_b;
     y[3] = (real)0.5 * odd_a + (real)2 * odd_b + m[5 * step];
 }
+
+/* A: the gradients of four outputs that lie `step` apart to those of six products. */
+INLINE void winograd4_output_gradient_line(const vec *y, int step, vec *m) {
+    const vec y0 = y[0], y1 = y[step], y2 = y[2 * step], y3 = y[3 * step];
+    const vec even_a = y0 + (real)0.5 * y2, odd_a = WINOGRAD4_A * (y1 + (real)0.5 * y3);
+    const vec even_b = y0 + (real)2 * y2, odd_b = WINOGRAD4_B * (y1 + (real)2 * y3);
+    m[0] = y0;
+    m[1] = even_a + odd_a;
+    m[2] = even_a - odd_a;
+    m[3] = even_b + odd_b;
+    m[4] = even_b - odd_b;
+    m[5] = y3;
+}
+
+/* G': the gradients of six elements of the filter that lie `step` apart to those of three taps. */
+INLINE void winograd4_filter_gradient_line(const vec *u, int step, vec *g) {
+    const vec u1 = u[step], u2 = u[2 * step], u3 = u[3 * step], u4 = u[4 * step];
+    const vec even_a = (real)(2.0 / 3) * (u1 + u2), even_b = (real)(1.0 / 6) * (u3 + u4);
+    g[0] = u[0] + even_a + even_b;
+    g[1] = (real)(2.0 / 3) * WINOGRAD4_A * (u1 - u2) + (real)(1.0 / 6) * WINOGRAD4_B * (u3 - u4);
+    g[2] = (real)0.5 * even_a + (real)2 * even_b + u[5 * step];
+}
 #undef WINOGRAD4_A
 #undef WINOGRAD4_B

@@ -120,6 +120,16 @@ INLINE void winograd_output_line(const int elements, const vec *m, int step, vec
     else winograd2_output_line(elements, m, step, y);
 }
 
+INLINE void winograd_output_gradient_line(const int elements, const vec *y, int step, vec *m) {
+    if (elements == 6) winograd4_output_gradient_line(y, step, m);
+    else winograd2_output_gradient_line(elements, y, step, m);
+}
+
+INLINE void winograd_filter_gradient_line(const int elements, const vec *u, int step, vec *g) {
+    if (elements == 6) winograd4_filter_gradient_line(u, step, g);
+    else winograd2_filter_gradient_line(elements, u, step, g);
+}
+
 /* The place of a tile: tiles follow each other column by column, row by row, image by image. */
 typedef struct {
     ptrdiff_t image, row, col;
@@ -352,15 +362,13 @@ typedef struct {
         winograd_transform_outputs(n, m, g, l, products, first_tile, tiles, width, columns, bias, relu, y); \
     }
 /* clang-format off */
-#define STAGES_OF_PIECES(X) X(1, 2) X(1, 3) X(1, 4) X(2, 1) X(3, 1) X(4, 1) \
-    X(2, 2) X(2, 3) X(2, 4) X(3, 2) X(3, 3) X(3, 4) X(4, 2) X(4, 3) X(4, 4)
-#define ALL_STAGES(X) STAGES_OF_PIECES(X) X(6, 6)
+#define ALL_STAGES(X) X(1, 2) X(1, 3) X(1, 4) X(2, 1) X(3, 1) X(4, 1) \
+    X(2, 2) X(2, 3) X(2, 4) X(3, 2) X(3, 3) X(3, 4) X(4, 2) X(4, 3) X(4, 4) X(6, 6)
 ALL_STAGES(STAGES)
 #undef STAGES
 #define STAGES(n, m) [n][m] = {winograd_inputs_##n##m, winograd_taps_##n##m, winograd_outputs_##n##m},
 static const winograd_stages winograd_stages_of[7][7] = {ALL_STAGES(STAGES)};
 #undef STAGES
-#undef ALL_STAGES
 /* clang-format on */
 
 /* Computes V of a block's tiles. */

@@ -182,6 +182,10 @@ def winograd4_balanced(
     with a rounded constant, and two sums. Each matrix is applied twice, and C products are summed; that gives
     gamma_{C+28}, less than gamma_{C+32}. The matrices have entries up to 2.9 instead of 8.
 
+    A filter gradient is G' [sum over tiles of V * (A dy A')] G, F(3x3, 4x4). A number of A dy has passed four: a
+    sum, a product with a rounded square root, and a sum. One of G' m has passed five: a sum, a product with a
+    rounded constant, and two sums. With T products and sums for T tiles that is gamma_{T+26}.
+
     This bound is norm-wise. In one dimension, y[0] of F(2, 3) is the sum of m[0], m[1] and m[2], which read
     d[0], d[1] and d[2], the window of y[0]; y[1] likewise reads d[1], d[2] and d[3] only. So the bound of
     `winograd2` depends on the inputs of the cell's own window. In F(4, 3), y[0] is the sum of five products,

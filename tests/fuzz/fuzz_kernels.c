@@ -64,6 +64,7 @@ static const struct {
     {FORWARD, WINOGRAD},
     {INPUT_GRADIENT, WINOGRAD},
     {FILTER_GRADIENT, WINOGRAD},
+    {FILTER_GRADIENT, WINOGRAD4},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 enum { MOST_MACS = 400000, MOST_NUMBERS = 60000 };
@@ -299,11 +300,15 @@ static int run(const trial *t, int threads, const array *first, const array *sec
 
 /* A bound on the error of winograd4 for data as `fill` makes them, integers of at most 7: gamma_{C+32} times the
    largest number that the transforms could make of them (truth/bounds.py). The rows of the matrices' absolute
-   values sum up to 5.2, 1.5 and 7.4, and each matrix is applied twice. */
+   values sum up to 5.2, 1.5 and 7.4, and each matrix is applied twice; those of the transposed ones for the filter
+   gradient, whose sums run over pixels, to less: 7.3 for A and 2.7 for G'. */
 static double winograd4_error(const trial *t) {
-    const double depth = (double)larger(t->p.in_channels, t->p.out_channels), u = t->is_double ? 0x1p-53 : 0x1p-24;
+    const double pixels = (double)(t->p.batch * t->p.out_rows * t->p.out_cols),
+                 depth = is_of_filter(t->kernel) ? pixels
+                                                 : (double)larger(t->p.in_channels, t->p.out_channels),
+                 u = t->is_double ? 0x1p-53 : 0x1p-24;
     const double largest = ldexp(7.0 * 7 * depth, t->exponents[0] + t->exponents[1]);
-    const double grown = 5.2 * 5.2 * 1.5 * 1.5 * 7.4 * 7.4 * largest;
+    const double last = is_of_filter(t->kernel) ? 7.3 * 2.7 : 1.5 * 7.4, grown = 5.2 * 5.2 * last * last * largest;
     return 1.01 * (depth + 33) * u * grown + ldexp(1, t->is_double ? -1000 : -120);
 }
 
