@@ -65,7 +65,8 @@ static inline int fills_vectors(const conv_problem *s, ptrdiff_t lanes) {
 
 /* The work of a convolution, or of all phases of an input gradient, by each of three algorithms. */
 typedef struct {
-    double direct, two, four; /* row_gemm, phases or pixel_gemm; tiles of two outputs along each axis; of four */
+    double direct;    /* row_gemm, phases or pixel_gemm */
+    double two, four; /* winograd, with tiles of so many outputs along each axis */
 } work;
 
 /* filter_two, filter_four: the work for each number of the transformed filter. */

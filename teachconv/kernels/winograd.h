@@ -1,6 +1,6 @@
 /* winograd: a convolution with few multiplications, by tiles of outputs. A filter is cut into pieces of up to
-   three taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis (winograd2.h), or
-   by F(4, 3) (winograd4.h). The stages are in winograd_stages.h.
+   three taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis, or by F(4, 3)
+   (winograd_matrices.h). The stages are in winograd_stages.h.
 
      tile x tile outputs y of a piece g of the filter, from n x m inputs d, one for each of its elements:
 
@@ -182,26 +182,4 @@ KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real 
         }
     free(image_flags);
     return status;
-}
-
-/* ---- the rungs of the forward op; those of the input gradient are in phases.h ---- */
-
-INLINE ptrdiff_t winograd_packed_bytes_by(int tile, const conv_problem *p) {
-    const gather g = forward_gather(p);
-    return winograd_can(tile, p) ? checked_times(winograd_filter_numbers(tile, &g), sizeof(real)) : 0;
-}
-
-INLINE int winograd_pack_by(int tile, const conv_problem *p, const real *w, real *packed, int threads) {
-    const gather g = forward_gather(p);
-    if (!winograd_can(tile, p)) return CONV_UNSUPPORTED;
-    return range_is_safe(winograd_transform_filters(tile, &g, w, packed, threads)) ? CONV_OK
-                                                                                   : CONV_OUT_OF_RANGE;
-}
-
-INLINE int winograd_run_by(int tile, const conv_problem *p, const real *x, const real *w, const real *packed,
-                           const real *bias, int relu, real *y, int threads) {
-    const gather g = forward_gather(p);
-    if (!winograd_can(tile, p)) return CONV_UNSUPPORTED;
-    /* mark: kernel of winograd/y winograd2/y winograd4/y */
-    return winograd_gather(tile, &g, x, w, packed, bias, relu, y, threads);
 }

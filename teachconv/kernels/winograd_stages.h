@@ -105,31 +105,6 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
 /* ---- the stages; n and m, the elements along rows and columns, are constants in each of their copies, so that
    the loops unroll ---- */
 
-INLINE void winograd_input_line(const int elements, vec *d, int step) {
-    if (elements == 6) winograd4_input_line(d, step);
-    else winograd2_input_line(elements, d, step);
-}
-
-INLINE void winograd_filter_line(const int elements, const vec *g, int step, vec *u) {
-    if (elements == 6) winograd4_filter_line(g, step, u);
-    else winograd2_filter_line(elements, g, step, u);
-}
-
-INLINE void winograd_output_line(const int elements, const vec *m, int step, vec *y) {
-    if (elements == 6) winograd4_output_line(m, step, y);
-    else winograd2_output_line(elements, m, step, y);
-}
-
-INLINE void winograd_output_gradient_line(const int elements, const vec *y, int step, vec *m) {
-    if (elements == 6) winograd4_output_gradient_line(y, step, m);
-    else winograd2_output_gradient_line(elements, y, step, m);
-}
-
-INLINE void winograd_filter_gradient_line(const int elements, const vec *u, int step, vec *g) {
-    if (elements == 6) winograd4_filter_gradient_line(u, step, g);
-    else winograd2_filter_gradient_line(elements, u, step, g);
-}
-
 /* The place of a tile: tiles follow each other column by column, row by row, image by image. */
 typedef struct {
     ptrdiff_t image, row, col;

@@ -176,7 +176,7 @@ def winograd4_balanced(
 ) -> np.ndarray:
     """Bound the error of F(4x4, 3x3) with the points 0, +-sqrt(1/2), +-sqrt(2) and infinity for each cell.
 
-    As for `winograd4`, the roundings are counted (kernels/winograd4.h). A number of B' d has passed at most
+    As for `winograd4`, the roundings are counted (kernels/winograd_matrices.h). A number of B' d has passed at most
     four: a difference, a product with a square root that is itself rounded, and a sum. One of G g has passed
     five: products with two rounded constants, and a sum. One of A' m has passed five: a difference, a product
     with a rounded constant, and two sums. Each matrix is applied twice, and C products are summed; that gives

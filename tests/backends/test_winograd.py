@@ -47,7 +47,7 @@ def surds(*rows):
     return [[entry(text) for text in row.split()] for row in rows]
 
 
-# as in kernels/winograd4.h
+# as in kernels/winograd_matrices.h
 B = surds(
     "1 0 -5/2 0 1 0", "0 b 2 -a -1 0", "0 -b 2 a -1 0", "0 -a -1/2 b 1 0", "0 a -1/2 -b 1 0", "0 1 0 -5/2 0 1"
 )
@@ -235,7 +235,7 @@ def test_subnormal_parts_of_an_image_keep_the_bound(value):
 # F(2, r): the pieces of larger filters, strides and gradients
 # ----------------------------------------------------------------------------------------------------
 
-# as in kernels/winograd2.h: B', G and A' of r taps, at the points 0, infinity, 1 and -1
+# as in kernels/winograd_matrices.h: B', G and A' of r taps, at the points 0, infinity, 1 and -1
 PIECES = {
     1: (["1 0", "0 1"], ["1", "1"], ["1 0", "0 1"]),
     2: (["1 -1 0", "0 -1 1", "0 1 0"], ["1 0", "0 1", "1 1"], ["1 0 1", "0 1 1"]),
