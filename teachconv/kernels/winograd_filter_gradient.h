@@ -237,7 +237,7 @@ KERNEL int winograd_filter_try(const conv_problem *p, const winograd_layout *l, 
     return status;
 }
 
-/* Writes zeros for the taps that read nothing but padding. With F(3x3, 4x4) the other taps leave rounding errors
+/* Writes zeros for the taps that read padding only. With F(3x3, 4x4) the other taps leave rounding errors
    there. */
 KERNEL void winograd_clear_taps(const conv_problem *p, real *dw) {
     const ptrdiff_t numbers = p->in_channels * p->out_channels;

@@ -234,7 +234,9 @@ def test_python_threads_with_crews_of_changing_size():
     assert wrong == []
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="Linux says there how much memory is in use")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"), reason="Linux says there how much memory is in use"
+)
 def test_scratch_is_kept_and_released():
     """The filter transformed takes 34 MB, which a release gives back; the next call touches new pages."""
     x, w = make_array((1, 4, 4, 512), "float64"), make_array((3, 3, 512, 512), "float64")
@@ -243,7 +245,9 @@ def test_scratch_is_kept_and_released():
     def grown_by(step):
         before = Path("/proc/self/statm").read_text().split()[1]
         step()
-        return (int(Path("/proc/self/statm").read_text().split()[1]) - int(before)) * os.sysconf("SC_PAGESIZE")
+        return (int(Path("/proc/self/statm").read_text().split()[1]) - int(before)) * os.sysconf(
+            "SC_PAGESIZE"
+        )
 
     def call():
         tc.conv2d_backprop_filter(x, w.shape, x, 1, "SAME", backend="cython", algorithm="winograd", out=out)

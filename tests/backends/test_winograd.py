@@ -118,7 +118,9 @@ def test_the_kernel_moves_a_single_number_to_its_place(isa, dtype, tolerance):
                 for name in ("winograd4", "direct")
             )
             call, _ = tc.nn_ops.call_of(tc.conv2d_backprop_filter, args, {})
-            assert (np.abs(dw - want) <= bounds.winograd4_balanced(call.kind, x, dy, call.geometry, dtype)).all()
+            assert (
+                np.abs(dw - want) <= bounds.winograd4_balanced(call.kind, x, dy, call.geometry, dtype)
+            ).all()
     finally:
         cython_backend.set_isa("best")
 
@@ -143,7 +145,7 @@ def test_tiles_that_the_image_does_not_fill(size, dtype):
             assert tc.diff(op, *args, **options).passed, (op.__name__, padding)
 
 
-def test_taps_that_read_nothing_but_padding_have_no_gradient():
+def test_taps_that_read_padding_only_have_no_gradient():
     """F(3x3, 4x4) leaves rounding errors there, which are cleared."""
     x, dy = make_array((2, 2, 3, 5), "float32"), make_array((2, 2, 4, 33), "float32")
     how = {"padding": [[0, 0], [2, 0], [1, 2], [0, 0]], "backend": "cython", "algorithm": "winograd4"}
