@@ -119,7 +119,6 @@ ALGORITHMS = (
     Algorithm(
         "winograd4",
         "F(4x4, 3x3): 36 multiplications where there were 144, and a larger error",
-        kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="fast",
         error="winograd4_balanced",
@@ -207,6 +206,13 @@ def set_isa(name: str) -> str:
     return settings.instruction_set
 
 
+def release_scratch() -> None:
+    """Give the scratch memory that is kept for later calls back to the system; calls that run keep theirs."""
+    if _kernels is not None:
+        _kernels.keep_scratch(0)
+        _kernels.keep_scratch(_kernels.KEPT_BYTES)
+
+
 def conv2d(
     x: np.ndarray,
     w: np.ndarray | PackedFilters,
@@ -281,7 +287,7 @@ def pack(
     if geometry.rank == 1:
         geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
     filters = np.ascontiguousarray(to_accumulator(w))
-    job = _prepare(kind, geometry, w.dtype, algorithm, precision)
+    job = _prepare(kind, geometry, w.dtype, algorithm, precision, planned=geometry.rank < 3)
     if job.chosen in _LOOPS or geometry.rank == 3:
         return PackedFilters(filters, kind, job.chosen, None, isa)
     if job.gives_way_to and not _kernels.all_finite(filters):
@@ -345,14 +351,21 @@ class _Job:
 
 @lru_cache(maxsize=1024)
 def _prepare(
-    kind: Kind, geometry: ConvGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
+    kind: Kind,
+    geometry: ConvGeometry,
+    dtype: np.dtype[Any],
+    algorithm: str | None,
+    precision: str | None,
+    planned: bool = False,
 ) -> _Job:
     """Choose the algorithm from the shape of one image, the dtype and the instruction set alone."""
     if geometry.rank == 3:
         precision = "strict"  # what planes are computed by need not be 3x3 transforms; see `with_planes`
     geometry = flat_geometry(kind, geometry)
     problem = _kernels.Problem(*geometry.integers)
-    rules = "direct" if dtype.kind == "i" else problem.choose(kind, max(4, dtype.itemsize), precision)
+    rules = (
+        "direct" if dtype.kind == "i" else problem.choose(kind, max(4, dtype.itemsize), precision, planned)
+    )
     chosen = _NAMED[algorithm or rules]
     why = "asked for" if algorithm else chosen.why
     # a scatter has an edge on every side, beyond which zeros are multiplied too
