@@ -93,7 +93,7 @@ def find_source(op: Any, *args: Any) -> SourceChain:
 
 
 def _listing(query: str, steps: Sequence[SourceStep], lines: Iterable[SourceLine]) -> SourceChain:
-    """Return a chain of what may run: the kernel at which the way to the default backend ends is shown."""
+    """Return a chain of the code that may run; it shows the kernel to which the default backend leads."""
     kinds = [step.what for step in steps]
     shown = kinds.index("backend") + 2 if "backend" in kinds else 0
     return SourceChain(query, tuple(steps), tuple(dict.fromkeys(lines)), shown=shown)
@@ -181,7 +181,7 @@ def _key(op: Any) -> str:
         return name
     try:
         return _resolve(name)[1]
-    except ArgumentError:  # an op of teachconv that the runtime has under another name, or not at all
+    except ArgumentError:  # an op of teachconv that the runtime lacks, or has under another name
         return name
 
 
