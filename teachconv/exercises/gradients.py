@@ -196,7 +196,7 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("sizes", "both inner products must be equal, their signs too",
              lambda forward, backward, x, y: bool(abs(np.vdot(forward(x), y))
                                                   == abs(np.vdot(x, backward(y))))),
-            ("inverse", "backward need not undo forward: a transpose is no inverse",
+            ("inverse", "backward need not undo forward: a transpose is not an inverse",
              lambda forward, backward, x, y: bool(np.array_equal(backward(forward(x)), x))),
             ("same_argument", "forward gets x, and backward gets y",
              lambda forward, backward, x, y: bool(np.vdot(forward(x), forward(x))

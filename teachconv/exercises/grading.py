@@ -122,8 +122,8 @@ def grade(
     """Check all files of functions in a folder, each in a process of its own.
 
     A file that crashes, hangs, prints or exits fails its puzzle and no other; it is sent arguments and sends
-    back numbers, so that it cannot write its own verdict. It is no sandbox: files and the network are open to
-    it. A file that imports teachconv could ask that for the answers: imports are listed.
+    back numbers, so that it cannot write its own verdict. This is not a sandbox: files and the network
+    are open to it. A file that imports teachconv could call it for the answers, so imports are listed.
 
     Args:
         folder: the folder; its files of Python are read, also those in folders below it.

@@ -139,7 +139,7 @@ class ProgbarLogger(Callback):
     _in_fit = False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Note that evaluations now belong to ``fit``, which prints their numbers in the line of the epoch."""
+        """Note that evaluations now belong to ``fit``, whose line of the epoch has their numbers."""
         self._in_fit = True
 
     def on_test_begin(self, logs: Logs | None = None) -> None:

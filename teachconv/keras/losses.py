@@ -270,7 +270,7 @@ class _Named(Loss):
         return self._of(y_true, y_pred)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
-        """Return the values in the output's dtype; raise unless they have its shape, ignoring a last axis of 1."""
+        """Return the values in the output's dtype and shape; a last axis of 1 may be missing."""
         if output_shape[-1] == 1 and y.ndim == len(output_shape) - 1:
             y = y[..., np.newaxis]
         if y.ndim != len(output_shape) or any(

@@ -99,7 +99,7 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     """
     framework, word = entry["framework"], entry["word"]
     every = arrays_in(entry["args"])
-    arrays = [*filter(known, every)] or every[:1]  # if none was computed from the input, the first is the input, not a weight
+    arrays = [*filter(known, every)] or every[:1]  # the first is the model's input
     said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **entry["kwargs"]}
     last = "channels_first" if framework in ("torch", "onnx") else "channels_last"
     facts: Facts = {

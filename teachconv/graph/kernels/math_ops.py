@@ -56,7 +56,7 @@ class MatMulOp(OpKernel):
         bias: Any = None,
         activation: str | None = None,
     ) -> Any:
-        """Return a @ b after at most one transpose; bias and "relu" are possible only if ``a`` is not transposed."""
+        """Return a @ b after at most one transpose; bias and "relu" need an ``a`` that is not transposed."""
         rows, inner = a.shape[::-1] if transpose_a else a.shape
         other, cols = b.shape[::-1] if transpose_b else b.shape
         if inner != other:
@@ -119,7 +119,7 @@ def _mean(x: Any, indices: Any, *, keep_dims: bool) -> Any:
 
 
 def _register_fold(op: str, ufunc: np.ufunc, of_nothing: Callable[[Any], Any]) -> None:
-    """Register the reduction by a function of two values; ``of_nothing(dtype)`` is its value for no elements."""
+    """Register the reduction by a function of two values; without elements it is ``of_nothing(dtype)``."""
 
     def fold(x: Any, indices: Any, *, keep_dims: bool) -> Any:
         """Return the reduction of the input over axes."""

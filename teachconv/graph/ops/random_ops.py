@@ -31,7 +31,7 @@ def set_random_seed(seed: int | None) -> None:
     """Set the seed from which all ops created later derive theirs, as tf.random.set_seed.
 
     Args:
-        seed: an int; None makes the numbers differ between processes again. In a graph it is that graph's seed.
+        seed: an int; None makes the numbers differ between processes. In a graph it is that graph's seed.
 
     Raises:
         TypeError: if ``seed`` is not an int.

@@ -467,7 +467,7 @@ class Conv1DTranspose(Conv2DTranspose):
 class Conv3DTranspose(Conv2DTranspose):
     """Applies the transpose of a convolution to volumes: one Conv3DBackpropInputV2 node.
 
-    Arguments as in `Conv2DTranspose`, except that ``data_format`` comes before ``output_padding``, as in Keras.
+    Arguments as in `Conv2DTranspose`, but ``data_format`` comes before ``output_padding``, as in Keras.
     """
 
     _rank = 3

@@ -266,7 +266,7 @@ class Layer:
 
     @property
     def _infers_shape(self) -> bool:
-        """Whether a trace of `call` is needed to infer the output's shape and make the weights of sublayers."""
+        """Whether a trace of `call` is needed to infer the output's shape and make sublayers' weights."""
         return type(self).compute_output_shape is Layer.compute_output_shape and self._own_call
 
     def _shape_of_call(self, input_shape: Any, arguments: Mapping[str, Any]) -> Shape:

@@ -1,6 +1,6 @@
 """`Windowed`, the base of all layers that slide a window over one to three axes; layers that pool or pad.
 
-Keras: keras/src/layers/pooling and reshaping. Classes for different numbers of axes differ only in their rank.
+Keras: keras/src/layers/pooling and reshaping. Classes over one to three axes differ only in their rank.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def reset_default_graph() -> None:
 
 @unsupported("config", "device_policy", "execution_mode")
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Run ops immediately again, after `disable_eager_execution`; functions of this module still add to graphs.
+    """Run ops immediately again, after `disable_eager_execution`; this package still adds to graphs.
 
     Args:
         config, device_policy, execution_mode: must be None.
