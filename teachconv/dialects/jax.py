@@ -604,7 +604,7 @@ def pad(
         array: an array of any number of axes.
         pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all.
         mode: "constant"; "reflect", which does not repeat the edge; "symmetric" and "edge", which repeat it;
-            or "wrap". Beyond the other end a reflection begins anew.
+            or "wrap". Beyond the other end a reflection starts again.
         constant_values: the one number that "constant" pads with; for integers its part before the point.
 
     Returns:

@@ -560,7 +560,7 @@ def pad(
     Args:
         data: an array of any number of axes.
         pads: [begin of each axis, ..., end of each axis, ...]. Negative numbers remove cells, before the mode
-            looks at what is there.
+            looks at the cells.
         constant_value: the number that "constant" pads with; None stands for 0.
         axes: the axes that ``pads`` are for; None for all.
         mode: "constant"; "reflect", which does not repeat the edge, for less than the size; "edge", which

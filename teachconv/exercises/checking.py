@@ -193,7 +193,7 @@ def check_seconds(seconds: float) -> None:
         raise ArgumentError(f"seconds must be above 0, and at most {TIMEOUT_MAX:g}; got {brief(seconds)}")
 
 
-_OFTEN = 3  # so many errors in turn are enough: each may print
+_OFTEN = 3  # consecutive errors: then stop, because each may print
 
 
 def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any], patience: int = _OFTEN) -> list[Any]:
@@ -297,7 +297,7 @@ def _told(
         return name, sentences[name]
     want = np.asarray(puzzle.right(*cases[bad]))
     if code == "wrong" and want.dtype.kind in _NUMBERS and np.allclose(got, want, 1e-6, 1e-6):
-        return "rounding", "right but for rounding: sum the products themselves, which are whole numbers"
+        return "rounding", "right except for rounding: sum the products themselves, which are whole numbers"
     if puzzle.call and puzzle.diffed and code == "wrong":
         for i in (i for i, each in enumerate(codes) if each == "wrong"):
             op, *more = puzzle.call(*cases[i])

@@ -123,7 +123,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         ("SAME begins with the number of outputs: ceil(n / s), whatever the filter.",
          "From the first tap of the first window to the last tap of the last one, how many inputs is that?",
          "The padding is the difference from n, but never less than 0. Half of it, rounded down, "
-         "stands before."),
+         "goes before."),
         "answers/why_bottom_and_right",
         lambda n, k, s, d: _drawn(n, k, s, d, "SAME"),
     ),

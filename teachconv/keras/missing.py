@@ -126,7 +126,7 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
 
 
 def instead_of(module: str, name: str) -> str:
-    """Return what stands in for a name of Keras', in camel or in snake case; "" where it is not in the list.
+    """Return the alternative to a name of Keras', in camel or in snake case; "" if it is not in the list.
 
     >>> instead_of("losses", "log_cosh")
     'MeanSquaredError'

@@ -87,7 +87,7 @@ class OnnxModel(tables.Report):
     """The convolutions of a model.
 
     Attributes:
-        path: the file; None for a model that was given as such.
+        path: the file; None for a model given as an object.
         inputs: the input shapes that the nodes were resolved for, by name.
         nodes: the convolutions, in the file's order, those of local functions where these are called.
         skipped: how many convolutions are left out because they are not over one, two or three axes.
@@ -222,8 +222,8 @@ def onnx_model(
 
     Raises:
         BackendUnavailable: if the package onnx is missing, or onnxruntime where it is needed.
-        ValueError, TypeError: if the file is no ONNX model, if onnxruntime is needed and cannot run it, or if
-            ``inputs`` names an input that the model does not have, or an array does not fit its input.
+        ValueError, TypeError: if the file is not an ONNX model, if onnxruntime is needed and cannot run it,
+            or if ``inputs`` names an input that the model does not have, or an array does not fit its input.
 
     >>> import teachconv as tc
     >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
@@ -378,7 +378,7 @@ def _feeds(
         kind = info.type.tensor_type.elem_type
         if not kind:
             raise ArgumentError(
-                f"inputs[{brief(info.name)}] is no tensor, and onnxruntime is fed tensors here"
+                f"inputs[{brief(info.name)}] is not a tensor, and onnxruntime is fed tensors here"
             )
         dtype, array = onnx.helper.tensor_dtype_to_np_dtype(kind), wanted.get(info.name)
         if not isinstance(array, np.ndarray):
@@ -480,7 +480,7 @@ def _activations(
 
 
 def _text(name: Any) -> str:
-    """Return a name of the file; protobuf returns text that is no UTF-8 as bytes."""
+    """Return a name of the file; protobuf returns text that is not UTF-8 as bytes."""
     return name.decode(errors="replace") if isinstance(name, bytes) else str(name)
 
 

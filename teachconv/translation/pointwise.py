@@ -1,4 +1,4 @@
-"""How each framework says what stands between convolutions: activations, limits, a product of matrices."""
+"""How each framework says what comes between convolutions: activations, limits, a product of matrices."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def _stuffing_lines(steps: Shape, why: str) -> list[str]:
 
 
 def _each(steps: Shape) -> str:
-    """Return the slices that take every so many cells of each axis."""
+    """Return the slices that take every n-th cell of each axis."""
     return ", ".join(f"::{step}" for step in steps)
 
 

@@ -411,7 +411,7 @@ converge. Each program and each test has a process of its own, with {seconds} s 
 - **passed**: the program came to its end, or the test passed.
 - **not there**: refused, and the message names a word of the line that asked for it. This is the usual answer to what
   teachconv does not have.
-- **other error**: the test expects an error, and gets it with other words or of another class. Errors here say the
+- **other error**: the test expects an error, but gets a different message or class. Errors here say the
   value and what would be legal: TensorFlow's "Negative dimension size" is "VALID needs in_cols >= 2 (filter 2,
   dilation 1); got 1".
 - **wrong**: an assertion of a test fails, about a value or anything else; each is listed below.
