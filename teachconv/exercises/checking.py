@@ -74,7 +74,7 @@ def hint(name: str, step: int = 1) -> str:
 
     Args:
         name: the puzzle.
-        step: 1 to 3; each says more than the one before.
+        step: 1 to 3; each says more than the one before. An answer is on the page of puzzles.
 
     Raises:
         ValueError: if there is no such puzzle or step.

@@ -171,7 +171,7 @@ class OnnxModel(tables.Report):
 
     @property
     def _verdict(self) -> str:
-        """What comes first where a check was asked for: what failed, and what was not checked."""
+        """The first words after a check: what failed, and what was not checked."""
         if not self._asked:
             return ""
         found = [node.passed for node in self.nodes] + [None] * self.skipped
@@ -323,7 +323,7 @@ def _import(name: str) -> Any:
 
 @contextmanager
 def _reading(path: Any, feeds: Mapping[str, np.ndarray] | None = None) -> Iterator[None]:
-    """Turn what onnx and protobuf raise of a file, or onnxruntime of ``feeds``, into an error of ours."""
+    """Turn exceptions of onnx and protobuf about a file, or of onnxruntime about feeds, into our errors."""
     try:
         yield
     except (ArgumentError, ArgumentTypeError, BackendUnavailable, OSError, MemoryError):
@@ -390,7 +390,7 @@ def _feeds(
 
 
 def _seeded(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Return numbers as an input of this dtype may have: an image's bytes, indices that every table has."""
+    """Return plausible values for an input of this dtype: an image's bytes, indices valid in every table."""
     size, seed = (prod(shape),), f"onnx {name}"
     if dtype.kind == "f":
         return make_array(size, dtype, "normal", seed).reshape(shape)
@@ -446,13 +446,13 @@ def _convolutions(
 
 
 def _check_runnable(onnx: Any, model: Any) -> None:
-    """Raise where onnxruntime is missing: for a damaged model not that, but what is wrong with it."""
+    """Raise if onnxruntime is missing; if the model is damaged, raise that error instead."""
     try:
         _import("onnxruntime")
     except BackendUnavailable:
         copy = onnx.ModelProto()
         copy.CopyFrom(model)
-        del copy.graph.output[:]  # a shape may be missing there, which hurts nobody
+        del copy.graph.output[:]  # a missing shape does no harm here
         onnx.checker.check_model(copy, full_check=True)
         raise
 

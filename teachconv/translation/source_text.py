@@ -359,7 +359,7 @@ def _tensor_lines(target: TargetCall, result: str) -> list[str]:
     ]
 
 
-# what a framework's array is made of NumPy's by, and NumPy's of its result; torch has lines of its own for it
+# how each framework's arrays are made from NumPy's, and NumPy's from its results; torch has its own lines
 _ARRAYS = {"mlx": "mx.array({}.copy())", "paddle": "paddle.to_tensor({})"}
 _RESULTS = {
     "tensorflow": "{}.numpy()",

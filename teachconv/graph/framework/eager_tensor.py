@@ -323,7 +323,7 @@ def int_vector(value: Any, name: str = "shape") -> Any:
 
 
 def items(value: Any, name: str, what: str) -> list[Any]:
-    """Return the items of what a message calls ``name``; raise unless it has any: it must be ``what``."""
+    """Return the items of the argument ``name``; raise unless it is ``what`` and not empty."""
     try:
         return list(value)
     except TypeError:
