@@ -163,7 +163,7 @@ def fused(model: Any) -> Any:
     """Return a model with QLinearConv in place of each DequantizeLinear, Conv, QuantizeLinear.
 
     onnxruntime fuses the three in the same way, so that integers are summed. They stay unfused if another
-    node takes the Conv's result, a zero point is missing, or the scale of the bias is not that of the products.
+    node takes the Conv's result, a zero point is missing, or the bias has another scale than the products.
     """
     known = constants(model.graph)
     nodes, dropped = list(model.graph.node), []
