@@ -85,7 +85,7 @@ CONSTRUCTIONS = [
     ("but for", r"\bbut for\b", "except"),
     (
         "st",
-        r"\b(?:stands?|stood) (?:in(?! for)|at|on|under|behind|before|below|beside|next|partly|open|around|to the)\b",
+        r"\b(?:stands?|stood) (?:in(?! for)|at|on|under|behind|before|after|below|beside|next|partly|open|around|to the)\b",
         "is",
     ),
     ("what stands", r"\bwhat stands\b(?! for)", "say what it is"),

@@ -12,7 +12,7 @@ and ``by`` the library, or the other algorithm, that does the work from there. B
 algorithm or the "fallback" to another one, or be an algorithm's "own", which no other runs.
 
 A Python file may have a table instead, so that its code is free of them: ``MARKS``, which gives for the text
-of a line, without a comment behind it, the functions that have it, each with what would stand after "mark:".
+of a line, without a comment behind it, the functions that have it, each with the text after "mark:".
 tests/inspection/test_find_source.py and test_compiled_marks.py run every marked line.
 """
 
