@@ -40,7 +40,7 @@ def with_badge(text: str, name: str, address: str) -> str:
 
 
 def with_answers(text: str, folder: Path) -> str:
-    """Return a notebook's text in which a hidden answer stands wherever the reader is to give one.
+    """Return a notebook's text with a hidden answer in each cell that the reader should fill.
 
     Args:
         text: the notebook; a cell for an answer says which file of ``answers`` has one.
