@@ -1,4 +1,4 @@
-"""Puzzles about the way back: gradients of a convolution, and the tape that finds them."""
+"""Puzzles about the gradients of a convolution, and about the tape that computes gradients."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Grades(tables.Report):
 
 
 def _plain(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Return a cell that no spreadsheet reads as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
@@ -203,7 +203,7 @@ def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
 
 
 def _checked(path: Path, names: Iterable[str], seconds: float, nbytes: int) -> dict[str, Checked]:
-    """Check a file's functions; after one that hangs or crashes the next begins in a process of its own."""
+    """Check a file's functions; after one hangs or crashes, the next starts in a new process."""
     found, ask = dict[str, Checked](), None
     for name in names:
         puzzle = all_puzzles()[name]
