@@ -67,6 +67,7 @@ def write(folder: Path) -> None:
     cited = yaml.safe_load((HERE.parent / "CITATION.cff").read_text(encoding="utf-8"))
     for path in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
         text = with_answers(path.read_text(encoding="utf-8"), path.parent)
+        text = text.replace("](../docs/", "](../")  # the copies are in docs/learn
         text = with_badge(text, path.name, cited.get("repository-code", ""))
         target = folder / path.name
         if not target.exists() or target.read_text(encoding="utf-8") != text:
