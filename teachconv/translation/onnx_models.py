@@ -211,9 +211,9 @@ def onnx_model(
             input is fed seeded numbers of its dtype: normal floats, any bytes, and 0 and 1 of other integers.
         check: whether to run each node on its real weights, and on the activations that onnxruntime computes
             from the inputs. Both results are then compared with the result in float64, and judged by the
-            error bound of a direct sum; those of ConvInteger and QLinearConv must be equal. Other operators, and
-            nodes in the branches of an If or the body of a Loop, are listed with the reason why they are not
-            checked. That the file is the network it was exported from is not checked either.
+            error bound of a direct sum; those of ConvInteger and QLinearConv must be equal. Other operators,
+            and nodes in the branches of an If or the body of a Loop, are listed with the reason why they are
+            not checked. That the file is the network it was exported from is not checked either.
         progress: a function that is called after each node with (nodes done, nodes, name of the node).
 
     Returns:
