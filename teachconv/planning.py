@@ -188,7 +188,7 @@ def plan(
 
     Returns:
         A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` return bit-identical results to the op with
-        ``algorithm=plan.algorithm``, but for the sign and payload of a NaN, which IEEE 754 leaves open: its
+        ``algorithm=plan.algorithm``, except the sign and payload of a NaN, which IEEE 754 leaves open: its
         place is the same. The op may choose another algorithm by itself: it prepares the filter in each call,
         which takes longer than it saves if the image is small.
 

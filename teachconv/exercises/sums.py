@@ -62,6 +62,8 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("wraps", "an index below 0 or behind the end was read: Python takes x[-1] from the other end",
              lambda x, w: np.array([sum(x[(i + j) % len(x)] * w[j] for j in range(len(w)))
                                     for i in range(len(x))])),
+            ("unchanged", "these are the inputs: the filter has no effect yet",
+             lambda x, w: x[:len(x) - len(w) + 1]),
             ("full", "with VALID, windows that hang over the edge are left out",
              lambda x, w: np.correlate(x, w, "full")),
         ),
@@ -80,11 +82,12 @@ PUZZLES: tuple[Puzzle, ...] = (
         lambda x, w, d: _causal(x, w, d, (len(w) - 1) * d),
         lambda: [(ints(n), ints(k, seed="w"), d) for n, k in _PAIRS for d in (1, 2, 3)],
         (
-            ("same", "that is SAME: half of the window lies in the future. All of the padding stands before",
+            ("unchanged", "these are the inputs: the filter has no effect yet", lambda x, w, d: x),
+            ("same", "that is SAME: half of the window is in the future. All of the padding goes before",
              lambda x, w, d: _causal(x, w, d, (len(w) - 1) * d // 2)),
             ("dilation_ignored", "the padding is (k - 1) * d and the taps lie d apart",
              lambda x, w, d: _causal(x, w, 1, len(w) - 1)),
-            ("looks_ahead", "the zeros stand behind the input: output i reads only the future",
+            ("looks_ahead", "the zeros are after the input: output i reads only the future",
              lambda x, w, d: _causal(x, w, d, 0)),
             ("flipped_filter", "the last tap meets the newest input, and the first tap the oldest",
              lambda x, w, d: _causal(x, w[::-1], d, (len(w) - 1) * d)),
@@ -133,7 +136,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         "conv2d",
         "the layer itself, in loops",
         "x is [images, rows, cols, in], w is [filter rows, filter cols, in, out]. Return [images, out rows, "
-        "out cols, out] with this stride and so many zeros on every side.",
+        "out cols, out] with this stride and `padding` zeros on every side.",
         lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, stride, padding)),
         lambda: [
             (ints(*shape), ints(*filters, seed="w"), s, p)
@@ -146,14 +149,18 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("one_channel", "every output sums over all input channels",
              lambda x, w, stride, padding: _run(
                  (nn_ops.conv2d, x[..., :1], w[:, :, :1], stride, padding))),
-            ("padding_ignored", "so many zeros stand on every side: the result is larger than without them",
+            ("padding_ignored", "there are `padding` zeros on every side, so the result is larger",
              lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, stride, 0))),
-            ("one_side", "zeros stand on every side; yours stand above and on the left only",
+            ("one_side", "there are zeros on every side; yours are above and on the left only",
              lambda x, w, stride, padding: _run(
                  (nn_ops.conv2d, x, w, stride, ((padding, 0), (padding, 0))))),
-            ("stride_ignored", "the windows lie `stride` rows and cols apart",
+            ("window_place", "window (i, j) begins at row i * stride, col j * stride; yours at row i, col j",
+             lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, 1, padding))[
+                 :, :(x.shape[1] + 2 * padding - w.shape[0]) // stride + 1,
+                 :(x.shape[2] + 2 * padding - w.shape[1]) // stride + 1]),
+            ("stride_ignored", "the windows are `stride` rows and cols apart",
              lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, 1, padding))),
-            ("padding_after_stride", "the zeros stand around the input, and the windows are laid on them too",
+            ("padding_after_stride", "the zeros surround the input, and the windows cover them too",
              lambda x, w, stride, padding: np.pad(
                  _run((nn_ops.conv2d, x, w, stride, 0)), [(0, 0), (padding,) * 2, (padding,) * 2, (0, 0)])),
             ("channels_first", "the result is [images, rows, cols, out]: the channels come last",
@@ -218,7 +225,7 @@ PUZZLES: tuple[Puzzle, ...] = (
                  [x[..., : w.shape[2]]] * groups, 3), w))),
             ("all_channels", "an output sums over the channels of its own group alone",
              lambda x, w, groups: _run((nn_ops.conv2d, x, np.concatenate([w] * groups, 2)))),
-            ("summed", "the results of the groups stand side by side; they are not added",
+            ("summed", "the results of the groups are placed side by side, not added",
              lambda x, w, groups: sum(
                  _run((nn_ops.conv2d, part, each)) for part, each in zip(
                      np.split(x, groups, 3), np.split(w, groups, 3), strict=True))),
@@ -246,7 +253,7 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda x, w: _run((nn_ops.depthwise_conv2d, x, w[..., :1], (1, 1, 1, 1), "VALID"))),
         ),
         ("Take one channel alone: it is a convolution with one input channel and m outputs.",
-         "Its m results stand next to each other.",
+         "Its m results are next to each other.",
          "Output channel c * m + q sums x[..., c] with w[..., c, q]."),
         "answers/dilated_grouped_depthwise",
         lambda x, w: (nn_ops.depthwise_conv2d, x, w, (1, 1, 1, 1), "VALID"),
