@@ -212,7 +212,7 @@ export class Grid {
 
   /** Set the size of a cell in pixels; small cells show only colours. */
   fit(pixels) {
-    const size = Math.max(6, Math.min(this.most, Math.floor(pixels)));
+    const size = Math.max(5, Math.min(this.most, Math.floor(pixels)));
     this.size = size;
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);

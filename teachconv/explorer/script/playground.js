@@ -62,7 +62,8 @@ class Playground {
   /** The numbers of both arrays, made anew from the state. */
   arrays() {
     const shapes = canonicalShapes(this.state);
-    this.x = { shape: shapes.source, numbers: numbersFor("x", this.state.x, shapes.source) };
+    const { x } = this.state;
+    this.x = { shape: shapes.source, numbers: numbersFor("x", x, shapes.source), given: x, note: this.x?.given === x ? this.x.note : "" };
     this.w = { shape: shapes.filter, numbers: numbersFor("w", isPool(this.state) ? "ones" : this.state.w, shapes.filter) };
   }
 
@@ -206,7 +207,7 @@ class Playground {
     else {
       this.app = mount(this.stage, this.data(made), {
         sections: this.sections(), shows: (...shown) => this.ready && this.shows(...shown), edit: (...edit) => this.edit(...edit), move: (cell) => this.move(cell),
-        lens, image: () => this.image(), refilter: (_, changes) => this.refilter(changes),
+        lens, image: () => this.image(), takeImage: (_, file) => this.file("x", file), refilter: (_, changes) => this.refilter(changes),
       });
     }
     this.ready = true;
@@ -355,7 +356,7 @@ class Playground {
   /** Take over an array that was typed, pasted or dropped: its size becomes the size of the input or of the filter. */
   take(side, read) {
     try {
-      const { sizes: [rows, cols, planes], at, depth } = read();
+      const { sizes: [rows, cols, planes], at, depth, note = "" } = read();
       const { state } = this;
       if (side === "x") {
         state.n = [rows, cols];
@@ -377,6 +378,7 @@ class Playground {
       }
       Object.assign(state, { at: null, size: null });
       this.arrays();
+      if (side === "x") this.x.note = note;
       this.push();
       this.buildForm();
       this.draw();
@@ -410,8 +412,8 @@ class Playground {
 
   /** All numbers of the input, for the lens; the same object while they are the same. */
   image() {
-    const { shape, numbers } = this.x;
-    return (this.x.image ??= { shape: shape.slice(1), numbers });
+    const { shape, numbers, note } = this.x;
+    return (this.x.image ??= { shape: shape.slice(1), numbers, note });
   }
 
   /** Other numbers in some cells of the filter, or those that a page begins with. */

@@ -102,24 +102,25 @@ export function fitGrids(app) {
   const style = getComputedStyle(app.stage);
   const width = app.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   const { source, operand, result } = app.grids;
+  const [filter, plane] = app.doc.result === "filter" ? [result, operand] : [operand, result];
   const [times, equals] = [...app.stage.querySelectorAll(".sign")].map((element) => element.clientWidth);
   const narrow = width < 44 * em;
-  const least = (narrow ? 1.5 : 2.1) * em; // of a small filter beside large planes
+  const least = (narrow ? 1.25 : 2.1) * em; // of a small filter beside large planes
   const row = (others, room) => { // the cells of the planes in a row, and of a small filter among them
-    const even = cellIn(room, others + operand.columns);
-    const apart = operand.columns <= 7 && even < least;
-    const cell = apart ? cellIn(room - operand.columns * (least + 1), others) : even;
+    const even = cellIn(room, others + filter.columns);
+    const apart = filter.columns <= 7 && even < least;
+    const cell = apart ? cellIn(room - filter.columns * (least + 1), others) : even;
     return { cell, filter: apart ? least : cell };
   };
-  const planes = source.columns + result.columns;
+  const planes = source.columns + plane.columns;
   const beside = row(planes, width - times - equals - 4 * em - 3 * 20); // each grid has row numbers
-  const alone = cellIn(width - 20, Math.max(planes - Math.min(source.columns, result.columns), operand.columns));
+  const alone = cellIn(width - 20, Math.max(source.columns, operand.columns, result.columns));
   const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
   const flat = beside.cell < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
   const paper = app.root.classList.contains("drawn");
   const low = paper || (window.parent === window && innerHeight < 640); // a row is all that it has room for
   const wide = !flat && beside.cell >= (!narrow ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow host, such as a docs page, only if legible
-  const below = row(Math.min(source.columns, result.columns), width - times - equals - 3 * 0.6 * em - 2 * 20);
+  const below = row(Math.min(source.columns, plane.columns), width - times - equals - 3 * 0.3 * em - 2 * 20);
   const large = source.columns >= result.columns ? source : result;
   const folded = !wide && narrow && below.filter >= 16 && below.cell >= Math.min(16, alone);
   app.stage.classList.toggle("stacked", !wide && !folded);
@@ -129,13 +130,13 @@ export function fitGrids(app) {
   const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
   const most = app.presenting ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
   for (const [i, grid] of [source, operand, result].entries()) {
-    grid.most = Math.min(most, Math.floor(high / rows[i]) - (wide ? 1 : 0));
-    const { cell, filter } = wide ? beside : below;
-    grid.fit(wide || (folded && grid !== large) ? (grid === operand ? filter : cell) : alone);
+    grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, Math.floor(high / rows[i]) - (wide ? 1 : 0));
+    const fits = wide ? beside : below;
+    grid.fit(wide || (folded && grid !== large) ? fits[grid === filter ? "filter" : "cell"] : alone);
   }
-  if (wide || folded || operand.columns > 7) return;
-  operand.most = most;
-  operand.fit(cellIn(width - 20, operand.columns));
+  if (wide || folded || filter.columns > 7) return;
+  filter.most = most;
+  filter.fit(cellIn(width - 20, filter.columns));
 }
 
 /** The height that planes may have so that the buttons below them can be seen too, on a page of its own. */
