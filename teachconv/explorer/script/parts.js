@@ -22,8 +22,8 @@ export function overview(app) {
     frame.style[axis ? "width" : "height"] = `${(100 * (shown.at(-1) + 1 - shown[0])) / sizes[axis]}%`;
   }
   const picture = h("img", { src: image, alt: words });
-  if (!moves) return { element: h("div", { class: "overview" }, picture, frame), show: () => {}, note: "Each weight meets the whole image: no window moves over it, so there is no lens." };
-  const note = app.data.beside ? "Beside another result there is no lens: the page holds only the part in the frame."
+  if (!moves) return { element: h("div", { class: "overview" }, picture, frame), show: () => {}, why: "Each weight meets the whole image: no window moves over it, so there is no lens." };
+  const why = app.data.beside ? "Beside another result there is no lens: the page holds only the part in the frame."
     : "The lens needs one whole image of at most 100 kB as PNG: this page holds only the part in the frame.";
   const spot = h("span", { class: "spot" });
   const move = (places) => app.moveTo(places.map((place, axis) => Math.max(0, Math.min(sizes[axis] - 1, place))));
@@ -42,7 +42,7 @@ export function overview(app) {
   const show = () => {
     for (const [axis, at] of place().entries()) spot.style[axis ? "left" : "top"] = `${(100 * (at + 0.5)) / sizes[axis]}%`;
   };
-  return { element, show, note };
+  return { element, show, why };
 }
 
 /** A call in one sentence for people: what a cell is made of, and how the window moves. */
