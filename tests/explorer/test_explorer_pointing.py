@@ -133,7 +133,7 @@ def test_the_arrow_keys_move_over_the_weights(show):
     assert marked(seen["grids"][1], "current") == {(1, 1)}
     assert "This weight is in 25 products" in seen["spoken"]
     assert str(int(W[1, 1, 0, 0])) == seen["value"]
-    assert "multiplied by it" in {c["label"].split(", ")[-1] for c in seen["grids"][0]["cells"]}
+    assert "meets it" in {c["label"].split(", ")[-1] for c in seen["grids"][0]["cells"]}
     page.press("\ue014", "\ue014", "\ue014")  # at the edge it stays
     assert marked(page.look()["grids"][1], "current") == {(1, 2)}
     assert page.run("return document.activeElement.getAttribute('aria-label')") == "filters"

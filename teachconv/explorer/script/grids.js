@@ -14,9 +14,9 @@ export const KINDS = {
 };
 export const MARKS = {
   window: "in the window",
-  met: "multiplied by it",
+  met: "meets it",
   current: "this cell",
-  fed: "gets a product",
+  fed: "fed by it",
   tap: "this product",
   other: "in the other call's window",
   differs: "differs",

@@ -91,7 +91,7 @@ export function planeNote(view, side, { c, o }, photo) {
   const size = spatial(doc, side, view.variant.shapes[side]).join(" × ");
   if (side === "filter") {
     const [ins, outs] = [[view, "in", c], [view, "out", o]].map(([, at, plane]) => view.split(at, plane)[1]);
-    const parts = [doc.rank === 3 ? `depth ${view.split("filter", view.third(c, o))[0]}` : null, several(view) ? `channels ${ins}\u00a0→\u00a0${outs}` : null];
+    const parts = [doc.rank === 3 ? `depth ${view.split("filter", view.third(c, o))[0]}` : null, several(view) && !doc.pool ? `channels ${ins}\u00a0→\u00a0${outs}` : null];
     return [size, ...parts.filter(Boolean)].join(", ");
   }
   if (photo && side === doc.source) return `${size}, in its colours`;
@@ -122,11 +122,11 @@ export function legendEntries(grids, doc, focus, beside) {
   }
   const others = focus
     ? [entry(focus.grid === "source" ? "met factor" : "met", MARKS.met), entry("fed", MARKS.fed)]
-    : [entry("window", MARKS.window), entry("window factor", "what it is multiplied by")];
+    : [entry("window", MARKS.window), doc.pool ? null : entry("window factor", "what it is multiplied by")];
   return [entry("current", MARKS.current), ...others,
     ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
     ...(beside ? [entry("other", MARKS.other)] : []),
-    ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);
+    ...["source", doc.pool ? [] : "operand", "result"].flat().map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);
 }
 
 /** The colours of a plane, with the numbers that have them: the same for all its channels. */

@@ -27,12 +27,13 @@ export function drawGrids(app) {
     return [name, grid];
   }));
   const { source, operand, result } = app.grids;
-  const equals = sign("=", summedOver(view, state));
+  const pooled = { max: "the largest", average: "the mean", sum: "the sum" }[doc.pool?.reduce];
+  const equals = pooled ? sign("→", pooled) : sign("=", summedOver(view, state));
   if (before.result?.element.parentNode === app.stage) {
     for (const [name, grid] of Object.entries(app.grids)) if (before[name] !== grid) before[name].element.replaceWith(grid.element);
     result.element.previousElementSibling.replaceWith(equals);
   } else {
-    app.stage.replaceChildren(source.element, sign("×"), operand.element, equals, result.element);
+    app.stage.replaceChildren(source.element, sign(pooled ? "" : "×"), operand.element, equals, result.element);
   }
 }
 
@@ -58,6 +59,7 @@ function plane(app, side, photo, onPoint) {
   const content = (r, q, kind) => {
     const cell = view.cell(side, r, q, state);
     if (["padding", "outside", "beyond"].includes(kind)) return { kind: KINDS[kind] };
+    if (doc.pool && side === "filter") return {}; // places without weights
     if (photo && side === doc.source) return { value: view.number(side, cell), colour: view.colour(cell) };
     const shown = { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
     return kind === "unread" && side === doc.result ? { ...shown, kind: unfed(doc) } : shown;
