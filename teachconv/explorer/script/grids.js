@@ -217,6 +217,8 @@ export class Grid {
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);
     this.box.classList.toggle("fine", size < 28);
+    const digits = Math.max(1, ...this.cols.map(([i]) => String(i).length));
+    this.box.classList.toggle("packed", size < 6.5 * digits + 3); // the numbers of the columns would touch
     const cells = [...this.cells.values()];
     const lengths = cells.map((cell) => cell.text.length).filter(Boolean).sort((a, b) => a - b);
     const usual = lengths[Math.floor(0.9 * lengths.length)] ?? 1; // a few longer numbers are smaller than the others
