@@ -23,6 +23,7 @@ export const MARKS = {
 };
 
 export const GAPLESS = 14; // pixels of a cell: smaller ones stand without a gap
+export const WRITTEN = 18; // smaller ones have no number
 
 /** The cell that an event of the pointer is in. */
 const cellOf = (event) => event.target.closest?.("[role=gridcell]");
@@ -226,7 +227,7 @@ export class Grid {
     const text = sized(usual);
     this.box.style.setProperty("--text", `${Math.max(7, text)}px`);
     for (const { element, text: { length } } of cells) element.style.fontSize = length > usual ? `${Math.max(7, sized(length))}px` : "";
-    this.box.classList.toggle("tiny", size < 24 && (size < 18 || text < 8)); // too small for numbers
+    this.box.classList.toggle("tiny", size < 24 && (size < WRITTEN || text < 8)); // too small for numbers
   }
 
   /** Begin at the size of the plane that stood here before. */

@@ -1,7 +1,7 @@
 // The stage: the planes of source, operand and result, what frames them, and their size.
 
 import { h, plural } from "./elements.js";
-import { GAPLESS, Grid, KINDS } from "./grids.js";
+import { GAPLESS, Grid, KINDS, WRITTEN } from "./grids.js";
 import { drawnBeside } from "./panels.js";
 import { planeNote, unfed } from "./parts.js";
 import { inside } from "./view.js";
@@ -121,7 +121,7 @@ export function fitGrids(app) {
   const flat = beside.cell < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
   const paper = app.root.classList.contains("drawn");
   const low = paper || (window.parent === window && innerHeight < 640); // a row is all that it has room for
-  const wide = !flat && beside.cell >= (!narrow ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow host, such as a docs page, only if legible
+  const wide = !flat && beside.cell >= (!narrow || alone < WRITTEN ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow host, such as a docs page, only if legible
   const below = row(Math.min(source.columns, plane.columns), width - times - equals - 3 * 0.3 * em - 2 * 20);
   const large = source.columns >= result.columns ? source : result;
   const folded = !wide && narrow && below.filter >= 16 && below.cell >= Math.min(16, alone);
@@ -130,7 +130,7 @@ export function fitGrids(app) {
   app.stage.classList.toggle("last", folded && large === result);
   const legible = LEGIBLE * Math.max(...rows); // the height of planes whose numbers can be read
   const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
-  const most = app.presenting ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
+  const most = app.presenting && !narrow ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
   for (const [i, grid] of [source, operand, result].entries()) {
     grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, Math.floor(high / rows[i]) - (wide ? 1 : 0));
     const fits = wide ? beside : below;
