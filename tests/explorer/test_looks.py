@@ -299,7 +299,7 @@ def test_the_saved_picture_of_a_photo_has_a_scale_and_no_hairlines(driver, tmp_p
 
 def test_a_picture_for_a_paper_is_transparent_light_and_as_wide_as_a_column(driver, paths):
     page = Page(driver, paths["channels"], width=1280, height=800, dark=True)
-    chosen = {"ground": "transparent", "width": "8.5 cm"}
+    chosen = {"background": "transparent", "width": "8.5 cm"}
     root = ElementTree.fromstring(page.run(SAVED, chosen))
     assert root.get("width") == "8.5cm"
     assert root.get("height").endswith("cm")
