@@ -164,7 +164,7 @@ def check(name: str, function: Callable[..., Any], *, seconds: float = 20.0) -> 
         name: the puzzle.
         function: the function; it is given copies of the arguments, one after the other.
         seconds: how long a call may take. An endless loop of Python is stopped then, and the check ends; what
-            runs in compiled code cannot be stopped.
+            runs in compiled code cannot be stopped, nor anything in a browser.
 
     Returns:
         What was found; printed, it is for the learner.
