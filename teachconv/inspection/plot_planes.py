@@ -42,6 +42,8 @@ _LIMIT = 40  # rows and columns of a plane with numbers in its cells; without th
 _NUMBERED = 14  # rows and columns of a plane whose cells show their numbers
 _MARGIN = 10  # rows and columns of padding that are drawn on each side: a large dilation has no end of them
 _PHOTO = 300  # pixels of a photograph at least
+_LEAST = 8  # points of the smallest digits
+_WIDEST = 13  # inches of the planes of a figure; cells that need more have no digits
 
 
 class Plane:
@@ -51,6 +53,7 @@ class Plane:
         ax: where it is drawn.
         numbers: its numbers, [rows, cols]; NaN is not drawn.
         numbered: whether its cells show their numbers.
+        size: the size of a cell in points, once the figure is laid out.
         framed: whether the window has a frame.
         marks: the frame of the window, its cells, the taps in the padding, and the cell.
     """
@@ -107,8 +110,11 @@ class Plane:
         found[np.isnan(numbers)] = 0
         return found
 
-    def write(self) -> None:
-        """Write the numbers into the cells, which have their size now."""
+    def write(self, numbers: np.ndarray) -> None:
+        """Write the numbers into the cells, which have their size now, if all of ``numbers`` are legible."""
+        box = self.ax.get_window_extent()
+        self.size = 72 / self.ax.figure.dpi * box.width / np.ptp(self.ax.get_xlim())
+        self.numbered &= self.size >= cell_of(numbers) - 0.01
         for text in self.texts(np.argwhere(~np.isnan(self.numbers))) if self.numbered else ():
             self.ax.add_artist(text)
 
@@ -116,12 +122,11 @@ class Plane:
         """Return the numbers of some cells as artists; their digits are as large as the cells allow."""
         from matplotlib.text import Text
 
-        found, box = [], self.ax.get_window_extent()
-        size = 72 / self.ax.figure.dpi * box.width / np.ptp(self.ax.get_xlim())  # of a cell, in points
+        found = []
         for row, col in cells:
             text = short(self.numbers[row, col])
             style: Any = {"ha": "center", "va": "center", "color": self.colours["ink"]}
-            style["fontsize"] = min(0.42 * size, 1.4 * size / len(text))
+            style["fontsize"] = self.size * _share(len(text))
             found.append(Text(col, row, text, transform=self.ax.transData, **style))
         return found
 
@@ -145,9 +150,21 @@ class Plane:
         ax.imshow(self.map(np.linspace(0, 1, 101))[None], aspect="auto", extent=(-1, 1, 0, 1))
         ax.set_xticks([-1, 0, 1], [short(-self.largest), "0", short(self.largest)])
         ax.set_yticks([])
-        ax.tick_params(length=0, labelsize=7, pad=2)
+        ax.tick_params(length=0, labelsize=8, pad=2)
         for spine in ax.spines.values():
             spine.set_color(self.colours["line"])
+
+
+def _share(length: int) -> float:
+    """Return the size of digits, as a share of the size of their cell."""
+    return min(0.42, 1.4 / max(1, length))
+
+
+def cell_of(numbers: np.ndarray) -> float:
+    """Return the points that a cell of a plane needs for legible digits; 0 if the plane shows none."""
+    if max(numbers.shape) > _NUMBERED or np.isnan(numbers).all():
+        return 0.0
+    return _LEAST / _share(max(len(short(number)) for number in numbers[~np.isnan(numbers)]))
 
 
 class Windows:
@@ -178,12 +195,19 @@ class Windows:
         wide = [size[1] for size in sizes]
         tall = max(len(spans[0]), *(size[0] for size in sizes))
         ratios = [max(width, 0.3 * max(wide), 2.5) for width in wide]
-        self.figure = figure_of((9, min(6.0, max(2.6, 1.25 + 5.8 / sum(ratios) * tall))))
-        axes = self.figure.subplots(1, 3, width_ratios=ratios)
         photo = _photo(call, first)
         source = _numbers(call.first, call, kind.first, first)
         operand = _numbers(call.second, call, kind.second, second)
         self.result = numbers
+        shown = [source if photo is None else source * np.nan, operand, numbers]
+        columns = [len(spans[1]), *wide[1:]]  # of the source with its padding
+        needed = [
+            cell_of(plane) * (count + 0.2) * sum(ratios) / ratio / 72
+            for plane, count, ratio in zip(shown, columns, ratios, strict=True)
+        ]
+        room = max(5.8, *(inches for inches in needed if inches <= _WIDEST))  # what cells have in a row
+        self.figure = figure_of((3.2 + room, min(room + 0.2, max(2.6, 1.25 + room / sum(ratios) * tall))))
+        axes = self.figure.subplots(1, 3, width_ratios=ratios)
         self.planes = [
             Plane(axes[0], source, largest_of(call.first), reads=reads, image=photo),
             Plane(axes[1], operand, largest_of(call.second), ring="filter"),
@@ -198,8 +222,8 @@ class Windows:
         self._legend(padded)
         for _ in range(2):  # a single pass leaves titles outside: the heights of the axes follow their widths
             self.figure.get_layout_engine().execute(self.figure)
-        for plane in self.planes:
-            plane.write()
+        for plane, values in zip(self.planes, shown, strict=True):
+            plane.write(values)
 
     @staticmethod
     def _cells(canonical: Explanation) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -296,7 +320,7 @@ def whole_ticks(ax: Axes) -> None:
 
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
-    ax.tick_params(length=0, labelsize=7, labelcolor=colours_of(ax)["faint"])
+    ax.tick_params(length=0, labelsize=8, labelcolor=colours_of(ax)["faint"])
     ax.xaxis.tick_top()
     for spine in ax.spines.values():
         spine.set_visible(False)

@@ -19,9 +19,10 @@ from teachconv import dispatch, nn_ops, taps
 from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.explorer.document import number_list
-from teachconv.explorer.packing import dumps
+from teachconv.explorer.packing import dumps, image_numbers
 from teachconv.explorer.shown_part import Part, lifted, part_call
 from teachconv.explorer.variants import Variants
+from teachconv.inspection import plotting
 from teachconv.verification.cases import find_cases
 
 CASES = find_cases("small")
@@ -103,6 +104,15 @@ def test_a_page_of_8_x_8_is_small(op):
     explorer = tc.explore(op, x, w, strides=1, padding="SAME")
     assert len(explorer.html().encode()) <= 350_000
     assert len(explorer.data()["variants"]["table"]) > 20
+
+
+def test_an_image_is_held_in_bytes_only_where_the_page_can_undo_it():
+    """The page divides in float32 and float64; in float16 k / 255 is another number."""
+    counts = np.arange(64).reshape(8, 8, 1)
+    for dtype, scale in (("uint8", 1), ("float16", 1), ("float32", 1), ("float64", 255), ("float32", 255)):
+        image = counts.astype(dtype) / np.dtype(dtype).type(scale) if scale > 1 else counts.astype(dtype)
+        assert image_numbers(image)["scale"] == scale
+    assert image_numbers(counts.astype("float16") / np.float16(255)) is None
 
 
 def test_the_size_budget():
@@ -533,27 +543,46 @@ def test_no_part_of_a_geometrys_picture_is_cut_off(found):
         assert 0 <= box.y0 < box.y1 <= height, text
 
 
-@pytest.mark.parametrize("size", [4, 12])
-def test_the_digits_of_a_plot_are_as_large_as_their_cells_allow(size):
+@pytest.mark.parametrize(
+    ("size", "whole", "numbers"),
+    [(4, False, 16), (12, True, 144), (14, False, 0)],
+    ids=["fractions", "wider for whole numbers", "no room"],
+)
+def test_the_digits_of_a_plot_have_8_points_and_fit_their_cells(size, whole, numbers):
+    """The figure is as wide as they need, up to a limit: cells that need more have colours alone."""
     pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 
     x = np.random.default_rng(size).standard_normal((1, size, size, 1)).astype("float32")
+    x = np.rint(9 * x) if whole else x
     figure = tc.plot.window(tc.conv2d, x, np.ones((3, 3, 1, 1), "float32"), 1, "SAME")
+    assert 9 <= figure.get_size_inches()[0] <= 16.2
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    for ax in figure.axes[:3]:
+    for ax, count in zip(figure.axes[:3], (numbers, 9, numbers), strict=True):
         cell = ax.get_window_extent().width / np.ptp(ax.get_xlim())
         digits = [
             text
             for text in ax.get_children()
-            if isinstance(text, Text) and text.get_text().strip("-.0123456789") == ""
+            if isinstance(text, Text) and text.get_text() and not text.get_text().strip("-.0123456789")
         ]
-        widths = [text.get_window_extent(canvas.get_renderer()).width for text in digits if text.get_text()]
-        assert len(widths) in (9, size * size)
-        assert max(widths) < cell
-        assert max(text.get_window_extent(canvas.get_renderer()).height for text in digits) > 0.3 * cell
+        assert len(digits) == count
+        for text in digits:
+            assert text.get_fontsize() >= 8
+            assert text.get_window_extent(canvas.get_renderer()).width < cell
+    texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    assert min(text.get_fontsize() for text in texts) >= 8  # those of the axes too
+
+
+def test_a_notebooks_page_asks_matplotlib_for_nothing(monkeypatch):
+    def drawn(*args, **kwargs):
+        raise AssertionError("a static picture by matplotlib was drawn")
+
+    monkeypatch.setattr(plotting, "window", drawn)
+    monkeypatch.setattr(plotting, "animate", drawn)
+    bundle = tc.explore(tc.conv2d, X, W, budget=1)._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain", "image/svg+xml"}
 
 
 def test_diff_heatmap_marks_the_cells_outside_the_bound():

@@ -233,6 +233,28 @@ def test_a_sequence_is_a_strip_without_rows(driver, tmp_path):
 
 
 @needs_browser
+def test_a_pools_page_multiplies_nothing(driver, tmp_path):
+    """Nowhere on it is a weight, a product or a sign of a product: not in the tour, and not where one points."""
+    for made, taken, padding in (
+        (tc.explore(tc.max_pool, integers(1, 5, 5, 2), 3, 2, "SAME"), "largest number in", "it is skipped"),
+        (tc.explore(tc.avg_pool, integers(1, 5, 5, 2), 3, 2, "SAME"), "are averaged", "it does not count"),
+    ):
+        page = Page(driver, made.save(tmp_path / "page.html"), width=1280, height=800)
+        words = [page.run("return document.querySelector('.tcx .main').innerText")]
+        for grid in (1, 2):
+            page.run(POINT, grid, 1, 1)
+            words.append(page.run("return document.querySelector('.tcx .main').innerText"))
+        for _ in range(5):
+            page.press(" ")
+            words.append(page.run("return document.querySelector('.caption p').textContent"))
+        assert taken in words[4]
+        assert words[7].endswith(f"padding: {padding}.")
+        for word in ("×", "product", "weight", "multiplied"):
+            assert word not in "".join(words).replace("3 × 3", "").replace("5 × 5", ""), word
+        assert page.complaints() == []
+
+
+@needs_browser
 def test_a_volume_is_drawn_slice_by_slice(driver, tmp_path):
     x, w = integers(1, 4, 5, 4, 1), integers(3, 2, 2, 1, 2)
     explorer = tc.explore(tc.conv3d, x, w, 1, "SAME", at=(0, 2, 1, 1, 1))

@@ -45,6 +45,7 @@ const walk = async () => {
   const found = [], used = (window.used ??= {}); // from one call to the next
   window.saveds = 0;
   HTMLAnchorElement.prototype.click = () => { window.saveds += 1; };  // a download
+  HTMLInputElement.prototype.click = function () { if (this.type !== "file") HTMLElement.prototype.click.call(this); }; // no chooser of files
   while (steps--) {
     const kinds = Map.groupBy([...document.querySelectorAll("button, select, input, textarea, summary, [tabindex='0'], [role=gridcell], .product, .entry, tbody tr")].filter(shown), kindOf);
     const least = Math.min(...[...kinds.keys()].map((kind) => used[kind] ?? 0));

@@ -1,13 +1,17 @@
 """Weights, channels, cropped cells and the overview in a real browser: each number against Python's."""
 
+import itertools
+from base64 import b64encode
+
 import numpy as np
 import pytest
-from browser import needs_browser
+from browser import Page, needs_browser
 from explorer_pages import CASES, W, cell_text, integers, marked, normal, number, same, wait_for
 from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.data import photo
+from teachconv.inspection.pictures import png
 
 pytestmark = needs_browser
 
@@ -129,7 +133,7 @@ def test_the_arrow_keys_move_over_the_weights(show):
     assert marked(seen["grids"][1], "current") == {(1, 1)}
     assert "This weight is in 25 products" in seen["spoken"]
     assert str(int(W[1, 1, 0, 0])) == seen["value"]
-    assert "multiplied by it" in {c["label"].split(", ")[-1] for c in seen["grids"][0]["cells"]}
+    assert "meets it" in {c["label"].split(", ")[-1] for c in seen["grids"][0]["cells"]}
     page.press("\ue014", "\ue014", "\ue014")  # at the edge it stays
     assert marked(page.look()["grids"][1], "current") == {(1, 2)}
     assert page.run("return document.activeElement.getAttribute('aria-label')") == "filters"
@@ -564,3 +568,117 @@ def test_a_filter_of_the_palette_and_a_dragged_weight_are_summed_exactly(show):
     assert same(value, float(tc.conv2d(image, filters, 2, "SAME", backend="reference")[at]))
     page.run(PRESS, "as given")
     wait_for(page, "return document.querySelector('.weights input').value !== '0.17'")
+
+
+PHOTO = photo()[None, 20:80, 60:140].astype("float32")
+LENSES = {  # calls that explore an image, and the channel of the result that is chosen
+    "depthwise": (tc.depthwise_conv2d, (PHOTO, normal(3, 3, 3, 2), 2, "SAME"), 3),
+    "transposed": (tc.conv2d_transpose, (PHOTO, normal(3, 3, 2, 3), None, 2, "SAME"), 1),
+    "input gradient": (
+        tc.conv2d_backprop_input,
+        ((1, 120, 160, 2), normal(3, 2, 2, 1), PHOTO[..., :1] - 99, 2, "SAME"),
+        1,
+    ),
+    "max pool": (tc.max_pool, (PHOTO, (3, 2), 2, "SAME"), 2),
+    "average pool": (tc.avg_pool, (PHOTO - 90, 3, 1, "SAME"), 0),
+}
+# the bytes of every pixel of the whole result, and the number that has the full colour
+COLOURS = """const canvas = document.querySelector(".lens .output canvas"), { width, height } = canvas;
+const pen = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", { willReadFrequently: true });
+pen.drawImage(canvas, 0, 0);
+return [width, height, [...pen.getImageData(0, 0, width, height).data], document.querySelector(".lens .notes").textContent];"""
+
+
+@pytest.mark.parametrize("name", mostly_slow(LENSES, "transposed"))
+def test_the_lens_paints_the_whole_result_of_every_op_that_explores_an_image(show, name):
+    op, args, channel = LENSES[name]
+    call = tc.explore(op, *args, budget=1)
+    page = show(call, width=1280)
+    wait_for(page, "return document.querySelector('.lens .output canvas')?.width > 1")
+    side = "c" if name in ("transposed", "input gradient") else "o"
+    choose = f"const s = document.querySelector('[data-channel={side}]'); s.value = arguments[0]; s.dispatchEvent(new Event('change'));"
+    page.run(choose, str(channel))
+    want = call.result[0, :, :, channel].astype("float64")
+    width, height, pixels, words = page.run(COLOURS)
+    assert (height, width) == want.shape
+    bytes_ = np.reshape(pixels, (height, width, 4))
+    sizes = np.sort(np.abs(want), axis=None)
+    most = sizes[int(0.99 * (sizes.size - 1))]
+    if (want < 0).any():
+        assert np.abs(bytes_[..., 3] - np.minimum(255, 255 * np.abs(want) / most)).max() <= 1
+        above, below = bytes_[want > most / 2], bytes_[want < -most / 2]
+        assert len(np.unique(above[:, 2] > above[:, 0])) == len(np.unique(below[:, 2] < below[:, 0])) == 1
+    else:
+        assert np.abs(bytes_[..., 0] - np.minimum(255, 17 + 238 * want / most)).max() <= 1
+    assert {"max pool": "largest number", "average pool": "Means"}.get(name, "Sums") in words
+    page.run(PRESS, "paint it yourself")
+    assert 0 < np.mean(page.run(PAINTED)[2]) < 0.6
+
+
+@pytest.mark.slow
+def test_the_page_of_a_filter_gradient_says_why_it_has_no_lens(show):
+    page = show(
+        tc.explore(tc.conv2d_backprop_filter, PHOTO, (3, 3, 3, 1), PHOTO[..., :1], 1, "SAME", budget=1)
+    )
+    assert page.all(".lens") == []
+    assert "no window moves over it, so there is no lens" in page.run(
+        "return document.querySelector('.shown').textContent"
+    )
+
+
+@pytest.fixture(scope="module")
+def large_png(tmp_path_factory):
+    """An image of 900 x 1300 pixels that takes more than 100 kB: noise above, 0 and 200 side by side below."""
+    image = np.zeros((900, 1300), "uint8")
+    image[:, 650:] = 200
+    image[:300] = np.random.default_rng(3).integers(0, 256, (300, 1300))
+    path = tmp_path_factory.mktemp("image") / "large.png"
+    path.write_bytes(png(image))
+    assert path.stat().st_size > 100_000
+    return path
+
+
+@pytest.mark.slow
+def test_an_image_of_the_readers_is_scaled_in_the_browser_and_summed(show, large_png):
+    page, _ = lens_page(show)
+    page.all(".lens [type=file]")[0].send_keys(str(large_png))
+    note = "Your image of 900 × 1300 pixels was scaled here to the 60 × 80 of the call; it does not leave this page."
+    wait_for(page, "return document.querySelector('.lens [role=status]').textContent !== ''")
+    assert page.all(".lens [role=status]")[0].text == note
+    assert "summed on this page" in page.look()["summary"]
+    page.run(CLICK, 0.8, 0.8)  # where all is 200
+    row, col, value = place(page)
+    assert row > 20
+    assert col > 30
+    bright = tc.conv2d(np.full_like(PHOTO, 200), normal(3, 3, 3, 2), 2, "SAME", backend="reference")
+    assert same(value, float(bright[0, row, col, 0]))
+
+
+DROP = """const bytes = Uint8Array.from(atob(arguments[0]), (c) => c.charCodeAt(0)), data = new DataTransfer();
+data.items.add(new File([bytes], "large.png", { type: "image/png" }));
+const event = arguments[1] === "drop" ? new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })
+  : new ClipboardEvent("paste", { clipboardData: data, bubbles: true });
+document.querySelector(".tcx").dispatchEvent(event);"""
+
+
+@pytest.mark.slow
+def test_a_large_image_that_is_dropped_or_pasted_is_taken(driver, tmp_path, large_png):
+    """On a saved page, which has the call's sizes, and on the playground, which takes those of the image."""
+    file = b64encode(large_png.read_bytes()).decode()
+    pages = {
+        "60 × 80 of the call": tc.explore(tc.conv2d, PHOTO, normal(3, 3, 3, 2), 2, "SAME", budget=1),
+        "222 × 320": tc.playground(),
+    }
+    for (sizes, made), how in itertools.product(pages.items(), ("drop", "paste")):
+        page = Page(driver, made.save(tmp_path / "page.html"), width=1280)
+        if "call" in sizes:
+            wait_for(page, "return document.querySelector('.lens canvas')?.width === 80")
+        page.run(DROP, file, how)
+        wait_for(page, "return document.querySelector('.lens [role=status]')?.textContent.includes('scaled')")
+        assert sizes in page.all(".lens [role=status]")[0].text
+        size = "const { width, height } = document.querySelector('.lens canvas'); return [width, height]"
+        wait_for(page, f"{size.replace('return [width, height]', 'return width > 1')}")
+        assert page.run(size) == ([80, 60] if "call" in sizes else [320, 222])
+        page.run(DROP.replace("image/png", "text/plain"), b64encode(b"no image").decode(), how)
+        wait_for(page, "return document.body.textContent.includes('large.png')")
+        assert page.complaints() == []

@@ -83,7 +83,7 @@ def test_a_link_to_the_page_around_opens_the_playground_as_one_set_it(driver, tm
         time.sleep(0.05)
     assert page.run("return location.hash") == "#conv2d&n=9&k=3&s=1&p=valid"  # nobody did anything
     page.driver.switch_to.frame(page.all(".tcx-frame")[0])
-    page.all("[aria-label='stride: one more']")[0].click()
+    page.all("[aria-label='stride: increase']")[0].click()
     page.driver.switch_to.default_content()
     wait_for(page, "return location.hash.includes('s=2')")
     assert page.run("return location.hash").startswith("#conv2d&n=9&k=3&s=2&p=valid")

@@ -171,6 +171,20 @@ def test_indices_in_the_table_of_taps_do_not_touch(driver, paths):
     assert min(gaps) >= 6
 
 
+def test_the_numbers_of_columns_do_not_touch(driver, tmp_path):
+    x = integers(1, 20, 221, 1)
+    call = tc.explore(tc.conv2d_transpose, x, integers(3, 3, 1, 1), None, 2, at=(0, 20, 220, 0), budget=1)
+    page = Page(driver, call.save(tmp_path / "page.html"), width=768, height=1024)
+    boxes = page.run(
+        """const range = document.createRange();
+        return [...document.querySelectorAll(".stage .cells")].map((grid) => [...grid.querySelectorAll("[role=columnheader]")]
+          .filter((e) => getComputedStyle(e).visibility === "visible").map((e) => { range.selectNodeContents(e); const { left, right } = range.getBoundingClientRect(); return [left, right]; }));"""
+    )
+    for grid in boxes:
+        assert len(grid) > 2
+        assert all(after[0] - before[1] >= 2 for before, after in itertools.pairwise(grid))
+
+
 def test_what_scrolls_can_be_focused_and_headers_have_words(driver, paths):
     for name in ("channels", "filter gradient", "playground"):
         page = Page(driver, paths[name], width=390, height=844)
@@ -285,7 +299,7 @@ def test_the_saved_picture_of_a_photo_has_a_scale_and_no_hairlines(driver, tmp_p
 
 def test_a_picture_for_a_paper_is_transparent_light_and_as_wide_as_a_column(driver, paths):
     page = Page(driver, paths["channels"], width=1280, height=800, dark=True)
-    chosen = {"ground": "transparent", "width": "8.5 cm"}
+    chosen = {"background": "transparent", "width": "8.5 cm"}
     root = ElementTree.fromstring(page.run(SAVED, chosen))
     assert root.get("width") == "8.5cm"
     assert root.get("height").endswith("cm")

@@ -215,7 +215,7 @@ def test_steppers_and_sliders_set_a_number(driver, paths):
     driver.get("about:blank")
     page = Page(driver, Address(paths["playground"], "#conv2d&n=6&k=3&s=1&p=same"))
     heading = "return document.querySelector('h1 code').textContent"
-    page.run("document.querySelector('[aria-label=\"input: one more\"]').click()")
+    page.run("document.querySelector('[aria-label=\"input: increase\"]').click()")
     assert "input [1, 7, 7, 1]" in page.run(heading)
     page.run("document.querySelector('[aria-label=\"stride, as a slider\"]').focus()")
     page.press("\ue014")

@@ -132,7 +132,7 @@ export class App {
     this.root.replaceChildren(
       h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), h("div", { class: "about" }, this.people, this.summary)), themeButton(this.root, !this.data.live)),
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
-        doc.shown ? h("div", { class: "shown" }, this.overview?.whole ? null : this.overview?.element, h("p", {}, doc.shown)) : null),
+        doc.shown ? h("div", { class: "shown" }, this.overview?.whole ? null : this.overview?.element, h("p", {}, doc.shown, " ", this.overview?.why)) : null),
       this.message,
       h("div", { class: "main" }, h("div", { class: "windows" }, this.overview?.whole ? this.overview.element : null, this.channels, this.rooms, this.stage, this.tour.element, this.legend, this.transport, buildTools(this)),
         h("div", { class: "side" }, this.quiz.element, beside.map(({ element }) => element), this.sum)), this.live,

@@ -67,7 +67,7 @@ export class Thumbs {
     const buttons = shown.map((channel) => {
       const words = `${doc.names[side]} ${app.view.planeName(side, channel)}`;
       const number = doc.rank === 3 ? app.view.split(side, channel).slice(0, app.view.channels[side] > 1 ? 2 : 1).join(":") : String(channel);
-      const filter = summed && here ? this.map("filter", { ...state, [name]: channel }) : null;
+      const filter = summed && here && !doc.pool ? this.map("filter", { ...state, [name]: channel }) : null;
       return h("button", { type: "button", class: shown.length > 8 ? "thumb many" : "thumb", "data-thumb": `${name}${channel}`, "aria-pressed": String(state[name] === channel), "aria-label": words.endsWith(number) ? words : `${words}: ${number}`, title: words,
         onclick: () => app.chooseChannel(name, channel) }, this.map(side, { ...state, [name]: channel }, shown.length > 8), filter, h("small", {}, number));
     });

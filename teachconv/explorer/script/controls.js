@@ -80,7 +80,7 @@ function slices(app, name, list) {
   const words = `${app.doc.names[side]} depth`;
   const to = (by) => {
     const next = known[known.indexOf(slice) + by];
-    return h("button", { type: "button", "aria-label": `${words}: ${by < 0 ? "one less" : "one more"}`, name: `${name}${by}`, disabled: next === undefined,
+    return h("button", { type: "button", "aria-label": `${words}: ${by < 0 ? "decrease" : "increase"}`, name: `${name}${by}`, disabled: next === undefined,
       onclick: () => app.chooseChannel(name, next * app.view.channels[side] + channel) }, by < 0 ? "−" : "+");
   };
   return h("span", { class: "stepper slices", role: "group", "aria-label": words }, `${words} `, to(-1), h("output", {}, `${slice} of ${spatial(app.doc, side, app.view.variant.shapes[side])[0]}`), to(1));

@@ -1,9 +1,9 @@
-// Elements of the page: all text goes in as text, never as markup.
+// Helpers that build elements of the page.
 
 let serial = 0;
 export const unique = (name) => `tcx-${name}-${(serial += 1)}`;
 
-/** An element with attributes, on… handlers and children; strings are inserted as text, never as markup. */
+/** An element with attributes, event handlers (on…) and children; strings are inserted as text, never as markup. */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -15,12 +15,12 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A name or a call that may be broken into lines after a point, a bracket or an underscore. */
+/** A name or a call that may wrap after a period, a parenthesis or an underscore. */
 export const breakable = (code) => code.split(/(?<=[._(])/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
 
 export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-/** A table. `each(i)` gives the attributes of a row. Columns whose name begins with "<" hold text, the others hold numbers. */
+/** A table. `each(i)` returns the attributes of row i. Columns whose name begins with "<" hold text; the others hold numbers. */
 export function table(caption, columns, rows, each = (_) => ({})) {
   const heads = columns.map((name) =>
     h("th", { scope: "col", class: name.startsWith("<") ? "words" : null }, breakable(name.replace("<", ""))),
@@ -34,7 +34,7 @@ export function table(caption, columns, rows, each = (_) => ({})) {
 
 const identity = (element) => ["role", "aria-label", "name", "data-channel", "data-thumb", "class"].map((name) => element.getAttribute(name)).join("|");
 
-/** Draw parts of an element anew; the keyboard's focus stays on the element that replaces the one that had it. */
+/** Redraw parts of an element; the keyboard focus moves to the element that replaces the focused one. */
 export function keepFocus(root, draw) {
   const had = root.ownerDocument.activeElement;
   const alike = (known) => [...root.querySelectorAll(had.tagName)].filter((element) => identity(element) === known);
@@ -42,7 +42,7 @@ export function keepFocus(root, draw) {
   const position = known === null ? -1 : alike(known).indexOf(had);
   draw();
   if (known === null || had.isConnected) {
-    if (known !== null) had.focus({ preventScroll: true }); // it may have been moved
+    if (known !== null) had.focus({ preventScroll: true }); // it was moved within the page
     return;
   }
   const found = alike(known);

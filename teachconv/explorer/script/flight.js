@@ -37,7 +37,7 @@ export function flyFactors(app, tap, milliseconds) {
   if (still() || !target || tap.outside || tap.product === undefined) return;
   const to = target.getBoundingClientRect();
   send(app, brief(tap.value), rectOf(app, "source", tap.source), to, milliseconds);
-  send(app, brief(tap.weight), rectOf(app, "operand", tap.operand), to, milliseconds);
+  if (!app.doc.pool) send(app, brief(tap.weight), rectOf(app, "operand", tap.operand), to, milliseconds);
   target.animate([{ opacity: 0 }, { opacity: 0, offset: 0.75 }, { opacity: 1 }], { duration: milliseconds });
 }
 

@@ -14,15 +14,16 @@ export const KINDS = {
 };
 export const MARKS = {
   window: "in the window",
-  met: "multiplied by it",
+  met: "meets it",
   current: "this cell",
-  fed: "gets a product",
+  fed: "fed by it",
   tap: "this product",
   other: "in the other call's window",
   differs: "differs",
 };
 
 export const GAPLESS = 14; // pixels of a cell: smaller ones stand without a gap
+export const WRITTEN = 18; // smaller ones have no number
 
 /** The cell that an event of the pointer is in. */
 const cellOf = (event) => event.target.closest?.("[role=gridcell]");
@@ -212,11 +213,13 @@ export class Grid {
 
   /** Set the size of a cell in pixels; small cells show only colours. */
   fit(pixels) {
-    const size = Math.max(6, Math.min(this.most, Math.floor(pixels)));
+    const size = Math.max(5, Math.min(this.most, Math.floor(pixels)));
     this.size = size;
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);
     this.box.classList.toggle("fine", size < 28);
+    const digits = Math.max(1, ...this.cols.map(([i]) => String(i).length));
+    this.box.classList.toggle("packed", size < 6.5 * digits + 3); // the numbers of the columns would touch
     const cells = [...this.cells.values()];
     const lengths = cells.map((cell) => cell.text.length).filter(Boolean).sort((a, b) => a - b);
     const usual = lengths[Math.floor(0.9 * lengths.length)] ?? 1; // a few longer numbers are smaller than the others
@@ -224,7 +227,7 @@ export class Grid {
     const text = sized(usual);
     this.box.style.setProperty("--text", `${Math.max(7, text)}px`);
     for (const { element, text: { length } } of cells) element.style.fontSize = length > usual ? `${Math.max(7, sized(length))}px` : "";
-    this.box.classList.toggle("tiny", size < 24 && (size < 18 || text < 8)); // too small for numbers
+    this.box.classList.toggle("tiny", size < 24 && (size < WRITTEN || text < 8)); // too small for numbers
   }
 
   /** Begin at the size of the plane that stood here before. */

@@ -1,9 +1,9 @@
-// The whole image and its whole output. The lens is the part that the stage shows: dragging it paints the output.
+// The whole image and its whole result. The lens is the part that the stage shows: dragging it paints the result.
 
 import { axisOf } from "./axis_tables.js";
 import { signColours } from "./channels.js";
 import { h, keepFocus, plural } from "./elements.js";
-import { gatherAll } from "./law.js";
+import { gatherAll, scatterAll } from "./law.js";
 import { brief, short } from "./numbers.js";
 import { range } from "./python.js";
 import { inside } from "./view.js";
@@ -32,7 +32,7 @@ function kernel(name, rows, cols, whole) {
 /** The lens of an app, which is kept while other parts are drawn; null for a call without a whole image. */
 export function lens(app) {
   const { doc, host } = app;
-  const image = doc.kind === "conv2d" && !doc.pool && doc.shown && !doc.empty ? host.image?.() : null;
+  const image = doc.shown && !doc.empty ? host?.image?.() : null; // a filter gradient has none: each weight meets the whole image
   if (!image) return null;
   host.kept ??= new Lens(app);
   host.kept.look(image);
@@ -51,17 +51,38 @@ class Lens {
     this.rows = this.cols = 0; // of the filter
     this.source = blank();
     this.target = blank();
-    this.all = blank(); // the output, whether or not it is shown
+    this.all = blank(); // the result, whether or not it is shown
     this.parts = [0, 1].map(() => [h("span", { class: "part" }), h("span", { class: "spot" })]);
-    this.said = h("p", { class: "notes" });
+    this.said = h("span", {});
+    this.note = h("span", { role: "status" });
     this.wipe = h("button", { type: "button", onclick: () => {
       this.wiped = !this.wiped;
       this.paint();
     } });
     this.filter = h("div", { class: "kernel" });
     this.captions = [0, 1].map(() => h("figcaption", {}));
-    this.element = h("section", { class: "lens", "aria-label": "The whole image and its output" },
-      ["source", "target"].map((name, i) => h("figure", {}, this.captions[i], this.picture(this[name], i))), this.filter, this.said);
+    const file = h("input", { type: "file", accept: "image/*", hidden: true, onchange: () => this.receive(file.files[0]) });
+    const own = h("button", { type: "button", title: "or drop one here, or paste one; it does not leave this page", onclick: () => file.click() }, "your image");
+    this.element = h("section", { class: "lens", "aria-label": "The whole image and its result" },
+      ["source", "target"].map((name, i) => h("figure", {}, this.captions[i], this.picture(this[name], i))),
+      h("p", { class: "notes" }, this.wipe, own, file, this.note, " ", this.said), this.filter);
+    if (app.host.shows) return; // the playground takes files itself, with or without a lens
+    app.root.addEventListener("dragover", (event) => event.preventDefault());
+    app.root.addEventListener("drop", (event) => {
+      event.preventDefault();
+      this.receive(event.dataTransfer.files[0]);
+    });
+    addEventListener("paste", ({ clipboardData }) => this.receive(clipboardData.files[0]));
+  }
+
+  /** An image of the reader's takes the place of the one that is shown. */
+  async receive(file) {
+    if (!file) return;
+    try {
+      await this.app.host.takeImage(this.app, file, pixelsOf);
+    } catch (error) {
+      this.note.textContent = `${file.name} is no image that this browser can read: ${error.message}`;
+    }
   }
 
   /** A canvas on which a place is chosen: by a click, by dragging the lens, or by the arrow keys. */
@@ -74,7 +95,7 @@ class Lens {
       return side ? this.app.amid(at) : at;
     };
     return h("button", { type: "button", class: side ? "overview output" : "overview",
-      "aria-label": `the whole ${side ? "output" : "input"}; the part shown is framed; drag it, or choose a place by a click or the arrow keys`,
+      "aria-label": `the whole ${side ? "result" : "image"}; the part shown is framed; drag it, or choose a place by a click or the arrow keys`,
       onpointerdown: (event) => event.currentTarget.setPointerCapture(event.pointerId),
       onpointermove: (event) => event.currentTarget.hasPointerCapture(event.pointerId) && this.drag(place(event)),
       onclick: (event) => event.detail && this.app.moveTo(place(event)), // not by the keyboard
@@ -92,68 +113,84 @@ class Lens {
   async look(image) {
     if (image === this.image) return;
     Object.assign(this, { image, numbers: null, key: null });
+    this.note.textContent = image.note ?? "";
     const numbers = Float64Array.from(await image.numbers);
     if (image !== this.image) return;
     this.numbers = numbers;
     const [rows, cols, channels] = image.shape;
     Object.assign(this.source, { width: cols, height: rows });
-    const largest = numbers.reduce((most, value) => Math.max(most, value), 0);
-    const scale = 255 / (channels === 3 ? (largest > 1 ? 255 : 1) : largest || 1);
-    fill(this.source, (pixel) => [...[0, 1, 2].map((i) => numbers[pixel * channels + (channels === 3 ? i : 0)] * scale), 255]);
+    const [least, largest] = [Math.min, Math.max].map((end) => numbers.reduce((a, b) => end(a, b), 0));
+    const scale = 255 / (channels === 3 && !least ? (largest > 1 ? Math.max(255, largest) : 1) : largest - least || 1);
+    fill(this.source, (pixel) => [...[0, 1, 2].map((i) => (numbers[pixel * channels + (channels === 3 ? i : 0)] - least) * scale), 255]);
     this.update();
   }
 
-  /** Sum and paint the output of the call and the channel that are shown, if that is not what is painted. */
+  /** The channel of the result that is shown. */
+  get channel() {
+    const { view, state, doc } = this.app;
+    return view.split(doc.result, doc.result === "in" ? state.c : state.o)[1];
+  }
+
+  /** Sum and paint the result of the call and the channel that are shown, if that is not what is painted. */
   update() {
     const { view, state, doc } = this.app;
     if (!this.numbers) return;
     this.show();
     const { axes } = view.arrays.filter;
-    this.planes = view.insOf(state.o).filter(([, , outside]) => !outside);
+    const scatters = doc.source === "out";
+    this.planes = (scatters ? view.outsOf(state.c) : view.insOf(state.o)).filter(([, , outside]) => !outside);
     this.rows = axes[0][1] - axes[0][0];
     this.cols = axes[1][1] - axes[1][0];
-    const out = view.split("out", state.o)[1];
-    this.cells = this.planes.map(([, depth]) => range(0, this.rows * this.cols).map((i) => [Math.floor(i / this.cols), i % this.cols, depth, out]));
+    this.cells = this.planes.map(([plane, depth]) => range(0, this.rows * this.cols).map((i) => [Math.floor(i / this.cols), i % this.cols, depth, view.split("out", scatters ? plane : state.o)[1]]));
     this.weights = this.cells.map((plane) => plane.map((cell) => Number(view.number("filter", cell))));
     const key = JSON.stringify([[view.rows, view.cols].map(axisOf), state.c, state.o, this.weights]);
     if (key === this.key) return; // only another part is shown
     this.key = key;
-    const sizes = ["in", "out"].map((side) => view.variant.shapes[side].slice(1, 3).join(" × "));
-    const noun = { in: "image", out: `channel ${out}` };
-    for (const [i, side] of ["in", "out"].entries()) this.captions[i].replaceChildren(h("b", {}, doc.names[side]), h("small", {}, `${sizes[i]}${i && view.channels.out < 2 ? "" : `, ${i ? noun.out : `the whole ${noun.in}`}`}`), i ? this.wipe : "");
+    for (const [i, side] of [doc.source, doc.result].entries()) {
+      const which = i && view.channels[side] > 1 ? `, channel ${this.channel}` : "";
+      this.captions[i].replaceChildren(h("b", {}, doc.names[side]), h("small", {}, `${view.variant.shapes[side].slice(1, 3).join(" × ")}${which}`));
+    }
     this.buildFilter();
     this.sum();
   }
 
-  /** Sum the whole plane of the output in float64, each sum rounded once, as the canvas has it. */
+  /** Sum the whole plane of the result in float64, each sum rounded once, as the canvas has it; of a pool, what its windows give. */
   sum() {
-    const { view, doc, state } = this.app;
-    const [rows, cols] = [view.rows, view.cols].map((axis) => range(0, axis.out_size).map((o) => gatherAll(axisOf(axis), o).filter(([, , outside]) => !outside)));
-    const products = rows.length * cols.length * this.weights.flat().length;
-    this.said.textContent = `The whole output has ${plural(products, "product")}, too many to sum here: the part in the lens is summed.`;
+    const { view, doc } = this.app;
+    const { reduce = "", start = null } = doc.pool ?? {};
+    const taps = doc.source === "out" ? scatterAll : gatherAll;
+    const [rows, cols] = [view.rows, view.cols].map(axisOf).map((axis) => range(0, axis[`${doc.result}_size`]).map((i) => taps(axis, i).filter(([, , outside]) => !outside)));
+    const products = rows.reduce((all, list) => all + list.length, 0) * cols.reduce((all, list) => all + list.length, 0) * this.planes.length;
+    this.said.textContent = `The whole ${doc.names[doc.result]} has ${plural(products, "product")}, too many to sum here: only the part in the lens is summed.`;
     for (const canvas of [this.target, this.all]) Object.assign(canvas, { width: cols.length, height: rows.length });
     this.element.style.setProperty("--aspect", String(Math.max(this.source.width / this.source.height, cols.length / rows.length)));
     this.wipe.hidden = products > MOST_SUMMED;
     if (products > MOST_SUMMED) return;
     const [, width, channels] = this.image.shape;
-    const bias = doc.bias ? Number(doc.bias[view.split("out", state.o)[1]]) : 0;
+    const begin = reduce === "max" ? Number(start ?? NaN) : Number(doc.bias?.[this.channel] ?? 0);
     const rounded = doc.dtype === "float32" ? Math.fround : (sum) => sum;
     const values = new Float64Array(rows.length * cols.length);
     for (const [r, down] of rows.entries()) {
       for (const [q, across] of cols.entries()) {
-        let sum = bias;
+        let sum = begin;
         for (let p = 0; p < this.planes.length; p++) {
           for (const tap of down) {
-            for (const other of across) sum += this.numbers[(tap[1] * width + other[1]) * channels + this.planes[p][0]] * this.weights[p][tap[0] * this.cols + other[0]];
+            for (const other of across) {
+              const number = this.numbers[(tap[1] * width + other[1]) * channels + this.planes[p][0]];
+              if (reduce !== "max") sum += number * this.weights[p][tap[0] * this.cols + other[0]];
+              else if (!(number <= sum)) sum = number;
+            }
           }
         }
+        if (reduce === "average") sum /= view.divisor([0, r, q, this.channel]);
         values[r * cols.length + q] = rounded(sum);
       }
     }
-    const sizes = values.map(Math.abs).sort();
+    const sizes = values.filter(Number.isFinite).map(Math.abs).sort();
     const most = sizes[Math.floor(0.99 * (sizes.length - 1))] || sizes.at(-1) || 1; // the edge of the padding is not all that one sees
     const negative = values.some((value) => value < 0);
-    this.said.textContent = `Sums in float64, rounded once; full colour from ${negative ? "±" : ""}${brief(most)}. The cell pointed at is exact.`;
+    const made = { max: "The largest number of each window", average: "Means in float64, rounded once" }[reduce] ?? "Sums in float64, rounded once";
+    this.said.textContent = `${made}; full colour from ${negative ? "±" : ""}${brief(most)}. The cell pointed at is exact.`;
     const [above, below] = signColours(this.element).map((colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number));
     fill(this.all, negative
       ? (pixel) => [...(values[pixel] < 0 ? below : above), 255 * Math.abs(values[pixel] / most)]
@@ -161,7 +198,7 @@ class Lens {
     this.paint();
   }
 
-  /** Show the output: all of it, or what the lens has passed. */
+  /** Show the result: all of it, or what the lens has passed. */
   paint() {
     this.wipe.textContent = this.wiped ? "paint all" : "paint it yourself";
     const { width, height } = this.all;
@@ -170,15 +207,15 @@ class Lens {
     else this.target.getContext("2d").drawImage(this.all, 0, 0);
   }
 
-  /** Paint the output around a place, as much of it as the stage shows. */
+  /** Paint the result around a place, as much of it as the stage shows. */
   brush([row, col]) {
-    const [high, wide] = this.app.view.drawn("out").map((list) => inside(list).length);
+    const [high, wide] = this.app.view.drawn(this.app.doc.result).map((list) => inside(list).length);
     const [x, y] = [Math.max(0, col - (wide >> 1)), Math.max(0, row - (high >> 1))];
     this.target.getContext("2d").clearRect(x, y, wide, high);
     this.target.getContext("2d").drawImage(this.all, x, y, wide, high, x, y, wide, high);
   }
 
-  /** The lens is over a place of the input. */
+  /** The lens is over a place of the image. */
   drag(place) {
     this.show([place, this.app.around(this.app.view, place)]);
   }
@@ -186,10 +223,10 @@ class Lens {
   /** Where the lens is, and in it the cell that is selected. */
   show(places = null) {
     const { app } = this;
-    const { view, state } = app;
+    const { view, state, doc } = app;
     const at = places ?? [app.amid([state.row, state.col]), [state.row, state.col]];
     if (this.wiped) this.brush(at[1]);
-    for (const [i, side] of ["in", "out"].entries()) {
+    for (const [i, side] of [doc.source, doc.result].entries()) {
       const [part, spot] = this.parts[i];
       for (const [axis, size] of view.variant.shapes[side].slice(1, 3).entries()) {
         const shown = inside(view.drawn(side)[axis]);
@@ -207,10 +244,10 @@ class Lens {
     const { app } = this;
     const { doc, host, state, view } = app;
     const given = view.variant.shapes.filter.join() === doc.base.shapes.filter.join(); // not one of another size
-    const usable = given && host.refilter && this.rows * this.cols <= MOST_WEIGHTS && (!doc.format || ["float32", "float64"].includes(doc.dtype));
+    const usable = given && !doc.pool && this.rows * this.cols <= MOST_WEIGHTS && (!doc.format || ["float32", "float64"].includes(doc.dtype));
     this.filter.hidden = !usable;
     if (!usable) return;
-    const shown = Math.max(0, this.planes.findIndex(([c]) => c === state.c));
+    const shown = Math.max(0, this.planes.findIndex(([plane]) => plane === (doc.source === "in" ? state.c : state.o)));
     const step = doc.format ? 0.05 : 1;
     const field = (i) => {
       const input = h("input", { type: "number", step: "any", value: (this.cols > 3 ? short : brief)(this.weights[shown][i]), "aria-label": `weight, row ${Math.floor(i / this.cols)}, column ${i % this.cols}`,
@@ -245,7 +282,7 @@ class Lens {
       h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight up or down`), fields));
   }
 
-  /** Another weight: the output is painted anew at once. */
+  /** A weight changes: the result is painted again at once. */
   weigh(plane, i, number) {
     if (!Number.isFinite(number)) return;
     this.weights[plane][i] = this.app.doc.format ? number : Math.round(number);
@@ -256,6 +293,22 @@ class Lens {
   take() {
     this.app.host.refilter(this.app, this.cells.flatMap((plane, p) => plane.map((cell, i) => [cell, this.weights[p][i]])));
   }
+}
+
+/**
+ * The pixels of an image file, scaled in this browser to the sizes that are wanted; what has another shape is cut at two sides.
+ * @param {Blob} file
+ * @param {(rows: number, cols: number) => number[]} wanted the rows and columns, of those of the file
+ */
+export async function pixelsOf(file, wanted) {
+  const bitmap = await createImageBitmap(file);
+  const [rows, cols] = wanted(bitmap.height, bitmap.width);
+  const pen = Object.assign(document.createElement("canvas"), { width: cols, height: rows }).getContext("2d");
+  const scale = Math.max(rows / bitmap.height, cols / bitmap.width);
+  const [high, wide] = [bitmap.height * scale, bitmap.width * scale];
+  pen.imageSmoothingQuality = "high";
+  pen.drawImage(bitmap, (cols - wide) / 2, (rows - high) / 2, wide, high);
+  return { rows, cols, data: pen.getImageData(0, 0, cols, rows).data, from: `${bitmap.height} × ${bitmap.width}` };
 }
 
 const blank = () => /** @type {HTMLCanvasElement} */ (h("canvas", { "aria-hidden": "true" }));

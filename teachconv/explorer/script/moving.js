@@ -16,18 +16,35 @@ export function imageHost(data, lens) {
   const held = call.overview?.numbers;
   if (!held || data.beside) return null; // what stands beside it is not known elsewhere
   let filter = null; // the reader's
-  const value = numberAt(held, call.bits / 8);
   const [rows, cols, channels] = held.shape;
-  const numbers = value.then((at) => range(0, rows * cols * channels).map((i) => at([0, floorDiv(i, cols * channels), floorDiv(i, channels) % cols, i % channels])));
-  const image = { shape: held.shape, numbers };
+  const cells = range(0, rows * cols * channels).map((i) => [0, floorDiv(i, cols * channels), floorDiv(i, channels) % cols, i % channels]);
+  const rounded = call.dtype === "float32" ? Math.fround : Number;
+  let value, image; // the number at a cell, and all of them
+  const hold = (numbers, note = "") => {
+    value = numbers;
+    image = { shape: held.shape, numbers: numbers.then((at) => cells.map(at)), note };
+  };
+  hold(numberAt(held, call.bits / 8, rounded));
+  const again = (app) => {
+    const { row, col } = app.state;
+    return app.redraw(app.amid([row, col]), { row, col });
+  };
   return {
     lens,
     image: () => image,
     move: async (cell, source) => moved(data, await value, cell, source, filter),
     refilter: (app, changes) => {
       filter = changes && withNumbers(filter ?? call.arrays[call.base.arrays[call.operand]], changes);
-      const { row, col } = app.state;
-      return app.redraw(app.amid([row, col]), { row, col });
+      return again(app);
+    },
+    /** An image of the reader's, with as many rows, columns and channels as the call's. */
+    takeImage: async (app, file, pixelsOf) => {
+      const { data: bytes, from } = await pixelsOf(file, () => [rows, cols]);
+      const grey = ([r, g, b]) => Math.round(0.299 * r + 0.587 * g + 0.114 * b);
+      const byte = (first, channel) => (channels === 3 ? bytes[first + channel] : grey(bytes.subarray(first)));
+      hold(Promise.resolve(([, row, col, channel]) => rounded(byte(4 * (row * cols + col), channel) / (held.scale ?? 255))),
+        `Your image of ${from} pixels was scaled here to the ${rows} × ${cols} of the call; it does not leave this page.`);
+      await again(app);
     },
   };
 }
@@ -41,7 +58,7 @@ function withNumbers({ axes, values }, changes) {
 }
 
 /** The number at a cell of an image, from its PNG: packing.image_numbers. */
-async function numberAt({ image, scale, shape: [rows, cols, channels] }, size) {
+async function numberAt({ image, scale, shape: [rows, cols, channels] }, size, rounded) {
   const picture = new Image();
   picture.src = image;
   await picture.decode();
@@ -50,7 +67,7 @@ async function numberAt({ image, scale, shape: [rows, cols, channels] }, size) {
   pen.drawImage(picture, 0, 0);
   const bytes = pen.getImageData(0, 0, width, height).data.filter((_, i) => i % 4 === 0);
   const place = ([, row, col, channel]) => (channel * rows + row) * cols + col;
-  if (scale) return (cell) => bytes[place(cell)] / scale;
+  if (scale) return (cell) => rounded(bytes[place(cell)] / scale);
   const view = new DataView(new ArrayBuffer(8));
   return (cell) => {
     for (let i = 0; i < size; i++) view.setUint8(i, bytes[i * rows * cols * channels + place(cell)]);

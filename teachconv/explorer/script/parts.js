@@ -22,7 +22,9 @@ export function overview(app) {
     frame.style[axis ? "width" : "height"] = `${(100 * (shown.at(-1) + 1 - shown[0])) / sizes[axis]}%`;
   }
   const picture = h("img", { src: image, alt: words });
-  if (!moves) return { element: h("div", { class: "overview" }, picture, frame), show: () => {} };
+  if (!moves) return { element: h("div", { class: "overview" }, picture, frame), show: () => {}, why: "Each weight meets the whole image: no window moves over it, so there is no lens." };
+  const why = app.data.beside ? "Beside another result there is no lens: the page holds only the part in the frame."
+    : "The lens needs one whole image of at most 100 kB as PNG: this page holds only the part in the frame.";
   const spot = h("span", { class: "spot" });
   const move = (places) => app.moveTo(places.map((place, axis) => Math.max(0, Math.min(sizes[axis] - 1, place))));
   const place = () => app.amid([app.state.row, app.state.col]);
@@ -40,7 +42,7 @@ export function overview(app) {
   const show = () => {
     for (const [axis, at] of place().entries()) spot.style[axis ? "left" : "top"] = `${(100 * (at + 0.5)) / sizes[axis]}%`;
   };
-  return { element, show };
+  return { element, show, why };
 }
 
 /** A call in one sentence for people: what a cell is made of, and how the window moves. */
@@ -89,7 +91,7 @@ export function planeNote(view, side, { c, o }, photo) {
   const size = spatial(doc, side, view.variant.shapes[side]).join(" × ");
   if (side === "filter") {
     const [ins, outs] = [[view, "in", c], [view, "out", o]].map(([, at, plane]) => view.split(at, plane)[1]);
-    const parts = [doc.rank === 3 ? `depth ${view.split("filter", view.third(c, o))[0]}` : null, several(view) ? `channels ${ins}\u00a0→\u00a0${outs}` : null];
+    const parts = [doc.rank === 3 ? `depth ${view.split("filter", view.third(c, o))[0]}` : null, several(view) && !doc.pool ? `channels ${ins}\u00a0→\u00a0${outs}` : null];
     return [size, ...parts.filter(Boolean)].join(", ");
   }
   if (photo && side === doc.source) return `${size}, in its colours`;
@@ -120,11 +122,11 @@ export function legendEntries(grids, doc, focus, beside) {
   }
   const others = focus
     ? [entry(focus.grid === "source" ? "met factor" : "met", MARKS.met), entry("fed", MARKS.fed)]
-    : [entry("window", MARKS.window), entry("window factor", "what it is multiplied by")];
+    : [entry("window", MARKS.window), doc.pool ? null : entry("window factor", "what it is multiplied by")];
   return [entry("current", MARKS.current), ...others,
     ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
     ...(beside ? [entry("other", MARKS.other)] : []),
-    ...["source", "operand", "result"].map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);
+    ...["source", doc.pool ? [] : "operand", "result"].flat().map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);
 }
 
 /** The colours of a plane, with the numbers that have them: the same for all its channels. */

@@ -1,4 +1,4 @@
-// The playground: a convolution that the reader sets, drawn by the same app as a call of Python.
+// The playground: the reader sets up a convolution; the app that draws the calls of Python draws it.
 
 import { mount } from "./main.js";
 import { h, keepFocus, plural, unique } from "./elements.js";
@@ -28,9 +28,9 @@ class Playground {
     root.classList.add("playground");
     const beginnings = BEGINNINGS.map(([words, address]) => h("button", { type: "button", onclick: () => this.begin(`#${address}`) }, words));
     const about = h("div", { class: "title" },
-      h("p", {}, h("b", { role: "heading", "aria-level": "1" }, "The convolution playground"), " Set a convolution and see every product of it: computed on this page, the same in five frameworks."),
+      h("p", {}, h("b", { role: "heading", "aria-level": "1" }, "The convolution playground"), " Set up a convolution and see every product. All of it is computed on this page; the call is shown for five frameworks."),
       home && window.parent === window ? h("a", { href: home }, "teachconv") : null);
-    const begin = h("div", { class: "beginnings", role: "group", "aria-label": "Where to begin" }, "Begin with ", beginnings);
+    const begin = h("div", { class: "beginnings", role: "group", "aria-label": "Examples" }, "Start with ", beginnings);
     const box = (name, ...parts) => h("div", { class: `tcx head ${name}` }, parts);
     root.replaceChildren(box("first", about, begin), box("set", this.form), box("refusal", this.problem, this.help), box("set", this.facts), this.stage);
     root.addEventListener("dragover", (event) => event.preventDefault());
@@ -50,7 +50,7 @@ class Playground {
     if (problems.length) this.say(problems.join("; "));
   }
 
-  /** Show one of the calls to begin with, in the reader's framework if that has it. */
+  /** Show an example, in the framework that the reader chose. */
   begin(address) {
     if (ADDRESSED) writeAddress(address, true);
     this.state = { ...fromAddress(address).state, as: this.state.as };
@@ -59,14 +59,15 @@ class Playground {
     this.draw();
   }
 
-  /** The numbers of both arrays, made anew from the state. */
+  /** Make the numbers of both arrays from the state. */
   arrays() {
     const shapes = canonicalShapes(this.state);
-    this.x = { shape: shapes.source, numbers: numbersFor("x", this.state.x, shapes.source) };
+    const { x } = this.state;
+    this.x = { shape: shapes.source, numbers: numbersFor("x", x, shapes.source), given: x, note: this.x?.given === x ? this.x.note : "" };
     this.w = { shape: shapes.filter, numbers: numbersFor("w", isPool(this.state) ? "ones" : this.state.w, shapes.filter) };
   }
 
-  /** Change the state by the reader's words; a step back in the browser undoes it. */
+  /** Set a field to what the reader entered; the browser's back button undoes it. */
   change(name, value, step = true) {
     try {
       setField(this.state, name, value);
@@ -75,7 +76,7 @@ class Playground {
       this.say(error.message);
       return;
     }
-    if (["n", "c"].includes(name) && Array.isArray(this.state.x)) this.state.x = defaultState().x; // numbers of another shape
+    if (["n", "c"].includes(name) && Array.isArray(this.state.x)) this.state.x = defaultState().x; // numbers for another shape
     if (["k", "c", "o", "g"].includes(name) && Array.isArray(this.state.w)) this.state.w = defaultState().w;
     if (name === "op") Object.assign(this.state, { size: null, op_pad: null });
     if (["n", "k", "s", "p", "op", "d"].includes(name)) this.state.size = null;
@@ -86,12 +87,12 @@ class Playground {
     this.draw();
   }
 
-  /** Write the state into the address; a `step` is one that the back button undoes. */
+  /** Write the state into the address; a `step` gets an entry in the history of the browser. */
   push(step = true) {
     if (ADDRESSED) writeAddress(toAddress(this.state), step);
   }
 
-  /** Remember what is shown; only some of it is a step for the back button. */
+  /** Record what is shown; only a `step` can be undone with the back button. */
   shows(app, step) {
     const shown = shownIn(app);
     Object.assign(this.state, shown, { at: shown.at ?? this.state.at });
@@ -129,7 +130,7 @@ class Playground {
         } });
       return h("label", {}, h("span", {}, label), input);
     };
-    // a number with a stepper and a slider; while it slides, the form stays as it is
+    // a number with a stepper and a slider; dragging the slider does not rebuild the form
     const field = (name, label = FIELDS[name].label) => {
       const { least, most } = FIELDS[name];
       const input = number(name, label, sizeText(state[name])).querySelector("input");
@@ -142,7 +143,7 @@ class Playground {
         }, onchange: () => this.change(name, slider.value) });
       const by = (sign, step, words) => h("button", { type: "button", tabindex: "-1", "aria-label": `${label}: ${words}`, onclick: () => this.spin(name, input, step) }, sign);
       return h("div", { class: "field" }, h("label", { for: input.id }, h("span", {}, label)),
-        h("div", { class: "stepper" }, by("−", -1, "one less"), input, by("+", 1, "one more")), slider);
+        h("div", { class: "stepper" }, by("−", -1, "decrease"), input, by("+", 1, "increase")), slider);
     };
     const words = Object.fromEntries(paddingWords(state).map((word) => [word, word.toUpperCase()]));
     const spelled = typeof state.p === "string";
@@ -155,7 +156,7 @@ class Playground {
     const flag = (name, label) => choice(name, label, { 0: "no", 1: "yes" }, String(Number(state[name])));
     keepFocus(this.form, () => this.form.replaceChildren(...[
       choice("op", "operation", OPERATIONS, state.op),
-      pool ? null : choice("as", "in the words of", FRAMEWORKS, state.as),
+      pool ? null : choice("as", "framework", FRAMEWORKS, state.as),
       ...Object.keys(FIELDS).slice(0, 4).map((name) => field(name, pool && name === "k" ? "window" : undefined)),
       ...pads,
       transposed ? this.sizes(choice, number) : null,
@@ -166,7 +167,7 @@ class Playground {
     ].filter(Boolean)));
   }
 
-  /** The output sizes of a transposed call that are legal. */
+  /** The field for the output size of a transposed call: the legal sizes, where they are known. */
   sizes(choice, number) {
     const { state } = this;
     const value = state.size ? state.size.join(",") : "";
@@ -182,7 +183,7 @@ class Playground {
     }
   }
 
-  /** Change every number of a field by one. */
+  /** Add `by` to every number of a field. */
   spin(name, input, by) {
     this.change(name, input.value.replace(/-?\d+/g, (digits) => String(Number(digits) + by)) || "0");
   }
@@ -201,12 +202,12 @@ class Playground {
       this.refused(error);
       return;
     }
-    const { channels, on, tap, modes, step, quiz } = state; // drawing begins anew, and says so
+    const { channels, on, tap, modes, step, quiz } = state; // drawing clears these
     if (this.app) this.app.draw(this.data(made));
     else {
       this.app = mount(this.stage, this.data(made), {
         sections: this.sections(), shows: (...shown) => this.ready && this.shows(...shown), edit: (...edit) => this.edit(...edit), move: (cell) => this.move(cell),
-        lens, image: () => this.image(), refilter: (_, changes) => this.refilter(changes),
+        lens, image: () => this.image(), takeImage: (_, file) => this.file("x", file), refilter: (_, changes) => this.refilter(changes),
       });
     }
     this.ready = true;
@@ -215,16 +216,16 @@ class Playground {
     this.drawFacts(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn);
   }
 
-  /** Whether what is drawn is not the call that the fields say, but the last one that was legal. */
+  /** Set whether the picture is stale: it then shows the last legal call, not the one in the fields. */
   stale(on) {
     for (const part of [this.stage, this.facts]) part.classList.toggle("stale", on);
     this.help.hidden = !on;
   }
 
-  /** A call that is refused: why, where the filter hangs over, which padding would do, and the last legal call in grey. */
+  /** Show why a call is refused, where the filter hangs over, which padding would be legal, and the last legal call in grey. */
   refused(error) {
     const { state } = this;
-    if (!this.app) { // nothing was legal yet
+    if (!this.app) { // no call was legal so far
       this.state = defaultState();
       this.arrays();
       this.draw();
@@ -246,14 +247,14 @@ class Playground {
     const pads = Array.from({ length: 20 }, (_, i) => [i + 1]).find(legal);
     const offers = [legal("same") ? "same" : null, pads ? String(pads[0]) : null].filter(Boolean);
     const buttons = offers.map((p) => h("button", { type: "button", onclick: () => this.change("p", p) }, `padding ${p.toUpperCase()}`));
-    this.help.replaceChildren(...[offers.length ? overhang(state) : null, buttons.length ? h("p", {}, "This would do: ") : null, ...buttons].filter(Boolean));
+    this.help.replaceChildren(...[offers.length ? overhang(state) : null, buttons.length ? h("p", {}, "Legal padding: ") : null, ...buttons].filter(Boolean));
   }
 
   data(call) {
     return { call, variants: NO_VARIANTS, beside: null, playground: true };
   }
 
-  /** The document of a state, in TensorFlow's words where its framework has none. */
+  /** The document of a state; of its TensorFlow call if the chosen framework has no such call. */
   document(state) {
     const value = (array) => (cell) => array.numbers[positionOf(cell, array.shape)];
     const values = { source: value(this.x), filter: value(this.w) };
@@ -275,7 +276,7 @@ class Playground {
       }
       const framework = FRAMEWORKS[state.as];
       const why = error instanceof Wordless ? error.message : `${framework} refuses this: ${error.message}.`;
-      this.say(`${why} This is TensorFlow's call; below it is translated to ${framework}.`);
+      this.say(`${why} The picture shows the call of TensorFlow, which is translated to ${framework} below.`);
       return other;
     }
   }
@@ -322,7 +323,7 @@ class Playground {
     }));
   }
 
-  /** Python writes a pool for every framework, or says why there is no such call. */
+  /** Python code that translates a pool to every framework. */
   poolPanel() {
     const text = poolOf(this.state).pool.code.replace(/(input|X) (\[[^\]]*\])/, "$2");
     const [name, words] = [text.slice(0, text.indexOf("(")), text.slice(text.indexOf("(") + 1, -1)];
@@ -349,13 +350,13 @@ class Playground {
     const save = h("button", { type: "button", onclick: () => download(`${title}.npy`, toNpy(numbers, shape)) }, "save .npy");
     return h("section", {}, h("h3", {}, `${title} [${shape.join(", ")}]`), h("p", {}, preset, copy, save),
       area, h("p", {}, use, file),
-      h("p", {}, "One line for each row, and an empty line between two channels. You can also double-click a cell, or drop a file on this page."));
+      h("p", {}, "One line per row; an empty line between channels. You can also double-click a cell, or drop a file on this page."));
   }
 
-  /** Take over an array that was typed, pasted or dropped: its size becomes the size of the input or of the filter. */
+  /** Use an array that was typed, pasted or dropped; the input or the filter takes its size. */
   take(side, read) {
     try {
-      const { sizes: [rows, cols, planes], at, depth } = read();
+      const { sizes: [rows, cols, planes], at, depth, note = "" } = read();
       const { state } = this;
       if (side === "x") {
         state.n = [rows, cols];
@@ -377,6 +378,7 @@ class Playground {
       }
       Object.assign(state, { at: null, size: null });
       this.arrays();
+      if (side === "x") this.x.note = note;
       this.push();
       this.buildForm();
       this.draw();
@@ -403,18 +405,18 @@ class Playground {
     this.file("x", event.dataTransfer.files[0]);
   }
 
-  /** An image or a file that is pasted outside the fields becomes the input; nothing leaves the page. */
+  /** A file that is pasted outside a text field becomes the input; it does not leave the page. */
   pasted({ target, clipboardData: { files } }) {
     if (!target.closest?.("input, textarea")) this.file("x", files[0]);
   }
 
-  /** All numbers of the input, for the lens; the same object while they are the same. */
+  /** The whole input, for the lens: the same object until a number changes. */
   image() {
-    const { shape, numbers } = this.x;
-    return (this.x.image ??= { shape: shape.slice(1), numbers });
+    const { shape, numbers, note } = this.x;
+    return (this.x.image ??= { shape: shape.slice(1), numbers, note });
   }
 
-  /** Other numbers in some cells of the filter, or those that a page begins with. */
+  /** Change some weights; null restores those of a new page. */
   refilter(changes) {
     for (const [cell, number] of changes ?? []) this.w.numbers[positionOf(cell, this.w.shape)] = number;
     this.state.w = changes ? [...this.w.numbers] : defaultState().w;
@@ -423,7 +425,7 @@ class Playground {
     this.draw();
   }
 
-  /** One number that the reader typed into a cell. */
+  /** Use a number that the reader typed into a cell. */
   edit(side, cell, number) {
     const name = side === "filter" ? "w" : "x";
     if (name === "w" && isPool(this.state)) return this.say("the window of a pool has no weights");

@@ -1,6 +1,7 @@
 // The reader's numbers: presets, comma-separated values, .npy files and images.
 
 import { Refusal } from "./law.js";
+import { pixelsOf } from "./lens.js";
 
 const MOST_SIDE = 320; // rows and columns of an array that is read
 
@@ -71,16 +72,14 @@ export function fromCsv(text) {
 }
 
 /** An image file as an array with three planes, or one if it is grey; larger ones are scaled down. */
-export async function fromImage(file, most = MOST_SIDE) {
-  const bitmap = await createImageBitmap(file);
-  const scale = Math.min(1, most / Math.max(bitmap.width, bitmap.height));
-  const [width, height] = [bitmap.width, bitmap.height].map((size) => Math.max(1, Math.round(size * scale)));
-  const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  const context = canvas.getContext("2d");
-  context.drawImage(bitmap, 0, 0, width, height);
-  const { data } = context.getImageData(0, 0, width, height);
+export async function fromImage(file) {
+  const { rows, cols, data, from } = await pixelsOf(file, (...sizes) => {
+    const scale = Math.min(1, MOST_SIDE / Math.max(...sizes));
+    return sizes.map((size) => Math.max(1, Math.round(size * scale)));
+  });
   const grey = data.every((value, i) => i % 4 === 3 || value === data[i - (i % 4)]);
-  return checked(height, width, grey ? 1 : 3, (r, q, plane) => data[4 * (r * width + q) + plane]);
+  const note = from === `${rows} × ${cols}` ? "" : `Your image of ${from} pixels was scaled here to ${rows} × ${cols}; it does not leave this page.`;
+  return { ...checked(rows, cols, grey ? 1 : 3, (r, q, plane) => data[4 * (r * cols + q) + plane]), note };
 }
 
 /** The address of an image of an array: its three channels as colours, or its first one in grey. */

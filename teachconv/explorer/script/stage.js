@@ -1,17 +1,17 @@
-// The stage: the planes of source, operand and result, what frames them, and their size.
+// The stage: the planes of the source, the operand and the result, their frames and their size.
 
 import { h, plural } from "./elements.js";
-import { GAPLESS, Grid, KINDS } from "./grids.js";
+import { GAPLESS, Grid, KINDS, WRITTEN } from "./grids.js";
 import { drawnBeside } from "./panels.js";
 import { planeNote, unfed } from "./parts.js";
 import { inside } from "./view.js";
 
-const HIGHEST = 30; // em of a plane
-const MOST_NARROW = 30; // pixels of a cell on a phone, where picture and buttons have to meet
-const LEGIBLE = 24; // pixels of a cell whose number can be read
-const CROPS = new WeakMap(); // where the frame of the result stood, by app
+const HIGHEST = 30; // em: the tallest plane
+const MOST_NARROW = 30; // pixels: the largest cell on a phone, so that picture and buttons fit on one screen
+const LEGIBLE = 24; // pixels: the smallest cell with a legible number
+const CROPS = new WeakMap(); // the last position of the frame around the result, by app
 
-/** Draw the three planes of an app anew. */
+/** Redraw the three planes of an app. */
 export function drawGrids(app) {
   const { view, doc, state } = app;
   const photo = view.isPhoto();
@@ -20,25 +20,26 @@ export function drawGrids(app) {
     const side = doc[name];
     const shows = photo && name === "source" ? `${state.n}` : view.cell(side, 0, 0, state).join();
     const known = before[name];
-    if (known?.view === view && known.shows === shows && known.element.isConnected && !known.whole) return [name, known]; // it shows this already
+    if (known?.view === view && known.shows === shows && known.element.isConnected && !known.whole) return [name, known]; // already up to date
     const point = name === "result" ? (r, q, how) => app.select(r, q, how) : (r, q, how) => app.follow(name, r, q, how);
     const grid = Object.assign(plane(app, side, photo, point), { view, shows });
-    if (known) grid.sizeAs(known); // most often it keeps that size, and the browser lays it out once
+    if (known) grid.sizeAs(known); // the size rarely changes, so the browser lays it out once
     return [name, grid];
   }));
   const { source, operand, result } = app.grids;
-  const equals = sign("=", summedOver(view, state));
+  const pooled = { max: "the largest", average: "the mean", sum: "the sum" }[doc.pool?.reduce];
+  const equals = pooled ? sign("→", pooled) : sign("=", summedOver(view, state));
   if (before.result?.element.parentNode === app.stage) {
     for (const [name, grid] of Object.entries(app.grids)) if (before[name] !== grid) before[name].element.replaceWith(grid.element);
     result.element.previousElementSibling.replaceWith(equals);
   } else {
-    app.stage.replaceChildren(source.element, sign("×"), operand.element, equals, result.element);
+    app.stage.replaceChildren(source.element, sign(pooled ? "" : "×"), operand.element, equals, result.element);
   }
 }
 
 const sign = (text, below = "") => h("span", { class: "sign" }, h("span", { "aria-hidden": "true" }, text), below ? h("small", {}, below) : null);
 
-/** What the sum runs over besides the planes that are drawn. */
+/** What the sum runs over, apart from the planes on the stage. */
 function summedOver(view, { c, o }) {
   const { doc } = view;
   if (doc.empty) return "";
@@ -58,6 +59,7 @@ function plane(app, side, photo, onPoint) {
   const content = (r, q, kind) => {
     const cell = view.cell(side, r, q, state);
     if (["padding", "outside", "beyond"].includes(kind)) return { kind: KINDS[kind] };
+    if (doc.pool && side === "filter") return {}; // places without weights
     if (photo && side === doc.source) return { value: view.number(side, cell), colour: view.colour(cell) };
     const shown = { value: side === doc.result ? view.value(cell) : view.number(side, cell) };
     return kind === "unread" && side === doc.result ? { ...shown, kind: unfed(doc) } : shown;
@@ -69,7 +71,7 @@ function plane(app, side, photo, onPoint) {
   return grid;
 }
 
-/** The frame between the result and what is cut away; it slides from one legal output size to another. */
+/** Draw the frame that separates the result from what is cut away; it slides when the output size changes. */
 export function frameResult(app) {
   const { result } = app.grids;
   const { rows, cols } = result;
@@ -83,17 +85,17 @@ export function frameResult(app) {
     CROPS.delete(app);
     return;
   }
-  if (before?.full === full) { // the same full result: the frame begins where it was
+  if (before?.full === full) { // the same full result: start from the last position
     result.frame("crop", before.at.map(([top, left]) => [rows[top][0], cols[left][0]]));
-    result.box.getBoundingClientRect(); // the place is taken before it changes
+    result.box.getBoundingClientRect(); // force a layout, so that the transition starts there
   }
   result.frame("crop", corners);
   CROPS.set(app, { full, at });
 }
 
 /**
- * Set the size of the cells by the room that there is: the planes in a row if their numbers can be read; else the
- * larger one of source and result in a row of its own; else all below each other.
+ * Size the cells for the space available: all planes in one row if their numbers are legible; else the larger of
+ * source and result in a row of its own; else all planes stacked.
  * @param {any} app
  */
 export function fitGrids(app) {
@@ -102,45 +104,46 @@ export function fitGrids(app) {
   const style = getComputedStyle(app.stage);
   const width = app.stage.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   const { source, operand, result } = app.grids;
+  const [filter, plane] = app.doc.result === "filter" ? [result, operand] : [operand, result];
   const [times, equals] = [...app.stage.querySelectorAll(".sign")].map((element) => element.clientWidth);
   const narrow = width < 44 * em;
-  const least = (narrow ? 1.5 : 2.1) * em; // of a small filter beside large planes
-  const row = (others, room) => { // the cells of the planes in a row, and of a small filter among them
-    const even = cellIn(room, others + operand.columns);
-    const apart = operand.columns <= 7 && even < least;
-    const cell = apart ? cellIn(room - operand.columns * (least + 1), others) : even;
+  const least = (narrow ? 1.25 : 2.1) * em; // the smallest cell of a filter beside large planes
+  const row = (others, room) => { // the cell size of planes in one row, and that of a small filter among them
+    const even = cellIn(room, others + filter.columns);
+    const apart = filter.columns <= 7 && even < least;
+    const cell = apart ? cellIn(room - filter.columns * (least + 1), others) : even;
     return { cell, filter: apart ? least : cell };
   };
-  const planes = source.columns + result.columns;
+  const planes = source.columns + plane.columns;
   const beside = row(planes, width - times - equals - 4 * em - 3 * 20); // each grid has row numbers
-  const alone = cellIn(width - 20, Math.max(planes - Math.min(source.columns, result.columns), operand.columns));
+  const alone = cellIn(width - 20, Math.max(source.columns, operand.columns, result.columns));
   const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
   const flat = beside.cell < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
   const paper = app.root.classList.contains("drawn");
-  const low = paper || (window.parent === window && innerHeight < 640); // a row is all that it has room for
-  const wide = !flat && beside.cell >= (!narrow ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow host, such as a docs page, only if legible
-  const below = row(Math.min(source.columns, result.columns), width - times - equals - 3 * 0.6 * em - 2 * 20);
+  const low = paper || (window.parent === window && innerHeight < 640); // only one row fits
+  const wide = !flat && beside.cell >= (!narrow || alone < WRITTEN ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow page, only if legible
+  const below = row(Math.min(source.columns, plane.columns), width - times - equals - 3 * 0.3 * em - 2 * 20);
   const large = source.columns >= result.columns ? source : result;
   const folded = !wide && narrow && below.filter >= 16 && below.cell >= Math.min(16, alone);
   app.stage.classList.toggle("stacked", !wide && !folded);
   app.stage.classList.toggle("folded", folded);
   app.stage.classList.toggle("last", folded && large === result);
-  const legible = LEGIBLE * Math.max(...rows); // the height of planes whose numbers can be read
+  const legible = LEGIBLE * Math.max(...rows); // the height at which the numbers are legible
   const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
-  const most = app.presenting ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
+  const most = app.presenting && !narrow ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
   for (const [i, grid] of [source, operand, result].entries()) {
-    grid.most = Math.min(most, Math.floor(high / rows[i]) - (wide ? 1 : 0));
-    const { cell, filter } = wide ? beside : below;
-    grid.fit(wide || (folded && grid !== large) ? (grid === operand ? filter : cell) : alone);
+    grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, Math.floor(high / rows[i]) - (wide ? 1 : 0));
+    const fits = wide ? beside : below;
+    grid.fit(wide || (folded && grid !== large) ? fits[grid === filter ? "filter" : "cell"] : alone);
   }
-  if (wide || folded || operand.columns > 7) return;
-  operand.most = most;
-  operand.fit(cellIn(width - 20, operand.columns));
+  if (wide || folded || filter.columns > 7) return;
+  filter.most = most;
+  filter.fit(cellIn(width - 20, filter.columns));
 }
 
-/** The height that planes may have so that the buttons below them can be seen too, on a page of its own. */
+/** The height available to the planes if the buttons below are to stay visible; unlimited in a frame. */
 function roomBelow(app, em) {
-  if (window.parent !== window || app.root.classList.contains("drawn")) return Infinity; // a frame is as high as what it shows
+  if (window.parent !== window || app.root.classList.contains("drawn")) return Infinity; // a frame grows with its contents
   const top = app.stage.getBoundingClientRect().top + scrollY;
   const below = app.tour.element.offsetHeight + app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
   const headline = app.sum.querySelector(".headline");
@@ -149,7 +152,7 @@ function roomBelow(app, em) {
   return innerHeight - top - below - around;
 }
 
-/** The size of a cell of which so many stand in a room; small cells have no gap between them. */
+/** The cell size at which so many columns fit in a width; small cells have no gap between them. */
 function cellIn(room, columns) {
   const size = room / columns;
   return size < GAPLESS ? size : size - 1;

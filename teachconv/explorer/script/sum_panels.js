@@ -172,15 +172,14 @@ export function feedPanel(view, cell, app) {
   const words = padding
     ? `No number is here: ${plural(list.length, "tap")} of ${plural(places, "cell")} of the ${result} ${list.length === 1 ? "falls" : "fall"} on it and contribute${list.length === 1 ? "s" : ""} nothing.`
     : list.length
-      ? `This cell of the ${source} is in ${plural(list.length, "product")} and contributes to ${plural(places, "cell")} of the ${result}.`
+      ? `This cell of the ${source} is in ${plural(list.length, doc.pool ? "window" : "product")} and contributes to ${plural(places, "cell")} of the ${result}.`
       : `This cell of the ${source} is in no window and contributes to nothing.`;
   return {
     equation: [headline, padding ? null : stamps(view, list, app)],
-    terms: [h("p", { class: "said" }, words), list.length ? listed("What this cell contributes to", [result, factor, `${factor} value`, "product"], list, app, (tap) => [
+    terms: [h("p", { class: "said" }, words), list.length ? listed("What this cell contributes to", [result, ...(doc.pool ? ["place in the window"] : [factor, `${factor} value`, "product"])], list, app, (tap) => [
       index(view.name(doc.result, tap.result)),
       index(view.name(doc.operand, tap.operand)),
-      known(tap.weight),
-      padding ? "" : known(tap.product),
+      ...(doc.pool ? [] : [known(tap.weight), padding ? "" : known(tap.product)]),
     ]) : null],
   };
 }
@@ -220,21 +219,22 @@ export function usePanel(view, cell, app) {
   const [source, operand, result] = [doc.source, doc.operand, doc.result].map((side) => doc.names[side]);
   const padded = list.filter((tap) => tap.outside).length;
   const cropped = list.filter((tap) => tap.cropped).length;
-  const headline = h("h2", { class: "headline" }, `${named(view, doc.operand, cell)} = `, h("output", {}, known(view.number(doc.operand, cell))));
+  const headline = h("h2", { class: "headline" }, `${named(view, doc.operand, cell)}${doc.pool ? "" : " = "}`, h("output", {}, doc.pool ? "" : known(view.number(doc.operand, cell))));
   const weight = doc.operand === "filter";
   const each = `one for each cell of channel ${view.split("out", cell[3])[1]} of the ${doc.kind === "conv2d_backprop_input" ? source : result}`;
-  let words = `This ${doc.pool ? "place of the window" : weight ? "weight" : `cell of the ${operand}`} is in ${plural(list.length, "product")}, ${each}`;
-  if (padded) words += `; ${plural(padded, "product")} ${falls(padded)}`;
+  const noun = doc.pool ? "window" : "product";
+  let words = `This ${doc.pool ? "place" : weight ? "weight" : `cell of the ${operand}`} is in ${plural(list.length, noun)}, ${each}`;
+  if (padded && !doc.pool) words += `; ${plural(padded, noun)} ${falls(padded)}`;
   if (cropped) words += `; ${plural(cropped, "product")} ${cropped === 1 ? "is" : "are"} added to cells that are cut away`;
   words += doc.shown ? ". Only the part that is shown is counted." : ".";
-  const columns = [result, source, `${source} value`, "product"];
+  const columns = [result, source, `${source} value`, ...(doc.pool ? [] : ["product"])];
   return {
     equation: [headline, usedGrids(view, list, app), weight && !doc.pool ? gradientLine(view, list) : null],
     terms: [h("p", { class: "said" }, words), list.length ? listed("Where it is used", columns, list, app, (tap) => [
       `${index(view.name(doc.result, tap.result))}${tap.cropped ? ", cut away" : ""}`,
       index(view.name(doc.source, tap.source)),
       tap.outside ? "padding" : known(tap.value),
-      tap.outside ? "" : known(tap.product),
+      ...(doc.pool ? [] : [tap.outside ? "" : known(tap.product)]),
     ]) : null],
   };
 }

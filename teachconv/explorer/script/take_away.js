@@ -1,4 +1,4 @@
-// What a reader takes away: the picture as SVG, and the call as Python in any framework's words.
+// Exports: the picture as SVG or PNG, and the call as Python code for any framework.
 
 import { h } from "./elements.js";
 import { translate } from "./calls.js";
@@ -6,14 +6,14 @@ import { copyButton } from "./parts.js";
 import { fromJson } from "./python.js";
 import { FRAMEWORKS } from "./rules.js";
 
-const CENTIMETRES = { "as wide as here": 0, "8.5 cm": 8.5, "17 cm": 17 }; // a column, and a page, of a paper
-const DOTS = 300 / 2.54; // of a PNG for paper, in a centimetre
+const CENTIMETRES = { "screen size": 0, "8.5 cm": 8.5, "17 cm": 17 }; // one column and two columns of a paper
+const DOTS = 300 / 2.54; // pixels per centimetre of a PNG for print: 300 dpi
 
-/** Downloads the picture: its format, its ground and its width. */
+/** The button that downloads the picture, and the choices of its format, background and width. */
 export function pictureButton(app) {
   const choice = (label, names) => h("select", { "aria-label": label }, names.map((name) => h("option", { value: name }, name)));
   const format = choice("format of the picture", ["SVG", "PNG"]);
-  const ground = choice("ground of the picture", ["as here", "light", "transparent"]);
+  const ground = choice("background of the picture", ["this theme", "light", "transparent"]);
   const width = choice("width of the picture", Object.keys(CENTIMETRES));
   const save = async () => {
     const svg = pictureOf(app, ground.value, CENTIMETRES[width.value]);
@@ -24,7 +24,7 @@ export function pictureButton(app) {
     h("button", { type: "button", class: "save", title: "download this picture", onclick: save }, "⤓ picture"), format, ground, width);
 }
 
-/** An SVG as PNG: two dots for a pixel, or 300 dots per inch for paper. */
+/** Render an SVG as PNG: two dots per pixel, or 300 dots per inch for print. */
 async function pngOf(svg, centimetres) {
   const image = new Image();
   image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
@@ -35,7 +35,7 @@ async function pngOf(svg, centimetres) {
   return new Promise((done) => { canvas.toBlob(done, "image/png"); });
 }
 
-/** Copies the call that is shown in a framework's words; null if the page does not know its function. */
+/** The controls that copy the call as code for a framework; null if the page cannot translate its function. */
 export function callCopier(app) {
   if (!app.doc.function) return null;
   const own = app.doc.function.split(".")[0];
@@ -47,8 +47,8 @@ export function callCopier(app) {
     said.textContent = code.startsWith("not possible") ? code : "";
     return said.textContent ? null : code;
   };
-  return h("div", { class: "take-away", role: "group", "aria-label": "The call in other words" },
-    h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the framework chosen"), said);
+  return h("div", { class: "take-away", role: "group", "aria-label": "The call in another framework" },
+    h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the chosen framework"), said);
 }
 
 /** The code of a variant's call in a framework, or "not possible: " and why. */
@@ -58,13 +58,13 @@ function codeOf(doc, variant, framework) {
   return code || `not possible: ${why}`;
 }
 
-/** The arguments of a variant's call, as Python has them. */
+/** The arguments of a variant's call, as Python values. */
 export function wordsOf(doc, { call: { words } }) {
   const lists = doc.function.startsWith("onnx.");
   return Object.fromEntries(Object.entries(words).map(([word, value]) => [word, fromJson(value, lists)]));
 }
 
-/** Give the reader a file. */
+/** Download a file. */
 export function download(name, contents, type = "application/octet-stream") {
   const address = URL.createObjectURL(new Blob([contents], { type }));
   h("a", { href: address, download: name }).click();
@@ -72,15 +72,15 @@ export function download(name, contents, type = "application/octet-stream") {
 }
 
 /**
- * What the page shows as SVG text: channels, windows, legend, the sum, and what stands beside it.
+ * The picture on the page as SVG text: channels, windows, legend, sum, and the result beside it.
  * @param {any} app
- * @param {string} ground "as here", "light" or "transparent", which has light's colours
- * @param {number} centimetres its width; 0 for as many pixels as here
+ * @param {string} ground its background: "this theme", "light", or "transparent" with the light colours
+ * @param {number} centimetres its width; 0 for its size on the screen
  */
-export function pictureOf(app, ground = "as here", centimetres = 0) {
+export function pictureOf(app, ground = "this theme", centimetres = 0) {
   const { root } = app;
   const scheme = root.style.colorScheme;
-  if (ground !== "as here") root.style.colorScheme = "light";
+  if (ground !== "this theme") root.style.colorScheme = "light";
   root.classList.add("drawn", "alone");
   const picture = drawing(app, ground === "transparent", centimetres);
   root.classList.remove("drawn", "alone");
@@ -108,7 +108,7 @@ const pen = () => (pen.made ??= Object.assign(document.createElement("canvas"), 
 pen.made = null;
 const PAINTS = new Map();
 
-/** A colour as "#rrggbb", whatever CSS writes; null if it is see-through. */
+/** A CSS colour as "#rrggbb"; null if it is transparent. */
 function paint(colour) {
   if (!PAINTS.has(colour)) {
     pen().clearRect(0, 0, 1, 1);
@@ -120,7 +120,7 @@ function paint(colour) {
   return PAINTS.get(colour);
 }
 
-/** An element and all in it as shapes: grounds, borders, rings, frames and texts. */
+/** An element and its descendants as SVG shapes: backgrounds, borders, rings, frames and text. */
 function painted(element, left, top) {
   const style = getComputedStyle(element);
   if (style.visibility !== "visible" || style.display === "none") return "";
@@ -137,7 +137,7 @@ function painted(element, left, top) {
   return text && style.opacity !== "1" ? `<g opacity="${style.opacity}">${text}</g>\n` : text;
 }
 
-/** What ::after draws on an element: the frame of another call's window, or a sign. */
+/** What ::after draws on an element: the frame of the other call's window, or a sign. */
 function generated(element, around, left, top) {
   const style = getComputedStyle(element, "::after");
   if (style.content === "none" || style.position !== "absolute") return "";
@@ -149,7 +149,7 @@ function generated(element, around, left, top) {
   return `<text x="${near(x)}" y="${near(y + size)}" font-size="${near(size)}" font-weight="600" fill="${paint(style.color)}">${escaped(sign)}</text>\n`;
 }
 
-/** A box: its ground, its border, the rings inside it, and the outline around it. */
+/** A box: its background, its border, the rings inside it and the outline around it. */
 function boxOf(style, x, y, width, height) {
   const rect = (inset, attributes) => `<rect x="${near(x + inset)}" y="${near(y + inset)}" width="${near(Math.max(0, width - 2 * inset))}" height="${near(Math.max(0, height - 2 * inset))}" ${attributes}/>\n`;
   const stroke = (colour, size, dashes = "") => `fill="none" stroke="${colour}" stroke-width="${near(size)}"${dashes}`;
@@ -173,7 +173,7 @@ function boxOf(style, x, y, width, height) {
   return shapes.join("");
 }
 
-/** The colours from the smallest number to the largest, in steps. */
+/** A colour scale as a row of rectangles, from the smallest number to the largest. */
 function scale(stops, x, y, width, height) {
   const steps = 24;
   const mixed = (share) => {
@@ -187,7 +187,7 @@ function scale(stops, x, y, width, height) {
     `<rect x="${near(x + (width * i) / steps)}" y="${near(y)}" width="${near(width / steps + 0.3)}" height="${near(height)}" fill="${mixed(i / (steps - 1))}"/>\n`);
 }
 
-/** A text where it stands; each of its lines is a text of its own. */
+/** A text node at its position; each line becomes one <text> element. */
 function texts(node, style, left, top) {
   const fill = paint(style.color);
   if (!fill || !node.data.trim()) return "";

@@ -28,12 +28,15 @@ function usualSteps(app) {
   const adds = `The ${plural(taps.length, "product")} add up to one number of the ${result}.`;
   if (doc.kind === "conv2d") {
     const corner = padded(app);
+    const { reduce, counted } = doc.pool ?? {};
+    const taken = { max: "The largest number in the window is taken.", average: "The numbers in the window are averaged.", sum: "The numbers in the window are added." }[reduce];
+    const padding = reduce === "max" ? "it is skipped" : reduce === "average" ? `it ${counted ? "counts as zeros" : "does not count"}` : "it adds nothing";
     return [
       { text: `The window covers ${size} cells of the ${source}.`, at: [row, col], focus: ["source"] },
-      { text: `Each number in the window is multiplied by the weight at its place.`, at: [row, col], tap: taps[middle]?.order, focus: ["source", "operand", "products"] },
-      { text: adds, at: [row, col], focus: ["products", "sum", "result"] },
+      { text: taken ?? "Each number in the window is multiplied by the weight at its place.", at: [row, col], tap: taps[middle]?.order, focus: ["source", "operand", "products"] },
+      { text: taken ? `That is one number of the ${result}.` : adds, at: [row, col], focus: ["products", "sum", "result"] },
       { text: `The window moves ${plural(view.cols.stride, "cell")}: the next number of the ${result}.`, at: next, focus: ["source", "result"] },
-      corner ? { text: "Here a part of the window is padding: it adds nothing.", at: corner, focus: ["source", "products"] }
+      corner ? { text: `Here a part of the window is padding: ${padding}.`, at: corner, focus: ["source", "products"] }
         : { text: `There is no padding: every window lies inside the ${source}.`, at: [row, col], focus: ["source"] },
     ];
   }
