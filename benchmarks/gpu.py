@@ -346,9 +346,9 @@ def page(command: str, facts: dict[str, str], measured: Sequence[Measurement]) -
         "events in interleaved rounds, with the L2 cache overwritten before each call; GFLOP/s count the "
         "operations of direct summation. The ratio is to the faster of PyTorch's cuDNN in NCHW and in "
         "channels_last, which measured its algorithms first. TF32 was forbidden in the float32 rows and "
-        "allowed in the tf32 rows, for both sides.",
-        "## Aims",
-        report.as_markdown(aims(measured)),
+        "allowed in the tf32 rows, for both sides. A ratio below 1 means that teachconv is behind.",
+        "## In short",
+        report.as_markdown([line[:-1] for line in aims(measured)]),
     ]
     for title, table in report.sections(measured):
         parts += [f"## {title[0].upper()}{title[1:].partition(':')[0]}", report.as_markdown(table)]

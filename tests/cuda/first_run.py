@@ -25,7 +25,7 @@ SIZES = {  # where: the name, and what is tried
     "columns for which tiles have 64": (gemm, "_NARROW", (0, 64, 1 << 30)),
     "blocks that share a depth": (gemm, "ENOUGH_BLOCKS", (132, 264, 528)),
     "the least depth of a block": (gemm, "_SHORTEST", (128, 256, 512)),
-    "bytes of Winograd's blocks": (winograd, "_BLOCK_BYTES", (4 << 20, 16 << 20, 64 << 20)),
+    "bytes of Winograd's blocks": (winograd, "_BLOCK_BYTES", (16 << 20, 64 << 20, 256 << 20)),
 }
 
 

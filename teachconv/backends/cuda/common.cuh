@@ -86,6 +86,7 @@ struct Problem {
     DEVICE int out_col(int col, int tap) const { return backwards(col + pad_left - tap * dilation_cols, stride_cols, out_cols); }
 
     DEVICE static int backwards(int distance, int stride, int size) {
+        if (stride == 1) return (unsigned)distance < (unsigned)size ? distance : -1; /* without a division */
         /* mark: stride of direct/dx im2col/dx depthwise/dx */
         if (distance < 0 || distance % stride) return -1; /* before the first output, or between two outputs */
         return distance / stride < size ? distance / stride : -1; /* mark: padding of direct/dx im2col/dx depthwise/dx */

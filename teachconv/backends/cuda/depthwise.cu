@@ -12,14 +12,15 @@
    numbers, and positions are computed once for 4 sums. Otherwise it is 1.
 
    Input gradient: the same strips over cells of x, with the inverse index law, summed over the channel multiplier.
-   Filter gradient: a block of 256 = 32 lanes of CHANNELS channels x 8 rows of threads takes one tap and a share ("split") of the
-   places. The 8 sums of a channel are added in shared memory, in order, and the splits by add_splits.cu.
+   Filter gradient: a block of 256 = 32 lanes of CHANNELS channels x 8 rows of threads takes TAPS neighbouring taps and a share
+   ("split") of the places. The 8 sums of a channel are added in shared memory, in order, and the splits by add_splits.cu.
 
    Taps in the padding are skipped, so infinities and NaNs give the right results and nothing has to be recomputed. */
 
 #include "common.cuh"
 
 #define STRIP 4
+#define TAPS 5
 #define LANES 32
 #define ROWS 8
 
@@ -110,34 +111,46 @@ extern "C" __global__ void depthwise_input_gradient(Problem p, const Number *dy,
 #endif
 
 #if defined(DEPTHWISE_FILTER_GRADIENT)
-/* One block for each of [splits, taps, blocks of channels]; partial is [splits, taps, out_channels]. */
+/* One block for each of [splits, tap rows, TAPS tap columns, blocks of channels]; partial is [splits, taps, out_channels]. */
 extern "C" __global__ void depthwise_filter_gradient(Problem p, const Number *x, const Number *dy, int splits, Sum *partial) {
     __shared__ Sum sums[ROWS][LANES][CHANNELS];
     const int lane = threadIdx.x % LANES, row = threadIdx.x / LANES; /* mark: kernel of depthwise/dw */
     const int channel_blocks = (p.out_channels + LANES * CHANNELS - 1) / (LANES * CHANNELS);
     const int out_channel = ((int)(blockIdx.x % channel_blocks) * LANES + lane) * CHANNELS, in_channel = out_channel / p.out_depth();
-    const int tap = (int)(blockIdx.x / channel_blocks % p.taps()), split = (int)(blockIdx.x / channel_blocks / p.taps());
-    const int tap_row = tap / p.filter_cols, tap_col = tap % p.filter_cols;
+    const int tap_blocks = (p.filter_cols + TAPS - 1) / TAPS, block = (int)(blockIdx.x / channel_blocks);
+    const int first_tap = block % tap_blocks * TAPS, tap_row = block / tap_blocks % p.filter_rows;
+    const int split = block / tap_blocks / p.filter_rows;
     const Index share = (p.places() + splits - 1) / splits;
     const Index stop = p.places() - split * share < share ? p.places() : (split + 1) * share;
-    Sum sum[CHANNELS] = {};
-    for (Index place = split * share + row; place < stop && out_channel < p.out_channels; place += ROWS) {
-        const int out_col = (int)(place % p.out_cols), out_row = (int)(place / p.out_cols % p.out_rows);
-        const int image = (int)(place / p.out_cols / p.out_rows);
-        const int in_row = p.in_row(out_row, tap_row), in_col = p.in_col(out_col, tap_col);
-        if (!p.has_input(in_row, in_col)) continue;
-        const Some inputs = Some::at(x + p.x_at(image, in_row, in_col) + in_channel);
-        const Some upstream = Some::at(dy + place * p.out_channels + out_channel);
+    Sum sum[TAPS][CHANNELS] = {};
+    Index place = split * share + row; /* divided once; from then on its column, row and image are counted */
+    int out_col = (int)(place % p.out_cols), out_row = (int)(place / p.out_cols % p.out_rows);
+    int image = (int)(place / p.out_cols / p.out_rows);
+    for (; place < stop && out_channel < p.out_channels; place += ROWS, out_col += ROWS) {
+        for (; out_col >= p.out_cols; out_col -= p.out_cols)
+            if (++out_row == p.out_rows) out_row = 0, image++;
+        const int in_row = p.in_row(out_row, tap_row);
+        const Some upstream = Some::at(dy + place * p.out_channels + out_channel); /* loaded once, used TAPS times */
 #pragma unroll
-        for (int c = 0; c < CHANNELS; c++)
-            sum[c] += widen(inputs.value[c]) * widen(upstream.value[c]); /* mark: multiply-add of depthwise/dw */
+        for (int t = 0; t < TAPS; t++) {
+            const int in_col = p.in_col(out_col, first_tap + t);
+            if (first_tap + t >= p.filter_cols || !p.has_input(in_row, in_col)) continue;
+            const Some inputs = Some::at(x + p.x_at(image, in_row, in_col) + in_channel);
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++)
+                sum[t][c] += widen(inputs.value[c]) * widen(upstream.value[c]); /* mark: multiply-add of depthwise/dw */
+        }
     }
-    for (int c = 0; c < CHANNELS; c++) sums[row][lane][c] = sum[c];
-    __syncthreads();
-    if (row > 0 || out_channel >= p.out_channels) return;
-    for (int c = 0; c < CHANNELS; c++) {
-        for (int other = 1; other < ROWS; other++) sum[c] += sums[other][lane][c];
-        partial[((Long)split * p.taps() + tap) * p.out_channels + out_channel + c] = sum[c];
+#pragma unroll
+    for (int t = 0; t < TAPS; t++) {
+        for (int c = 0; c < CHANNELS; c++) sums[row][lane][c] = sum[t][c];
+        __syncthreads();
+        for (int c = 0; c < CHANNELS && row == 0 && out_channel < p.out_channels && first_tap + t < p.filter_cols; c++) {
+            for (int other = 1; other < ROWS; other++) sum[t][c] += sums[other][lane][c];
+            const int tap = tap_row * p.filter_cols + first_tap + t;
+            partial[((Long)split * p.taps() + tap) * p.out_channels + out_channel + c] = sum[t][c];
+        }
+        __syncthreads();
     }
 }
 #endif

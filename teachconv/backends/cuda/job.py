@@ -144,11 +144,11 @@ class Job:
         """Return a number in the type of sums."""
         return np.dtype(self.sum_dtype).type(value)
 
-    def splits(self, blocks: int, depth: int, shortest: int) -> int:
-        """Return how many blocks share a depth: enough for a large card, each with ``shortest`` or more."""
+    def splits(self, blocks: int, depth: int, shortest: int, enough: int = ENOUGH_BLOCKS) -> int:
+        """Return how many blocks share a depth: ``enough`` in all, each with ``shortest`` or more of it."""
         partial = self.cells * np.dtype(self.sum_dtype).itemsize
         most = min(-(-depth // shortest), max(1, _SPLIT_BYTES // partial))
-        return max(1, min(most, -(-ENOUGH_BLOCKS // blocks)))
+        return max(1, min(most, -(-enough // blocks)))
 
     def partial(self, splits: int) -> str:
         """Add the buffer of partial sums and return its name."""
@@ -183,15 +183,20 @@ def direct(job: Job) -> None:
 def depthwise(job: Job) -> None:
     """Add the steps of depthwise."""
     g = job.g
-    four = job.out_depth == 1 and g.out_channels % 4 == 0
-    channels = 4 if four else 1  # of a thread
+    four = job.out_depth == 1 and g.out_channels % (128 if job.kind.sums_images else 4) == 0
+    channels = (
+        4 if four else 1
+    )  # of a thread; a block of the filter gradient has 32 threads along the channels
     names = {FORWARD: "forward", INPUT_GRADIENT: "input_gradient", FILTER_GRADIENT: "filter_gradient"}
     kernel = job.kernel("depthwise.cu", f"depthwise_{names[job.kind]}", f"CHANNELS={channels}", kind=False)
     if not job.kind.sums_images:
         batch, rows, cols, depth = g.shape_of(job.kind.result)
         job.launch(kernel, batch * rows * -(-cols // 4) * (depth // channels), *job.call, "result")
         return
-    blocks = prod(g.filters_shape[:2]) * -(-g.out_channels // (32 * channels))
-    splits = job.splits(blocks, job.places, 64)
+    filter_rows, filter_cols = g.filters_shape[:2]
+    # as TAPS and LANES in the source
+    blocks = filter_rows * -(-filter_cols // 5) * -(-g.out_channels // (32 * channels))
+    # one product for each two loads: only many threads hide the waiting
+    splits = job.splits(blocks, job.places, 64, 4 * ENOUGH_BLOCKS)
     job.launch_blocks(kernel, blocks * splits, job.problem, "first", "second", splits, job.partial(splits))
     job.add_splits(splits)

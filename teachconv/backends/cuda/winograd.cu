@@ -31,16 +31,16 @@
 
 #define SIZE (TILE + 2)
 
-/* Read before writing: for almost every thread the mark is set already, and reads are cached. */
-DEVICE void set_mark(int *mark) {
-    if (!*mark) *mark = 1;
+/* The marks that a number sets, as three bits. A NaN fails every comparison. */
+DEVICE int marks_of(Sum number, Sum largest, Sum smallest) {
+    const Sum size = number < 0 ? -number : number;
+    return !(size <= largest) | (size > 0) << 1 | (size >= smallest) << 2;
 }
 
-DEVICE void mark(Sum number, Sum largest, Sum smallest, int *marks) {
-    const Sum size = number < 0 ? -number : number;
-    if (!(size <= largest)) set_mark(marks); /* a NaN fails every comparison */
-    if (size > 0) set_mark(marks + 1);
-    if (size >= smallest) set_mark(marks + 2);
+/* A thread sets its marks once, after its last number, and reads them first: almost always they are set already. */
+DEVICE void set_marks(int bits, int *marks) {
+    for (int i = 0; i < 3; i++)
+        if (bits >> i & 1 && !marks[i]) marks[i] = 1;
 }
 
 DEVICE bool is_unfit(const int *marks) { return marks[0] || (marks[1] && !marks[2]); }
@@ -105,10 +105,12 @@ extern "C" __global__ void transform_filter(const Number *w, int in_channels, in
         Sum g[9], lines[3 * SIZE], all[SIZE * SIZE];
         Index source = pair; /* u's pairs are [depth, width]; w's [in_channels, out_channels] */
         if (flip) source = pair % in_channels * out_channels + pair / in_channels;
+        int seen = 0;
         for (int tap = 0; tap < 9; tap++) {
             g[tap] = widen(w[(flip ? 8 - tap : tap) * pairs + source]);
-            mark(g[tap], largest, smallest, marks);
+            seen |= marks_of(g[tap], largest, smallest);
         }
+        set_marks(seen, marks);
         for (int col = 0; col < 3; col++) filter_line(g + col, 3, lines + col, 3);            /* G g */
         for (int row = 0; row < SIZE; row++) filter_line(lines + 3 * row, 1, all + SIZE * row, 1); /* (G g) G' */
         for (int e = 0; e < SIZE * SIZE; e++) u[e * pairs + pair] = all[e];
@@ -130,16 +132,18 @@ extern "C" __global__ void transform_input(const Number *source, int rows, int c
         const int top = (int)(tile / tile_cols % tile_rows) * TILE - pad_top;
         const Index image = tile / tile_cols / tile_rows;
         Sum d[SIZE * SIZE];
+        int seen = 0;
         for (int i = 0; i < SIZE; i++)
             for (int j = 0; j < SIZE; j++) {
                 const int row = top + i, col = left + j;
                 Sum value = 0;
                 if (row >= 0 && row < rows && col >= 0 && col < cols) { /* mark: padding of winograd2 winograd4 */
                     value = widen(source[((image * rows + row) * cols + col) * channels + channel]);
-                    mark(value, largest, smallest, marks + image * 3);
+                    seen |= marks_of(value, largest, smallest);
                 }
                 d[i * SIZE + j] = value;
             }
+        set_marks(seen, marks + image * 3);
         for (int col = 0; col < SIZE; col++) input_line(d + col, SIZE);   /* B' d */ /* mark: kernel of winograd2 winograd4 */
         for (int row = 0; row < SIZE; row++) input_line(d + SIZE * row, 1); /* (B' d) B */
         for (int e = 0; e < SIZE * SIZE; e++) v[e * cells + cell] = d[e];

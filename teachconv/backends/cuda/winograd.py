@@ -9,9 +9,10 @@ import numpy as np
 from .job import Job
 from .launches import Argument, Matmul, Matrix
 
-# The transformed tiles of a block, in and out, that stay in the second-level cache (40 or 50 MiB on a large
-# card) together with the filter: they are written by one kernel and read by the next.
-_BLOCK_BYTES = 16 << 20
+# The transformed tiles of a block, in and out. Blocks of 16 MiB would stay in the second-level cache between
+# the kernel that writes and the one that reads them, but a large layer then has dozens of blocks, and their
+# launches take longer than the traffic that is saved.
+_BLOCK_BYTES = 256 << 20
 
 
 def winograd(job: Job, tile: int) -> None:
