@@ -43,6 +43,7 @@ def compute(
     options: tuple[Any, ...],
     bias: Any = None,
     out: np.ndarray | None = None,
+    activation: str | None = None,
 ) -> np.ndarray:
     """Run a call of an op: by the call prepared for an earlier one of the same kind, or by one prepared now.
 
@@ -54,6 +55,7 @@ def compute(
         options: backend, algorithm and precision, as the caller gave them.
         bias: the bias, or None.
         out: the array for the result, or None.
+        activation: as in `PreparedCall.run_canonical`.
 
     Returns:
         The result in the caller's layout.
@@ -67,12 +69,12 @@ def compute(
         if place is not None:
             as_given = first.dtype == second.dtype == call.first.dtype
             place.ready = ready.keep(data_format=arguments[2], as_given=as_given)
-    if ready.kernel is not None and bias is None and out is None:
+    if ready.kernel is not None and bias is None and out is None and activation is None:
         if traced:
             tell_of_kernel()
         elif (result := ready.kernel(first, second)) is not None:
             return result
-    return ready.run(ready.call_of(first, second, bias) if call is None else call, out)
+    return ready.run(ready.call_of(first, second, bias) if call is None else call, out, activation)
 
 
 class _Place:
@@ -222,10 +224,10 @@ class PreparedCall:
         )
         return kernel
 
-    def run(self, call: Call, out: np.ndarray | None = None) -> np.ndarray:
+    def run(self, call: Call, out: np.ndarray | None = None, activation: str | None = None) -> np.ndarray:
         """Run a call like the prepared one and return the result in the caller's layout."""
         if out is None:
-            return call.to_caller(self.run_canonical(call))
+            return call.to_caller(self.run_canonical(call, None, activation))
         _check_out(out, call)
         target = call.from_caller(out)
         if array_module(out).may_share_memory(target, out):

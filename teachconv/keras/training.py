@@ -302,7 +302,7 @@ class Trainer(Layer):
         self.loss = None if loss is None else losses.get(loss)
         self._identifiers, self.run_eagerly = identifiers, run_eagerly
         self._metrics: list[metric.Metric] | None = None
-        self._mean_loss = metric.Mean(name="loss")
+        self._loss_total, self._loss_count = 0.0, 0  # their quotient is what logs call "loss"
         self.compiled = True
         self.forget_functions()
 
@@ -338,19 +338,22 @@ class Trainer(Layer):
         return self._add_to_metrics(y, loss, y_pred)
 
     def _add_to_metrics(self, y: np.ndarray, loss: Any, y_pred: Any) -> dict[str, float]:
-        self._mean_loss.update_state(loss, len(y))
+        self._loss_total += float(np.asarray(loss, np.float64).mean()) * len(y)
+        self._loss_count += len(y)
         for each in self._metrics or ():
             each.update_state(y, y_pred)
-        return {each.name: each._number() for each in (self._mean_loss, *(self._metrics or ()))}
+        mean = self._loss_total / (self._loss_count or 1)
+        return {"loss": mean} | {each.name: each._number() for each in self._metrics or ()}
 
     @property
     def metrics_names(self) -> list[str]:
         """The names of the numbers that ``evaluate`` returns; those of the metrics are known after a step."""
-        return [each.name for each in (self._mean_loss, *(self._metrics or ()))] if self.compiled else []
+        return ["loss", *(each.name for each in self._metrics or ())] if self.compiled else []
 
     def reset_metrics(self) -> None:
         """Reset the means of the loss and the metrics."""
-        for each in (self._mean_loss, *(self._metrics or ())):
+        self._loss_total, self._loss_count = 0.0, 0
+        for each in self._metrics or ():
             each.reset_state()
 
     def _batches(

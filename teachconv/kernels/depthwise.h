@@ -1,8 +1,7 @@
 /* depthwise: groups == in_channels. Nothing is summed over channels, so the lanes of a vector are channels.
 
      for each image, for each strip of 4 out rows                     <- threads share these
-       3x3 at stride 1:    depthwise_strip.h, all rows of the strip together
-       5x5 at stride 1, 3x3 at stride 2, with all taps inside:   depthwise_tall_tile.h, one or two rows
+       3x3 at stride 1 or 2, 5x5 at stride 1, with all tap rows inside:  depthwise_tall_tile.h, up to two rows
        otherwise:          depthwise_tile.h, row by row; border pixels one by one, with the taps inside
 
    If x and y exceed the caches, the results are streamed.
@@ -13,13 +12,14 @@
    m), each row is first copied to [block][col][LANES], with each channel repeated m times, and kept as long
    as taps read it.
 
-   Order of summation in every cell: tap_row, tap_col; in strips (3x3 at stride 1) tap_col, tap_row. The bits
-   are the same for any number of threads.
+   Order of summation in every cell: tap_row, tap_col. The bits are the same for any number of threads.
    Non-finite data: allowed everywhere. No padding is multiplied: pixels at the left and right border use only
    the taps inside the image.
    Scratch: copied rows only (64 KB), LANES channels at least of the rows that the taps reach. If those take
    more than 4 MB, some out columns are computed at a time, one at least. For a filter of more than 64 rows
    the result is CONV_UNSUPPORTED. */
+
+enum { DEPTHWISE_STRIP = 4 };
 
 /* tap rows in a table of pointers on the stack; filters with more are refused */
 #define DEPTHWISE_MAX_ROWS 64
@@ -51,17 +51,23 @@ INLINE int depthwise_streams(const conv_problem *p, const real *result, ptrdiff_
            && (uintptr_t)result % LINE_BYTES == 0;
 }
 
-/* Computes one border pixel from the taps that lie inside the image. */
-INLINE void depthwise_border(const conv_problem *s, const depthwise_walk *k, const real *const *rows,
-                             ptrdiff_t x_start, const real *w, const real *bias, ptrdiff_t col, real *y) {
+/* Computes pixel `col` of `tall` rows from the taps that lie inside the image. */
+INLINE void depthwise_border(const conv_problem *s, ptrdiff_t tall, int in_tall_tiles,
+                             const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
+                             const real *w, const real *bias, ptrdiff_t col, real *y) {
     depthwise_walk border = *k;
     ptrdiff_t first_tap, past_tap;
     indices_inside(s->filter_cols, s->dilation_cols, col * s->stride_cols - s->pad_left, s->in_cols,
                    &first_tap, &past_tap);
     border.tap_cols = past_tap - first_tap;
     if (border.tap_cols == 0) border.tap_rows = 0, first_tap = 0;
-    depthwise_tiles(1, 1, &border, rows, x_start + col * k->x_pixel + first_tap * k->x_tap,
-                    w + first_tap * k->w_tap, bias, y + col * k->y_pixel);
+    x_start += first_tap * k->x_tap, w += first_tap * k->w_tap;
+    if (in_tall_tiles && s->filter_cols == 3 && border.tap_cols == 2)
+        depthwise_tall_sides(tall, col, &border, rows, x_start, w, bias, y);
+    else
+        for (ptrdiff_t r = 0; r < tall; r++)
+            depthwise_tiles(1, 1, &border, rows + r, x_start + col * k->x_pixel, w, bias,
+                            y + r * k->y_row + col * k->y_pixel);
 }
 
 /* Computes one row of outputs, or `tall` rows in tall tiles, for the lanes of one group. w is packed; y points
@@ -105,19 +111,18 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
          + first_lane * taps;
     const real *bias = ending->bias ? ending->bias + first_lane : NULL;
     y += first_lane;
-    for (ptrdiff_t r = 0; r < tall; r++) {
-        for (ptrdiff_t col = 0; col < first; col++)
-            depthwise_border(s, &k, rows + r, start, w, bias, col, y + r * k.y_row);
-        for (ptrdiff_t col = past; col < s->out_cols; col++)
-            depthwise_border(s, &k, rows + r, start, w, bias, col, y + r * k.y_row);
+    const int in_tall_tiles = tall_tiles_can(g, ending->streams) && k.tap_rows == s->filter_rows;
+    for (ptrdiff_t i = 0; i < first + s->out_cols - past; i++) {
+        const ptrdiff_t col = i < first ? i : past + i - first;
+        depthwise_border(s, tall, in_tall_tiles, &k, rows, start, w, bias, col, y);
     }
-    if (tall_tiles_can(g, ending->streams) && k.tap_rows == s->filter_rows) {
+    if (in_tall_tiles) {
         depthwise_tall_tiles(s->filter_cols, tall, first, past, &k, rows, start, w, bias, y);
         return;
     }
     for (ptrdiff_t pixels = tile, col = first; pixels > 0 && col < past; pixels = rest) {
         const ptrdiff_t count = (past - col) / pixels;
-        (s->filter_cols == 5 && adjacent ? depthwise_tiles_5_adjacent
+        (s->filter_cols >= 5 && adjacent ? depthwise_tiles_adjacent
          : s->filter_cols == 3
              ? depthwise_tiles_3
              : depthwise_tiles)(pixels, count, &k, rows, start + col * k.x_pixel, w, bias, y + col * y_pixel);
@@ -125,21 +130,12 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
     }
 }
 
-/* Returns whether strips can compute the gather. */
-INLINE int strips_can(const gather *g, const row_cache *cache) {
-    const conv_problem *s = &g->shape;
-    return cache->in_place && s->in_channels == s->out_channels && g->stored_rows == 3 && g->stored_cols == 3
-           && s->filter_rows == 3 && s->filter_cols == 3 && s->stride_rows == 1 && s->stride_cols == 1
-           && s->dilation_rows == 1 && s->dilation_cols == 1;
-}
-
 /* Computes up to DEPTHWISE_STRIP rows of outputs of one image. */
 KERNEL void depthwise_rows(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
                            const real *w, const depthwise_ending *ending, ptrdiff_t first_row,
                            ptrdiff_t past_row, real *y) {
     const conv_problem *s = &g->shape;
-    const int strips = strips_can(g, cache), tall = s->stride_rows == 1 && tall_tiles_can(g, ending->streams);
-    const real *x = cache->image + image * s->in_rows * s->in_cols * s->in_channels;
+    const int tall = s->stride_rows == 1 && tall_tiles_can(g, ending->streams);
     for (ptrdiff_t row = first_row, count; row < past_row; row += count) {
         ptrdiff_t first_tap, past_tap;
         indices_inside(s->filter_rows, s->dilation_rows, row * s->stride_rows - s->pad_top, s->in_rows,
@@ -148,14 +144,8 @@ KERNEL void depthwise_rows(const gather *g, const row_cache *cache, ptrdiff_t im
         const ptrdiff_t whole = past_tap - first_tap < s->filter_rows
                                     ? 1
                                     : smaller(past_row, s->in_rows - s->filter_rows + 1 + s->pad_top) - row;
-        if (strips && first_tap < past_tap) {
-            count = whole;
-            depthwise_strip_rows(g, x, row, count, first_tap, past_tap, w, ending, y);
-        } else {
-            count = tall ? smaller(TALL_TILE_ROWS, whole) : 1;
-            depthwise_row(g, cache, image, group, w, ending, row, count, g->y_col_step,
-                          y + row * g->y_row_step);
-        }
+        count = tall ? smaller(TALL_TILE_ROWS, whole) : 1;
+        depthwise_row(g, cache, image, group, w, ending, row, count, g->y_col_step, y + row * g->y_row_step);
     }
 }
 

@@ -7,8 +7,7 @@
 
      for each group of channels                                 <- threads share these, never the pixels
        for each image
-         3x3 at stride 1 or 2, read in place:  depthwise_filter_strip.h, up to 4 out rows together, or
-                                               depthwise_filter_tile.h, 2 out rows
+         3x3 at stride 1 or 2, read in place:  depthwise_filter_tile.h, up to 2 out rows together
          otherwise, for each out row
            for each stretch of out columns (its x fits the first-level cache)
              for each block of LANES channels
@@ -17,12 +16,14 @@
    Gain over a pass per tap: dy is read once per 9 taps, x once per tap row.
 
    Order of summation in every cell: image, out_row, out_col, in each part of the columns (one part, unless
-   the scratch bound requires more); in strips image, strip of rows, stretch, out_col, out_row; in tiles
-   image, pair of rows, up to 4 columns, out_row, out_col. The bits are the same for any number of threads.
+   the scratch bound requires more); in tiles image, pair of rows, up to 4 columns, out_row, out_col. The bits
+   are the same for any number of threads.
    Non-finite data: allowed everywhere; taps in the padding are skipped.
    Scratch: as in depthwise.h; the sums (1 MB, those of LANES channels at least). */
 
 enum { DEPTHWISE_TAPS = 9 };
+
+#define DEPTHWISE_STRETCH_BYTES (24 * 1024) /* half of a first-level cache of 48 KB */
 
 /* What the filter gradient of one group of lanes iterates over. */
 typedef struct {
@@ -179,11 +180,11 @@ INLINE void depthwise_filter_group(const conv_problem *p, const row_cache *x, co
     const ptrdiff_t x_pixel = p->stride_cols * x->pixel_step,
                     line_bytes = x_pixel * p->filter_rows * (ptrdiff_t)sizeof(real);
     const ptrdiff_t stretch = larger(16, DEPTHWISE_STRETCH_BYTES / line_bytes);
-    if (x->in_place && filter_strips_can(p)) {
+    if (x->in_place && filter_tiles_can(p)) {
         for (ptrdiff_t image = 0; image < p->batch; image++)
-            (filter_tiles_pay(p) ? depthwise_filter_tiles : depthwise_filter_strips)(
-                p, cached_row(x, p->in_rows, image, group, 0), cached_row(dy, p->out_rows, image, group, 0),
-                lanes, blocks * LANES - lanes, sums);
+            depthwise_filter_tiles(p, cached_row(x, p->in_rows, image, group, 0),
+                                   cached_row(dy, p->out_rows, image, group, 0), lanes,
+                                   blocks * LANES - lanes, sums);
         return;
     }
     for (ptrdiff_t i = 0; i < p->batch * p->out_rows; i++) {

@@ -56,46 +56,46 @@ static inline void inner_columns(const conv_problem *s, ptrdiff_t *first, ptrdif
 }
 
 /* Sums one tile over all taps, for one block of channels. rows[tap_row] + x_start is the first pixel's first
-   tap. taps_wide: 3 or 5 if the filter has that many columns (the loop over them then unrolls), else 0.
-   adjacent: taps and pixels are both one column apart, so a pixel's tap t + 1 and the next pixel's tap t read
-   the same input. */
-INLINE void depthwise_block(const int pixels, const int taps_wide, const int adjacent,
-                            const depthwise_walk *k, const real *const *rows, ptrdiff_t x_start,
-                            const real *w, vec *sum) {
+   tap. wide: how many tap columns one unrolled loop takes: all 3, or 5 at a time, or 1. adjacent: taps and
+   pixels are both one column apart, so a pixel's tap t + 1 and the next pixel's tap t read the same input. */
+INLINE void depthwise_block(const int pixels, const int wide, const int adjacent, const depthwise_walk *k,
+                            const real *const *rows, ptrdiff_t x_start, const real *w, vec *sum) {
     const ptrdiff_t step = k->x_pixel;
     UNROLL(8)
     for (int p = 0; p < pixels; p++) sum[p] = (vec){0};
     for (ptrdiff_t tap_row = 0; tap_row < k->tap_rows; tap_row++) {
         const real *at = rows[tap_row] + x_start, *tap = w + tap_row * k->w_row;
-        if (adjacent) {
+        ptrdiff_t left = k->tap_cols;
+        for (; adjacent && left >= wide; left -= wide, at += wide * step, tap += wide * k->w_tap) {
             vec x[DEPTHWISE_PIXELS + 4];
             UNROLL(12)
-            for (int p = 0; p < pixels + taps_wide - 1; p++) x[p] = load(at + p * step);
+            for (int p = 0; p < pixels + wide - 1; p++) x[p] = keep(load(at + p * step));
             UNROLL(5)
-            for (int t = 0; t < taps_wide; t++) {
-                const vec weight = load(tap + t * k->w_tap);
+            for (int t = 0; t < wide; t++) {
+                const vec weight = keep(load(tap + t * k->w_tap));
                 UNROLL(8)
                 for (int p = 0; p < pixels; p++)
                     sum[p] += x[p + t] * weight; /* mark: multiply-add of depthwise if adjacent */
             }
-        } else if (taps_wide) {
-            UNROLL(5)
-            for (int t = 0; t < taps_wide; t++) {
-                const vec weight = load(tap + t * k->w_tap);
+        }
+        if (!adjacent && wide > 1) {
+            UNROLL(3)
+            for (int t = 0; t < wide; t++) {
+                const vec weight = keep(load(tap + t * k->w_tap));
                 UNROLL(8)
                 for (int p = 0; p < pixels; p++) {
                     const vec x = load(at + t * k->x_tap + p * step);
                     sum[p] += x * weight; /* mark: multiply-add of depthwise if wide */
                 }
             }
-        } else {
-            for (ptrdiff_t t = 0; t < k->tap_cols; t++, at += k->x_tap, tap += k->w_tap) {
-                const vec weight = load(tap);
-                UNROLL(8)
-                for (int p = 0; p < pixels; p++) {
-                    const vec x = load(at + p * step);
-                    sum[p] += x * weight; /* mark: multiply-add of depthwise if rows */
-                }
+            continue;
+        }
+        for (; left > 0; left--, at += k->x_tap, tap += k->w_tap) {
+            const vec weight = keep(load(tap));
+            UNROLL(8)
+            for (int p = 0; p < pixels; p++) {
+                const vec x = load(at + p * step);
+                sum[p] += x * weight; /* mark: multiply-add of depthwise if rows */
             }
         }
     }
@@ -128,7 +128,7 @@ INLINE void depthwise_write(const int pixels, const depthwise_walk *k, const rea
 }
 
 /* Computes all channels of one tile. */
-INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adjacent, const depthwise_walk *k,
+INLINE void depthwise_tile(const int pixels, const int wide, const int adjacent, const depthwise_walk *k,
                            const real *const *rows, ptrdiff_t x_start, const real *w, const real *bias,
                            real *y) {
     vec sum[DEPTHWISE_PIXELS];
@@ -138,11 +138,13 @@ INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adja
             const ptrdiff_t back = LANES - left;
             x_start -= back, y -= back, last_row -= back, bias = bias ? bias - back : NULL;
         }
-        depthwise_block(pixels, taps_wide, adjacent, k, rows, x_start, w, sum);
-        UNROLL(8)
-        for (int p = 0; taps_wide && p < pixels; p++) { /* phases have few taps, so a prefetch does not pay */
-            PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
-            if (!k->streams) PREFETCH_TO_WRITE((const char *)(y + p * k->y_pixel) + k->y_ahead);
+        depthwise_block(pixels, wide, adjacent, k, rows, x_start, w, sum);
+        if (wide > 1) { /* phases have few taps, so a prefetch does not pay */
+            UNROLL(8)
+            for (int p = 0; p < pixels; p++) {
+                PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
+                if (!k->streams) PREFETCH_TO_WRITE((const char *)(y + p * k->y_pixel) + k->y_ahead);
+            }
         }
         depthwise_write(pixels, k, bias, left, sum, y);
         x_start += k->x_block, w += k->w_block, y += LANES, last_row += k->x_block,
@@ -152,26 +154,27 @@ INLINE void depthwise_tile(const int pixels, const int taps_wide, const int adja
 
 /* Each computes `tiles` tiles of `pixels` pixels, side by side. */
 /* clang-format off */
-#define TILES_CASE(pixels, taps_wide, adjacent)                                                   \
+#define TILES_CASE(pixels, wide, adjacent)                                                   \
     case pixels:                                                                                  \
         for (; tiles > 0; tiles--, x_start += pixels * k->x_pixel, y += pixels * k->y_pixel)      \
-            depthwise_tile(pixels, taps_wide, adjacent, k, rows, x_start, w, bias, y);      \
+            depthwise_tile(pixels, wide, adjacent, k, rows, x_start, w, bias, y);      \
         break;
-#define TILES_OF(name, taps_wide, adjacent)                                                       \
+#define TILES_OF(name, wide, adjacent)                                                       \
     KERNEL void name(ptrdiff_t pixels, ptrdiff_t tiles, const depthwise_walk *k,            \
                            const real *const *rows, ptrdiff_t x_start, const real *w,             \
                            const real *bias, real *y) {                                           \
-        took(adjacent ? TOOK_ADJACENT : taps_wide ? TOOK_WIDE : TOOK_ROWS);                       \
+        took(!adjacent ? wide > 1 ? TOOK_WIDE : TOOK_ROWS                                         \
+             : k->tap_cols % wide ? TOOK_ADJACENT | TOOK_ROWS : TOOK_ADJACENT);                   \
         switch (pixels) {                                                                         \
-            TILES_CASE(1, taps_wide, adjacent) TILES_CASE(2, taps_wide, adjacent)                 \
-            TILES_CASE(3, taps_wide, adjacent) TILES_CASE(4, taps_wide, adjacent)                 \
-            TILES_CASE(5, taps_wide, adjacent) TILES_CASE(6, taps_wide, adjacent)                 \
-            TILES_CASE(7, taps_wide, adjacent) TILES_CASE(8, taps_wide, adjacent)                 \
+            TILES_CASE(1, wide, adjacent) TILES_CASE(2, wide, adjacent)                 \
+            TILES_CASE(3, wide, adjacent) TILES_CASE(4, wide, adjacent)                 \
+            TILES_CASE(5, wide, adjacent) TILES_CASE(6, wide, adjacent)                 \
+            TILES_CASE(7, wide, adjacent) TILES_CASE(8, wide, adjacent)                 \
         }                                                                                         \
     }
-TILES_OF(depthwise_tiles, 0, 0)
+TILES_OF(depthwise_tiles, 1, 0)
 TILES_OF(depthwise_tiles_3, 3, 0)
-TILES_OF(depthwise_tiles_5_adjacent, 5, 1)
+TILES_OF(depthwise_tiles_adjacent, 5, 1)
 #undef TILES_OF
 #undef TILES_CASE
 /* clang-format on */

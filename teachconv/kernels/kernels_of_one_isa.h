@@ -25,11 +25,9 @@
 #include "row_cache.h"
 #include "depthwise_tile.h"
 #include "depthwise_tall_tile.h"
-#include "depthwise_strip.h"
 #include "depthwise.h"
 #include "depthwise_input_tile.h"
 #include "depthwise_input_gradient.h"
-#include "depthwise_filter_strip.h"
 #include "depthwise_filter_tile.h"
 #include "depthwise_filter_gradient.h"
 

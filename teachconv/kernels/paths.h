@@ -15,7 +15,6 @@
     X(PLANES, "planes")                                              \
     X(MERGED, "merged")                                              \
     X(TAPS, "taps")                                                  \
-    X(STRIPS, "strips")                                              \
     X(ADJACENT, "adjacent")                                          \
     X(WIDE, "wide")                                                  \
     X(ROWS, "rows")                                                  \

@@ -65,6 +65,15 @@ typedef real unaligned_vec;
 INLINE vec load(const real *from) { return *(const unaligned_vec *)from; }
 INLINE void store(real *to, vec value) { *(unaligned_vec *)to = value; }
 
+/* Returns a vector that is loaded for several multiply-adds, in a register, where there are 32 of them. GCC
+   would load it again for each multiply-add, as an operand in memory. */
+INLINE vec keep(vec value) {
+#if ISA_LEVEL == 2
+    __asm__("" : "+v"(value));
+#endif
+    return value;
+}
+
 /* A streaming store sends a whole cache line to memory and leaves it in no cache. An ordinary store would
    first read the line, and put it in the place of one that is still needed. Only a vector as long as a line
    can do so; `to` must be aligned. Other threads see the results after streams_end. */

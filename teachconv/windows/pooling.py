@@ -42,7 +42,7 @@ from ..kinds import AXES, layout_of
 from ..memory import check_memory
 from ..taps import gather_all
 from .calls import CellExplanation, checked_grad, floating, host_array, run_window, window_function
-from .walking import counts, each_tap, exactly, fold, whole
+from .walking import counts, each_tap, exactly, fold, where_or_zero, whole
 
 
 @dataclass(frozen=True)
@@ -227,43 +227,54 @@ def forward(call: PoolCall, x: np.ndarray) -> np.ndarray:
     return sums / call.divisors.astype(x.dtype) if call.reduce == "average" else sums
 
 
-def backward(call: PoolCall, grad: np.ndarray, cells: np.ndarray | None = None) -> np.ndarray:
+def backward(call: PoolCall, grad: np.ndarray, taps: np.ndarray | None = None) -> np.ndarray:
     """Return the gradient with respect to the input, computed in the numbers of ``grad``.
 
     Args:
         call: the call.
         grad: the gradient with respect to its result.
-        cells: of a maximum, what `winners` returns.
+        taps: of a maximum, what `winning_taps` returns.
     """
     check_memory(call.input_shape, grad.dtype, "a pool's gradient")
     result = np.zeros(call.input_shape, grad.dtype)
-    if cells is not None:
-        np.add.at(result.reshape(-1), cells[cells >= 0], grad[cells >= 0])
-        return result
-    share = grad / call.divisors.astype(grad.dtype)
-    for _, outputs, inputs in each_tap(call.axes):
-        result[inputs] += share[outputs]
+    share = grad / call.divisors.astype(grad.dtype) if taps is None else grad
+    # the last tap first: so each cell's windows are added in their order, as in TensorFlow
+    for number, (_, outputs, inputs) in reversed([*enumerate(each_tap(call.axes))]):
+        mine = share[outputs]
+        result[inputs] += mine if taps is None else where_or_zero(taps[outputs] == number, mine)
     return result
 
 
-def winners(call: PoolCall, x: np.ndarray) -> np.ndarray:
-    """Return which cell is the largest of each window, as its index in ``x.ravel()``; -1 for none.
+def winning_taps(call: PoolCall, x: np.ndarray) -> np.ndarray:
+    """Return which tap holds the largest cell of each window, as its number in `each_tap`; -1 for none.
 
     The first cell wins until another is larger, or NaN where that is not skipped.
     """
-    best, taps = np.zeros(call.output_shape, x.dtype), np.full(call.output_shape, -1, np.int32)
+    skips_nan, kind = call.start is None, np.min_scalar_type(-1 - call.terms)  # small: memory takes the time
+    taps = np.full(call.output_shape, -1, kind)
+    best = np.full(call.output_shape, lowest(x.dtype) if is_integer(x.dtype) else -np.inf, x.dtype)
+    for number, (_, outputs, inputs) in enumerate(each_tap(call.axes)):
+        cells, most, winner = np.ascontiguousarray(x[inputs]), best[outputs], taps[outputs]
+        first = winner < 0
+        better = first | (cells > most)
+        if not skips_nan:
+            better |= np.isnan(cells)
+        (np.fmax if skips_nan else np.maximum)(most, cells, out=most)
+        if not is_integer(x.dtype) and skips_nan and first.any():
+            most[first & np.isnan(cells)] = np.inf  # NaN that comes first has won
+        np.maximum(winner, better * kind.type(number), out=winner)  # numbers ascend
+    return taps
+
+
+def winners(call: PoolCall, x: np.ndarray) -> np.ndarray:
+    """Return which cell is the largest of each window, as its index in ``x.ravel()``; -1 for none."""
+    taps = winning_taps(call, x)
     steps = [prod(x.shape[axis + 1 :]) for axis in range(x.ndim)]  # in x.ravel(), along each axis
-    offsets = [0]
-    for tap, outputs, inputs in each_tap(call.axes):
-        better = (taps[outputs] < 0) | (x[inputs] > best[outputs])
-        if call.start is not None:
-            better |= np.isnan(x[inputs])
-        np.copyto(best[outputs], x[inputs], where=better)
-        np.maximum(taps[outputs], better * np.int32(len(offsets)), out=taps[outputs])  # numbers ascend
-        offsets.append(sum(map(mul, map(mul, tap, (axis.dilation for axis in call.axes)), steps)))
+    away = [axis.dilation * step for axis, step in zip(call.axes, steps, strict=True)]
+    offsets = [0, *(sum(map(mul, tap, away)) for tap, _, _ in each_tap(call.axes))]
     firsts: Any = (axis.in_index(np.arange(axis.out_size), 0) for axis in call.axes)  # type: ignore[arg-type]
     first = sum(np.ix_(*(first * step for first, step in zip(firsts, steps, strict=True))))
-    return np.where(taps < 0, -1, first + np.take(offsets, taps))
+    return np.where(taps < 0, -1, first + np.take(offsets, taps + 1))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -400,7 +411,8 @@ def max_pool_grad(
     call = _MAX(x.shape, ksize, strides, padding, data_format)
     dy = checked_grad(grad, call, _SHAPED)
     check_alike({"orig_input": x, "grad": dy})
-    return exactly(lambda numbers: backward(call, numbers, winners(call, x)), dy, call.terms)
+    taps = winning_taps(call, x)
+    return exactly(lambda numbers: backward(call, numbers, taps), dy, call.terms)
 
 
 def avg_pool_grad(

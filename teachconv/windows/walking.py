@@ -73,6 +73,19 @@ def fold(combine: np.ufunc, x: np.ndarray, axes: Axes, start: Any) -> np.ndarray
     return y
 
 
+def where_or_zero(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the values where a mask is true, elsewhere 0; many times as fast as numpy.where, which branches.
+
+    It multiplies the bits as integers: NaN and infinity vanish too where the mask is false.
+
+    >>> where_or_zero(np.array([True, False]), np.array([-2.0, np.nan]))
+    array([-2.,  0.])
+    """
+    if values.dtype == object:
+        return np.where(mask, values, 0)
+    return np.multiply(values.view(f"i{values.itemsize}"), mask).view(values.dtype)
+
+
 def counts(axes: Axes, padded: bool = False) -> np.ndarray:
     """Return how many cells each window has inside the input, or inside the padded input.
 

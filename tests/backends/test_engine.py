@@ -516,7 +516,7 @@ def test_results_lie_elsewhere_in_a_page_than_the_input():
 @pytest.mark.parametrize(
     ("x", "w", "strides", "padding", "dilations"),
     [
-        # strips of depthwise, forward and both gradients: 4 rows, fewer, stretches, a last block that steps back
+        # tall tiles of depthwise, and tiles of its filter gradient: two rows, one, a last block that steps back
         ((2, 14, 14, 32), (3, 3, 1, 32), 1, "SAME", 1),
         ((1, 7, 9, 35), (3, 3, 1, 35), 1, "VALID", 1),
         ((1, 5, 70, 64), (3, 3, 1, 64), 1, "SAME", 1),
@@ -524,8 +524,8 @@ def test_results_lie_elsewhere_in_a_page_than_the_input():
         ((1, 6, 70, 20), (3, 3, 1, 20), 2, "VALID", 1),
         ((1, 2, 2, 16), (3, 3, 1, 16), 1, ((2, 2), (2, 2)), 1),
         ((1, 1, 1, 16), (3, 3, 1, 16), 2, ((1, 3), (4, 1)), 1),
-        ((1, 9, 9, 32), (3, 3, 1, 32), (2, 1), "SAME", 1),  # no strips
-        # tall tiles: pairs and single rows, 4 pixels and fewer, copied rows, a multiplier, a last block that steps back
+        ((1, 9, 9, 32), (3, 3, 1, 32), (2, 1), "SAME", 1),  # no tall tiles
+        # of 5x5 and at stride 2: pairs and single rows, 4 pixels and fewer, copied rows, a multiplier
         ((2, 12, 13, 35), (5, 5, 1, 35), 1, "SAME", 1),
         ((1, 9, 9, 3), (5, 5, 1, 6), 1, "VALID", 1),
         ((1, 11, 10, 19), (3, 3, 1, 19), 2, ((2, 3), (0, 4)), 1),
@@ -535,15 +535,19 @@ def test_results_lie_elsewhere_in_a_page_than_the_input():
         ((1, 10, 13, 37), (3, 3, 1, 37), 2, "VALID", 1),
         ((2, 2, 3, 256), (3, 3, 1, 256), 2, ((2, 3), (4, 5)), 1),
         ((1, 8, 5, 21), (3, 3, 1, 21), 2, ((0, 1), (3, 0)), 1),
+        # many taps in a row: five at a time, and the rest; several rows of them
+        ((2, 1, 60, 20), (1, 31, 1, 20), 1, "SAME", 1),
+        ((1, 9, 20, 16), (7, 9, 1, 16), 1, "SAME", 1),
         # one input channel: 4 pixels and fewer, one to three panels, part of a vector
         ((2, 28, 28, 1), (3, 3, 1, 32), 1, "SAME", 1),
         ((1, 7, 11, 1), (3, 3, 1, 100), 1, "VALID", 1),
         ((1, 9, 15, 1), (3, 3, 1, 17), (2, 3), ((1, 2), (3, 0)), (2, 1)),
         ((1, 3, 3, 1), (3, 3, 1, 16), 1, ((4, 0), (5, 5)), 1),
+        ((2, 150, 60, 1), (3, 3, 1, 16), (2, 1), "SAME", (5, 1)),  # two blocks of rows
         ((1, 2, 9, 1), (3, 3, 1, 48), 1, "SAME", (1, 3)),
     ],
 )
-def test_strips_and_one_channel(isa, dtype, x, w, strides, padding, dilations):
+def test_tiles_and_one_channel(isa, dtype, x, w, strides, padding, dilations):
     """Integers make every sum exact, so the results equal those of another backend."""
     g = conv2d_geometry(x, w, strides, padding, dilations=dilations)
     x, w, dy = (make_array(shape, dtype, "integers") for shape in (x, w, g.output_shape))

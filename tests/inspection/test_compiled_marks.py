@@ -86,9 +86,10 @@ CALLS = {
         "pixel_gemm", (1, 9, 9, 3), (3, 3, 3, 4), (1, 5, 5, 4), 2, "SAME", "NHWC", (2, 1)
     ),
     "pixel_gemm, VALID": filter_gradient("pixel_gemm", (1, 9, 9, 8), (3, 3, 8, 4), (1, 4, 4, 4), 2),
-    "depthwise, strips": forward("depthwise", (1, 8, 8, 4), (3, 3, 1, 4), 1, "SAME"),
+    "depthwise, tall, adjacent": forward("depthwise", (1, 8, 8, 4), (3, 3, 1, 4), 1, "SAME"),
     "depthwise, three wide": forward("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), 2, "SAME", *DILATED),
     "depthwise, adjacent": forward("depthwise", (1, 12, 12, 4), (5, 5, 1, 4), 1, "SAME"),
+    "depthwise, adjacent, seven": forward("depthwise", (1, 12, 12, 4), (1, 7, 1, 4), 1, "SAME"),
     "depthwise, tall": forward("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), 2, "SAME"),
     "depthwise, any width": forward("depthwise", (1, 9, 9, 4), (2, 2, 1, 4), 2),
     "depthwise dx": input_gradient(
@@ -98,10 +99,7 @@ CALLS = {
     "depthwise dw": filter_gradient(
         "depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME", *DILATED
     ),
-    "depthwise dw, strips": filter_gradient("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME"),
-    "depthwise dw, tiles": filter_gradient(
-        "depthwise", (1, 9, 9, 256), (3, 3, 1, 256), (1, 5, 5, 256), 2, "SAME"
-    ),
+    "depthwise dw, tiles": filter_gradient("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), (1, 5, 5, 4), 2, "SAME"),
     "depthwise dw, moving": filter_gradient("depthwise", (1, 9, 9, 4), (5, 5, 1, 4), (1, 5, 5, 4)),
     "auto": forward(None, (1, 9, 9, 3), (3, 3, 3, 4), 2, "SAME"),
     "auto winograd": forward(None, (1, 16, 16, 32), (5, 5, 32, 32), 1, "SAME"),

@@ -13,7 +13,6 @@ import numpy as np
 
 from ... import backends, dispatch
 from ...arguments import normalize_padding, normalize_steps
-from ...calls import resolve
 from ...kinds import ROLES, Op
 from ..core_ops.common_shape_fns import padding_argument
 from ..core_ops.nn_ops import CONVOLUTIONS
@@ -52,11 +51,12 @@ class ConvolutionOp(OpKernel):
     def run(
         self, arrays: dict[str, Any], bias: Any, sizes: Any = None, activation: str | None = None
     ) -> np.ndarray:
-        """Resolve the call as `teachconv.conv2d` does, and run it on the backend."""
-        kind = self.op.kind
-        call = resolve(self.op, arrays[kind.first], arrays[kind.second], bias, *self.windows, sizes)
-        result = dispatch.run_canonical(call, self.label or None, activation=activation)
-        return call.to_caller(result)
+        """Run the call as `teachconv.conv2d` does, on the backend."""
+        first, second = (arrays[role] for role in (self.op.kind.first, self.op.kind.second))
+        options = (self.label or None, None, None)
+        return dispatch.compute(
+            self.op, first, second, (*self.windows, sizes), options, bias, activation=activation
+        )
 
 
 for _name, _op in CONVOLUTIONS.items():

@@ -15,9 +15,7 @@ import numpy as np
 
 from ... import backends, dispatch
 from ...backends import to_accumulator
-from ...calls import Call
 from ...dtypes import is_integer, lowest
-from ...geometry import conv2d_geometry
 from ...kinds import OPS
 from ..core_ops.common_shape_fns import normalize_axes
 from ..framework.errors import InvalidArgumentError
@@ -63,16 +61,18 @@ class MatMulOp(OpKernel):
             raise InvalidArgumentError(
                 f"the columns of a and the rows of b must be equally many; got {inner} and {other}"
             )
+        sizes = None
         if transpose_a:  # the sum over the positions of an image
-            op, positions, channels, filters = "conv2d_backprop_filter", inner, rows, cols
+            op, sizes = "conv2d_backprop_filter", (1, 1, rows, cols)
         elif transpose_b:
-            op, positions, channels, filters = "conv2d_backprop_input", rows, cols, inner
+            op, sizes = "conv2d_backprop_input", (1, 1, rows, cols)
         else:
-            op, positions, channels, filters = "conv2d", rows, inner, cols
-        geometry = conv2d_geometry((1, 1, positions, channels), (1, 1, channels, filters))
-        first, second = a[None, None], b[None, None]
-        call = Call(OPS[op], first, second, geometry, (1, 1, rows, cols), "NHWC", bias)
-        return dispatch.run_canonical(call, self.label or None, activation=activation)[0, 0]
+            op = "conv2d"
+        windows, options = (1, "VALID", "NHWC", 1, sizes), (self.label or None, None, None)
+        found = dispatch.compute(
+            OPS[op], a[None, None], b[None, None], windows, options, bias, activation=activation
+        )
+        return found[0, 0]
 
 
 @register_kernel("_FusedMatMul", "CPU", "", *backends.TABLE)

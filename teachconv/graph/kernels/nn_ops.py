@@ -12,6 +12,7 @@ import numpy as np
 
 from ...backends import to_accumulator
 from ...dtypes import is_integer
+from ...windows.walking import where_or_zero
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
 
@@ -29,10 +30,11 @@ def _bias_add_grad(gradient: Any, *, data_format: str) -> Any:
     """Return the sums over all axes but the channels; float16 and bfloat16 are summed in float32."""
     cells = gradient if is_integer(gradient.dtype) else to_accumulator(gradient)
     if data_format == "NCHW":
-        axes = tuple(axis for axis in range(cells.ndim) if axis != 1)
-    else:
-        cells, axes = cells.reshape(prod(cells.shape[:-1]), cells.shape[-1]), (0,)
-    return cells.sum(axis=axes, dtype=cells.dtype).astype(gradient.dtype, copy=False)
+        total = cells.sum(axis=tuple(axis for axis in range(cells.ndim) if axis != 1), dtype=cells.dtype)
+    else:  # over the images first: NumPy adds long rows many times as fast as short ones
+        rows = cells.sum(axis=0, dtype=cells.dtype)
+        total = rows.reshape(prod(rows.shape[:-1]), rows.shape[-1]).sum(axis=0, dtype=cells.dtype)
+    return total.astype(gradient.dtype, copy=False)
 
 
 @register_function("Relu")
@@ -48,27 +50,6 @@ def _relu_grad(gradients: Any, features: Any) -> Any:
     Relu's output may stand for the features.
     """
     return where_or_zero(features > 0, gradients)
-
-
-def where_or_zero(mask: np.ndarray, values: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return the values where a mask is true, elsewhere 0; many times as fast as numpy.where, which branches.
-
-    It multiplies the bits as integers: NaN and infinity vanish too where the mask is false.
-
-    Args:
-        mask: booleans.
-        values: of the same shape.
-        out: where the result goes, or None.
-
-    Returns:
-        The result.
-
-    >>> where_or_zero(np.array([True, False]), np.array([-2.0, np.nan]))
-    array([-2.,  0.])
-    """
-    bits = np.dtype(f"i{values.itemsize}")
-    result = np.multiply(values.view(bits), mask, out=None if out is None else out.view(bits))
-    return result.view(values.dtype)
 
 
 # --- softmax -----------------------------------------------------------------------------------------
