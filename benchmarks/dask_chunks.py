@@ -77,7 +77,7 @@ def race(found: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[flo
 
 
 def graph(chunks: int) -> str:
-    """Return how long the graph of about so many chunks takes, in processor time, and its tasks for each."""
+    """Return how long a graph of about ``chunks`` chunks takes, in processor time, and its tasks for each."""
     rows = round(chunks**0.5)
     image = da.zeros((1, rows * 10, -(-chunks // rows) * 10, 1), chunks=(1, 10, 10, 1), dtype="float32")
     start = time.process_time()

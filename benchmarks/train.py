@@ -165,7 +165,7 @@ COMPETITORS = {"teachconv": ours, "pytorch": pytorch, "keras": real_keras}
 
 
 def serve(competitor: str, network: str) -> None:
-    """Be a competitor's process: write the first losses, then for each number read time so many steps."""
+    """Be a competitor's process: write the first losses, then time as many steps as each number read says."""
     step, versions = COMPETITORS[competitor](network)
     print(json.dumps({"losses": [step() for _ in range(3)], "versions": versions}), flush=True)
     for line in sys.stdin:

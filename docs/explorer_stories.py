@@ -169,7 +169,7 @@ def checkerboards():
                 "result products sum",
             ),
             step(
-                "The filter's size is no multiple of the stride: stamps overlap unevenly.",
+                "The filter's size is not a multiple of the stride: stamps overlap unevenly.",
                 (0, 4, 4, 0),
                 "source weights result",
             ),
@@ -386,9 +386,7 @@ def causal():
                 (0, 0, 0),
                 "source products sum",
             ),
-            step(
-                "Choose SAME above: one tap stands on the right, in the future.", (0, 7, 0), "source result"
-            ),
+            step("Choose SAME above: one tap is on the right, in the future.", (0, 7, 0), "source result"),
         ],
     )
 

@@ -70,7 +70,7 @@ def written(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a number as it stands in a product."""
+    """Return a number as it is written in a product."""
     return f"({written(value)})" if value < 0 else written(value)
 
 

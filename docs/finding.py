@@ -25,7 +25,7 @@ ADDRESS = os.environ.get("TEACHCONV_DOCS_ADDRESS", "")  # such as https://exampl
 CARD = "_images/explorer.png"  # README's picture
 MOST = 6000  # characters of a page from which an excerpt is taken
 # words of the glossary that are too common to be links, or have a second meaning on some pages
-_COMMON = "algorithm backend block cell crop filter gather kernel padding scatter stride window"
+_COMMON = "algorithm backend block cell crop filter gather kernel padding scale scatter stride window"
 COMMON = frozenset(_COMMON.split())
 # pages without such links: the glossary, and lists and tables
 _WITHOUT = re.compile(

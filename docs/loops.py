@@ -44,7 +44,7 @@ class Plane:
         rows: the rows that are drawn; those outside the numbers are padding.
         cols: the columns that are drawn.
         fills: whether its numbers come with the frames.
-        before: the sign that stands before it.
+        before: the sign before it.
     """
 
     title: str
@@ -161,7 +161,7 @@ def _number(value: float, largest: float, box: Sequence[float], layer: int) -> l
 
 
 def to_svg(film: Film, title: str) -> str:
-    """Return a film as an SVG that moves by itself, without scripts."""
+    """Return a film as an SVG that is animated without scripts."""
     shown: dict[tuple[Any, ...], list[int]] = {}
     for number, frame in enumerate(film.frames):
         for shape in film.shapes(frame):

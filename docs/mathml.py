@@ -16,7 +16,7 @@ def _mathml(node: Any, as_block: bool) -> str:
     """Return a formula as MathML, or its TeX with a warning."""
     try:
         formula = str(tex2mathml(node.astext(), as_block=as_block))
-        # the bars of an absolute value are no operator with space around it
+        # the bars of an absolute value are not operators, so no space surrounds them
         return re.sub(r"<mo[^>]*>\|</mo>", '<mo lspace="0" rspace="0">|</mo>', formula)
     except MathError as error:
         logging.getLogger(__name__).warning("formula %r: %s", node.astext(), error, location=node)

@@ -40,7 +40,7 @@ def with_badge(text: str, name: str, address: str) -> str:
 
 
 def with_answers(text: str, folder: Path) -> str:
-    """Return a notebook's text in which a hidden answer stands wherever the reader is to give one.
+    """Return a notebook's text with a hidden answer in each cell that the reader should fill.
 
     Args:
         text: the notebook; a cell for an answer says which file of ``answers`` has one.
@@ -67,6 +67,7 @@ def write(folder: Path) -> None:
     cited = yaml.safe_load((HERE.parent / "CITATION.cff").read_text(encoding="utf-8"))
     for path in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
         text = with_answers(path.read_text(encoding="utf-8"), path.parent)
+        text = text.replace("](../docs/", "](../")  # the copies are in docs/learn
         text = with_badge(text, path.name, cited.get("repository-code", ""))
         target = folder / path.name
         if not target.exists() or target.read_text(encoding="utf-8") != text:

@@ -91,7 +91,7 @@ def train(kind: str, epochs: int, seed: int = 0) -> tuple[keras.Sequential, list
 
 
 def draw(runs: dict[str, tuple[keras.Sequential, list[float], list[float]]]) -> Any:
-    """Return a figure of the curves, and of what each network makes of a part of the photograph."""
+    """Return a figure of the curves, and of each network's output for a part of the photograph."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(2, 3, figsize=(11, 7), layout="constrained")

@@ -460,7 +460,7 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
 
     Raises:
         ArgumentError: if the number of axes is wrong or elements are masked.
-        ArgumentTypeError: if it is no array or its dtype is not supported.
+        ArgumentTypeError: if it is not an array or its dtype is not supported.
         MemoryError: if it is a view that repeats numbers, and as an array it would not fit into memory.
     """
     array = value if type(value) is np.ndarray else _foreign_array(value, name)
@@ -579,7 +579,7 @@ def _array_of_lists(value: Any, name: str) -> np.ndarray:
     first_of(value, name)
     try:
         array = np.asarray(value)
-    except Exception as error:  # of an item's method, or of lists in lists without end
+    except Exception as error:  # of an item's method, or of endlessly nested lists
         raise ArgumentError(
             f"{name} must be nested lists of equal lengths, of numbers: {plain(error)}"
         ) from None
@@ -598,7 +598,7 @@ _NO_NUMBERS = "OSU"  # the kinds of arrays of objects and texts
 
 
 def _no_numbers(array: np.ndarray, name: str) -> str:
-    """Return the error message for an array of objects or texts; it names the first that is no number."""
+    """Return the error message for an array of objects or texts; it names the first that is not a number."""
     wrong = [item for item in array.ravel().tolist() if not isinstance(item, Number)]
     if not wrong:
         got = f"{array.dtype}: {converted(name, 'float64')}, if its elements are numbers"

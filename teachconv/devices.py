@@ -33,7 +33,7 @@ ADAPTERS = {
     "jaxlib": "teachconv.arrays.jax",
     "torch": "teachconv.arrays.torch",
     "dask": "teachconv.arrays.dask_arrays",
-    # The graph runtime's tensors, by their module: a class of another module of ours is no reason to load it.
+    # The graph runtime's tensors, by their module: other classes of teachconv must not load it.
     "teachconv.graph.framework.tensor": "teachconv.graph.framework.tensor",
 }
 _PROTOCOLS = "teachconv.arrays.array_api"  # for every other class with DLPack or __array_namespace__

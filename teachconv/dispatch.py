@@ -1,6 +1,6 @@
 """How a call runs: resolve it, find its backend and algorithm, run it, restore the layout.
 
-A *prepared call* is what this comes to before the arrays are there. The ops keep theirs, so that the next
+A *prepared call* is what this comes to before the arrays are known. The ops keep theirs, so that the next
 call like it starts at its kernel; a plan is one that has its filters; the calls of every dialect are prepared
 and run at once. In TensorFlow this is the work of executor and kernel registry.
 """
@@ -157,7 +157,7 @@ class PreparedCall:
         algorithm: the algorithm that was asked for; None leaves the choice to the backend.
         precision: the precision that was asked for.
         packed: what the backend made of the filters to stand for them, or None.
-        kernel: computes the result of two arrays as the caller has them, with the bits of `run`, but for the
+        kernel: computes the result of two arrays as the caller has them, with the bits of `run`, except the
             sign and payload of a NaN; it returns None for arrays that need more steps. None if there is none.
     """
 
@@ -181,7 +181,7 @@ class PreparedCall:
 
         Args:
             data_format: the layout of the caller's activations, as the caller gave it.
-            as_given: whether the call's arrays are the caller's, but for their layout.
+            as_given: whether the call's arrays are the caller's, apart from their layout.
         """
         call, self._data_format = replace(self.call, bias=None), data_format
         if as_given and (data_format is None or data_format[-1] == "C"):

@@ -38,7 +38,7 @@ def to_dtype(name: Any) -> np.dtype[Any]:
             ) from None
     try:
         return np.dtype(name)
-    except Exception:  # of a text that is no type's, or of a method of the argument
+    except Exception:  # of a text that names no type, or of a method of the argument
         raise ArgumentTypeError(
             f"dtype must be one of {', '.join(FLOATS + INTEGERS)}; got {brief(name)}"
             f"{suggestion(name, FLOATS + INTEGERS)}"

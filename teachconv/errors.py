@@ -72,7 +72,7 @@ def brief(value: Any) -> str:
     """
     try:
         text = _Brief().repr(value)
-    except Exception:  # of a method of the value, or of lists in lists without end
+    except Exception:  # of a method of the value, or of endlessly nested lists
         text = f"<{type(value).__name__} instance>"
     return _cut(text)
 

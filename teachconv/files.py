@@ -26,7 +26,7 @@ def path_of(path: Any, name: str = "path") -> Path:
         The path.
 
     Raises:
-        ArgumentTypeError: if it is no path.
+        ArgumentTypeError: if it is not a path.
         ArgumentError: if it is "", or holds what no file's name does.
     """
     try:

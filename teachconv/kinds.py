@@ -2,7 +2,7 @@
 
 The index law relates cells of three arrays: input cell, filter cell, output cell. Each kind of call reads
 two of the arrays and computes the third; a cell of the result is the sum over every triple that the cell
-belongs to. Everything that differs between the kinds follows from these roles, or stands in this file.
+belongs to. Everything that differs between the kinds follows from these roles, or is in this file.
 
 =====================  ===============  ==========  =============================================
 kind                   reads            computes    a sum runs over

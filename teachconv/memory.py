@@ -78,7 +78,7 @@ def _group_limits() -> Iterator[tuple[int, str]]:
     """Yield what the process's control group and each group around it leave.
 
     What files occupy in memory counts as free, because the kernel drops it where memory is needed. In a
-    container the path may be the one outside, of which only the root of the mount is there.
+    container the path may be the one outside, of which only the root of the mount exists.
     """
     with suppress(OSError):  # not Linux
         for line in (_ROOT / "proc/self/cgroup").read_text().splitlines():
@@ -88,7 +88,7 @@ def _group_limits() -> Iterator[tuple[int, str]]:
             folder = Path(path.lstrip("/"))
             for mount, group in product(_MOUNTS.get(kind, ()), (folder, *folder.parents)):
                 place = _ROOT / mount / group
-                with suppress(OSError, ValueError):  # no such group here; "max", which is no number
+                with suppress(OSError, ValueError):  # no such group here; "max", which is not a number
                     limit, taken = (int((place / name).read_text()) for name in (most, used))
                     held = _table(place / "memory.stat")
                     files = sum(held.get(f"{prefix}{state}_file", 0) for state in ("active", "inactive"))

@@ -1,7 +1,7 @@
 """The ops: their signatures, which are TensorFlow's, and what they mean.
 
 TensorFlow: python/ops/nn_ops.py, whose functions end in a generated wrapper (gen_nn_ops.py). Each op
-below hands its arguments to `dispatch.compute`; how the ops differ stands in the table `kinds.OPS`.
+below hands its arguments to `dispatch.compute`; the table `kinds.OPS` says how the ops differ.
 """
 
 from __future__ import annotations

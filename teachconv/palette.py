@@ -27,7 +27,7 @@ class Colour(NamedTuple):
 
 COLOURS = {
     "paper": Colour("#fdfdfc", "#16181c"),  # the ground of a picture
-    "soft": Colour("#f3f3f0", "#20232a"),  # the ground of what stands together
+    "soft": Colour("#f3f3f0", "#20232a"),  # the background of a group
     "ink": Colour("#1c2025", "#e8e8e4"),  # text
     "faint": Colour("#63686f", "#a2a7b0"),  # text of lesser importance, and padding
     "line": Colour("#d9d9d4", "#3a3f48"),  # the borders of cells

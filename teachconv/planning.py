@@ -187,7 +187,7 @@ def plan(
         **kwargs: the op's other arguments.
 
     Returns:
-        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` return bit-identical results to the op, but for the
+        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` return bit-identical results to the op, except the
         sign and payload of a NaN, which IEEE 754 leaves open: its place is the same.
 
     >>> import numpy as np, teachconv as tc

@@ -79,7 +79,7 @@ class Stage:
         self.file, self.line = code.co_filename, code.co_firstlineno
         while linecache.getline(self.file, self.line).startswith("@"):  # the line counts from the decorators
             self.line += 1
-        _own.apart += time.perf_counter() - start  # reading the source is no part of the call
+        _own.apart += time.perf_counter() - start  # reading the source must not count as part of the call
 
     def know(self, **facts: Any) -> None:
         """Record decisions by name, such as the algorithm that was chosen."""

@@ -40,7 +40,7 @@ def get_num_threads() -> int:
     """Return how many threads the cython backend uses.
 
     The initial value is ``OMP_NUM_THREADS``, or the number of processors that this process may use.
-    Results are bit-identical for every number of threads, but for the sign and payload of a NaN. If the
+    Results are bit-identical for every number of threads, except the sign and payload of a NaN. If the
     system refuses some of the threads, a call runs on the others, and its trace says so.
 
     Returns:
@@ -167,7 +167,7 @@ class use_backend(ContextDecorator):
 def _checked(name: str | None) -> str | None:
     """Return the name of a backend that can run here, or None; raise otherwise."""
     if name is not None:
-        from .backends import get  # the table stands to the right; it is asked only here
+        from .backends import get  # late: backends come after this module in the order of imports
 
         get(name)
     return name

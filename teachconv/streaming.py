@@ -47,7 +47,7 @@ def stream(
     """Return a stream of a convolution, or of a stack of layers, whose input comes in chunks.
 
     ``push`` returns the outputs that can be computed, ``flush`` the rest. Together they are, bit for bit,
-    the result of the whole call with ``algorithm=stream.algorithm`` (but for the sign and payload of a NaN),
+    the result of the whole call with ``algorithm=stream.algorithm`` (except the sign and payload of a NaN),
     whatever the sizes of the chunks.
 
     Args:
@@ -361,7 +361,7 @@ class _Layer:
             )
 
     def _geometry_of(self, length: int) -> ConvGeometry:
-        """Return the geometry of a whole call: of one image and one group, with other axes without end."""
+        """Return the geometry of a whole call: of one image and one group, with the other axes unbounded."""
         words = {word: value for word, value in self._words.items() if word not in ("bias", "name")}
         w, wanted = self._filters.shape, words.pop("output_shape", None)
         if wanted is not None and self._length is None:

@@ -19,7 +19,7 @@ from .errors import printable
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with so many significant digits, and an exponent only where it saves many zeros.
+    """Write a number with ``digits`` significant digits, and an exponent only where it saves many zeros.
 
     >>> number(0.12345), number(16_800_000), number(1640.0), number(4.768e-07), number(3), number(-0.0)
     ('0.123', '1.68e+07', '1,640', '4.77e-07', '3', '0')
@@ -251,7 +251,7 @@ class Table:
                 fitted = (self._fitted(i, line, width) for line in cells[i])
                 parts.append([part for line in fitted for part in _folded(line, most)])
             tall = max(map(len, parts), default=0)
-            if self._head and not number:  # a folded head stands on its column
+            if self._head and not number:  # a folded head is right above its column
                 parts = [[""] * (tall - len(part)) + part for part in parts]
             for side in zip_longest(*parts, fillvalue=""):
                 yield "  ".join(map(self._aligned, widths, side, widths.values())).rstrip()
@@ -279,7 +279,7 @@ class Table:
         return "█" * max(1, len(cell) * width // _BAR) if self.columns[i].bars and cell else cell
 
     def _widths(self, grid: Sequence[Sequence[list[str]]], room: int) -> dict[int, int] | None:
-        """Return the columns that are shown in so many characters, and their widths; None if they do not fit.
+        """Return the columns that fit into ``room`` characters, and their widths; None if they do not fit.
 
         Bars give way first, and are left out where little is left of them; then heads of numbers are folded,
         then the text that needs the fewest lines more. What is last in its line, but not in the last
@@ -378,7 +378,7 @@ class Report:
         raise NotImplementedError
 
     def _as_text(self, room: int = _ROOM) -> str:
-        """The report in lines of so many characters."""
+        """The report in lines of ``room`` characters."""
         return self._table().text(room)
 
     def __str__(self) -> str:

@@ -123,8 +123,8 @@ def autotune(
 
     Raises:
         ValueError: if ``rounds`` or ``seconds`` is not positive, or ``backends`` has no algorithm for it.
-        TypeError: if ``rounds`` is no integer or ``seconds`` no number, and for ``backend`` and ``out``,
-            which a measurement does not use.
+        TypeError: if ``rounds`` is not an integer or ``seconds`` not a number, and for ``backend`` and
+            ``out``, which a measurement does not use.
         MemoryError: if no algorithm has enough memory for the call.
 
     >>> import numpy as np, teachconv as tc

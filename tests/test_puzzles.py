@@ -6,6 +6,8 @@ import pytest
 import teachconv as tc
 from teachconv import dialects
 from teachconv.data.seeded import make_array
+from teachconv.translation.onnx_quantized import quantized
+from teachconv.truth import bounds
 
 
 def array(*shape):
@@ -97,3 +99,87 @@ def test_10_groups_follow_from_the_shapes():
     alone = np.zeros_like(x)
     alone[..., 2] = x[..., 2]  # channels 4 and 5 belong to group 2
     assert np.array_equal(tc.conv2d(alone, w)[..., 5], tc.conv2d(x, w)[..., 5])
+
+
+def test_11_the_gradient_counts_what_a_tap_saw():
+    shape = (1, 6, 6, 1)
+    gradient = tc.conv2d_backprop_filter(np.ones(shape), (3, 3, 1, 1), np.ones((1, 3, 3, 1)), 2, "SAME")
+    assert gradient[..., 0, 0].tolist() == [[9, 9, 6], [9, 9, 6], [6, 6, 4]]
+
+
+def test_12_rows_that_no_window_reads():
+    sizes, w, gradient = (1, 11, 11, 1), array(2, 2, 1, 1), array(1, 4, 4, 1)
+    ours = tc.conv2d_backprop_input(sizes, w, gradient, 3, "VALID")
+    always = tc.conv2d_backprop_input(sizes, abs(w) + 1, abs(gradient) + 1, 3, "VALID")[0, ..., 0]
+    assert np.flatnonzero(~always.any(axis=1)).tolist() == [2, 5, 8]
+    assert np.array_equal(ours, tc.conv2d_transpose(gradient, w, sizes, 3, "VALID"))
+
+
+def test_13_the_field_of_a_network_with_strides():
+    field = tc.receptive_field([("conv", 5, 2, "SAME"), ("pool", 3, 2, 1), ("conv", 3, 1, "SAME", 2)])
+    assert (field.size, field.stride) == ((25, 25), (4, 4))
+
+
+def test_14_integers_and_their_zero_points():
+    x, w = np.full((1, 1, 1, 1), 100 - 28, "int8"), np.full((1, 1, 1, 1), 20, "int8")
+    bias = np.rint(np.float32([0.3]) / np.float32(0.02 * 0.005)).astype("int32")
+    scales = np.float32([0.02, 0.005, 0.05])
+    operands = x, scales[0], np.int8(-28), w, scales[1], np.int8(0), scales[2], np.int8(10), bias
+    assert (bias.item(), quantized("QLinearConv", operands, {})(x).item()) == (3000, 20)
+    around = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=-28)
+    inside = quantized("QLinearConv", operands, {"pads": [1, 1, 1, 1]})(x)
+    assert np.array_equal(quantized("QLinearConv", operands, {})(around), inside)
+
+
+def test_15_the_bound_of_a_sum():
+    few, many = (bounds.direct(np.float64([100]), terms, "float32").item() for terms in (9 * 64, 9 * 128))
+    assert f"{few:.2g} {many / few:.2f}" == "0.0034 2.00"
+
+
+def test_16_where_a_cell_lands_after_flatten():
+    units = 2
+    linear = array(units, 64 * 7 * 7)
+    kernel = tc.convert_filters(linear.reshape(units, 64, 7, 7), "torch", "keras").reshape(-1, units)
+    linear[:, 262] = 1000  # in PyTorch's weight: channel 5 · 49 + row 2 · 7 + column 3
+    marked = tc.convert_filters(linear.reshape(units, 64, 7, 7), "torch", "keras").reshape(-1, units)
+    assert np.flatnonzero((marked != kernel).any(axis=1)).tolist() == [1093]
+
+
+def test_17_two_rules_of_resizing():
+    row = np.float64([10, 20, 30, 50])
+    half = np.interp((np.arange(8) + 0.5) / 2 - 0.5, np.arange(4), row)
+    assert (half[3], round(np.interp(3 * 3 / 7, np.arange(4), row), 2)) == (22.5, 22.86)
+    tent = np.float64([0.25, 0.75, 0.75, 0.25]).reshape(4, 1, 1)
+    ours = tc.conv1d_transpose(row.reshape(1, 4, 1), tent, [1, 8, 1], 2, "SAME").ravel()
+    assert np.array_equal(ours[1:-1], half[1:-1])
+
+
+def test_18_what_a_causal_stack_remembers():
+    layers = [tc.conv_geometry((1, 40, 1), (2, 1, 1), 1, "CAUSAL", dilations=d) for d in (1, 2, 4, 8)]
+    assert tc.receptive_field(layers).size == (16,)
+    last = tc.stream(tc.conv1d, array(2, 1, 1), padding="CAUSAL", dilations=8)
+    last.push(array(1, 20, 1))
+    assert last.state_nbytes == 8 * np.dtype("float64").itemsize
+
+
+def test_19_folding_and_the_border():
+    w, bias, norm = np.full((1, 1, 1, 1), 2.0), np.ones(1), np.float64([[6], [0.5], [4], [8.75]])
+    folded = tc.fold_batch_norm(w, bias, *norm, 0.25)
+    assert (folded.filters.item(), folded.bias.item()) == (4, -5.5)
+    x, w = array(1, 4, 4, 1), np.abs(array(3, 3, 1, 1)) + 1
+    folded = tc.fold_batch_norm(w, bias, *norm, 0.25)
+    after = tc.batch_normalization(tc.conv2d(x, w, 1, "SAME", bias=bias), *norm[[2, 3, 1, 0]], 0.25)
+    assert np.array_equal(after, tc.conv2d(x, folded.filters, 1, "SAME", bias=folded.bias))
+    before = tc.conv2d(tc.batch_normalization(x, *norm[[2, 3, 1, 0]], 0.25), w, 1, "SAME")
+    offset = (
+        norm[1] - norm[2] * 2
+    )  # what the normalisation adds, which would reach every cell if it were folded
+    different = (before != tc.conv2d(x, 2 * w, 1, "SAME", bias=offset * w.sum()))[0, ..., 0]
+    assert different[0].all()
+    assert not different[1:-1, 1:-1].any()
+
+
+def test_20_windows_that_ceil_mode_adds_and_drops():
+    x = np.arange(1, 7.0).reshape(1, 1, 6)
+    assert dialects.torch.avg_pool1d(x, 3, 2, ceil_mode=True).ravel().tolist() == [2, 4, 5.5]
+    assert dialects.torch.max_pool1d(np.ones((1, 1, 5)), 2, 3, 1, ceil_mode=True).shape == (1, 1, 2)

@@ -26,7 +26,7 @@ class ArrayApi(Adapter):
         return device_array(value, name) if lies_on_a_gpu(value) else super().to_array(value, name)
 
     def to_host(self, value: Any) -> np.ndarray:
-        """Return the values as a NumPy array, copied from the GPU where they are there."""
+        """Return the values as a NumPy array, copied from the GPU if necessary."""
         array: Any = self.to_array(value, "array")
         return array.get() if is_on_device(array) else array
 

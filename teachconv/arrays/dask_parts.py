@@ -153,7 +153,7 @@ class LazyCall:
             yield self._where(*parts), call
 
     def steps(self) -> list[tuple[str, Callable[..., Any], str]]:
-        """Return what stands between the op and a backend: a word, a function, and what it does here."""
+        """Return the step between the op and a backend: a word, a function, and what it does here."""
         job = self.plan.job
         task = compute_partial if job.op.kind.sums_images else compute_chunk
         steps: list[tuple[str, Callable[..., Any], str]] = [

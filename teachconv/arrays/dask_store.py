@@ -22,11 +22,11 @@ __all__ = ["to_zarr"]
 def to_zarr(array: da.Array, path: str | os.PathLike[str], *, progress: bool = False) -> Path:
     """Compute a dask array and write it to a new zarr array, chunk by chunk.
 
-    The chunks are written beside the place of the result, and take that place when the last one is there. If
-    a worker runs out of memory or the scheduler ends, nothing is left behind.
+    The chunks are written beside the place of the result, and take that place after the last one. If a
+    worker runs out of memory or the scheduler ends, nothing is left behind.
 
     Args:
-        array: the dask array. Its chunks, of equal sizes but for the last of each axis, become zarr's.
+        array: the dask array. Its chunks, of equal sizes except the last of each axis, become zarr's.
         path: where to write: a path where nothing is yet.
         progress: show dask's progress bar.
 

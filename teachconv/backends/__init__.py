@@ -97,7 +97,7 @@ class Algorithm:
             an error.
         independent_of_extent: whether the bits of a cell follow from the values that its taps read, and from
             nothing else: not from the size of the image, nor from where the cell lies in it. Then an image
-            that is computed in parts has the same bits as if it is computed whole, but for the sign and
+            that is computed in parts has the same bits as if it is computed whole, except the sign and
             payload of a NaN. This is said of the forward op and the input gradient; a filter gradient sums
             over the whole image.
         ranks: the numbers of spatial axes that it takes; None for those of its backend.

@@ -36,7 +36,7 @@ RANKS = (1, 2, 3)
 TAKES_DEVICE_ARRAYS = True  # the ops check this before they pass a CuPy array
 
 _OPERANDS = {FORWARD: ("x", "w"), INPUT_GRADIENT: ("dy", "w"), FILTER_GRADIENT: ("x", "dy")}
-_ALIGNMENT = 16  # bytes: kernels load so many at once
+_ALIGNMENT = 16  # bytes that a kernel loads at once
 
 
 def unavailable() -> str:
@@ -59,7 +59,7 @@ def unavailable() -> str:
     try:
         cupy.cuda.nvrtc.getVersion()
     except Exception as error:  # CuPy loads NVRTC at its first use
-        return f"CuPy and a GPU are there, but not NVRTC, which compiles the kernels: {error} ({INSTALL})"
+        return f"CuPy and a GPU were found, but not NVRTC, which compiles the kernels: {error} ({INSTALL})"
     return ""
 
 

@@ -48,7 +48,7 @@ def flat_geometry(kind: Kind, geometry: ConvGeometry) -> ConvGeometry:
 
 
 def planes_gathered(kind: Kind, geometry: ConvGeometry) -> int:
-    """Return how many input planes become channels of one call; 1 but for the forward op over a volume."""
+    """Return how many input planes become channels of one call; 1 except for the forward op over a volume."""
     return geometry.depth.filter_size if geometry.rank == 3 and kind.gathers else 1
 
 

@@ -5,7 +5,7 @@ Eigen, oneDNN or cuDNN); the three functions that follow are all there is, and e
 checked against them. The sum of the products is exact and is rounded once, in `round_sum`, so that a
 backend's distance from this one is its error.
 
-Three algorithms give the same bits, but for the sign and payload of a NaN. ``loops`` is for reading: plain
+Three algorithms give the same bits, except for the sign and payload of a NaN. ``loops`` is for reading: plain
 loops over cells and taps (a tap is one position in the filter). ``direct`` takes the same sums for many cells
 at a time, and ``slices`` computes them by matrix products that have no error (slices.py). Some cells of each
 call by ``slices`` are summed again one by one and compared.
@@ -482,7 +482,7 @@ def _scaled(numbers: np.ndarray) -> tuple[list[int], int]:
 def _cut(
     first: np.ndarray, second: np.ndarray, bias: Sequence[Terms], terms: int
 ) -> tuple[Slices, Slices] | None:
-    """Return the slices of both arrays for sums of so many terms, integers as one; None if there are none."""
+    """Return the slices of both arrays for sums of ``terms`` terms, integers as one; None without any."""
     one, other = (array.astype(np.float64) for array in (first, second))
     if is_integer(first.dtype):
         largest = [int(np.abs(numbers).max(initial=0)) for numbers in (one, other)]
@@ -650,7 +650,7 @@ def exact_product(a: Any, b: Any) -> Any:
 def _exact_numbers(array: np.ndarray) -> np.ndarray:
     """Return an array of Python numbers whose products are exact.
 
-    These are ints; Fractions for float64, but for NaN and infinities; and floats for the narrower types, as
+    These are ints; Fractions for float64, except NaN and infinities; and floats for the narrower types, as
     a double holds the product of two float32.
     """
     if is_integer(array.dtype):

@@ -44,7 +44,7 @@ def bits_for(terms: int) -> int:
 
 
 def cut(numbers: np.ndarray, bits: int) -> Slices | None:
-    """Cut finite numbers into slices of so many bits.
+    """Cut finite numbers into slices of ``bits`` bits.
 
     Args:
         numbers: float64 of any shape.

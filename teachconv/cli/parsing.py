@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         known = [option for action in self._actions for option in action.option_strings]
         for word in words:
             if word == "--" or (self._subparsers is not None and not word.startswith("-")):
-                return  # what follows are no options, or those of a command
+                return  # the following words are not options, or belong to a command
             option = word.partition("=")[0]
             if option.startswith("--") and option not in known:
                 self.error(f"unknown option {option}{suggestion(option, known)}")

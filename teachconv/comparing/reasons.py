@@ -128,7 +128,7 @@ def _said(layer: Layer, names: list[str], facts: dict[str, Any]) -> str:
 def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str]:
     """Say which weights differ, and by how much."""
     ours, theirs = dict(a.arguments), dict(b.arguments)
-    with suppress(KeyError, TypeError, ValueError):  # of what is no convolution
+    with suppress(KeyError, TypeError, ValueError):  # if it is not a convolution
         one, two = call_of(a, a.around(inputs[0])), call_of(b, b.around(b.inputs[0]))
         ours, theirs = ({"filters": call.second, "bias": call.bias} for call in (one, two))
     for name in ours.keys() & theirs.keys():

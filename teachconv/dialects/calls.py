@@ -24,7 +24,7 @@ from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_o
 from ..geometry import AxisGeometry, ConvGeometry
 from ..kinds import OPS, Kind, Op
 
-# the ops that a function of a dialect comes to, by the number of spatial axes
+# the ops that compute a dialect function, by the number of spatial axes
 CONV = {rank: OPS[f"conv{rank}d"] for rank in (1, 2, 3)}
 CONV_TRANSPOSE = {rank: OPS[f"conv{rank}d_transpose"] for rank in (1, 2, 3)}
 
@@ -301,7 +301,7 @@ def dialect_function(
 ) -> Callable[[F], F]:
     """Enter a function into the table; ``trace``, ``explain`` and ``diff`` then take it too.
 
-    ``is_op`` is False for teachconv's own ops, which need no second entrance.
+    ``is_op`` is False for teachconv's own ops, which these tools know already.
     """
 
     def enter(function: F) -> F:
@@ -336,7 +336,7 @@ def bind_shapes(
         function: a function of a dialect, or one of teachconv's own ops.
         args: its positional arguments; a shape can stand in for an array.
         kwargs: its keyword arguments, likewise.
-        purpose: what error messages call the caller, which runs nothing.
+        purpose: the caller's name in error messages; it runs nothing.
 
     Returns:
         The call, and the arguments that its resolver was given.
@@ -429,8 +429,8 @@ def ints(
 ) -> Shape:
     """Return one int for each spatial axis of an argument that a dialect gives as an int or a sequence.
 
-    ``scalar`` allows one int for all, ``single`` a sequence of one; ``least`` is the smallest legal, ``axes``
-    what messages call the axes; "" for their names.
+    ``scalar`` allows one int for all, ``single`` a sequence of one; ``least`` is the smallest legal value,
+    ``axes`` the name of the axes in messages; "" for each axis's own.
     """
     each = f"{tables.count(rank, 'int')}, {axes or axis_names(rank)}"
     legal = ("an int or " if scalar else "") + (f"1 or {each}" if single and rank > 1 else each)

@@ -397,8 +397,8 @@ def conv_general_dilated(
         rhs: the filter, OIHW unless ``dimension_numbers`` says otherwise; of lhs's dtype.
         window_strides: one int for each axis, in the order that the axes have in rhs.
         padding: "SAME", "SAME_LOWER", "VALID", or a pair (low, high) for each axis; negative numbers crop.
-        lhs_dilation: one int for each axis; all but 1 insert zeros between the input's cells and need padding
-            as pairs.
+        lhs_dilation: one int for each axis; above 1 it inserts zeros between the input's cells, and padding
+            must be pairs.
         rhs_dilation: one int for each axis: the filter's dilation.
         dimension_numbers: None, three strings such as ("NHWC", "HWIO", "NHWC"), or ConvDimensionNumbers,
             either JAX's or this module's.
@@ -556,7 +556,7 @@ def reduce_window(
         The result; empty if a window is larger than the padded operand. NaN is larger than any number.
 
     Raises:
-        ValueError, TypeError: if JAX refuses the arguments, or the reduction is another one.
+        ValueError, TypeError: if JAX refuses the arguments, or the reduction is not a maximum or sum.
 
     Source: jax/_src/lax/windowed_reductions.py (0.10.2).
 
@@ -604,14 +604,14 @@ def pad(
         array: an array of any number of axes.
         pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all.
         mode: "constant"; "reflect", which does not repeat the edge; "symmetric" and "edge", which repeat it;
-            or "wrap". Beyond the other end a reflection begins anew.
-        constant_values: the one number that "constant" pads with; for integers its part before the point.
+            or "wrap". Beyond the other end a reflection starts again.
+        constant_values: the one number that "constant" pads with; integer arrays take its integer part.
 
     Returns:
         The padded array.
 
     Raises:
-        ValueError, TypeError: if JAX refuses the arguments, or the mode is another of its modes.
+        ValueError, TypeError: if JAX refuses the arguments, or the mode is not supported here.
 
     Source: jax/_src/numpy/lax_numpy.py (0.10.2).
 

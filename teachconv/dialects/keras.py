@@ -382,8 +382,8 @@ def pad(
         x: an array of any number of axes.
         pad_width: (before, after) for each axis, none of them negative; or one pair, or one int, for all.
         mode: "constant", "reflect" or "symmetric", as in `teachconv.pad`. Keras passes the word to its
-            backend, of which JAX has more modes, and no limit.
-        constant_values: the number that "constant" pads with, for which alone it may be given; None for 0.
+            backend; JAX has more modes, without a limit.
+        constant_values: the number that "constant" pads with; None for 0. Other modes do not allow it.
 
     Returns:
         The padded array.

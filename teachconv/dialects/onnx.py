@@ -450,7 +450,7 @@ def max_pool(
             the end; onnxruntime 1.32.0 does so for every opset from 10 to 22.
         dilations: the distance between the cells of a window.
         pads: all begins, then all ends; each smaller than the window.
-        storage_order: 1 if indices count columns by columns.
+        storage_order: 1 for indices in column-major order.
         strides: the distance between windows; None for 1, not for the window's size.
         indices: whether to return the operator's second output as well: where the values are in X, flattened;
             -1 for a window without cells.
@@ -560,7 +560,7 @@ def pad(
     Args:
         data: an array of any number of axes.
         pads: [begin of each axis, ..., end of each axis, ...]. Negative numbers remove cells, before the mode
-            looks at what is there.
+            looks at the cells.
         constant_value: the number that "constant" pads with; None stands for 0.
         axes: the axes that ``pads`` are for; None for all.
         mode: "constant"; "reflect", which does not repeat the edge, for less than the size; "edge", which

@@ -1,8 +1,8 @@
 """Writes a call, in teachconv's words or a dialect's, as an ONNX graph: `to_onnx`.
 
-Conv and ConvTranspose take rows and columns last and pads that are not negative. Everything else that a call
-may ask for is said by nodes around them: Transpose for the layouts, Pad and Slice where the operator's own
-pads cannot say the padding. The gradient in the filter is a Conv too: its batch and channels change places.
+Conv and ConvTranspose take rows and columns last and pads that are not negative. Nodes around them express
+everything else: Transpose the layouts, Pad and Slice the padding that the operator's own pads cannot express.
+The filter gradient is a Conv too, with batch and channels exchanged.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ class OnnxTensor:
         return self.map("Pad", names, tuple(sizes), mode="constant")
 
     def crop(self, crops: Mapping[int, Pair]) -> OnnxTensor:
-        """Return the tensor without so many cells (before, after) of some axes; none at all adds no node."""
+        """Return the tensor without (before, after) cells of some axes; no node if there are none."""
         if not any(map(any, crops.values())):
             return self
         return self._sliced(

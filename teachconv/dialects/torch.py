@@ -770,13 +770,13 @@ def avg_pool2d(
         padding: zeros on both sides, at most half of the window.
         count_include_pad: whether the padding counts in the divisor, which TensorFlow's never does. What
             ``ceil_mode`` adds beyond the padding does not count.
-        divisor_override: what to divide by instead.
+        divisor_override: a divisor to use instead of the count.
 
     Returns:
         The means, exact and rounded once.
 
     Raises:
-        ValueError, TypeError: if PyTorch refuses the arguments, and for int64, whose means it cuts off.
+        ValueError, TypeError: if PyTorch refuses the arguments, and for int64, whose means PyTorch truncates.
 
     Source: aten/src/ATen/native/cpu/AvgPoolKernel.cpp (2.13).
 
@@ -850,7 +850,7 @@ def pad(
         pad: (left, right), (left, right, top, bottom), ...: the last axis first. Negative numbers crop.
         mode: "constant"; "reflect", which does not repeat the edge, for less than the size; "replicate",
             which repeats the edge; or "circular", which wraps around, for at most the size.
-        value: the number that "constant" pads with; None stands for 0, which alone the other modes accept.
+        value: the number that "constant" pads with; None stands for 0, which other modes require.
 
     Returns:
         The padded array, of the input's dtype.

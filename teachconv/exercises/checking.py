@@ -1,4 +1,4 @@
-"""Checks somebody's function against a puzzle, and says which mistake it makes."""
+"""Checks a learner's function against a puzzle, and names its mistake."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def hint(name: str, step: int = 1) -> str:
 
     Args:
         name: the puzzle.
-        step: 1 to 3; each says more than the one before.
+        step: 1 to 3; each says more than the one before. An answer is on the page of puzzles.
 
     Raises:
         ValueError: if there is no such puzzle or step.
@@ -89,20 +89,20 @@ def hint(name: str, step: int = 1) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Checked(tables.Report):
-    """What a check found.
+    """The result of a check.
 
     Attributes:
         puzzle: the puzzle.
         passed: whether the function is right in all cases.
-        right: in how many.
-        code: the mistake in one word: of the puzzle's, or of `teachconv.diff`; "shape" for another shape,
-            "type" for another type, "nothing" where nothing was returned, "raised" for an exception,
-            "rounding", "wrong" where no mistake is known that gives these numbers; of another process
-            "timeout", "crashed" or "ended"; "" if it passed.
-        sentence: the same for a reader.
+        right: the number of cases in which it is right.
+        code: the mistake in one word: one of the puzzle's or of `teachconv.diff`; "shape" or "type" if that
+            is wrong, "nothing" if nothing was returned, "raised" for an exception, "rounding", "wrong" if no
+            known mistake gives these numbers; "timeout", "crashed" or "ended" for another process; "" if
+            it passed.
+        sentence: the mistake in a sentence for the learner.
         args: the arguments of the smallest case that fails; () if it passed.
-        got: what was returned then.
-        want: what is right then.
+        got: what the function returned for them.
+        want: the right result for them.
     """
 
     puzzle: Puzzle
@@ -162,12 +162,12 @@ def check(name: str, function: Callable[..., Any], *, seconds: float = 20.0) -> 
 
     Args:
         name: the puzzle.
-        function: the function; it is given copies of the arguments, one after the other.
-        seconds: how long a call may take. An endless loop of Python is stopped then, and the check ends; what
-            runs in compiled code cannot be stopped.
+        function: the function; it gets copies of the arguments, by position.
+        seconds: how long a call may take. Then an endless loop in Python is stopped and the check ends;
+            compiled code cannot be stopped.
 
     Returns:
-        What was found; printed, it is for the learner.
+        The result, which prints as a message to the learner.
 
     Raises:
         ValueError: if there is no such puzzle, or ``seconds`` is not above 0.
@@ -188,18 +188,18 @@ def check(name: str, function: Callable[..., Any], *, seconds: float = 20.0) -> 
 
 
 def check_seconds(seconds: float) -> None:
-    """Refuse a limit of time that no call keeps."""
+    """Raise unless a time limit is above 0 and not too large."""
     if not 0 < seconds <= TIMEOUT_MAX:
         raise ArgumentError(f"seconds must be above 0, and at most {TIMEOUT_MAX:g}; got {brief(seconds)}")
 
 
-_OFTEN = 3  # so many errors in turn are enough: each may print
+_OFTEN = 3  # consecutive errors: then stop, because each may print
 
 
 def answers(puzzle: Puzzle, call: Callable[[tuple[Any, ...]], Any], patience: int = _OFTEN) -> list[Any]:
-    """Return what a function answers to each case; an exception that it raises is an answer too.
+    """Return a function's answer to each case; an exception that it raises counts as an answer.
 
-    After ``patience`` calls that cost all their time or their process, the last answer stands for the rest.
+    After ``patience`` calls that ran out of time or ended their process, the last answer counts for the rest.
     """
     found: list[Any] = []
     cases = list(puzzle.cases())
@@ -277,7 +277,7 @@ def as_array(answer: Any) -> np.ndarray | None:
 def _told(
     puzzle: Puzzle, cases: Sequence[Any], given: Sequence[Any], codes: Sequence[str], bad: int
 ) -> tuple[str, str]:
-    """Return code and sentence for answers of which some are wrong."""
+    """Return code and sentence for answers that are not all right."""
     got, code = given[bad], codes[bad]
     if _is_error(got):
         return code, what_went_wrong(got).removeprefix("raised ") + _line_of(got)
@@ -297,7 +297,7 @@ def _told(
         return name, sentences[name]
     want = np.asarray(puzzle.right(*cases[bad]))
     if code == "wrong" and want.dtype.kind in _NUMBERS and np.allclose(got, want, 1e-6, 1e-6):
-        return "rounding", "right but for rounding: sum the products themselves, which are whole numbers"
+        return "rounding", "right except for rounding: sum the products themselves, which are whole numbers"
     if puzzle.call and puzzle.diffed and code == "wrong":
         for i in (i for i, each in enumerate(codes) if each == "wrong"):
             op, *more = puzzle.call(*cases[i])

@@ -1,4 +1,4 @@
-"""Puzzles about the way back: gradients of a convolution, and the tape that finds them."""
+"""Puzzles about the gradients of a convolution, and about the tape that computes gradients."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("sizes", "both inner products must be equal, their signs too",
              lambda forward, backward, x, y: bool(abs(np.vdot(forward(x), y))
                                                   == abs(np.vdot(x, backward(y))))),
-            ("inverse", "backward need not undo forward: a transpose is no inverse",
+            ("inverse", "backward need not undo forward: a transpose is not an inverse",
              lambda forward, backward, x, y: bool(np.array_equal(backward(forward(x)), x))),
             ("same_argument", "forward gets x, and backward gets y",
              lambda forward, backward, x, y: bool(np.vdot(forward(x), forward(x))

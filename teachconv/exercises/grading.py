@@ -87,7 +87,7 @@ class Grades(tables.Report):
 
 
 def _plain(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Return a cell that no spreadsheet reads as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
@@ -122,8 +122,8 @@ def grade(
     """Check all files of functions in a folder, each in a process of its own.
 
     A file that crashes, hangs, prints or exits fails its puzzle and no other; it is sent arguments and sends
-    back numbers, so that it cannot write its own verdict. It is no sandbox: files and the network are open to
-    it. A file that imports teachconv could ask that for the answers: imports are listed.
+    back numbers, so that it cannot write its own verdict. This is not a sandbox: files and the network
+    are open to it. A file that imports teachconv could call it for the answers, so imports are listed.
 
     Args:
         folder: the folder; its files of Python are read, also those in folders below it.
@@ -203,7 +203,7 @@ def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
 
 
 def _checked(path: Path, names: Iterable[str], seconds: float, nbytes: int) -> dict[str, Checked]:
-    """Check a file's functions; after one that hangs or crashes the next begins in a process of its own."""
+    """Check a file's functions; after one hangs or crashes, the next starts in a new process."""
     found, ask = dict[str, Checked](), None
     for name in names:
         puzzle = all_puzzles()[name]

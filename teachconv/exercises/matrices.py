@@ -124,7 +124,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         (
             ("transposed", "C has a row for each output and a column for each input",
              lambda w, n, s: _matrix(w, n, s).T),
-            ("flipped_filter", "in a row the taps stand in the order of w",
+            ("flipped_filter", "in a row the taps are in the order of w",
              lambda w, n, s: _matrix(w[::-1], n, s)),
             ("stride_ignored", "from row to row the taps move by s columns",
              lambda w, n, s: _matrix(w, n, 1)),

@@ -1,4 +1,4 @@
-"""What a puzzle is: a task, the calls that matter, what usual mistakes give, and three hints."""
+"""A puzzle: a task, the calls that matter, the usual mistakes, and three hints."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Mistake = tuple[str, str, Callable[..., Any] | None]
 
 @dataclass(frozen=True, repr=False)
 class Puzzle(Report):
-    """A function that somebody is to write.
+    """A function to write.
 
     Attributes:
         name: its name.
         title: what it is about, in a few words.
         task: what the function is given, and what it returns.
-        right: the same function, which asks teachconv; the names of its parameters are those of the task.
+        right: the right function, which calls teachconv; the task uses the names of its parameters.
         cases: returns the arguments of the calls, the smallest call first.
-        mistakes: what is often written instead, so that it can be told.
+        mistakes: what is often written instead, so that a wrong answer can be explained.
         hints: three steps towards the answer.
         page: the page of the documentation that explains it.
         call: returns an op with the arguments of the same convolution, of which a picture is drawn.
-        diffed: whether the op's result is what the function returns: then `teachconv.diff` tells mistakes.
-        judge: returns the code of what is wrong with a result of the arguments, or "", where several results
-            are right; None if the result has to equal that of ``right``.
-        close: by how much it may differ from that, relatively.
+        diffed: whether the function returns the op's result, so that `teachconv.diff` can name mistakes.
+        judge: if several results are right, returns the code of the mistake in a result for the arguments, or
+            ""; None if the result has to equal that of ``right``.
+        close: the relative difference from that result which is allowed.
     """
 
     name: str

@@ -67,8 +67,8 @@ PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
         "output_size",
         "how many outputs there are",
-        "n inputs, a filter of k taps, stride s, dilation d, and so many zeros before and after. Return the "
-        "number of outputs.",
+        "n inputs, a filter of k taps, stride s, dilation d, `before` and `after` zeros around the input. "
+        "Return the number of outputs.",
         lambda n, k, s, d, before, after: _axis(n, k, s, d, (before, after)).out_size,
         lambda: [(*sizes, *pads) for sizes in _sizes() for pads in ((0, 0), (1, 1), (0, 2))],
         (
@@ -102,7 +102,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         _same,
         _sizes,
         (
-            ("padding_side", "your padding is on the wrong side: the odd zero stands after the input. Try "
+            ("padding_side", "your padding is on the wrong side: the odd zero goes after the input. Try "
              "n = 7 and n = 8 at stride 2 by hand", lambda n, k, s, d: _same(n, k, s, d)[::-1]),
             ("symmetric", "that is PyTorch's padding=d*(k-1)//2, the same on both sides; SAME need not be "
              "symmetric. Try n = 8, k = 3, s = 2 by hand",
@@ -123,7 +123,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         ("SAME begins with the number of outputs: ceil(n / s), whatever the filter.",
          "From the first tap of the first window to the last tap of the last one, how many inputs is that?",
          "The padding is the difference from n, but never less than 0. Half of it, rounded down, "
-         "stands before."),
+         "goes before."),
         "answers/why_bottom_and_right",
         lambda n, k, s, d: _drawn(n, k, s, d, "SAME"),
     ),
@@ -143,13 +143,13 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda n, k, s, padding: (n + 2 * padding - k) // s + 1),
             ("begins_in_padding", "a window that would begin in the padding on the right is left out",
              lambda n, k, s, padding: -(-(n + 2 * padding - k) // s) + 1),
-            ("one_side", "the padding stands on both sides",
+            ("one_side", "the padding is added on both sides",
              lambda n, k, s, padding: -(-(n + padding - k) // s) + 1),
             ("size_over_stride", "the stride divides what is left beside the first window, not the input",
              lambda n, k, s, padding: -(-n // s)),
         ),
         ("Without ceil_mode it is the size of a convolution.",
-         "With it the division rounds up: a last window may stand partly outside.",
+         "With it the division rounds up: a last window may be partly outside.",
          "One more rule: if the last window would begin in the padding on the right, PyTorch drops it."),
         "answers/why_ceil_mode_gives_one_more",
     ),
@@ -191,7 +191,7 @@ PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
         "output_padding",
         "the size that a transposed layer should have",
-        "PyTorch's ConvTranspose1d with i inputs, k taps, stride s and padding p is to have `wanted` "
+        "PyTorch's ConvTranspose1d with i inputs, k taps, stride s and padding p should have `wanted` "
         "outputs. Return the output_padding that it needs.",
         lambda i, k, s, p, wanted: wanted - _transposed(i, k, s, p),
         lambda: [
@@ -280,7 +280,7 @@ PUZZLES: tuple[Puzzle, ...] = (
     Puzzle(
         "torch_pad",
         "a SAME layer in PyTorch",
-        "A TensorFlow layer with SAME, a k x k filter and stride s gets an image of so many rows and cols. "
+        "A TensorFlow layer with SAME, a k x k filter and stride s gets an image of `rows` x `cols` cells. "
         "Return the four numbers for PyTorch's F.pad, which is then followed by F.conv2d with padding=0.",
         lambda rows, cols, k, s: (*_same(cols, k, s, 1), *_same(rows, k, s, 1)),
         lambda: [

@@ -80,11 +80,11 @@ PUZZLES: tuple[Puzzle, ...] = (
         lambda x, w, d: _causal(x, w, d, (len(w) - 1) * d),
         lambda: [(ints(n), ints(k, seed="w"), d) for n, k in _PAIRS for d in (1, 2, 3)],
         (
-            ("same", "that is SAME: half of the window lies in the future. All of the padding stands before",
+            ("same", "that is SAME: half of the window is in the future. All of the padding goes before",
              lambda x, w, d: _causal(x, w, d, (len(w) - 1) * d // 2)),
             ("dilation_ignored", "the padding is (k - 1) * d and the taps lie d apart",
              lambda x, w, d: _causal(x, w, 1, len(w) - 1)),
-            ("looks_ahead", "the zeros stand behind the input: output i reads only the future",
+            ("looks_ahead", "the zeros are after the input: output i reads only the future",
              lambda x, w, d: _causal(x, w, d, 0)),
             ("flipped_filter", "the last tap meets the newest input, and the first tap the oldest",
              lambda x, w, d: _causal(x, w[::-1], d, (len(w) - 1) * d)),
@@ -133,7 +133,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         "conv2d",
         "the layer itself, in loops",
         "x is [images, rows, cols, in], w is [filter rows, filter cols, in, out]. Return [images, out rows, "
-        "out cols, out] with this stride and so many zeros on every side.",
+        "out cols, out] with this stride and `padding` zeros on every side.",
         lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, stride, padding)),
         lambda: [
             (ints(*shape), ints(*filters, seed="w"), s, p)
@@ -146,14 +146,14 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("one_channel", "every output sums over all input channels",
              lambda x, w, stride, padding: _run(
                  (nn_ops.conv2d, x[..., :1], w[:, :, :1], stride, padding))),
-            ("padding_ignored", "so many zeros stand on every side: the result is larger than without them",
+            ("padding_ignored", "there are `padding` zeros on every side, so the result is larger",
              lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, stride, 0))),
-            ("one_side", "zeros stand on every side; yours stand above and on the left only",
+            ("one_side", "there are zeros on every side; yours are above and on the left only",
              lambda x, w, stride, padding: _run(
                  (nn_ops.conv2d, x, w, stride, ((padding, 0), (padding, 0))))),
-            ("stride_ignored", "the windows lie `stride` rows and cols apart",
+            ("stride_ignored", "the windows are `stride` rows and cols apart",
              lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, 1, padding))),
-            ("padding_after_stride", "the zeros stand around the input, and the windows are laid on them too",
+            ("padding_after_stride", "the zeros surround the input, and the windows cover them too",
              lambda x, w, stride, padding: np.pad(
                  _run((nn_ops.conv2d, x, w, stride, 0)), [(0, 0), (padding,) * 2, (padding,) * 2, (0, 0)])),
             ("channels_first", "the result is [images, rows, cols, out]: the channels come last",
@@ -218,7 +218,7 @@ PUZZLES: tuple[Puzzle, ...] = (
                  [x[..., : w.shape[2]]] * groups, 3), w))),
             ("all_channels", "an output sums over the channels of its own group alone",
              lambda x, w, groups: _run((nn_ops.conv2d, x, np.concatenate([w] * groups, 2)))),
-            ("summed", "the results of the groups stand side by side; they are not added",
+            ("summed", "the results of the groups are placed side by side, not added",
              lambda x, w, groups: sum(
                  _run((nn_ops.conv2d, part, each)) for part, each in zip(
                      np.split(x, groups, 3), np.split(w, groups, 3), strict=True))),
@@ -246,7 +246,7 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda x, w: _run((nn_ops.depthwise_conv2d, x, w[..., :1], (1, 1, 1, 1), "VALID"))),
         ),
         ("Take one channel alone: it is a convolution with one input channel and m outputs.",
-         "Its m results stand next to each other.",
+         "Its m results are next to each other.",
          "Output channel c * m + q sums x[..., c] with w[..., c, q]."),
         "answers/dilated_grouped_depthwise",
         lambda x, w: (nn_ops.depthwise_conv2d, x, w, (1, 1, 1, 1), "VALID"),

@@ -137,7 +137,7 @@ class Explorer:
         Raises:
             ValueError: if the ending is another one, or the call is too large for an image, has no cell, has
                 other axes, or is a pool.
-            TypeError: if it is no path.
+            TypeError: if it is not a path.
             ImportError: if a package that the format needs is not installed; the message names it.
         """
         path = path_of(path)
@@ -349,7 +349,7 @@ def explore(
         An `Explorer`. A notebook displays it; ``.save("page.html")`` writes one file.
 
     Raises:
-        ValueError, TypeError: if the op itself raises it, ``budget`` is no positive integer, or a step of
+        ValueError, TypeError: if the op itself raises it, ``budget`` is not a positive integer, or a step of
             ``story`` is not as above.
         IndexError: if ``at``, or that of a step, is outside the result.
 

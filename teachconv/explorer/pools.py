@@ -60,7 +60,7 @@ def pool_of(
         kwargs: those given by name.
 
     Raises:
-        ValueError: if it is no pool, or one over none or more than 3 axes.
+        ValueError: if it is not a pool over one, two or three axes.
     """
     pool, x = bound_call(op, args, kwargs)
     rank = len(pool.spatial) if isinstance(pool, PoolCall) else 0

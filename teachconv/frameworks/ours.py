@@ -41,7 +41,7 @@ def chain(
         steps: its steps.
         ops: the ops of our runtime that do the same, whose lines are shown.
         version: the framework with its version.
-        ran: what computed; a name that comes again is said once.
+        ran: what computed; a name that occurs again is listed once.
         beside: by ``what`` of their steps that of ours that does the same, and its function.
     """
     ours = {what: step_at(*own) for what, own in (beside or {}).items()}

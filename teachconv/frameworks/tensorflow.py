@@ -2,7 +2,7 @@
 
 The call runs once in this process, while a callback, one that TensorFlow's debugger uses too, notes each op
 with the lines of Python that led to it. The registries of this process say how the op is defined and which
-kernels it has. What the runtime then does stands in TensorFlow's log: `tensorflow_probe` runs the same ops on
+kernels it has. What the runtime then does is in TensorFlow's log: `tensorflow_probe` runs the same ops on
 the same arrays with that log switched on, which is possible only in a process that starts.
 """
 
@@ -485,7 +485,7 @@ class _Steps:
 
 @lru_cache
 def _recorded() -> dict[str, Any]:
-    """Return where classes of kernels, definitions of ops and the files of the log stand in the sources."""
+    """Return where classes of kernels, definitions of ops and the files of the log are in the sources."""
     path = files(__package__) / "tensorflow_files.json"
     table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return table

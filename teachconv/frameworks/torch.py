@@ -89,7 +89,7 @@ def follow(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 
     recorder = _recorded(torch, op, args, kwargs)
     arrays: dict[str, np.ndarray] = {}
-    alike = [repr((call.name, _encoded(torch, call.args, None))) for call in recorder.calls]  # but for values
+    alike = [repr((call.name, _encoded(torch, call.args, None))) for call in recorder.calls]  # no values
     calls = dict(zip(alike, recorder.calls, strict=True))
     counts = [alike.count(key) for key in calls]
     job = {

@@ -1,6 +1,6 @@
 """teachconv.graph: a readable model of how TensorFlow executes an op, from its definition to its kernel.
 
-In TensorFlow, tf.nn.conv2d leads through Python that computes nothing, a generated file that is in no
+In TensorFlow, tf.nn.conv2d leads through Python that computes nothing, a generated file that is not in the
 repository, and a session to an implementation in C++. This package implements the same steps in short
 files that have the names of their TensorFlow counterparts and run on teachconv's backends. Each folder uses
 only the folders above it::
@@ -22,7 +22,7 @@ Ten files lead from tf.nn.conv2d to the loops; the other files repeat the patter
      5. framework/ops.py                         the Graph with its scopes
      6. common_runtime/session.py                fetches and feeds
      7. common_runtime/graph_execution_state.py  the steps of a run in their order
-     8. common_runtime/executor.py               the queue of nodes whose inputs are there
+     8. common_runtime/executor.py               the queue of nodes whose inputs are available
      9. framework/op_kernel.py                   finds the kernel by op, device and label
     10. kernels/conv_ops.py                      compute(), which calls teachconv.backends
 

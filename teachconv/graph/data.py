@@ -1,4 +1,4 @@
-"""`Dataset`: elements in an order, made one after another as they are asked for.
+"""`Dataset`: a sequence of elements, each made when it is requested.
 
 TensorFlow: python/data/ops/dataset_ops.py, and core/kernels/data/ for what each method makes. There a dataset
 is a graph of its own that threads run; here each method puts an iterator around that of the dataset before.
@@ -33,7 +33,7 @@ class Dataset:
     """A sequence of tensors, or of tuples and dicts of tensors, over which several loops may go.
 
     Static methods make one, and the others make one of another. In all of them ``name`` has no effect. The
-    elements are TensorFlow's, but for the order of `shuffle`, which is another random one.
+    elements are TensorFlow's, except that `shuffle` gives a different random order.
 
     Args:
         make: returns an iterator over the elements, with arrays in place of tensors.
@@ -61,7 +61,7 @@ class Dataset:
             A dataset with one element for each index.
 
         Raises:
-            ValueError, TypeError: if the lengths differ, or something is no tensor with an axis.
+            ValueError, TypeError: if the lengths differ, or a value is not a tensor with at least one axis.
         """
         arrays = _arrays(tensors)
         shapes = [array.shape for array in flatten(arrays)]
@@ -88,12 +88,13 @@ class Dataset:
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """Return what a function makes of each element; it is called eagerly, once for each.
+        """Return the results of a function, which is called eagerly, once for each element.
 
         Args:
-            map_func: a function of the element, or of the parts of a tuple; of a list it makes a tuple.
+            map_func: a function of the element, or of the parts of a tuple; if it returns a list, that
+                becomes a tuple.
             num_parallel_calls, deterministic, name: have no effect.
-            synchronous, use_unbounded_threadpool: the default; teachconv has no others.
+            synchronous, use_unbounded_threadpool: must have their defaults.
 
         Returns:
             A dataset.
@@ -132,7 +133,7 @@ class Dataset:
     # --- rounds, order, batches ------------------------------------------------------------------
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
-        """Return all elements ``count`` times; without end for None and -1."""
+        """Return all elements ``count`` times; endlessly for None and -1."""
         times = inf if count is None or integer(count, "count") < 0 else integer(count, "count")
 
         def make() -> Iterator[Any]:
@@ -157,16 +158,16 @@ class Dataset:
         """Return the elements in random order: each is drawn from a buffer, and the next one takes its place.
 
         Args:
-            buffer_size: the number of elements in the buffer; the order is even if all fit into it.
+            buffer_size: the number of elements in the buffer; the shuffle is uniform if all fit into it.
             seed: an int for the same order in every process; it is not TensorFlow's.
-            reshuffle_each_iteration: whether each loop has an order of its own.
+            reshuffle_each_iteration: whether each loop gets a new order.
             name: has no effect.
 
         Returns:
             A dataset.
 
         Raises:
-            ValueError, TypeError: if ``buffer_size`` is no positive int.
+            ValueError, TypeError: if ``buffer_size`` is not a positive int.
 
         >>> sorted(int(x) for x in Dataset.from_tensor_slices([0, 1, 2, 3]).shuffle(2, seed=0))
         [0, 1, 2, 3]
@@ -202,14 +203,14 @@ class Dataset:
 
         Args:
             batch_size: how many are joined.
-            drop_remainder: whether the last ones are left out if they are fewer.
+            drop_remainder: whether a last, smaller batch is left out.
             num_parallel_calls, deterministic, name: have no effect.
 
         Returns:
             A dataset.
 
         Raises:
-            ValueError, TypeError: if ``batch_size`` is no positive int; later, if shapes differ.
+            ValueError, TypeError: if ``batch_size`` is not a positive int; when iterating, if shapes differ.
         """
         size, drops = _positive(batch_size, "batch_size"), truth(drop_remainder, "drop_remainder")
 
@@ -224,10 +225,10 @@ class Dataset:
 
     @unsupported("filename")
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Return the same elements; after the first full round they are kept, and made no more.
+        """Return the same elements; after the first full pass they come from memory.
 
         Args:
-            filename: "", which means in memory; teachconv has no other.
+            filename: must be "": the elements are kept in memory.
             name: has no effect.
 
         Returns:
@@ -248,7 +249,7 @@ class Dataset:
         return Dataset(make, self._size)
 
     def prefetch(self, buffer_size: int, name: str | None = None) -> Dataset:
-        """Return the same elements; TensorFlow makes ``buffer_size`` of them ahead, teachconv none."""
+        """Return the same elements; TensorFlow computes ``buffer_size`` of them ahead, teachconv none."""
         return self
 
     # --- iteration -------------------------------------------------------------------------------

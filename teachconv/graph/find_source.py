@@ -93,7 +93,7 @@ def find_source(op: Any, *args: Any) -> SourceChain:
 
 
 def _listing(query: str, steps: Sequence[SourceStep], lines: Iterable[SourceLine]) -> SourceChain:
-    """Return a chain of what may run: the kernel at which the way to the default backend ends is shown."""
+    """Return a chain of the code that may run; it shows the kernel to which the default backend leads."""
     kinds = [step.what for step in steps]
     shown = kinds.index("backend") + 2 if "backend" in kinds else 0
     return SourceChain(query, tuple(steps), tuple(dict.fromkeys(lines)), shown=shown)
@@ -116,7 +116,7 @@ _OF_TENSORFLOW = {"tf", "tensorflow", "nn_ops", "gen_nn_ops", "raw_ops"}
 
 
 def meant(text: str) -> Any:
-    """Return what a name stands for, or the one name in a sentence.
+    """Return the object that a name stands for, or the only name in a sentence.
 
     Args:
         text: an op of teachconv ("conv2d"), a function of a dialect ("torch.conv2d") or of TensorFlow
@@ -181,7 +181,7 @@ def _key(op: Any) -> str:
         return name
     try:
         return _resolve(name)[1]
-    except ArgumentError:  # an op of teachconv that the runtime has under another name, or not at all
+    except ArgumentError:  # an op of teachconv that the runtime lacks, or has under another name
         return name
 
 
@@ -201,7 +201,7 @@ def _of_definition(owner: OpDef, op: Any, args: tuple[Any, ...], kwargs: dict[st
 
 @source_of.register(ModuleType)
 def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
-    """Say what writes the generated wrappers, from what, and how to go on."""
+    """Say what generates the wrappers, from which definitions, and how to continue."""
     from .core_ops import nn_ops as definitions
     from .core_ops import op_gen
 
@@ -424,7 +424,7 @@ def steps_of_run(graph: Graph, metadata: RunMetadata) -> tuple[list[SourceStep],
         metadata: the log of the run.
 
     Returns:
-        The steps, and the lines that multiplied and added. In front of the kernels of some nodes stands the
+        The steps, and the lines that multiplied and added. The kernels of some nodes are preceded by the
         line of the program that created them, or the gradient function that did.
     """
     found = {op.name: op for op in graph.get_operations()}

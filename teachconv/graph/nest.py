@@ -1,4 +1,4 @@
-"""Nested structures: lists, tuples, named tuples and dicts of leaves, taken apart and put together again.
+"""Nested structures: flattens lists, tuples, named tuples and dicts to leaves, and packs them again.
 
 TensorFlow: python/util/nest.py. Fetches, the arguments and results of functions, and those of `cond` all are
 such structures. The order of the leaves is that of the items, also in dicts.
@@ -14,7 +14,7 @@ from ..errors import ArgumentError, brief
 Path: TypeAlias = "tuple[Any, ...]"
 
 
-DEEPEST = 100  # a list that holds itself has no end
+DEEPEST = 100  # a list that contains itself would never end
 
 
 def _items(structure: Any) -> Iterable[tuple[Any, Any]] | None:
@@ -65,7 +65,7 @@ def flatten(structure: Any) -> list[Any]:
     """Return the leaves.
 
     Args:
-        structure: the structure; anything that is no list, tuple or dict is a leaf.
+        structure: the structure; anything but a list, tuple or dict is a leaf.
 
     Returns:
         The leaves in order.

@@ -1,4 +1,4 @@
-"""Arguments of TensorFlow that have two names, and arguments and names that teachconv does not have."""
+"""TensorFlow arguments with two names, and TensorFlow arguments and names that teachconv lacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def unsupported(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function to refuse arguments that TensorFlow has and teachconv has not.
+    """Decorate a function to refuse TensorFlow arguments that teachconv does not support.
 
     Args:
         *names: the arguments, of which only the default is legal.
@@ -70,7 +70,7 @@ def refuse_other_names(module: str, answer: Callable[..., Any]) -> None:
     """Let a module, and the modules among its public names, answer for a name that they do not have.
 
     Args:
-        module: the module's name. It is complete, but for modules that are imported on demand.
+        module: the module's name. It is complete, except for modules that are imported on demand.
         answer: makes the `__getattr__` of a module, from its name and the names that it has.
     """
     whole = sys.modules[module]

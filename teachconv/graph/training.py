@@ -71,7 +71,7 @@ class Optimizer:
         Args:
             loss: a tensor.
             global_step: a variable that counts the steps, or None.
-            var_list: the variables to train; None trains all trainable ones that there are.
+            var_list: the variables to train; None trains all trainable variables.
             gate_gradients: whether an op's gradients wait for each other (GATE_NONE, GATE_OP); the values are
                 the same.
             aggregation_method: accepted for compatibility.
@@ -146,7 +146,7 @@ class Optimizer:
             The operation to run; None eagerly.
 
         Raises:
-            ValueError, TypeError: if there is no gradient, or something is no variable.
+            ValueError, TypeError: if there is no gradient, or something is not a variable.
         """
         pairs = [(grad, variable) for grad, variable in grads_and_vars if grad is not None]
         for _, variable in pairs:
@@ -293,7 +293,7 @@ class RMSPropOptimizer(Optimizer):
         momentum: as in `MomentumOptimizer`.
         epsilon: a small number against division by zero, inside the root.
         use_locking: accepted for compatibility.
-        centered: False; teachconv has no other.
+        centered: must be False.
         name: the name scope of the nodes.
     """
 
@@ -326,7 +326,7 @@ class AdamOptimizer(Optimizer):
         epsilon: a small number against division by zero.
         use_locking: accepted for compatibility.
         name: the name scope of the nodes.
-        use_own_namescope_for_non_slot_vars: False; teachconv has no other.
+        use_own_namescope_for_non_slot_vars: must be False.
     """
 
     _slot_values = {"m": 0.0, "v": 0.0}

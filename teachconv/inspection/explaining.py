@@ -281,7 +281,7 @@ def _as_the_caller_numbers(found: Explanation) -> Explanation:
             )
 
     kept: Sequence[Tap] = found.taps
-    if call.names is not None and call.names.has_gaps:  # a zero between two cells is no tap of theirs
+    if call.names is not None and call.names.has_gaps:  # a zero between two cells does not count as a tap
         kept = [tap for tap in found.taps if call.name(kind.first, tap.input_index) is not None]
     cell = call.name(kind.first if found.inverse else kind.result, found.cell)
     assert cell is not None

@@ -5,14 +5,14 @@ A mark is a comment at the end of a line, or on a line of its own before it::
     mark: stride dilation of direct/y im2col if patches by BLAS
 
 It says what the line does and for which algorithms of its backend, with the result that it is for (y, dx or
-dw) where the lines differ. In a file that backends share, the backend's name stands before the algorithm's:
+dw) where the lines differ. In a file that backends share, the backend's name comes before the algorithm's:
 ``numpy.im2col``. ``if`` names the ways through a kernel (kernels/paths.h) of which one must have been taken,
 and ``by`` the library, or the other algorithm, that does the work from there. Besides "stride", "dilation",
 "padding" and "multiply-add" a line can be in the "kernel" that the backend enters, be the "choice" of the
 algorithm or the "fallback" to another one, or be an algorithm's "own", which no other runs.
 
 A Python file may have a table instead, so that its code is free of them: ``MARKS``, which gives for the text
-of a line, without a comment behind it, the functions that have it, each with what would stand after "mark:".
+of a line, without a comment behind it, the functions that have it, each with the text after "mark:".
 tests/inspection/test_find_source.py and test_compiled_marks.py run every marked line.
 """
 
@@ -140,7 +140,7 @@ def _marks_of(backend: str, path: Path) -> Iterator[Mark]:
 
 
 def _comments(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the marks that stand at their lines, with the lines' numbers."""
+    """Yield the marks written at their lines, with the lines' numbers."""
     for number, line in enumerate(lines, 1):
         tag = _TAG.search(line)
         while tag and not _code(lines[number - 1]):  # the mark has a line of its own: it is for the next one

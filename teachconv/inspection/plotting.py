@@ -43,7 +43,7 @@ Geometry: TypeAlias = Conv2DGeometry | Conv2DTransposeGeometry
 def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
     """Draw the columns of a geometry: input with its padding, each output with lines to its taps.
 
-    The formulas stand below.
+    The formulas are below the drawing.
 
     Args:
         found: what `teachconv.conv2d_geometry` or `teachconv.conv2d_transpose_geometry` returned.
@@ -53,7 +53,7 @@ def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
         The axes.
 
     Raises:
-        TypeError: if ``found`` is no geometry.
+        TypeError: if ``found`` is not a geometry.
         ValueError: above 40 columns, or 160 with the padding.
         ImportError: without matplotlib.
 

@@ -169,7 +169,7 @@ class SourceChain(tables.Report):
         if count > room or count < len(self.steps) or len(lines) < len(self.lines):
             room -= 1  # for the line that says what is left out
             count = min(count, room)
-        place = _PLACE - 14 if self._elsewhere else _PLACE  # what stands beside it is how the step is known
+        place = _PLACE - 14 if self._elsewhere else _PLACE  # beside it is how the step is known
         rows = [
             (str(i), step.what, _cut(step.name, _NAME), _tail(step.where, place), step.known or step.note)
             for i, step in enumerate(self.steps[:count], 1)
@@ -210,7 +210,7 @@ class SourceChain(tables.Report):
         rows: list[Any] = []
         for number, step in enumerate(self.steps, 1):
             places: Any = (step.where, step.note)
-            if self._elsewhere:  # the note stands below the place
+            if self._elsewhere:  # the note goes below the place
                 places = ([*filter(None, (step.where, step.note))], step.known)
             rows.append((str(number), step.what, step.name, *places))
         columns = (*tables.right(""), *tables.left(*[""] * 4))

@@ -1,4 +1,4 @@
-"""Callbacks: objects that ``fit`` and ``evaluate`` tell what they do.
+"""Callbacks: objects whose methods ``fit`` and ``evaluate`` call at each stage.
 
 Keras: keras/src/callbacks and keras/src/utils/progbar.py.
 """
@@ -21,7 +21,7 @@ Logs = Mapping[str, float]
 
 
 class Callback:
-    """What ``fit`` and ``evaluate`` call at their stages; override what you need.
+    """The base class of callbacks: override the methods that you need.
 
     Attributes:
         model: the model that is trained; ``model.stop_training = True`` ends the training.
@@ -53,7 +53,7 @@ class Callback:
         """Called before an epoch, which is numbered from 0."""
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Called after an epoch with its means, those of the validation included."""
+        """Called after an epoch with its means, including those of the validation."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Called before a training step, which is numbered from 0 in each epoch."""
@@ -97,8 +97,8 @@ class LearningRateScheduler(Callback):
     """Sets the learning rate before each epoch.
 
     Args:
-        schedule: a function of the epoch's number, from 0, and of the learning rate so far, or of the former
-            alone; it returns the new one.
+        schedule: a function of the epoch's number, counted from 0, and optionally of the current learning
+            rate; it returns the new rate.
         verbose: whether to print it.
 
     >>> halve = LearningRateScheduler(lambda epoch, rate: rate / 2 if epoch == 10 else rate)
@@ -131,7 +131,7 @@ class LearningRateScheduler(Callback):
 class ProgbarLogger(Callback):
     """Prints a line for each epoch, as Keras does: steps, time, loss and metrics.
 
-    With ``verbose=1`` on a terminal the line is written anew several times a second; elsewhere it is
+    With ``verbose=1`` on a terminal the line is redrawn several times a second; elsewhere it is
     written once, at the end of the epoch. ``verbose=2`` writes one line without a bar.
     """
 
@@ -139,7 +139,7 @@ class ProgbarLogger(Callback):
     _in_fit = False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Know that an evaluation is that of ``fit``, whose numbers the line of the epoch has."""
+        """Note that evaluations now belong to ``fit``, whose line of the epoch has their numbers."""
         self._in_fit = True
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
@@ -160,7 +160,7 @@ class ProgbarLogger(Callback):
             print(f"Epoch {epoch + 1}/{self.params['epochs']}")
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Draw the bar anew, at most ten times a second."""
+        """Redraw the bar, at most ten times a second."""
         now, self._steps = time.perf_counter(), batch + 1
         if self._live and now - self._last >= self._EVERY:
             self._last = now

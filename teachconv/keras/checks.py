@@ -21,7 +21,7 @@ _AXES = 64  # NumPy's arrays have no more
 
 
 def positive(value: Any, name: str) -> int:
-    """Return ``value`` as an int; raise unless it is an integer from 1."""
+    """Return ``value`` as an int; raise unless it is a positive integer."""
     number = integer(value, name)
     if number < 1:
         raise ArgumentError(f"{name} must be at least 1; got {number}")
@@ -35,14 +35,14 @@ def check_number(value: Any, name: str, low: float, high: float = inf, *, below:
         value: the number.
         name: what error messages call the argument.
         low: the smallest legal value.
-        high: the largest one; infinity means that there is none.
+        high: the largest legal value; infinity for no limit.
         below: whether ``high`` itself is illegal.
 
     Returns:
         A float.
 
     Raises:
-        ValueError, TypeError: if it is no such number.
+        ValueError, TypeError: if it is not such a number.
 
     >>> check_number(0.5, "rate", 0, 1)
     0.5
@@ -66,7 +66,7 @@ def check_name(name: Any, default: str) -> str:
 def check_sizes(
     value: Any, name: str, least: int | None = 0, *, batch: bool = False, known: bool = False
 ) -> tuple[Any, ...]:
-    """Return a shape as a tuple; without its batch or with it, or one of a weight, whose sizes are ``known``.
+    """Return a shape, with or without its batch, or that of a weight (``known``), as a tuple.
 
     None is an unknown size if ``least`` is 0.
     """
@@ -115,7 +115,7 @@ _INSTEAD = {
 }
 
 
-# What an argument that is not here may be, because it changes nothing: Keras' default, mostly None.
+# Values that an unsupported argument may have because they change nothing: Keras' defaults, mostly None.
 _NOTHING: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("class_weight", "loss_weights", "sample_weight", "weighted_metrics"), (None,)),
     **dict.fromkeys(("callbacks", "clipnorm", "clipvalue", "global_clipnorm", "loss_scale_factor"), (None,)),
@@ -134,7 +134,7 @@ _NOTHING: dict[str, tuple[Any, ...]] = {
 
 
 def means_nothing(name: str, value: Any) -> bool:
-    """Return whether a value of an argument that is not here is one that changes nothing: Keras' default.
+    """Return whether the value of an unsupported argument changes nothing, because it is Keras' default.
 
     >>> means_nothing("axis", -1), means_nothing("axis", 0), means_nothing("reduction", None)
     (True, False, False)
@@ -144,7 +144,7 @@ def means_nothing(name: str, value: Any) -> bool:
 
 
 def refuse(function: str, unknown: Mapping[str, Any]) -> None:
-    """Raise for arguments that a function does not have, unless Keras has them and they change nothing.
+    """Raise for arguments that a function lacks, unless Keras has them and their values change nothing.
 
     >>> refuse("fit", {"validation_freq": 1})
     >>> refuse("fit", {"initial_step": 3})
@@ -198,21 +198,21 @@ def snake_case(class_name: str) -> str:
 
 
 def clear_session() -> None:
-    """Start the numbers in the names of layers and models anew, as keras.utils.clear_session."""
+    """Restart the numbers in the names of layers and models, as keras.utils.clear_session."""
     _used.clear()
 
 
 def look_up(identifier: Any, known: Mapping[str, Any], noun: str, argument: str = "") -> Any:
-    """Return what a name stands for, and anything callable as it is.
+    """Return the object that a name stands for; return anything callable unchanged.
 
     Args:
         identifier: a name, in snake case, in capitals or that of a class, or a function, class or object.
-        known: what there is, by name.
-        noun: what is looked up, for the error: the module's name without its s.
-        argument: what the error calls the argument, if not so.
+        known: the available objects by name.
+        noun: the kind of object, for the error message: the module's name without its s.
+        argument: the argument's name in the error message, if it is not ``noun``.
 
     Returns:
-        The entry of ``known``, or ``identifier``; of a class, an object that is made without arguments.
+        The entry of ``known``, or ``identifier``; for a class, an object made without arguments.
 
     Raises:
         ValueError: if there is no such name.

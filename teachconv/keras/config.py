@@ -21,7 +21,7 @@ _seeds = np.random.default_rng()
 
 
 def floatx() -> str:
-    """Return the dtype of layers that are made without ``dtype=``.
+    """Return the default dtype of layers.
 
     Returns:
         "float32", unless `set_floatx` changed it.
@@ -33,7 +33,7 @@ def floatx() -> str:
 
 
 def set_floatx(value: str) -> None:
-    """Set the dtype of layers that are made from now on without ``dtype=``.
+    """Set the default dtype of layers that are created afterwards.
 
     Args:
         value: "float32", "float64", "float16" or "bfloat16".
@@ -47,7 +47,7 @@ def set_floatx(value: str) -> None:
 
 
 def set_random_seed(seed: int) -> None:
-    """Seed everything random that follows: initial weights, dropout, and the order of samples in ``fit``.
+    """Seed all random numbers that follow: initial weights, dropout, and the order of samples in ``fit``.
 
     As in Keras, Python's ``random`` and ``numpy.random`` are seeded, too.
 

@@ -1,4 +1,4 @@
-"""The batches that `fit`, `evaluate` and `predict` go through: of arrays, or of a dataset that gives them.
+"""The batches for `fit`, `evaluate` and `predict`: cut from arrays, or supplied by a dataset.
 
 Keras: keras/src/trainers/data_adapters.
 """
@@ -20,7 +20,7 @@ from .layers.layer import any_batch, are_several, as_list
 def batches_of(
     check: Callable[[Any, Any], tuple[Any, Any]], x: Any, y: Any, size: int, steps: Any, name: str = "x"
 ) -> ArrayBatches | Stream:
-    """Return batches of samples and labels, which begin anew in each epoch.
+    """Return batches of samples and labels, which can be iterated again in each epoch.
 
     Args:
         check: makes arrays of samples and labels, or raises.
@@ -75,7 +75,7 @@ class ArrayBatches:
 
 
 class Stream:
-    """The batches of an iterable, checked as they come; their order is its own affair."""
+    """The batches of an iterable, checked as they come; the iterable decides their order."""
 
     def __init__(self, check: Callable[[Any, Any], tuple[Any, Any]], x: Any, steps: Any, name: str):
         self._check, self._source, self._name = check, x, name
@@ -103,7 +103,7 @@ class Stream:
         if given < (self._limit or 1):
             raise ArgumentError(
                 f"{self._name} must give {self._limit or 'its'} batches in each epoch; it gave {given}: a "
-                "generator is read once, a dataset begins anew or has a repeat()"
+                "generator is read once, a dataset can be read again or has a repeat()"
             )
         self.steps = given
 

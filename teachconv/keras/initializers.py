@@ -52,7 +52,7 @@ class Initializer:
             The initial value.
 
         Raises:
-            ValueError, TypeError: if the shape is none.
+            ValueError, TypeError: if the shape is not valid.
             MemoryError: if the weight would not fit into memory.
         """
         wanted, sizes = as_dtype(dtype or floatx()), check_sizes(shape, "shape", known=True)
@@ -71,7 +71,7 @@ class Constant(Initializer):
         value: a number, or numbers that NumPy can broadcast to the shape.
 
     Raises:
-        ValueError, TypeError: if they are no numbers, or do not fit the shape of the call.
+        ValueError, TypeError: if they are not numbers, or do not fit the shape of the call.
     """
 
     def __init__(self, value: Any = 0.0):
@@ -104,7 +104,7 @@ class Ones(Constant):
 
 
 class _Random(Initializer):
-    """Random values. With a seed each call returns the same ones; without, ``set_random_seed`` decides."""
+    """Random values: the same in each call if a seed is given, else determined by ``set_random_seed``."""
 
     def __init__(self, seed: int | None = None):
         self.seed = None if seed is None else check_seed(seed)
@@ -146,7 +146,7 @@ class RandomUniform(_Random):
 
 
 class VarianceScaling(_Random):
-    """Values of variance scale / n, where n is the number of a weight's inputs, its outputs, or between.
+    """Values of variance scale / n; n is the number of a weight's inputs or outputs, or the mean of both.
 
     It keeps the variance of the activations (fan_in) or of their gradients (fan_out) the same from layer to
     layer: X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural networks,
@@ -269,7 +269,7 @@ _BY_NAME: dict[str, type[Initializer]] = {
 
 
 def get(identifier: Any) -> Callable[..., Any]:
-    """Return an initializer by its name, or one that is given as such.
+    """Return an initializer, given by its name or as an object.
 
     Args:
         identifier: a name such as "glorot_uniform", an `Initializer`, its class, or a function of

@@ -1,4 +1,4 @@
-"""Losses: what training makes small.
+"""Losses: the numbers that training minimises.
 
 Keras: keras/src/losses/losses.py and keras/src/backend/tensorflow/nn.py.
 
@@ -67,7 +67,7 @@ def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool 
 
     Args:
         y_true: [batch], the classes as integers from 0.
-        y_pred: [batch, classes], probabilities, or logits, whose softmax are the probabilities.
+        y_pred: [batch, classes], probabilities, or logits, whose softmax gives the probabilities.
         from_logits: whether ``y_pred`` are logits. Probabilities that come right out of a softmax are
             replaced by its input, because the logarithm of a softmax loses digits.
 
@@ -156,8 +156,8 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
     """Return the mean of the squared differences over the last axis.
 
     Args:
-        y_true: what should come out.
-        y_pred: what came out, of the same shape.
+        y_true: the targets.
+        y_pred: the predictions, of the same shape.
 
     Returns:
         The shape without its last axis.
@@ -232,8 +232,8 @@ class Loss:
         """Return the mean over the batch, a scalar.
 
         Args:
-            y_true: what should come out.
-            y_pred: what came out.
+            y_true: the targets.
+            y_pred: the predictions.
 
         Returns:
             A tensor without axes.
@@ -270,7 +270,7 @@ class _Named(Loss):
         return self._of(y_true, y_pred)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
-        """Return the values in the output's dtype; raise unless they have its shape, a last 1 apart."""
+        """Return the values in the output's dtype and shape; a last axis of 1 may be missing."""
         if output_shape[-1] == 1 and y.ndim == len(output_shape) - 1:
             y = y[..., np.newaxis]
         if y.ndim != len(output_shape) or any(
@@ -385,7 +385,7 @@ _BY_NAME |= {"mae": MeanAbsoluteError, "mse": MeanSquaredError}
 
 
 def get(identifier: Any) -> Loss:
-    """Return a loss by its name, or one that is given as such.
+    """Return a loss, given by its name or as an object.
 
     Args:
         identifier: the name of a function of this module, such as "sparse_categorical_crossentropy" or "mse",

@@ -60,7 +60,7 @@ class Metric:
                 Variable(0.0, False, f"{self.name}/{sum_of}", "float64") for sum_of in ("total", "count")
             )
 
-    _of: Callable[..., Any] | None = None  # a function of tensors; without it call is given NumPy arrays
+    _of: Callable[..., Any] | None = None  # a function of tensors; without it, `call` gets NumPy arrays
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return a value for each sample."""
@@ -73,8 +73,8 @@ class Metric:
         """Add a batch.
 
         Args:
-            y_true: what should come out.
-            y_pred: what came out.
+            y_true: the targets.
+            y_pred: the predictions.
             sample_weight: how much each sample counts; a number for all, or [batch].
         """
         if self._of is None:
@@ -230,7 +230,7 @@ _BY_NAME |= {"mae": MeanAbsoluteError, "mse": MeanSquaredError}
 
 
 def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:
-    """Return a metric by its name, or one that is given as such.
+    """Return a metric, given by its name or as an object.
 
     Args:
         identifier: "accuracy" or "acc", the name of another metric, a `Metric`, its class, or a function

@@ -1,4 +1,4 @@
-"""What teachconv.keras answers when it is asked for something of Keras' that it does not have."""
+"""The errors of teachconv.keras for names of Keras' that it does not have."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _MODULES: dict[str, tuple[dict[str, str], str]] = {
 
 
 def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module: it names what is not here, and what is nearest.
+    """Return the `__getattr__` of a module: its error names the nearest alternative.
 
     Args:
         module: the module's name.
@@ -126,7 +126,7 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
 
 
 def instead_of(module: str, name: str) -> str:
-    """Return what stands in for a name of Keras', in camel or in snake case; "" where it is not in the list.
+    """Return the alternative to a name of Keras', in camel or in snake case; "" if it is not in the list.
 
     >>> instead_of("losses", "log_cosh")
     'MeanSquaredError'

@@ -168,7 +168,7 @@ class Model(Trainer):
         saving.save_weights(self, filepath, overwrite)
 
     def load_weights(self, filepath: Any) -> None:
-        """Read all weights from a file that `save_weights` wrote; where one does not fit, none is changed.
+        """Read all weights from a file that `save_weights` wrote; if one does not fit, none is changed.
 
         Args:
             filepath: the path.
@@ -260,19 +260,19 @@ class Functional(Model):
         return self
 
     def get_config(self) -> dict[str, Any]:
-        """Raise: layers and their tensors are no configuration here."""
+        """Raise: the configuration of a functional model is not supported."""
         raise ArgumentError(f"get_config of a model is not in teachconv.keras: {_WEIGHTS}")
 
     def walk(self, inputs: Any, step: Callable[[KerasTensor, Any], Any]) -> Any:
-        """Return what the outputs become, from what the inputs are.
+        """Evaluate the graph of layers: return values for the outputs, given values for the inputs.
 
         Args:
-            inputs: what stands for the input, or a list of it for each of several.
-            step: called for each tensor in order, with the tensor and what stands for the one, or for the
-                list of those, that its layer takes; returns what stands for the tensor.
+            inputs: the value of the input, or a list with one value for each input.
+            step: called for each tensor in order, with the tensor and the value, or list of values, of
+                its layer's inputs; returns the value of the tensor.
 
         Returns:
-            What stands for the output, or a list of it.
+            The value of the output, or a list of the outputs' values.
         """
         begin, count = as_list(inputs), len(self.inputs)
         if len(begin) != count:
@@ -332,7 +332,7 @@ class Sequential(Functional):
         name: its name; None makes one.
 
     Raises:
-        ValueError, TypeError: if an item is no layer, or a layer cannot take what the one before returns.
+        ValueError, TypeError: if an item is not a layer, or a layer cannot take the previous one's output.
 
     >>> from teachconv import keras
     >>> model = keras.Sequential([
@@ -360,8 +360,8 @@ class Sequential(Functional):
             layer: a layer, or for the first one what ``Input`` returned.
 
         Raises:
-            ValueError, TypeError: if it is no layer, has a name that is taken, or cannot take what the last
-                layer returns; the model is then unchanged.
+            ValueError, TypeError: if it is not a layer, its name is taken, or it cannot take the last
+                layer's output; the model is then unchanged.
         """
         if isinstance(layer, KerasTensor) and layer.source is None:
             layer = layer.layer
@@ -413,10 +413,10 @@ def _input_of(shape: Shape, dtype: str) -> InputLayer:
 def _map_graph(
     inputs: list[KerasTensor], outputs: list[KerasTensor]
 ) -> tuple[list[KerasTensor], list[Layer]]:
-    """Return the tensors after the inputs, each after those it is made of, and the layers in Keras' order.
+    """Return the tensors after the inputs in topological order, and the layers in Keras' order.
 
     Keras: map_graph in keras/src/ops/function.py. Its layers, and their weights, are ordered by the distance
-    from the outputs, farthest first, and of those as far by when a search from the outputs reaches them.
+    from the outputs, farthest first; at equal distance, by when a search from the outputs reaches them.
     """
     ends, visited, steps = {id(tensor) for tensor in inputs}, set(), []
     reached: dict[Layer, int] = {}

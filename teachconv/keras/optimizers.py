@@ -26,7 +26,7 @@ class Optimizer:
     """The base of all optimizers: the learning rate, the number of steps, and the slots of each weight.
 
     Args:
-        learning_rate: a number from 0, or a tensor that holds one.
+        learning_rate: a number that is not negative, or a tensor that holds one.
         name: the name; None for that of the class.
         **unknown: Keras' other arguments, which are refused by name.
 
@@ -67,11 +67,11 @@ class Optimizer:
 
     @property
     def built(self) -> bool:
-        """Whether the slots are there."""
+        """Whether the slots exist."""
         return bool(self._built_for)
 
     def build(self, variables: Sequence[Variable]) -> None:
-        """Make the slots of the weights, with zeros, unless they are there.
+        """Make the slots of the weights, filled with zeros, unless they exist.
 
         Args:
             variables: the weights.
@@ -156,7 +156,7 @@ class Optimizer:
 
 
 def _number(value: Any, name: str) -> float:
-    """Return a number from 0 as a float, also one that is a variable, a tensor or an array without axes."""
+    """Return a number that is not negative as a float; it may be a variable, tensor or array without axes."""
     if isinstance(value, np.ndarray | Variable) or is_tensor(value):
         value = np.asarray(value)[()]
     return check_number(value, name, 0)
@@ -170,7 +170,7 @@ class SGD(Optimizer):
 
     Args:
         learning_rate: the learning rate.
-        momentum: from 0, for none, to 1.
+        momentum: a number from 0 to 1; 0 for no momentum.
         nesterov: whether the momentum is Nesterov's.
         name: the name.
         **unknown: Keras' other arguments, which are refused by name.
@@ -213,8 +213,8 @@ class Adam(Optimizer):
     """Adam: each weight's step is scaled by averages of its gradient and of the gradient's square.
 
     D. Kingma and J. Ba, Adam: a method for stochastic optimization, 2015, in the form at the end of section
-    2, whose epsilon is the paper's "epsilon hat". PyTorch's epsilon is that of algorithm 1, which is
-    another number.
+    2, whose epsilon is the paper's "epsilon hat". PyTorch's epsilon is that of algorithm 1, which is a
+    different number.
 
     Args:
         learning_rate: the learning rate.
@@ -308,7 +308,7 @@ _BY_NAME: dict[str, type[Optimizer]] = {"adam": Adam, "rmsprop": RMSprop, "sgd":
 
 
 def get(identifier: Any) -> Optimizer:
-    """Return an optimizer by its name, or one that is given as such.
+    """Return an optimizer, given by its name or as an object.
 
     Args:
         identifier: "adam", "rmsprop", "sgd", or an `Optimizer`.

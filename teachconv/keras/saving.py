@@ -1,12 +1,12 @@
-"""Writes the weights of a model to a file, and reads them; weights from a PyTorch module and to one.
+"""Saves the weights of a model to a file and loads them; converts weights from and to PyTorch.
 
-Keras: keras/src/saving/saving_api.py. A weight's key is "<layer>/<weight>", where the layer is named by its
-class and its number among those, as in Keras' files: the file fits every model of the same layers, whatever
-their names are. A file is written as a whole or not at all; one that is damaged or does not fit changes no
-weight.
+Keras: keras/src/saving/saving_api.py. A weight's key is "<layer>/<weight>". As in Keras' files, a layer is
+named by its class and its index among the layers of that class, so a file fits every model with the same
+layers, whatever their names are. A failed save leaves no partial file. A file that is damaged or does not fit
+changes no weight.
 
-PyTorch's weights are the same numbers in another layout. Filters are turned as `teachconv.convert_filters`
-turns them, over any number of axes. The matrix of a Dense after a Flatten is reordered, because PyTorch
+PyTorch's weights are the same numbers in another layout. Filters over any number of axes are converted as by
+`teachconv.convert_filters`. The matrix of a Dense after a Flatten is reordered, because PyTorch
 flattens [channels, rows, cols] and Keras [rows, cols, channels]. Keras' own weights need no conversion:
 ``model.set_weights(keras_model.get_weights())``.
 """
@@ -60,7 +60,7 @@ def load_weights(model: Model, filepath: Any) -> None:
 
 
 def _load(path: Path, is_npz: bool, weights: Mapping[str, Variable]) -> None:
-    """Assign what a file has to variables by their keys."""
+    """Assign the arrays of a file to variables by their keys."""
     try:
         arrays = _read_npz(path, weights) if is_npz else _read_safetensors(path, weights)
     except (ArgumentError, OSError, MemoryError):
@@ -218,14 +218,14 @@ def weights_to_torch(model: Model, like: Mapping[str, Any] | None = None) -> dic
 
     Args:
         model: the model.
-        like: the ``state_dict()`` of the module that they are for, whose names are then used; None names
-            them by the model's layers.
+        like: the ``state_dict()`` of the target module, whose names are then used; None names
+            them after the model's layers.
 
     Returns:
         Arrays by name; ``{name: torch.from_numpy(array) for ...}`` is what ``load_state_dict`` takes.
 
     Raises:
-        ValueError: if ``like`` has another number of weights, or other shapes.
+        ValueError: if ``like`` has a different number of weights, or different shapes.
     """
     found = {
         f"{layer.name}.{name}": _converted(weight.numpy(), layer, name, flattened)
@@ -302,7 +302,7 @@ class Checkpoint:
     TensorFlow: python/checkpoint/checkpoint.py. The file is an npz archive, and not TensorFlow's.
 
     Args:
-        root: None; teachconv has no other.
+        root: must be None.
         **kwargs: what to save, by names of your own. Each is an attribute of the checkpoint, too.
 
     Attributes:
@@ -343,8 +343,8 @@ class Checkpoint:
         """Write a file, and note in the file "checkpoint" beside it that it is the latest.
 
         Args:
-            file_prefix: the path, to which a number is added; its folder is made if it is not there.
-            options: None; teachconv has no other.
+            file_prefix: the path, to which a number is added; its folder is created if necessary.
+            options: must be None.
 
         Returns:
             The path with the number, which ``restore`` takes.
@@ -362,11 +362,11 @@ class Checkpoint:
 
     @unsupported("options")
     def restore(self, save_path: Any, options: Any = None) -> Checkpoint:
-        """Assign what a file has to the variables, all of which must be there: TensorFlow waits for some.
+        """Assign the arrays of a file to the variables, all of which must exist; TensorFlow waits for some.
 
         Args:
             save_path: what ``save`` returned; None changes nothing.
-            options: None; teachconv has no other.
+            options: must be None.
 
         Returns:
             The checkpoint.
@@ -385,7 +385,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: Any = None) -> str |
 
     Args:
         checkpoint_dir: the folder.
-        latest_filename: None; teachconv has no other.
+        latest_filename: must be None.
 
     Returns:
         What ``Checkpoint.restore`` takes; None if none was saved there.

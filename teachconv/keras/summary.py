@@ -92,11 +92,11 @@ class Summary(tables.Report):
 
 
 def _branches(model: Model) -> dict[Layer, tuple[tuple[int, ...], list[str]]]:
-    """Return of each layer how much of the input a cell of its output sees, and whose results it takes."""
+    """Return, for each layer, how much of the input a cell of its output sees, and which layers feed it."""
     found: dict[Layer, tuple[tuple[int, ...], list[str]]] = {}
     try:
         graph = model.as_functional()
-    except ArgumentError:  # its call is not made of layers alone
+    except ArgumentError:  # its `call` uses more than layers
         return found
     # the windows so far, of each tensor; None after a layer that gives up rows and columns
     windows: dict[int, list[Any] | None] = {id(tensor): [] for tensor in graph.inputs}

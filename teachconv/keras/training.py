@@ -100,12 +100,12 @@ class Trainer(Layer):
             y: their labels; none for a dataset.
             batch_size: how many samples make a step; None for 32.
             epochs: how often all samples are used.
-            verbose: 0 for silence, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
+            verbose: 0 for no output, 1 or "auto" for a bar for each epoch, 2 for a line for each epoch.
             callbacks: a list of ``Callback``.
-            validation_split: the part of the samples, the last ones, that is only evaluated, after each
-                epoch.
-            validation_data: or (x, y) that are evaluated, or a dataset that gives such batches.
-            shuffle: whether each epoch has an order of its own; a dataset has its own shuffle.
+            validation_split: the fraction of the samples, from the end, that is set aside and evaluated
+                after each epoch.
+            validation_data: (x, y) to evaluate instead, or a dataset that gives such batches.
+            shuffle: whether each epoch has a new order; a dataset has its own shuffle.
             initial_epoch: the number of the first epoch, to continue a training.
             steps_per_epoch: how many batches of a dataset are an epoch; None for all.
             validation_steps: how many batches of a dataset are a validation; None for all.
@@ -201,7 +201,7 @@ class Trainer(Layer):
             x: the samples, or a dataset, as in ``fit``.
             y: their labels.
             batch_size: how many samples are computed at once; None for 32.
-            verbose: 0 for silence; else a line is printed.
+            verbose: 0 for no output; otherwise a line is printed.
             steps: how many batches of a dataset are evaluated; None for all.
             callbacks: a list of ``Callback``.
             return_dict: whether to return the numbers by name.
@@ -307,7 +307,7 @@ class Trainer(Layer):
         self.forget_functions()
 
     def forget_functions(self) -> None:
-        """Trace the steps anew, after a change of the layers."""
+        """Discard the traced steps, because the layers have changed."""
         self._functions: dict[str, Callable[..., Any]] = {}
 
     @property
@@ -349,7 +349,7 @@ class Trainer(Layer):
         return [each.name for each in (self._mean_loss, *(self._metrics or ()))] if self.compiled else []
 
     def reset_metrics(self) -> None:
-        """Start the means of the loss and the metrics anew."""
+        """Reset the means of the loss and the metrics."""
         for each in (self._mean_loss, *(self._metrics or ())):
             each.reset_state()
 
@@ -404,9 +404,9 @@ def _as_asked(logs: dict[str, float], return_dict: bool) -> Any:
 
 
 def first_not_finite(model: Any, x: Any, y: Any, where: str) -> str:
-    """Return what to tell about a loss that is not finite: the step, and the first layer where it shows.
+    """Return the message for a loss that is not finite: the step, and the first layer where it shows.
 
-    The model runs once more, op by op, and is then as before.
+    The model runs again, op by op; its state is then restored.
 
     Args:
         model: the model, with the weights before the step.

@@ -73,7 +73,7 @@ def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
 
 
 def smooth(x: np.ndarray, *, function: str) -> Defined:
-    """Return softmax or one of `ACTIVATIONS`, if exponentials and such functions are right to 4 ulps."""
+    """Return softmax or one of `ACTIVATIONS`, if exponentials and similar functions err by 4 ulps at most."""
     wide = _wide(x)
     if function == "softmax":
         apart = wide - wide.max(-1, keepdims=True)

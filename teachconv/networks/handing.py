@@ -74,7 +74,7 @@ def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Cal
         any_size: as of `translate`.
 
     Raises:
-        ValueError, TypeError: if its layers are no chain with a convolution; the message says what they are.
+        ValueError, TypeError: if its layers do not form a chain with a convolution; the message lists them.
     """
     if framework_of(layer) not in ("torch", "keras", "teachconv") or not callable(layer):
         return None
@@ -106,7 +106,7 @@ LAYERS.append(_handed)
 
 
 class _Part(NamedTuple):
-    """What a layer, or a part of it, takes and returns, the arrays beside, and the call or the lines of y."""
+    """The input and output shapes of a layer or a part of it, its arrays, and its call or the lines for y."""
 
     name: str
     x: np.ndarray
@@ -118,7 +118,7 @@ class _Part(NamedTuple):
 
 
 def _parts(layer: Any, network: Network) -> Iterator[_Part]:
-    """Yield the parts of a layer: padding that stands before it, what it computes, a bias added to that."""
+    """Yield the parts of a layer: padding before it, its computation, and a bias added to the result."""
     name, x, y, function, given = layer.name, layer.inputs[0], layer.output, layer.op, dict(layer.arguments)
     bias, axis = layer.bias, layer.axis
     if layer.pads:
@@ -185,7 +185,7 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
 
 
 def _reshaped(have: Any, want: Any) -> list[str]:
-    """Return the line that gives x another shape, or none."""
+    """Return the line that reshapes x, or no line."""
     if not np.array_equal(np.ravel(have), np.ravel(want)):
         raise ArgumentError("function must be a chain of layers, between which no axes change places")
     return [] if np.shape(have) == np.shape(want) else [f"x = x.reshape{(-1, *want.shape[1:])}"]

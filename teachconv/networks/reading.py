@@ -1,7 +1,7 @@
 """Turns what `recorder` wrote into layers whose calls teachconv can compute.
 
-For each word of a framework, a function says which op it is, with which arguments, and which axis holds the
-channels. A word that is not in the table gives a layer without an op.
+For each function, class or operator of a framework, a function returns the op, its arguments, and the axis of
+the channels. A name that is not in the table gives a layer without an op.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Layer:
         word: the function, class or operator: "conv2d", "Conv2D", "Conv".
         op_type: what it is in every framework: "convolution", "max pool", "relu", ...
         inputs: the arrays that go in, without weights.
-        output: the array that comes out; None if there is none.
+        output: the array that comes out, or None.
         op: what computes it here: an op, a function of `teachconv.dialects` or `teachconv.networks`; or None.
         arguments: those of the op behind its inputs, weights included.
         bias: what is added to the op's result, one number for each channel.
@@ -95,11 +95,11 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
 
     Args:
         entry: the call.
-        known: whether an array was computed from the model's input, and so is no weight.
+        known: whether an array was computed from the model's input, and so is not a weight.
     """
     framework, word = entry["framework"], entry["word"]
     every = arrays_in(entry["args"])
-    arrays = [*filter(known, every)] or every[:1]  # of what was not seen, the first is no weight
+    arrays = [*filter(known, every)] or every[:1]  # the first is the model's input
     said = {**dict(zip(_POSITIONAL.get(word, ()), entry["args"], strict=False)), **entry["kwargs"]}
     last = "channels_first" if framework in ("torch", "onnx") else "channels_last"
     facts: Facts = {

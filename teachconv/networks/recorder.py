@@ -8,10 +8,10 @@ This file needs NumPy and the framework alone: copy it to where the model runs.
 A recording is a list of dictionaries, one for each call in order: its ``name`` in the model, the
 ``framework``, the function or class as ``word``, ``args`` and ``kwargs`` with arrays and numbers in the
 framework's own words, the ``output``, and an ``error`` where the call raised one. Arrays are copied before
-the call, so an in-place operation changes nothing. Large ones lie in a temporary file, equal ones once.
+the call, so an in-place operation changes nothing. Large ones are kept in a temporary file, equal ones once.
 
-With ``instead``, arrays by the number of a call, these take the place of what the calls return: the rest of
-the model runs on them.
+``instead``, arrays by the number of a call, replaces the results of those calls: the rest of the model runs
+on them.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
         if is_dilation and getattr(parts[1][0].builtinOptions, "strideH", 0) == 1:
             recorded[-3:] = [(kinds_of[1], [each for part in parts for each in part])]
     given = {graph.inputs[0]: x, **{recorded[at][1][-1].outputs[0]: y for at, y in (instead or {}).items()}}
-    graph.inputs = [*given]  # what takes the place of a result is an input
+    graph.inputs = [*given]  # a result that is replaced is fed as an input
     graph.operators = [each for each in operators if not {*given} & {*each.outputs}]
     builder = flatbuffers.Builder(0)
     builder.Finish(whole.Pack(builder), b"TFL3")
@@ -290,7 +290,7 @@ class _Calls:
                 if not self.made or not self.made[-1]["error"]:
                     self.add(self.entry("the model", "forward", [], {}), None, _words(error))
             self._file.flush()
-            # a mapping of its own for each array would hold as many open files
+            # a memory mapping for each array would keep as many files open
             data = mmap(self._file.fileno(), 0, access=ACCESS_READ) if self._kept else b""
         arrays = {
             name: np.frombuffer(data, dtype, prod(shape), start).reshape(shape)

@@ -1,6 +1,6 @@
 """Walks a model into layers: runs it, reads what it did, and finds which layer's output each input is.
 
-Two arrays are the same if their bytes are: so nothing has to be known of how a framework wires its layers.
+Two arrays count as the same if their bytes are equal, so it does not matter how a framework wires its layers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def walk(model: Any, x: Any) -> Network:
         x: the input; a recording has its own.
 
     Raises:
-        ValueError, TypeError: if it is no such model, or one in training mode; or as the framework.
+        ValueError, TypeError: if it is not such a model, or is in training mode; or as the framework raises.
         BackendUnavailable: if a package that reads the model is missing.
     """
     recorded, called = _record(model, x), Counter[str]()
@@ -111,7 +111,7 @@ class _Seen:
         return [number for number in self.where.get(_digest(array), []) if number != INPUT]
 
     def _sources(self, array: np.ndarray) -> frozenset[int]:
-        """Return the layers that an array may come from; those that change no number are passed over."""
+        """Return the layers that an array may come from; layers that change no numbers are skipped."""
         found = {number: self.layers[number] for number in self._makers(array)}
         ends = ({number} if layer.computes else layer.sources[0] for number, layer in found.items())
         return frozenset[int]({INPUT} & {*self.where.get(_digest(array), [])}).union(*ends)
@@ -128,7 +128,7 @@ class _Seen:
         if makers and layer.word in DENSE and layer.op is not None:
             layer = _over_image(layer, self.layers[makers[0]])
         pad = self.layers[makers[-1]] if makers else layer
-        # zeros, or for a maximum what never wins too
+        # zeros; for a maximum also the value that never wins
         if (
             pad.pads
             and pad.op is None

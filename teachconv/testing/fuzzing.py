@@ -54,7 +54,7 @@ _BASES: tuple[dict[str, int], ...] = (
     {"taps": 1},
     {"transposed": 1, "stride": 2},
 )
-_LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of others 1
+_LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second
 _QUICK, _MOST = 1 << 18, 1 << 21
@@ -182,7 +182,7 @@ def _shrunk(
 def _calls(
     source: random.Random, ranks: tuple[int, ...], dtypes: list[str], ways: list[str], data: list[str]
 ) -> Iterator[_Drawn]:
-    """Yield one number varied on integers, and between them several at once; without end."""
+    """Yield one number varied on integers, and between them several at once; endlessly."""
     exact = "integers" if "integers" in data else data[0]
     tables = [
         _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}

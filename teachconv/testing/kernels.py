@@ -108,7 +108,7 @@ def kernel(
         dtypes: the dtypes that are checked if nobody says which; it is run on any that is asked for.
         error: how it computes, which says by what bound it is judged: a word of `diff`.
         isolate: whether to run it in a process of its own, which may crash or hang, and cannot touch what
-            judges it. It is no sandbox: files and the network are as open to it as to you.
+            judges it. It is not a sandbox: it can access files and the network as you can.
         seconds: how long a call may take there; a kernel that was stopped three times in turn is not run
             again. Its module has a minute to be imported.
         nbytes: how much memory it may take there; None for no limit.

@@ -1,4 +1,4 @@
-"""What a module of teachconv.tf answers when it is asked for a name that it does not have."""
+"""The errors of the modules of teachconv.tf for names that they do not have."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def module_getattr(module: str, known: Iterable[str]) -> Callable[[str], Any]:
         known: the names that are public in the module.
 
     Returns:
-        A function of the name, which raises ``AttributeError`` with the nearest name that is there.
+        A function of the name, which raises ``AttributeError`` with the nearest name that exists.
 
     >>> module_getattr("tf.nn", ["relu"])("relu7")
     Traceback (most recent call last):

@@ -167,7 +167,7 @@ def conv1d(
         filters: [filter_cols, in_channels / groups, out_channels], of the same dtype.
         stride: an int, or 3 ints in ``data_format`` order.
         padding: "SAME", "VALID", or three pairs of ints in ``data_format`` order. "CAUSAL", which
-            `teachconv.conv1d` has, is none of TensorFlow's words: pad (k - 1) * dilation cells before.
+            `teachconv.conv1d` accepts, does not exist in TensorFlow: pad (k - 1) * dilation cells before.
         data_format: "NWC", which None stands for, or "NCW".
         dilations: as ``stride``; None stands for 1.
         name: the name of the node.

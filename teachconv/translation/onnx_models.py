@@ -87,7 +87,7 @@ class OnnxModel(tables.Report):
     """The convolutions of a model.
 
     Attributes:
-        path: the file; None for a model that was given as such.
+        path: the file; None for a model given as an object.
         inputs: the input shapes that the nodes were resolved for, by name.
         nodes: the convolutions, in the file's order, those of local functions where these are called.
         skipped: how many convolutions are left out because they are not over one, two or three axes.
@@ -171,7 +171,7 @@ class OnnxModel(tables.Report):
 
     @property
     def _verdict(self) -> str:
-        """What comes first where a check was asked for: what failed, and what was not checked."""
+        """The first words after a check: what failed, and what was not checked."""
         if not self._asked:
             return ""
         found = [node.passed for node in self.nodes] + [None] * self.skipped
@@ -211,9 +211,9 @@ def onnx_model(
             input is fed seeded numbers of its dtype: normal floats, any bytes, and 0 and 1 of other integers.
         check: whether to run each node on its real weights, and on the activations that onnxruntime computes
             from the inputs. Both results are then compared with the result in float64, and judged by the
-            error bound of a direct sum. That the file is the network it was exported from is not checked.
-            Nor are other operators, such as QLinearConv, and nodes inside the branches of an If or the body
-            of a Loop, which are listed with the reason.
+            error bound of a direct sum; those of ConvInteger and QLinearConv must be equal. Other operators,
+            and nodes in the branches of an If or the body of a Loop, are listed with the reason why they are
+            not checked. That the file is the network it was exported from is not checked either.
         progress: a function that is called after each node with (nodes done, nodes, name of the node).
 
     Returns:
@@ -222,8 +222,8 @@ def onnx_model(
 
     Raises:
         BackendUnavailable: if the package onnx is missing, or onnxruntime where it is needed.
-        ValueError, TypeError: if the file is no ONNX model, if onnxruntime is needed and cannot run it, or if
-            ``inputs`` names an input that the model does not have, or an array does not fit its input.
+        ValueError, TypeError: if the file is not an ONNX model, if onnxruntime is needed and cannot run it,
+            or if ``inputs`` names an input that the model does not have, or an array does not fit its input.
 
     >>> import teachconv as tc
     >>> tc.onnx_model("model.onnx")                                    # doctest: +SKIP
@@ -323,7 +323,7 @@ def _import(name: str) -> Any:
 
 @contextmanager
 def _reading(path: Any, feeds: Mapping[str, np.ndarray] | None = None) -> Iterator[None]:
-    """Turn what onnx and protobuf raise of a file, or onnxruntime of ``feeds``, into an error of ours."""
+    """Turn exceptions of onnx and protobuf about a file, or of onnxruntime about feeds, into our errors."""
     try:
         yield
     except (ArgumentError, ArgumentTypeError, BackendUnavailable, OSError, MemoryError):
@@ -378,7 +378,7 @@ def _feeds(
         kind = info.type.tensor_type.elem_type
         if not kind:
             raise ArgumentError(
-                f"inputs[{brief(info.name)}] is no tensor, and onnxruntime is fed tensors here"
+                f"inputs[{brief(info.name)}] is not a tensor, and onnxruntime is fed tensors here"
             )
         dtype, array = onnx.helper.tensor_dtype_to_np_dtype(kind), wanted.get(info.name)
         if not isinstance(array, np.ndarray):
@@ -390,7 +390,7 @@ def _feeds(
 
 
 def _seeded(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """Return numbers as an input of this dtype may have: an image's bytes, indices that every table has."""
+    """Return plausible values for an input of this dtype: an image's bytes, indices valid in every table."""
     size, seed = (prod(shape),), f"onnx {name}"
     if dtype.kind == "f":
         return make_array(size, dtype, "normal", seed).reshape(shape)
@@ -446,13 +446,13 @@ def _convolutions(
 
 
 def _check_runnable(onnx: Any, model: Any) -> None:
-    """Raise where onnxruntime is missing: for a damaged model not that, but what is wrong with it."""
+    """Raise if onnxruntime is missing; if the model is damaged, raise that error instead."""
     try:
         _import("onnxruntime")
     except BackendUnavailable:
         copy = onnx.ModelProto()
         copy.CopyFrom(model)
-        del copy.graph.output[:]  # a shape may be missing there, which hurts nobody
+        del copy.graph.output[:]  # a missing shape does no harm here
         onnx.checker.check_model(copy, full_check=True)
         raise
 
@@ -480,7 +480,7 @@ def _activations(
 
 
 def _text(name: Any) -> str:
-    """Return a name of the file; protobuf returns text that is no UTF-8 as bytes."""
+    """Return a name of the file; protobuf returns text that is not UTF-8 as bytes."""
     return name.decode(errors="replace") if isinstance(name, bytes) else str(name)
 
 

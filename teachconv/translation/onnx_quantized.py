@@ -114,11 +114,11 @@ def quantized(op_type: str, operands: Sequence[Any], attributes: Mapping[str, An
 
     Args:
         op_type: "ConvInteger" or "QLinearConv".
-        operands: the node's inputs, the first of which is not looked at; None for those that are left out.
+        operands: the node's inputs; the first is ignored, and omitted ones are None.
         attributes: the node's attributes.
 
     Raises:
-        ValueError, TypeError: if a scale or zero point is none; the message names it.
+        ValueError, TypeError: if a scale or zero point is not valid; the message names it.
     """
     given = dict(zip(_INPUTS[op_type].split(), operands, strict=False))
     filters = np.asarray(given["w"])
@@ -162,9 +162,8 @@ def constants(graph: Any) -> dict[str, np.ndarray]:
 def fused(model: Any) -> Any:
     """Return a model with QLinearConv in place of each DequantizeLinear, Conv, QuantizeLinear.
 
-    That is what the three stand for, and what onnxruntime makes of them: the sums are of integers. They stay
-    as they are where another node takes the Conv's result, a zero point is left out, or the bias has another
-    scale than the products.
+    onnxruntime fuses the three in the same way, so that integers are summed. They stay unfused if another
+    node takes the Conv's result, a zero point is missing, or the bias has another scale than the products.
     """
     known = constants(model.graph)
     nodes, dropped = list(model.graph.node), []

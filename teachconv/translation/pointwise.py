@@ -1,4 +1,4 @@
-"""How each framework says what stands between convolutions: activations, limits, a product of matrices."""
+"""How each framework says what comes between convolutions: activations, limits, a product of matrices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .source_text import call_lines
 from .target_calls import TargetCall
 
 _FRAMEWORKS = ("tensorflow", "torch", "jax", "keras", "onnx", "mlx", "paddle")
-# the name of each function in these frameworks; - where there is none with these numbers
+# the name of each function in these frameworks; - if there is none with these numbers
 _TABLE = """
 relu          tf.nn.relu          F.relu         jax.nn.relu         keras.ops.relu         Relu        nn.relu         F.relu
 leaky_relu    tf.nn.leaky_relu    F.leaky_relu   jax.nn.leaky_relu   keras.ops.leaky_relu   LeakyRelu   nn.leaky_relu   F.leaky_relu

@@ -1,7 +1,7 @@
-"""Finds the sizes that a translated call holds for, by resolving and translating the call at others.
+"""Finds the sizes for which a translated call is valid, by translating the call at other sizes.
 
-Padding and everything else that a translation computes repeats with the stride: if as many sizes in a row as
-the stride give the same code, every size does.
+Padding and everything else that a translation computes repeats with the stride: if as many consecutive sizes
+as the stride give the same code, every size does.
 """
 
 from __future__ import annotations

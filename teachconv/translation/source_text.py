@@ -202,7 +202,7 @@ def _stuffing_lines(steps: Shape, why: str) -> list[str]:
 
 
 def _each(steps: Shape) -> str:
-    """Return the slices that take every so many cells of each axis."""
+    """Return the slices that take every n-th cell of each axis."""
     return ", ".join(f"::{step}" for step in steps)
 
 
@@ -359,7 +359,7 @@ def _tensor_lines(target: TargetCall, result: str) -> list[str]:
     ]
 
 
-# what a framework's array is made of NumPy's by, and NumPy's of its result; torch has lines of its own for it
+# how each framework's arrays are made from NumPy's, and NumPy's from its results; torch has its own lines
 _ARRAYS = {"mlx": "mx.array({}.copy())", "paddle": "paddle.to_tensor({})"}
 _RESULTS = {
     "tensorflow": "{}.numpy()",

@@ -50,7 +50,7 @@ class TargetCall:
         pad_rule: "SAME" or "SAME_LOWER": the padding to compute from the input's size and add before the
             call; or "".
         pad_output: zeros to add after the call, like pad_input.
-        subsample: keep every so many cells of each axis of the result; () for all.
+        subsample: n for each axis of the result, of which every n-th cell is kept; () for all.
         split: the number of groups to compute in separate calls.
         notes: sentences on what the framework cannot express directly.
         why_not: why there is no such call, or "".

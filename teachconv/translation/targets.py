@@ -62,7 +62,7 @@ def function_named(name: str) -> Callable[..., Any]:
     ('teachconv.dialects.torch', 'teachconv.nn_ops')
 
     Raises:
-        ArgumentError: if there is no such function, or several frameworks have one and TensorFlow has not.
+        ArgumentError: if there is no such function, or several frameworks other than TensorFlow have one.
     """
     known = known_functions()
     module, _, last = name.rpartition(".")

@@ -36,8 +36,8 @@ from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import WindowTarget, window_here, window_target, write_window
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
-# what returns the call of a layer, or its translation, given it, the arguments behind it, the target and
-# any_size; None for what it does not know
+# functions of a layer, the arguments after it, the target and any_size; each returns the layer's call or its
+# translation, or None for a layer that it does not know
 LAYERS: list[Callable[..., Call | Translation | None]] = []
 
 
@@ -257,8 +257,8 @@ def translate(
             "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too. Or a layer
             with one convolution, a ``torch.nn.Module`` or one of Keras; or a chain of layers, such as a
             ``torch.nn.Sequential``. Or a node of `onnx_model`.
-        *args: the function's arguments; a shape can stand in for an array. Behind a layer the shape of its
-            input, behind a node nothing.
+        *args: the function's arguments; a shape can stand in for an array. After a layer, give the shape of
+            its input; after a node, nothing.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
             are known too. "mlx" and "paddle" for convolutions alone, as text: their answers were recorded.
         any_size: whether the code has to hold for images of any size; it then computes the padding from the
@@ -266,8 +266,8 @@ def translate(
         **arguments: the function's arguments by name.
 
     Returns:
-        A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``. Of a
-        chain its code ends with ``network(x, weights)``; it has ``.weights`` and ``.steps`` too.
+        A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``. For a
+        chain, the code ends with ``network(x, weights)``, and there are ``.weights`` and ``.steps``.
 
     Raises:
         ValueError, TypeError: if the target is unknown, the function itself would raise it, or no code holds

@@ -1,7 +1,7 @@
-"""How each framework expresses a pool, padding or batch normalisation, and why it does not where it does not.
+"""How each framework expresses a pool, padding or batch normalisation, or why it cannot.
 
-No framework's rule is here: each way to say a call is resolved by the dialect's own function, and is taken if
-what that comes to is the call. If none is, the reason is what the dialect refused.
+This module contains no framework's rules: the dialect's own function resolves each candidate call, which is
+accepted if it resolves to the wanted call. If none does, the reason is the dialect's refusal.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.c
 
 @dataclass(frozen=True)
 class WindowTarget:
-    """One way to say a call: the framework's call, which keeps its layout, and NumPy's lines around it.
+    """A candidate: the framework's call, which keeps its layout, and the lines of NumPy around it.
 
     Attributes:
         call: the framework's call.
@@ -54,7 +54,7 @@ class WindowTarget:
 def window_target(
     function: Callable[..., Any], call: Any, arguments: dict[str, Any], to: str
 ) -> WindowTarget:
-    """Return how a framework says a call; the ``why_not`` of its call is set if it cannot.
+    """Return how a framework expresses a call; the ``why_not`` of its call is set if it cannot.
 
     Args:
         function: a function of `teachconv.windows.calls.FUNCTIONS`.
@@ -109,7 +109,7 @@ def _letters(layout: str) -> tuple[str, str]:
 
 
 def _fitting(way: WindowTarget, call: Any) -> WindowTarget | str:
-    """Return a way if it comes to the call, with what is done to its result; else why not."""
+    """Return a candidate that resolves to the call, with the steps after it; else the reason."""
     target = way.call
     order = [call.layout.index(letter) for letter in target.layout]
     given: dict[str, Any] = {
@@ -132,7 +132,7 @@ def _fitting(way: WindowTarget, call: Any) -> WindowTarget | str:
 
 
 def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget | str:
-    """Return a pool's way with what is done to its result, if its windows are those of the call."""
+    """Return a pool's candidate with the steps after it, if its windows are those of the call."""
     name, is_empty = way.call.name, 0 in counts(call.spatial, call.divisor == "padded")
     firsts = [(a.out_size, a.pad_before + first) for a, (first, _) in zip(made.axes, way.pads, strict=True)]
     if firsts != [(a.out_size, a.pad_before) for a in call.axes] or min(map(min, way.pads)) < 0:
@@ -176,7 +176,7 @@ _PADDING = {
 
 
 def _pool_ways(call: PoolCall, to: str) -> Iterator[WindowTarget]:
-    """Yield the ways to say a pool: the framework's own words, then padding first."""
+    """Yield the candidates for a pool: with the framework's own padding words, then with padding first."""
     axes, flags = call.spatial, (False, True)[: 1 + (to in ("torch", "onnx"))]
     own, nothing = tuple((axis.pad_before, axis.pad_after) for axis in axes), ((0, 0),) * len(axes)
     for word, ceil, other in product(_PADDING[to], flags, flags):
@@ -202,7 +202,7 @@ def _pool_ways(call: PoolCall, to: str) -> Iterator[WindowTarget]:
 
 
 def _for_all(layout: str, values: Any, rest: Any = (0, 0)) -> tuple[Any, ...]:
-    """Return what is given for the spatial axes for all axes."""
+    """Extend values for the spatial axes to all axes."""
     given = iter(values)
     return tuple(next(given) if letter in "DHW" else rest for letter in layout)
 
@@ -288,7 +288,7 @@ def _pool_call(call: PoolCall, to: str, word: str, pads: Pads, ceil: bool, other
 
 
 def _pad_ways(call: PadCall, to: str) -> Iterator[WindowTarget]:
-    """Yield the way to say padding."""
+    """Yield the candidate for padding."""
     order, sides, is_constant = [*range(len(call.sides))], call.sides, call.mode == "constant"
     word = {"edge": "replicate", "wrap": "circular"}.get(call.mode, call.mode) if to == "torch" else call.mode
     if to == "torch" and not is_constant:  # it pads all axes after batch and channels
@@ -311,7 +311,7 @@ def _pad_ways(call: PadCall, to: str) -> Iterator[WindowTarget]:
 
 
 def _norm_ways(call: BatchNormCall, to: str) -> Iterator[WindowTarget]:
-    """Yield the way to say batch normalisation, which is one formula in all of them."""
+    """Yield the candidate for batch normalisation, which is one formula in all frameworks."""
     others = call.layout.replace("C", "")
     first = f"{others[:1]}C{others[1:]}"
     says: dict[str, tuple[Any, ...]] = {

@@ -375,7 +375,7 @@ def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
 
     Products of half types are exact in float32. One instruction adds n >= 4 of them to a running sum. It
     aligns all numbers to the largest and truncates the rest: at worst one unit 2u of the largest for each of
-    the n + 1 numbers, and once more when the sum is normalised. That is (n + 2) 2u sum |x||w|, or at most 3u
+    the n + 1 numbers, and again when the sum is normalised. That is (n + 2) 2u sum |x||w|, or at most 3u
     for each product. Sums are padded with zeros to whole instructions of at most 16 products, which gives
     gamma_{3 (K + 16)}.
 

@@ -78,7 +78,7 @@ def float64_result(call: Call) -> np.ndarray:
 
 
 def unrounded(call: Call) -> np.ndarray | None:
-    """Return the result in float64 for a type whose sums are rounded once more at the end, else None.
+    """Return the result in float64 for a type whose sums are rounded again at the end, else None.
 
     These are the half types. Their sums are formed in float32, whose roundings are 2^29 times as large as
     those of float64.

@@ -42,11 +42,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A convolution by its shapes. ``op`` is the name of an op that is no gradient, such as "conv2d".
+    """A convolution by its shapes. ``op`` is the name of an op that is not a gradient, such as "conv2d".
 
     It stands for one problem, and one more for each of its gradient ops: conv2d has two, conv2d_transpose
     none. Shapes have the channels last, filters the op's own layout; with ``data_format="NCHW"`` the arrays
-    are made anew with the channels first, in their memory too. ``marks`` are the tags that do not follow from
+    are remade with the channels first, in their memory too. ``marks`` are the tags that do not follow from
     the rest.
     """
 

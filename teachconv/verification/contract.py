@@ -103,8 +103,8 @@ def check_backend(
         ValueError: if a part of the contract is missing, no backend of the table has the name, no
             algorithm lists any of ``dtypes``, there is no such tag, kind, data or case, or a tolerance is
             negative.
-        TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is no tuple of
-            `teachconv.backends.Algorithm`, or there is no such dtype.
+        TypeError: if ``module`` is None or an object that cannot be hashed, its ``ALGORITHMS`` is not a tuple
+            of `teachconv.backends.Algorithm`, or there is no such dtype.
 
     >>> import teachconv as tc
     >>> from teachconv.backends import numpy_backend

@@ -67,7 +67,7 @@ class Found:
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Look no longer than this for the mistakes of all results together, but for a moment at each."""
+    """Look no longer than this for the mistakes of all results together, but at least a moment at each."""
     token = _budget.set([seconds])
     try:
         yield
@@ -264,7 +264,7 @@ def _evidence(
 def _explained(values: np.ndarray, got: np.ndarray, want: np.ndarray) -> float:
     """How much of the error a mistake explains: 1 if all of it, 0 or less if none.
 
-    One that is no nearer to the result than zeros are explains nothing: its error is smaller only because
+    One that is not nearer to the result than zeros are explains nothing: its error is smaller only because
     its numbers are.
     """
     got, want = got.astype(np.float64), want.astype(np.float64)

@@ -55,7 +55,7 @@ __all__ = [
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 
-# tables of functions that are no ops, such as pools, and what compares their calls
+# tables of functions that are not ops, such as pools, and what compares their calls
 REPORTS: list[tuple[Iterable[Callable[..., Any]], Callable[..., DiffReport]]] = []
 
 
@@ -283,8 +283,8 @@ def diff(
     Raises:
         TypeError: for ``backend`` and ``out``, which a comparison does not use.
         ValueError: if ``rtol`` or ``atol`` is negative or not finite, if there are neither backends nor
-            arrays to compare, an array has masked elements, ``error`` is no such word or its bound does not
-            hold for the call; and as the op.
+            arrays to compare, an array has masked elements, ``error`` is not such a word or its bound does
+            not hold for the call; and as the op.
         MemoryError: if there is no memory for the reference or the bounds.
 
     >>> import numpy as np, teachconv as tc

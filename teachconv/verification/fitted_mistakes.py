@@ -306,7 +306,7 @@ def _ranges(sums: np.ndarray, rest: np.ndarray, error: float) -> Iterator[tuple[
 
 
 def shifts(case: Failure) -> Iterator[Mistake]:
-    """got[r, c] = want[r - dr, c - dc] wherever both are there."""
+    """got[r, c] = want[r - dr, c - dc] wherever both exist."""
     got, want, rank = case.got, case.want, case.call.geometry.rank
     axes = range(rank) if case.call.kind.sums_images else range(1, rank + 1)
     reach = [range(-min(8, got.shape[axis] - 1), min(8, got.shape[axis] - 1) + 1) for axis in axes]

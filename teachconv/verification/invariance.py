@@ -30,7 +30,7 @@ __all__ = ["InvarianceReport", "check_invariance"]
 class InvarianceReport(DiffReport):
     """What `check_invariance` returns: a row for each way to run a call, compared with a plain run of it.
 
-    A row passes if all bits are the same, but for the sign and payload of a NaN. The note of one that fails
+    A row passes if all bits are the same, except the sign and payload of a NaN. The note of one that fails
     says what changed, in how many cells, and by how many ulps (units in the last place).
     """
 

@@ -235,7 +235,7 @@ def rounded(case: Failure) -> Iterator[Mistake]:
     for name, (words, form) in formats.items():
         if form.precision >= case.digits:
             continue
-        code, whole = f"rounded({name})", not name.startswith("tf32")  # TF32 is no type: a result has none
+        code, whole = f"rounded({name})", not name.startswith("tf32")  # TF32 is not a type of results
         if whole:
             yield Mistake(code, f"when the {result} is {words}", call, rounded=form)
         small = call.with_each(partial(_rounded, form=form))
@@ -305,7 +305,7 @@ def quantized(case: Failure) -> Iterator[Mistake]:
 
 
 def _alike(call: Call, small: Call) -> bool:
-    """Whether numbers that are rounded to float16 are those that TF32 would give, but for tiny ones."""
+    """Whether numbers that are rounded to float16 are those that TF32 would give, except tiny ones."""
     pairs = ((call.first, small.first), (call.second, small.second))
     with np.errstate(invalid="ignore"):
         largest = [

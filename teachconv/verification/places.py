@@ -16,7 +16,7 @@ from ..tables import count, number
 
 __all__ = ["SPATIAL", "cells_in_words", "held_words", "members", "where"]
 
-_LONGEST = 60  # characters: it stands on a line of a report
+_LONGEST = 60  # characters: it has to fit on a line of a report
 SPATIAL = ("slice", "row", "column")
 _NOUNS = dict(
     zip("NCIOMDHW", ("image", "channel", "in channel", "out channel", "multiplier", *SPATIAL), strict=True)

@@ -166,7 +166,7 @@ def _end_python(thread: int) -> None:
 # ---------------------------------------------------------------------------------------------
 
 _IMPORT = 60.0  # seconds in which a process must have imported what it runs
-_OFTEN = 3  # so many calls in turn that take too long are enough
+_OFTEN = 3  # consecutive calls that took too long: then stop
 _LINE = 1 << 16  # bytes of the line of an answer
 
 
@@ -221,7 +221,7 @@ class Program:
                 running.stdin.write(line + data)
                 running.stdin.flush()
             answer, said, found = running.stdout.readline(_LINE), {}, b""
-            with suppress(ValueError, TypeError, AttributeError, RecursionError):  # it is no answer
+            with suppress(ValueError, TypeError, AttributeError, RecursionError):  # it is not a valid answer
                 said = dict(json.loads(answer))
                 found = running.stdout.read(min(int(said.get("nbytes", 0)), self._most))
             if running.poll() is not None:  # it was given up, perhaps long ago

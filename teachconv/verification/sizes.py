@@ -156,7 +156,7 @@ def _changes(op: Any, shapes: dict[str, Any], got: np.ndarray) -> Iterator[dict[
 def _by_axis(
     conv: ConvCall, shapes: dict[str, Any], got: np.ndarray, shape_with: Callable[..., tuple[int, ...]]
 ) -> Iterator[dict[str, Any]]:
-    """Arguments with other numbers, where each gives one of the sizes; the same for both axes first."""
+    """Arguments with different numbers, where each gives one of the sizes; the same for both axes first."""
     axes = [conv.layout(conv.kind.result).index(letter) for letter in conv.geometry.data_format[1:-1]]
     sizes, rank = got.shape, len(axes)
     framework = conv.function.partition(".")[0]
@@ -236,7 +236,7 @@ def _parts(case: Failure, want: np.ndarray, limits: np.ndarray) -> Iterator[tupl
         cuts = [_cuts(*sizes) for sizes in zip(part.shape, whole.shape, strict=False)]
         for index in islice(product(*cuts), 4096 if got.ndim == want.ndim else 0):
             arrays = (got, want[index], limits[index]) if part is got else (got[index], want, limits)
-            corner = tuple(slice(2) for _ in cuts)  # enough to see that it is not there
+            corner = tuple(slice(2) for _ in cuts)  # enough to see that it is missing
             if arrays[1].any() and all(case.allows(*(a[cut] for a in arrays)).all() for cut in (corner, ...)):
                 ends = ([cut.start, cut.stop, *filter(None, [cut.step])] for cut in index)
                 text = ", ".join(":".join(str(n or "") for n in end) for end in ends)

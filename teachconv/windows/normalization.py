@@ -76,8 +76,8 @@ def fold_batch_norm(
         mean: the moving mean, [out_channels].
         variance: the moving variance, [out_channels].
         eps: what is added to the variance: 1e-3 is Keras' default, 1e-5 PyTorch's and ONNX's.
-        channel_axis: the axis of the filters that holds the output channels: -1 for TensorFlow's, 0 for
-            PyTorch's and ONNX's, 1 for their transposed convolutions, 2 for TensorFlow's.
+        channel_axis: the axis of the filters that holds the output channels: -1 for TensorFlow, 0 for PyTorch
+            and ONNX; of transposed convolutions 2 for TensorFlow, 1 for PyTorch and ONNX.
 
     Returns:
         A ``FoldedBatchNorm``: ``.filters``, ``.bias``, and ``.error_bound(abs_sum)``.

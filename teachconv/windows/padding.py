@@ -61,7 +61,7 @@ class PadCall:
         input_shape: the shape of the input.
         sides: how many cells are added before and after, for each axis; negative numbers remove cells.
         value: the number that "constant" pads with.
-        crops_first: whether cells are removed before the mode looks at what is there.
+        crops_first: whether cells are removed before the mode looks at the cells.
         value_name: the framework's name of the number.
     """
 

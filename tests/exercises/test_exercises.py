@@ -185,7 +185,7 @@ def test_objects_and_exits_are_answers():
 def test_sums_that_are_rounded_are_told_apart():
     found = ex.check("correlate", lambda x, w: np.correlate(x, w) + 1e-12)
     assert found.code == "rounding"
-    assert found.sentence.startswith("right but for rounding")
+    assert found.sentence.startswith("right except for rounding")
 
 
 def test_an_error_says_its_line():

@@ -183,7 +183,7 @@ def watch(folder):
         if not (limited or path.name.startswith("whole")):
             resource.setrlimit(resource.RLIMIT_AS, (memory("VmSize") + SPACE,) * 2)
             limited = True
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts again
         before = memory("VmRSS")
         try:
             outcome = repr(read(path))

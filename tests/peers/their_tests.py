@@ -387,7 +387,7 @@ EXPLAINED = (
 
 OUTCOMES = ("passed", "not there", "other error", "wrong", "crashed", "too old", "skipped", "not admitted")
 
-PAGE = """# Programs and tests of others
+PAGE = """# Programs and tests of other projects
 
 Programs that others published for TensorFlow, and the tests of TensorFlow and Keras themselves, run here with their
 imports replaced and nothing else changed. `make their-tests CHECKOUTS="..."` runs them again and writes this page;
@@ -411,7 +411,7 @@ converge. Each program and each test has a process of its own, with {seconds} s 
 - **passed**: the program came to its end, or the test passed.
 - **not there**: refused, and the message names a word of the line that asked for it. This is the usual answer to what
   teachconv does not have.
-- **other error**: the test expects an error, and gets it with other words or of another class. Errors here say the
+- **other error**: the test expects an error, but gets a different message or class. Errors here say the
   value and what would be legal: TensorFlow's "Negative dimension size" is "VALID needs in_cols >= 2 (filter 2,
   dilation 1); got 1".
 - **wrong**: an assertion of a test fails, about a value or anything else; each is listed below.
@@ -420,7 +420,7 @@ converge. Each program and each test has a process of its own, with {seconds} s 
 - **skipped**: the test itself asks for a GPU, for XLA or for TensorFlow 1.
 - **not admitted**: see above.
 
-TensorFlow's tests use the base class and decorators of `test_util`, which stand on its C++: here a few lines forward
+TensorFlow's tests use the base class and decorators of `test_util`, which need its C++: here a few lines forward
 to sessions and NumPy's comparisons. `gradient_checker` is TensorFlow's own file. Keras' `run_layer_test` is its own,
 without its checks of masks, of mixed precision, of generators of random numbers and of saving to files, and without the
 one that a layer that has no weights is built when it is made: here it is at its first call.

@@ -17,7 +17,7 @@ from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from .launches import BLOCK, MOST_BLOCKS, Argument, Buffer, Kernel, Launch, Matmul, Schedule, problem
 
 KIND_NAMES = {FORWARD: "Forward", INPUT_GRADIENT: "InputGradient", FILTER_GRADIENT: "FilterGradient"}
-_WIDE = 1 << 30  # arrays of so many elements need offsets of 64 bits
+_WIDE = 1 << 30  # elements: arrays of this size need offsets of 64 bits
 _CHUNK = 64  # the depth of the deepest chunk of the gemms
 _SPLIT_BYTES = 64 << 20  # the most memory for partial sums
 ENOUGH_BLOCKS = 2 * 132  # two for each multiprocessor of a large card
@@ -122,7 +122,7 @@ class Job:
         self.launch_blocks(kernel, max(1, min(MOST_BLOCKS, -(-threads // BLOCK))), *arguments)
 
     def launch_blocks(self, kernel: Kernel, blocks: int, *arguments: Argument | int, shared: int = 0) -> None:
-        """Add a launch of exactly so many blocks.
+        """Add a launch with an exact number of blocks.
 
         Args:
             kernel: the kernel.

@@ -34,7 +34,7 @@ from ..kernels.gpu_ops import to_gpu
 
 _NOTHING = OpKernelContext({})
 _CPU = DeviceSpec("CPU", 0)
-_OF_GRAPHS = ("Placeholder", "Variable")  # what has no meaning without a run
+_OF_GRAPHS = ("Placeholder", "Variable")  # attributes that have no meaning without a run
 
 
 def run_or_add(op_type: str, name: str | None, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:

@@ -6,8 +6,8 @@ executor per partition, in which a _Recv waits for the rendezvous; here one sche
 and a _Recv waits for its _Send. A value is freed after its last use. There is no recursion, so chains of
 nodes may be as long as memory allows.
 
-Two nodes without a path from one to the other have no order. A seed shuffles the queue, so that a program
-that relies on an order it has not asked for shows it.
+Nodes that do not depend on each other may run in any order. A seed shuffles the queue, so that a missing
+control dependency in a program shows up as a different result.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def _pair(
     pairs: dict[tuple[str, int, str], Transfer],
     partitions: dict[str, Nodes],
 ) -> Transfer:
-    """Return the pair that brings an output to a device; add its nodes if they are not there yet."""
+    """Return the pair that brings an output to a device; add its nodes if necessary."""
     key = (source.name, index, device)
     if key not in pairs:
         value = source.name, index

@@ -238,7 +238,7 @@ def timeline_svg(metadata: RunMetadata) -> str:
         metadata: the log of the run.
 
     Returns:
-        An SVG element; "" for a log of no run. Nodes that compute nothing, such as constants, are left
+        An SVG element; "" if the log is empty. Nodes that compute nothing, such as constants, are left
         out; of more than 40 others it shows the 40 that took longest.
     """
     compute = [node for node in metadata.nodes if node.op not in SILENT]

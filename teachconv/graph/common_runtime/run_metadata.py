@@ -74,7 +74,7 @@ class StepStatsCollector:
 
     def __init__(self) -> None:
         self.nodes: list[NodeStats] = []
-        marks.read()  # they name the innermost loops; reading them is no part of the run
+        marks.read()  # they name the innermost loops; the time to read them must not count as part of the run
         self._begin = record.clock()
 
     def compute(self, item: Item, context: OpKernelContext, inputs: list[Any]) -> Any:

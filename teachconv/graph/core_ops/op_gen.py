@@ -27,9 +27,9 @@ _HEADER = '''"""The ops as Python functions. GENERATED from core_ops/ by op_gen.
     python -m teachconv.graph.core_ops.op_gen
 
 TensorFlow: python/ops/gen_nn_ops.py, gen_math_ops.py, gen_array_ops.py and gen_state_ops.py, which are
-generated when TensorFlow is built and are in no repository. Each function adds a node to the default
-graph or, if there is none, runs the op immediately. Nothing is computed here;
-``teachconv.find_source(gen_nn_ops.conv2d)``, or with the arguments of a call, shows where it is.
+generated when TensorFlow is built and not kept in its repository. Each function adds a node to the default
+graph or, if there is none, runs the op immediately. Nothing is computed here:
+``teachconv.find_source(gen_nn_ops.conv2d)``, optionally with the arguments of a call, shows where it is.
 
 Below its summary each function has the definition of its op: ``Op(inputs) -> outputs``, and the attributes
 with their defaults. T is the dtype of the inputs. In every function, ``name`` is the name of the node, and

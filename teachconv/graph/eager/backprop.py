@@ -37,8 +37,8 @@ _log = logging.getLogger("teachconv.graph")
 class GradientTape:
     """Records ops for automatic differentiation, as tf.GradientTape.
 
-    Trainable variables that are read inside the block are watched by themselves; other tensors must be named
-    with `watch`. Only ops that depend on something watched are kept.
+    Trainable variables that are read inside the block are watched automatically; other tensors must be
+    passed to `watch`. Only ops that depend on something watched are kept.
 
     Args:
         persistent: whether ``gradient`` may be called more than once; the tape then keeps its records.
@@ -192,8 +192,9 @@ class GradientTape:
         Args:
             target: a tensor, or a nested structure of tensors whose sum is differentiated.
             sources: a tensor or variable, or a nested structure of them.
-            output_gradients: what the gradients start from, one for each target; None for ones.
-            unconnected_gradients: "none" or "zero": what a source gets on which the target does not depend.
+            output_gradients: the initial gradients, one for each target; None for ones.
+            unconnected_gradients: "none" or "zero": the gradient of a source on which the target does not
+                depend.
 
         Returns:
             The structure of ``sources`` with a tensor for each, or None where the target does not depend on
@@ -201,7 +202,7 @@ class GradientTape:
 
         Raises:
             RuntimeError: if the tape was used already and is not persistent.
-            ValueError, TypeError: if target or sources are no tensors, or ``output_gradients`` do not fit.
+            ValueError, TypeError: if target or sources are not tensors, or ``output_gradients`` do not fit.
             LookupError: if an op between them has no registered gradient.
         """
         check_unconnected(unconnected_gradients)
@@ -233,8 +234,8 @@ class GradientTape:
             sources: a tensor or variable, or a nested structure of them.
             unconnected_gradients: "none", or "zero" for zeros of the source's shape, where the target does
                 not depend on a source.
-            parallel_iterations: without effect, because the elements are taken one after the other.
-            experimental_use_pfor: without effect.
+            parallel_iterations: has no effect, because the elements are taken one after the other.
+            experimental_use_pfor: has no effect.
 
         Returns:
             The structure of ``sources`` with a tensor of shape ``[*target, *source]`` for each, or None.
@@ -278,7 +279,7 @@ class GradientTape:
 
     @contextmanager
     def _one_use(self) -> Iterator[None]:
-        """Within the block, the records are there; afterwards, a tape that is not persistent is spent."""
+        """Within the block, the records exist; afterwards, a tape that is not persistent is used up."""
         self._read_graph()
         if not self._persistent:
             if self._recording:

@@ -111,7 +111,7 @@ class FuncGraph(Graph):
                     f"{brief(self.name)}"
                 )
             name = variable.name.partition(":")[0]
-            # an eager variable lies in the memory of the CPU
+            # an eager variable is in the memory of the CPU
             with self.control_dependencies(None), self.name_scope(None), self.device("/cpu:0"):
                 ref = gen_nn_ops.variable(variable.shape, variable.dtype, name=name)
             self.variables[variable.ref()] = ref
@@ -185,7 +185,7 @@ class ConcreteFunction:
 
     @property
     def operands(self) -> list[Tensor]:
-        """What stands in the graph for the inputs of a call: arguments, captured tensors, variables."""
+        """The placeholders in the graph for the inputs of a call: arguments, captured tensors, variables."""
         return [*self._feeds, *self.graph.variables.values()]
 
     def with_outputs(self, more: Sequence[Tensor]) -> ConcreteFunction:
@@ -283,7 +283,7 @@ class ConcreteFunction:
 
 
 class _Leaf:
-    """A leaf of a result that is no tensor: every call returns it unchanged."""
+    """A leaf of a result that is not a tensor: every call returns it unchanged."""
 
     __slots__ = ("value",)
 

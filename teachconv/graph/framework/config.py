@@ -154,8 +154,8 @@ class ConfigProto:
         allow_soft_placement: whether a node may run on another device than it requests, with a warning.
         device_count: the number of devices of each kind. Several CPU devices share the same processors; they
             exist to demonstrate placement and transfers. With ``{"GPU": n}`` nodes that request no device go
-            to a GPU where they have a kernel, as TensorFlow does by itself; without it a GPU serves the nodes
-            that request it.
+            to a GPU where they have a kernel, which is TensorFlow's default; without it a GPU runs only the
+            nodes that request it.
         backend: the kernel label for all ops that have a kernel with it; "" for the default.
         log_device_placement: has no effect; `RunMetadata` has the placements.
 
@@ -211,7 +211,7 @@ def list_physical_devices(device_type: str | None = None) -> list[DeviceSpec]:
     """
     found = [] if is_one_of(device_type, ("GPU",)) else [DeviceSpec("CPU", 0)]
     if not is_one_of(device_type, ("CPU",)) and not backends.why_not("cupy"):
-        import cupy  # where a GPU is, and somebody asks
+        import cupy  # only if there is a GPU and it is asked for
 
         found += [DeviceSpec("GPU", index) for index in range(cupy.cuda.runtime.getDeviceCount())]
     return found

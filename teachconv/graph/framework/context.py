@@ -77,7 +77,7 @@ def within(variable: ContextVar[Value], value: Value) -> Iterator[None]:
 
 
 def set_default_graph(graph: Graph | None) -> AbstractContextManager[None]:
-    """Within the block, add ops to ``graph``; None returns to what holds outside of every block."""
+    """Within the block, add ops to ``graph``; None restores the state outside of every block."""
     return within(_innermost, graph)
 
 

@@ -28,7 +28,7 @@ _ATTRIBUTES: dict[str, Callable[[np.dtype[Any]], Any]] = {
 
 
 class DType:
-    """A dtype; NumPy takes it wherever it takes one of its own, which it is equal to.
+    """A dtype that equals NumPy's dtype of the same name; NumPy accepts it in place of its own.
 
     It has NumPy's attributes, such as ``name`` and ``itemsize``, and TensorFlow's: ``as_numpy_dtype``,
     ``base_dtype``, ``real_dtype``, ``is_floating``, ``is_integer``, ``is_unsigned``, ``is_bool``,

@@ -177,7 +177,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
 
     Raises:
         TypeError, ValueError: if the value is not numeric, is a tensor of another dtype, or has a number that
-            the dtype cannot hold. TensorFlow would change an integer in silence.
+            the dtype cannot hold. TensorFlow would silently change an integer.
 
     >>> to_array(1, np.dtype("float32"), "x"), to_array(1.5, None, "x").dtype
     (array(1., dtype=float32), dtype('float32'))
@@ -323,7 +323,7 @@ def int_vector(value: Any, name: str = "shape") -> Any:
 
 
 def items(value: Any, name: str, what: str) -> list[Any]:
-    """Return the items of what a message calls ``name``; raise unless it has any: it must be ``what``."""
+    """Return the items of the argument ``name``; raise unless it is ``what`` and not empty."""
     try:
         return list(value)
     except TypeError:

@@ -137,7 +137,7 @@ _PYTHON: dict[str, tuple[tuple[type, ...], str]] = {
 
 @lru_cache(maxsize=64)
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """Return the name of a dtype, which NumPy puts together anew each time."""
+    """Return the name of a dtype; cached, because NumPy builds the text on every access."""
     return dtype.name
 
 
@@ -309,7 +309,7 @@ def get_op_def(name: str) -> OpDef:
 
 
 def attr_of(op: Any, name: str) -> Any:
-    """Return an attribute of an operation of either kind; raise ``ValueError`` if it has none such."""
+    """Return an attribute of an operation of either kind; raise ``ValueError`` if it does not exist."""
     if name not in op.attrs:
         have = ", ".join(sorted(op.attrs)) or "none"
         raise ArgumentError(f"{op.type} has no attribute {brief(name)}; it has {have}")
@@ -331,7 +331,7 @@ def as_dtype(type_value: Any) -> np.dtype[Any]:
         A NumPy dtype.
 
     Raises:
-        TypeError: if it stands for none. That is so for int, too, as in TensorFlow.
+        TypeError: if it is not one of these. As in TensorFlow, int is not.
 
     >>> as_dtype("half"), as_dtype(float), as_dtype("float"), as_dtype("double")
     (dtype('float16'), dtype('float32'), dtype('float32'), dtype('float64'))

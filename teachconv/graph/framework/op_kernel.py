@@ -37,7 +37,7 @@ UPDATING = _Lock()  # held from reading a variable's value to replacing it by on
 
 
 def _renew_locks() -> None:
-    """Another thread may have held one at the moment of a fork, and is not there to release it."""
+    """A thread that held one at the moment of a fork does not exist in the child, so cannot release it."""
     TRACING.lock, UPDATING.lock = RLock(), RLock()
 
 
@@ -196,7 +196,7 @@ def register_kernel(
     """
 
     def register(kernel: _K) -> _K:
-        caller = sys._getframe(1)  # where the decorator stands
+        caller = sys._getframe(1)  # the frame that applies the decorator
         file, line = place or (caller.f_code.co_filename, caller.f_lineno)
         for label in labels or ("",):
             if (op, device, label) in KERNELS:

@@ -541,7 +541,7 @@ _eager_device: ContextVar[DeviceSpec | None] = ContextVar("teachconv_eager_devic
 
 
 def eager_device() -> DeviceSpec | None:
-    """Return the GPU that ops which run eagerly shall use, or None for the CPU."""
+    """Return the GPU for ops that run eagerly, or None for the CPU."""
     return _eager_device.get()
 
 

@@ -1,4 +1,4 @@
-"""What a shape function is given: shapes, what is known about values; and kernels that ask one in a run.
+"""The inputs of a shape function (shapes and known values), and kernels that call one during a run.
 
 TensorFlow: core/framework/shape_inference.h, core/common_runtime/shape_refiner.cc and eval_const_tensor.cc;
 in Python, constant_value and constant_value_as_shape in python/framework/tensor_util.py. ``tf.shape(x)[0]``
@@ -27,7 +27,7 @@ from .tensor_shape import StaticShape, as_shape, is_compatible, is_fully_defined
 
 _MAX_NODES = 64  # larger computations are left to the run
 _MAX_ELEMENTS = 1 << 16
-# ops that only move elements: their kernels take an array in which some are not known, too
+# ops that only move elements: their kernels also accept arrays in which some elements are unknown
 _MOVERS = ("ConcatV2", "ExpandDims", "GatherV2", "Identity", "Pack", "Reshape", "Slice", "StridedSlice")
 
 
@@ -35,7 +35,7 @@ class UnknownShapeError(Exception):
     """Ends a shape function that asks for something that is not known before the run.
 
     Attributes:
-        shape: what is known of the shape of each output all the same.
+        shape: what is still known of the shape of each output.
     """
 
     def __init__(self, shape: StaticShape = None):
@@ -67,7 +67,7 @@ class InferenceContext:
         return shape
 
     def with_rank(self, index: int, rank: int, what: str) -> tuple[int | None, ...]:
-        """Return the shape of an input that must have ``rank`` axes; raise ``ValueError`` if it has not."""
+        """Return the shape of an input that must have ``rank`` axes; raise ``ValueError`` if it does not."""
         shape = self.shapes[index]
         if shape is None:
             return (None,) * rank
@@ -106,7 +106,7 @@ class InferenceContext:
             The sizes, None for one that is not known before the run; None if nothing is known.
 
         Raises:
-            ValueError: if the input is no vector, or holds another number of sizes.
+            ValueError: if the input is not a vector, or has a different number of sizes.
         """
         given = self.with_rank(index, 1, what)
         if size is not None and not is_compatible(given, (size,)):

@@ -1,7 +1,7 @@
 """`Tensor`, one output of an operation of a graph; its operators; and `TensorSpec`, its shape and dtype.
 
 TensorFlow: python/framework/tensor.py and override_binary_operator.py. Eager tensors and variables inherit
-the operators too. Which op each operator stands for is said in ops/tensor_math_operator_overrides.py.
+the operators too. ops/tensor_math_operator_overrides.py says which op each operator stands for.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def tensor_dtype(value: Any) -> Any:
 
 
 class _Tensors(Adapter):
-    """Tensors and variables as arguments of the library's ops: each op runs as that of the same name here."""
+    """Tensors and variables as arguments of the library's ops: each op runs as the graph op of that name."""
 
     name = "tensors of a graph"
 

@@ -114,7 +114,7 @@ def _gather_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     params, indices, axis = op.inputs
     number, rank = known_value(axis), len(as_shape(params.shape) or ())
     if number is None or int(number) % max(rank, 1):
-        raise ArgumentError("the gradient of GatherV2 is there for axis 0 only")
+        raise ArgumentError("GatherV2 has a gradient for axis 0 only")
     sizes, flat = array_ops.shape(params), array_ops.reshape(indices, [-1])
     hot = array_ops.one_hot(flat, sizes[0], dtype=grad.dtype)
     rows = array_ops.reshape(grad, array_ops.stack([array_ops.size(flat), -1]))

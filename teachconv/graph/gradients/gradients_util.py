@@ -94,7 +94,7 @@ def get_gradient_function(op: Any) -> Callable[..., Any] | None:
 
 
 class UnconnectedGradients(StrEnum):
-    """What a gradient with respect to a tensor is on which nothing depends.
+    """The gradient with respect to a tensor on which the target does not depend.
 
     Attributes:
         NONE: None.
@@ -125,13 +125,13 @@ def gradients(
     Args:
         ys: a tensor or a list of tensors of the default graph.
         xs: a tensor or variable, or a list of those.
-        grad_ys: what the gradients start from, one tensor of the shape of each y or None for ones.
+        grad_ys: the initial gradients, one tensor of the shape of each y or None for ones.
         name: the name scope; each op of the walk adds its nodes in ``name/<op>_grad``.
         colocate_gradients_with_ops: accepted for compatibility.
         gate_gradients: whether the gradients of an op's inputs wait for each other; the values are the same.
         aggregation_method: accepted for compatibility; gradients of one tensor are added by AddN.
         stop_gradients: tensors that count as constants.
-        unconnected_gradients: "none" or "zero": what an x gets on which no y depends.
+        unconnected_gradients: "none" or "zero": the gradient of an x on which no y depends.
 
     Returns:
         A list with one tensor for each x, or None where no y depends on it.

@@ -175,7 +175,7 @@ def _gather(params: Any, indices: Any, axis: Any) -> Any:
 
 @register_function("InvertPermutation")
 def _invert_permutation(x: Any) -> Any:
-    """Return y with y[x[i]] = i; raise ``ValueError`` if x is no permutation."""
+    """Return y with y[x[i]] = i; raise ``ValueError`` if x is not a permutation."""
     if sorted(x.tolist()) != list(range(x.size)):
         raise InvalidArgumentError(f"x must be a permutation of 0, 1, ...; got {x.tolist()}")
     return np.argsort(x).astype(x.dtype)

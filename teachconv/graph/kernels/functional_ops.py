@@ -1,4 +1,4 @@
-"""PartitionedCall, which runs a function; _Send and _Recv, by which a value changes its device.
+"""PartitionedCall, which runs a function; _Send and _Recv, which move a value between devices.
 
 TensorFlow: core/kernels/partitioned_function_ops.cc and sendrecv_ops.cc.
 """

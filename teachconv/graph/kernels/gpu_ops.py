@@ -23,7 +23,7 @@ for _name in ("Identity", "Variable", "Assign", "NoOp"):
 
 
 def to_gpu(array: Any, device: str) -> Any:
-    """Return an array in the memory of a GPU, such as "/device:GPU:0"; a copy, unless it is there already."""
+    """Return an array in the memory of a GPU, such as "/device:GPU:0"; copied if necessary."""
     import cupy
 
     index = DeviceSpec.from_string(device).device_index or 0

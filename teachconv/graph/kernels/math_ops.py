@@ -56,7 +56,7 @@ class MatMulOp(OpKernel):
         bias: Any = None,
         activation: str | None = None,
     ) -> Any:
-        """Return a @ b after at most one transpose; the bias and "relu" go with an ``a`` as it is only."""
+        """Return a @ b after at most one transpose; bias and "relu" need an ``a`` that is not transposed."""
         rows, inner = a.shape[::-1] if transpose_a else a.shape
         other, cols = b.shape[::-1] if transpose_b else b.shape
         if inner != other:
@@ -107,7 +107,7 @@ def _sum(x: Any, indices: Any, *, keep_dims: bool) -> Any:
 
 @register_function("Mean")
 def _mean(x: Any, indices: Any, *, keep_dims: bool) -> Any:
-    """Return the mean over axes; for integers it is rounded towards zero, and their sum is one of int64."""
+    """Return the mean over axes; integers are summed in int64, and their mean is rounded towards zero."""
     total = _total(x.astype("int64") if is_integer(x.dtype) else x, indices, keep_dims)
     count = prod(x.shape[axis] for axis in _axes(x, indices))
     if not is_integer(x.dtype):
@@ -119,7 +119,7 @@ def _mean(x: Any, indices: Any, *, keep_dims: bool) -> Any:
 
 
 def _register_fold(op: str, ufunc: np.ufunc, of_nothing: Callable[[Any], Any]) -> None:
-    """Register the reduction by a function of two values; of no elements it is ``of_nothing(dtype)``."""
+    """Register the reduction by a function of two values; without elements it is ``of_nothing(dtype)``."""
 
     def fold(x: Any, indices: Any, *, keep_dims: bool) -> Any:
         """Return the reduction of the input over axes."""
@@ -154,7 +154,7 @@ def _arg_max(x: Any, axis: Any, *, output_type: Any) -> Any:
 class _Random(FunctionKernel):
     """Keeps one generator for all runs of the node in a session, so that each continues the sequence.
 
-    Its function draws: it takes the generator, the shape, and the inputs but the first.
+    Its function draws: it takes the generator, the shape, and all inputs except the first.
     """
 
     def __init__(self, node: NodeDef, label: str = ""):
@@ -198,7 +198,7 @@ register_function("TruncatedNormal", base=_Random)(_of_floats(truncated_normal))
 
 @register_function("RandomUniformInt", base=_Random)
 def _uniform_int(generator: np.random.Generator, shape: tuple[int, ...], low: Any, high: Any) -> Any:
-    """Return integers from minval to maxval, which is not among them."""
+    """Return integers from minval to below maxval."""
     if low >= high:
         raise InvalidArgumentError(f"Need minval < maxval, got {low} >= {high}")
     return generator.integers(low, high, shape, low.dtype)

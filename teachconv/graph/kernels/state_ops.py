@@ -50,7 +50,7 @@ class VariableOp(OpKernel):
 
 @register_function("Assign")
 def _assign(ref: VariableRef, value: Any) -> VariableRef:
-    """Store the value; it stays where the run fails later."""
+    """Store the value; it stays even if the run fails later."""
     ref.assign(value)
     return ref
 

@@ -130,7 +130,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
     Args:
         a: a tensor, variable or array.
         perm: the new order of the axes; None reverses them.
-        conjugate: False; teachconv has no other.
+        conjugate: must be False.
         name: the name of the node.
 
     Returns:
@@ -161,7 +161,7 @@ def pad(
         paddings: [before, after] for each axis.
         mode: "CONSTANT", which adds zeros; "REFLECT", which mirrors the input at its outermost cells;
             "SYMMETRIC", which mirrors it at its edges, so that the outermost cells occur twice.
-        constant_values: 0; teachconv has no other.
+        constant_values: must be 0.
         name: the name of the node.
 
     Returns:
@@ -343,9 +343,9 @@ def gather(
     Args:
         params: a tensor, variable or array.
         indices: int32 or int64, of any shape.
-        validate_indices: None; teachconv has no other.
+        validate_indices: must be None.
         axis: the axis; None stands for the first.
-        batch_dims: 0; teachconv has no other.
+        batch_dims: must be 0.
         name: the name of the node.
 
     Returns:
@@ -521,7 +521,7 @@ def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> 
         dims: the shape: a vector, or a sequence of ints and scalar tensors.
         value: a scalar.
         name: the name of the node.
-        layout: None; teachconv has no other.
+        layout: must be None.
 
     Returns:
         The tensor.
@@ -537,7 +537,7 @@ def zeros(shape: Any, dtype: Any = "float32", name: str | None = None, layout: A
         shape: the shape: a vector, or a sequence of ints and scalar tensors.
         dtype: the dtype.
         name: the name of the node.
-        layout: None; teachconv has no other.
+        layout: must be None.
 
     Returns:
         A tensor; in a graph a constant, or for a shape that is not known or large, a Fill node.
@@ -585,9 +585,9 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: A
 
     Args:
         input: a tensor, variable or array.
-        dtype: None; teachconv has no other.
+        dtype: must be None.
         name: the name of the node.
-        layout: None; teachconv has no other.
+        layout: must be None.
 
     Returns:
         A tensor.

@@ -33,7 +33,7 @@ def group(*inputs: Any, name: str | None = None) -> Any:
 
 
 def tuple(tensors: Any, name: str = "tuple") -> list[Any]:
-    """Return tensors that are there only when all of them are, as tf.tuple.
+    """Return tensors each of which waits until all of them are computed, as tf.tuple.
 
     Args:
         tensors: a list of tensors of the default graph, and Nones.

@@ -140,8 +140,8 @@ def matmul(
         b: [inner, cols], or [cols, inner] with ``transpose_b``.
         transpose_a: whether to transpose ``a`` first.
         transpose_b: whether to transpose ``b`` first.
-        adjoint_a, adjoint_b, a_is_sparse, b_is_sparse, grad_a, grad_b: False; teachconv has no others.
-        output_type: None; teachconv has no other.
+        adjoint_a, adjoint_b, a_is_sparse, b_is_sparse, grad_a, grad_b: must be False.
+        output_type: must be None.
         name: the name of the node.
 
     Returns:

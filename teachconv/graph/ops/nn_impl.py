@@ -41,7 +41,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """Return the values, those outside of an interval replaced by its nearer end.
+    """Clip the values to an interval: each one outside of it becomes the nearer end.
 
     Args:
         t: a tensor, variable or array.
@@ -85,7 +85,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
         A tensor of the same shape; float32 for integers.
 
     Raises:
-        TypeError: if ``alpha`` is no number.
+        TypeError: if ``alpha`` is not a number.
 
     >>> leaky_relu([-10.0, 5.0]).numpy().tolist()
     [-2.0, 5.0]
@@ -178,7 +178,7 @@ def pool(
         pooling_type: "MAX" or "AVG".
         strides: as ``window_shape``; None stands for 1.
         padding, data_format, name: as in `max_pool`.
-        dilations: None or 1; teachconv has no other.
+        dilations: must be None or 1.
 
     Returns:
         As `max_pool`.
@@ -260,7 +260,7 @@ def moments(
     Args:
         x: a tensor, variable or array of floats.
         axes: the axes, a list of ints.
-        shift: None; teachconv has no other.
+        shift: must be None.
         keepdims: whether to keep the axes with size 1.
         name: the name scope of the nodes.
 
@@ -291,7 +291,7 @@ def dropout(
     Args:
         x: a tensor, variable or array of floats.
         rate: the probability of a zero: a number from 0 to below 1, or a tensor.
-        noise_shape: None; teachconv has no other.
+        noise_shape: must be None.
         seed: an int for the same zeros in every process; they are not TensorFlow's.
         name: the name scope of the nodes.
 
@@ -299,7 +299,7 @@ def dropout(
         A tensor of the same shape.
 
     Raises:
-        ValueError: if ``rate`` is no tensor and no number in [0, 1), or ``x`` does not hold floats.
+        ValueError: if ``rate`` is neither a tensor nor a number in [0, 1), or ``x`` does not hold floats.
 
     >>> sorted(set(dropout([1.0] * 100, 0.5, seed=0).numpy().tolist()))
     [0.0, 2.0]

@@ -609,7 +609,7 @@ def softmax_cross_entropy_with_logits(
         A tensor without that axis.
 
     Raises:
-        ValueError, TypeError: if shapes differ, the logits are no floats, or there is no such axis.
+        ValueError, TypeError: if shapes differ, the logits are not floats, or there is no such axis.
 
     >>> float(softmax_cross_entropy_with_logits([[0.0, 1.0]], [[0.0, 0.0]])[0])
     0.6931471824645996
@@ -641,7 +641,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
         A tensor of the shape of ``labels``.
 
     Raises:
-        ValueError, TypeError: if a label is no class number, or shapes or dtypes do not fit.
+        ValueError, TypeError: if a label is not a class number, or shapes or dtypes do not fit.
 
     >>> float(sparse_softmax_cross_entropy_with_logits([1], [[0.0, 0.0]])[0])
     0.6931471824645996

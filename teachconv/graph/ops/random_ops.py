@@ -28,13 +28,13 @@ _eager: dict[str, Any] = {"seed": None, "count": 0}
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Set the seed from which those of all ops created afterwards derive, as tf.random.set_seed.
+    """Set the seed from which all ops created later derive theirs, as tf.random.set_seed.
 
     Args:
-        seed: an int; None makes them different in each process again. In a graph it is that graph's seed.
+        seed: an int; None makes the numbers differ between processes. In a graph it is that graph's seed.
 
     Raises:
-        TypeError: if ``seed`` is no int.
+        TypeError: if ``seed`` is not an int.
     """
     if seed is not None:
         seed = integer(seed, "seed")

@@ -50,12 +50,12 @@ def create_file_writer(
     experimental_trackable: Any = False,
     experimental_mesh: Any = None,
 ) -> SummaryWriter:
-    """Return a writer to the file "scalars.csv" of a folder, which is made if it is not there.
+    """Return a writer to the file "scalars.csv" of a folder, which is created if necessary.
 
     Args:
         logdir: the folder.
-        max_queue, flush_millis, filename_suffix, name, experimental_mesh: None; teachconv has no others.
-        experimental_trackable: False; teachconv has no other.
+        max_queue, flush_millis, filename_suffix, name, experimental_mesh: must be None.
+        experimental_trackable: must be False.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -71,7 +71,7 @@ def create_file_writer(
 
 @unsupported("description")
 def scalar(name: str, data: Any, step: Any = None, description: Any = None) -> None:
-    """Append a number to the file of the writer that is the default; nothing where none is.
+    """Append a number to the file of the default writer; without one, do nothing.
 
     In a function it is appended in each call.
 
@@ -79,10 +79,10 @@ def scalar(name: str, data: Any, step: Any = None, description: Any = None) -> N
         name: what the number is.
         data: the number, or a tensor without axes.
         step: the number of the step, an int or a tensor.
-        description: None; teachconv has no other.
+        description: must be None.
 
     Raises:
-        TypeError: if ``step`` is no int.
+        TypeError: if ``step`` is not an int.
     """
     writer = _current.get()
     if writer is None:

@@ -1,4 +1,4 @@
-"""Variables that are found again by their names: `variable_scope` and `get_variable`.
+"""Variables that are looked up by name: `variable_scope` and `get_variable`.
 
 TensorFlow: python/ops/variable_scope.py, and init_ops.py for the default initial values. Each graph has a
 store of its named variables. The name of a variable comes from the variable scopes alone, which may be
@@ -20,7 +20,7 @@ from ..framework.tensor_shape import as_shape
 from .random_ops import random_uniform
 from .variables import Variable
 
-AUTO_REUSE = "AUTO_REUSE"  # make a variable that is not there, share one that is
+AUTO_REUSE = "AUTO_REUSE"  # share a variable if it exists, else create it
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def variable_scope(
 
     Args:
         name_or_scope: a name, or a `VariableScope` to enter again.
-        reuse: True to share variables, `AUTO_REUSE` to share those that are there, None for what the
-            outer scope says.
+        reuse: True to share variables, `AUTO_REUSE` to share those that exist, None for the outer
+            scope's setting.
         initializer: what makes initial values where `get_variable` is given nothing.
 
     Returns:
@@ -109,7 +109,7 @@ def get_variable(
         The variable.
 
     Raises:
-        ValueError: if the variable is there and must not be, or the other way round, or has another shape.
+        ValueError: if the variable exists but must not, must exist but does not, or has a different shape.
     """
     variables, scope = get_default_graph().variables_by_name, get_variable_scope()
     full = f"{scope.name}/{name}".lstrip("/")

@@ -1,8 +1,8 @@
 """The layers that convolve, over one, two or three axes, plainly, by channel, separably and transposed.
 
-Keras: keras/src/layers/convolutional. Each call is three nodes, the convolution, BiasAdd and the
+Keras: keras/src/layers/convolutional. Each call is three nodes: the convolution, BiasAdd and the
 activation. The shape of the output follows from the geometry, as everywhere in teachconv. The layers over
-two axes say what there is; those over one axis and three differ in their rank alone.
+two axes describe the arguments; those over one and three axes differ only in their rank.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TRANSPOSE = {1: nn.conv1d_transpose, 2: nn.conv2d_transpose, 3: nn.conv3d_trans
 
 
 class Convolution(Windowed):
-    """What all of them share: arguments, weights, and the bias and activation after the convolution."""
+    """The base class: arguments, weights, and the bias and activation after the convolution."""
 
     _casts_integers = True
     _either_stride_or_dilation = True  # as in Keras, whose depthwise layers take both
@@ -59,7 +59,7 @@ class Convolution(Windowed):
         return self.window
 
     def kernel_shapes(self, channels: int) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each filter by its name, for an input with so many channels."""
+        """Return the shape of each filter by its name, for an input with ``channels`` channels."""
         raise NotImplementedError
 
     def build(self, input_shape: Shape) -> None:
@@ -115,7 +115,7 @@ class Conv2D(Convolution):
         padding: "valid" for none, or "same": with stride 1 the output is as large as the input.
         data_format: "channels_last", "channels_first", or None for channels_last.
         dilation_rate: an int or (rows, cols); 1 means no gaps between the taps.
-        groups: the channels are divided into so many groups, which are convolved independently.
+        groups: the number of groups of channels, which are convolved independently.
         activation: "relu", "sigmoid", ..., a function, or None.
         use_bias: whether a bias is added to each channel.
         kernel_initializer: how the filters begin; [rows, cols, in_channels / groups, filters].
@@ -368,8 +368,8 @@ class SeparableConv1D(SeparableConv2D):
 class Conv2DTranspose(Conv2D):
     """Applies the transpose of a convolution: one Conv2DBackpropInput node.
 
-    With "same" the output is strides times as large as the input. Where the kernel size is no multiple of the
-    strides, output cells get different numbers of products, which shows as a checkerboard.
+    With "same" the output is strides times as large as the input. If the kernel size is not a multiple of the
+    strides, output cells sum different numbers of products, which shows as a checkerboard.
 
     Args:
         filters, kernel_size, strides, padding: as in `Conv2D`; the strides enlarge the image.
@@ -442,7 +442,7 @@ class Conv2DTranspose(Conv2D):
         windows, input_shape = self.windows(), tuple(inputs.shape)
         sizes: list[Any] = list(self.compute_output_shape(input_shape))
         laws = self.geometry(self._known(input_shape)).forward.axes
-        if self.output_padding is not None:  # TensorFlow's words know only one size: crop explicitly
+        if self.output_padding is not None:  # TensorFlow's padding words allow only one size: crop explicitly
             windows["padding"] = tuple((axis.pad_before, max(0, axis.pad_after)) for axis in laws)
         for axis, law in enumerate(laws, 1 if self.layout[-1] == "C" else 2):
             if sizes[axis] is None:  # the output grows by the stride with each cell of the input
@@ -467,7 +467,7 @@ class Conv1DTranspose(Conv2DTranspose):
 class Conv3DTranspose(Conv2DTranspose):
     """Applies the transpose of a convolution to volumes: one Conv3DBackpropInputV2 node.
 
-    Arguments as in `Conv2DTranspose`, but that ``data_format`` comes before ``output_padding``, as in Keras.
+    Arguments as in `Conv2DTranspose`, but ``data_format`` comes before ``output_padding``, as in Keras.
     """
 
     _rank = 3

@@ -163,7 +163,7 @@ class ReLU(Activation):
     """Replaces negative values by zero: one Relu node.
 
     Args:
-        max_value, negative_slope, threshold: only Keras' defaults, which change nothing, are here.
+        max_value, negative_slope, threshold: must have Keras' defaults, which change nothing.
         **more: as in `Layer`.
     """
 
@@ -186,11 +186,11 @@ class LeakyReLU(Layer):
     A. Maas et al., Rectifier nonlinearities improve neural network acoustic models, 2013.
 
     Args:
-        negative_slope: the slope, from 0; rounded to float32. Its former name ``alpha`` is taken as well.
+        negative_slope: the slope, not negative; rounded to float32. Its former name ``alpha`` also works.
         **more: as in `Layer`.
 
     Raises:
-        ValueError, TypeError: if it is no such number.
+        ValueError, TypeError: if it is not such a number.
 
     >>> from teachconv import keras
     >>> keras.layers.LeakyReLU(0.5)([[-2.0, 3.0]]).numpy().tolist()
@@ -213,11 +213,11 @@ class ELU(Layer):
     D. Clevert et al., Fast and accurate deep network learning by exponential linear units, 2016.
 
     Args:
-        alpha: the number that large negative values become, without its sign.
+        alpha: large negative values approach -alpha.
         **more: as in `Layer`.
 
     Raises:
-        ValueError, TypeError: if it is no number.
+        ValueError, TypeError: if it is not a number.
     """
 
     def __init__(self, alpha: float = 1.0, **more: Any):
@@ -356,7 +356,7 @@ class UpSampling2D(Layer):
     Args:
         size: an int or (rows, cols): how often each is repeated.
         data_format: as in `Conv2D`.
-        interpolation: "nearest"; Keras' others are not here.
+        interpolation: must be "nearest"; Keras has others.
         **more: as in `Layer`.
 
     Raises:

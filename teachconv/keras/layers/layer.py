@@ -93,7 +93,7 @@ class KerasTensor:
 
     def _no_operator(self, *_: Any) -> Any:
         raise ArgumentTypeError(
-            f"{brief(self)} has no value: a model is made of layers, and operators are not layers, but for "
+            f"{brief(self)} has no value: a model is made of layers, and operators are not layers, except "
             "the sum of two such tensors. Use a layer, or write the code into the call of a Layer of your own"
         )
 
@@ -220,7 +220,7 @@ class Layer:
         raise AttributeError(f"{brief(kind)} object has no attribute {brief(name)}")
 
     def _refuse(self, key: str, value: Any) -> None:
-        """Raise for an argument that is not here, unless it has the value that changes nothing."""
+        """Raise for an unsupported argument, unless its value changes nothing."""
         kind = type(self).__name__
         if any(word in key for word in _NOT_HERE):
             if means_nothing(key, value):
@@ -266,7 +266,7 @@ class Layer:
 
     @property
     def _infers_shape(self) -> bool:
-        """Whether only a trace of `call` says the shape of the output, and makes the weights of sublayers."""
+        """Whether a trace of `call` is needed to infer the output's shape and make sublayers' weights."""
         return type(self).compute_output_shape is Layer.compute_output_shape and self._own_call
 
     def _shape_of_call(self, input_shape: Any, arguments: Mapping[str, Any]) -> Shape:
@@ -347,7 +347,7 @@ class Layer:
         return result
 
     def _check_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Raise unless what comes beside the first input is tensors by position, and values by keyword."""
+        """Raise unless the arguments after the first input are tensors by position and values by keyword."""
         for value in args:
             if not (
                 value is None or is_tensor(value) or isinstance(value, (KerasTensor, _INPUTS, list, tuple))

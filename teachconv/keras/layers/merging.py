@@ -1,4 +1,4 @@
-"""Layers that take several tensors, and their functions. Keras: keras/src/layers/merging."""
+"""Layers that take several tensors, and the functions of the same names. Keras: keras/src/layers/merging."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Concatenate(_Merging):
         **more: as in `Layer`.
 
     Raises:
-        ValueError, TypeError: if the axis is no integer, or the other axes of the tensors differ.
+        ValueError, TypeError: if the axis is not an integer, or the other axes of the tensors differ.
 
     >>> from teachconv import keras
     >>> keras.layers.Concatenate()([keras.Input((8, 8, 3)), keras.Input((8, 8, 5))]).shape

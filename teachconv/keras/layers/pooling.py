@@ -1,6 +1,6 @@
-"""`Windowed`: what the layers share that slide a window over one, two or three axes; those that pool or pad.
+"""`Windowed`, the base of all layers that slide a window over one to three axes; layers that pool or pad.
 
-Keras: keras/src/layers/pooling and reshaping. A layer's class says of which rank it is, and nothing else.
+Keras: keras/src/layers/pooling and reshaping. Classes over one to three axes differ only in their rank.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ __all__ = ["clear_session"]
 
 
 def clear_session(free_memory: bool = True) -> None:
-    """Begin again to number the names of layers.
+    """Restart the numbering of layer names.
 
     Args:
         free_memory: has no effect.

@@ -49,7 +49,7 @@ tf.nn.conv2d(numbers(1, 4, 4, 1), numbers(3, 3, 1, 2), [1, 1, 1, 1])
 # %% padding in small letters
 tf.nn.conv2d(numbers(1, 4, 4, 1), numbers(3, 3, 1, 2), [1, 1, 1, 1], "same")
 
-# %% padding that is no mode
+# %% padding that is not a mode
 tf.nn.conv2d(numbers(1, 4, 4, 1), numbers(3, 3, 1, 2), [1, 1, 1, 1], "FULL")
 
 # %% SAME at stride 2 with an even filter
@@ -99,7 +99,7 @@ print(y.shape.as_list(), y.op.get_attr("data_format"))
 # %% a data format that is none
 tf.nn.conv2d(numbers(1, 4, 4, 1), numbers(3, 3, 1, 1), [1, 1, 1, 1], "SAME", data_format="NHCW")
 
-# %% a data format that is no text
+# %% a data format that is not a string
 tf.nn.conv2d(numbers(1, 4, 4, 1), numbers(3, 3, 1, 1), [1, 1, 1, 1], "SAME", data_format=3)
 
 # %% channels that do not fit

@@ -274,7 +274,7 @@ tf.nn.conv2d(tf.ones([1, 4, 4, 3]), tf.ones([3, 3, 2, 1]), 1, "SAME")
 # %% conv2d of an input that is too small
 tf.nn.conv2d(tf.ones([1, 2, 2, 1]), tf.ones([3, 3, 1, 1]), 1, "VALID")
 
-# %% conv2d of padding that is no mode
+# %% conv2d of padding that is not a mode
 tf.nn.conv2d(tf.ones([1, 4, 4, 1]), tf.ones([3, 3, 1, 1]), 1, "FULL")
 
 # %% conv2d of int32

@@ -112,7 +112,7 @@ print(np.array_equal(layer(x), x), np.array_equal(layer(x, training=False), x))
 # %% padding in capital letters
 tf.keras.layers.Conv2D(1, 3, padding="SAME")(numbers(1, 4, 4, 1)).shape
 
-# %% padding that is no mode
+# %% padding that is not a mode
 tf.keras.layers.Conv2D(1, 3, padding="full")
 
 # %% filters of zero

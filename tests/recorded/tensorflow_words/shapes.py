@@ -149,7 +149,7 @@ tf.squeeze(tf.placeholder(tf.float32, [1, 4]), [1])
 x = tf.placeholder(tf.float32, [None, 3, 5])
 print(tf.transpose(x).shape.as_list(), tf.transpose(x, [0, 2, 1]).shape.as_list())
 
-# %% transpose by something that is no permutation
+# %% transpose by something that is not a permutation
 tf.transpose(tf.placeholder(tf.float32, [2, 3]), [0, 0])
 
 # %% reductions

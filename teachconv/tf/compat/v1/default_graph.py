@@ -66,10 +66,10 @@ def reset_default_graph() -> None:
 
 @unsupported("config", "device_policy", "execution_mode")
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Run ops immediately again, after `disable_eager_execution`; what is here still adds to graphs.
+    """Run ops immediately again, after `disable_eager_execution`; this package still adds to graphs.
 
     Args:
-        config, device_policy, execution_mode: None; teachconv has no others.
+        config, device_policy, execution_mode: must be None.
 
     Raises:
         ValueError: if one of them is given.

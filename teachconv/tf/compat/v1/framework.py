@@ -263,7 +263,7 @@ def assign(
     Args:
         ref: the variable.
         value: a tensor or array of its shape and dtype.
-        validate_shape: None; teachconv has no other.
+        validate_shape: must be None.
         use_locking: has no effect.
         name: the name of the node.
 
@@ -352,15 +352,15 @@ def get_variable(
             numbers in ±√(6 / (inputs + outputs)).
         trainable: whether optimizers change it; None stands for True.
         use_resource: has no effect.
-        regularizer, collections, caching_device, partitioner, custom_getter: None; teachconv has no others.
+        regularizer, collections, caching_device, partitioner, custom_getter: must be None.
         constraint, synchronization, aggregation: likewise.
-        validate_shape: True; teachconv has no other.
+        validate_shape: must be True.
 
     Returns:
         The variable.
 
     Raises:
-        ValueError: if the variable is there and must not be, or the other way round, or has another shape.
+        ValueError: if the variable exists but must not, must exist but does not, or has a different shape.
     """
     return graph_variable_scope.get_variable(
         name, shape, float32 if dtype is None else dtype, initializer, trainable is not False
@@ -399,11 +399,10 @@ def variable_scope(
         default_name: the name where ``name_or_scope`` is None.
         values, use_resource: have no effect.
         initializer: what makes initial values where `get_variable` is given nothing.
-        reuse: True to share variables, `AUTO_REUSE` to share those that are there, None for what the outer
-            scope says.
-        regularizer, caching_device, partitioner, custom_getter, dtype, constraint: None; teachconv has no
-            others.
-        auxiliary_name_scope: True; teachconv has no other.
+        reuse: True to share variables, `AUTO_REUSE` to share those that exist, None for the outer scope's
+            setting.
+        regularizer, caching_device, partitioner, custom_getter, dtype, constraint: must be None.
+        auxiliary_name_scope: must be True.
 
     Returns:
         A context manager that yields the scope.
@@ -448,7 +447,7 @@ def constant_initializer(
     Args:
         value: a number, or as many as the shape holds.
         dtype: as in `zeros_initializer`.
-        verify_shape: False; teachconv has no other.
+        verify_shape: must be False.
 
     Returns:
         As `zeros_initializer`.

@@ -1,4 +1,4 @@
-"""tensorflow.python.ops: the generated wrappers of ops, which are in no repository of TensorFlow.
+"""tensorflow.python.ops: the generated wrappers of ops, which TensorFlow does not keep in its repository.
 
 >>> from teachconv.tf.python.ops import gen_nn_ops
 >>> gen_nn_ops.conv2d.__module__
