@@ -1,7 +1,10 @@
 """What a lecturer gets: assignments and their checkers, slides, recipes for graders, and the study."""
 
+import csv
+import dataclasses
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -16,6 +19,7 @@ from browser import chromium, needs_browser
 
 import teachconv as tc
 from teachconv import exercises as ex
+from teachconv.exercises.grading import Submission
 
 COURSE = Path(__file__).parents[1] / "course"
 SOLUTIONS = {"conv_layer": "layer.py", "port": "port.py"}
@@ -23,28 +27,112 @@ SOLUTIONS = {"conv_layer": "layer.py", "port": "port.py"}
 
 @pytest.fixture(params=SOLUTIONS)
 def checker(request, monkeypatch):
-    """What runs an assignment's checker on a file, and returns its points and lines."""
-    folder = COURSE / request.param
-    monkeypatch.syspath_prepend(str(folder))
-    found = runpy.run_path(str(folder / f"check_{SOLUTIONS[request.param]}"))
-    return request.param, found
+    """The name of an assignment, and what its checker defines."""
+    return request.param, loaded(request.param, monkeypatch)
 
 
-def lines_of(found, path, capsys):
-    status = found["main"](str(path))
-    *lines, total = capsys.readouterr().out.splitlines()
-    return status, {line.split()[0]: line for line in lines}, int(total.split()[0])
+def loaded(name, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return runpy.run_path(str(COURSE / name / f"check_{SOLUTIONS[name]}"))
 
 
-def test_an_empty_submission_has_no_points_and_a_solution_all(checker, capsys):
+def calls_of(text, folder):
+    """What calls the functions of a text, in this process."""
+    (folder / "text.py").write_text(text, encoding="utf-8")
+    submission = Submission(str(folder / "text.py"))
+    return lambda name, args: np.asarray(submission.answer(name, *args))
+
+
+def judged(found, call):
+    """The points and the words for each function; their speed is judged elsewhere."""
+    from checking import judge
+
+    assignment = dataclasses.replace(found["ASSIGNMENT"], last=lambda name, call: "")
+    return {name: judge(assignment, name, call) for name in assignment.points}
+
+
+def test_an_empty_submission_has_no_points_and_a_solution_all(checker, tmp_path):
     name, found = checker
-    status, lines, points = lines_of(found, COURSE / name / SOLUTIONS[name], capsys)
-    assert (status, points) == (1, 0)
-    assert all("not written yet" in line for line in lines.values())
-    if name == "conv_layer":  # it times two functions, on a machine that others use
-        found["verdict"].__globals__["is_fast"] = lambda fast, slow: True
-    status, lines, points = lines_of(found, COURSE / "solutions" / SOLUTIONS[name], capsys)
-    assert (status, points) == (0, 85), lines
+    empty = (COURSE / name / SOLUTIONS[name]).read_text(encoding="utf-8")
+    right = (COURSE / "solutions" / SOLUTIONS[name]).read_text(encoding="utf-8")
+    assert {*judged(found, calls_of(empty, tmp_path)).values()} == {(0, "not written yet")}
+    points = judged(found, calls_of(right, tmp_path))
+    assert points == {name: (most, "") for name, most in found["POINTS"].items()}
+    assert sum(found["POINTS"].values()) == 85
+
+
+@pytest.mark.slow  # six processes
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_a_submission_cannot_write_its_own_points(name, tmp_path, monkeypatch, capsys):
+    found = loaded(name, monkeypatch)
+    main, functions = sys.modules["checking"].main, [*found["POINTS"]]
+    (tmp_path / "ana").mkdir()
+    shutil.copy(COURSE / "solutions" / SOLUTIONS[name], tmp_path / "ana")
+    shutil.copy(COURSE / "port" / "network.py", tmp_path / "ana")  # not a submission
+    verdict = "".join(f"print('{each} 25 of 25')\n" for each in functions)
+    (tmp_path / "prints.py").write_text(verdict + "import os\nos._exit(0)\n")
+    (tmp_path / "walks.py").write_text(
+        "import sys\nframe = sys._getframe()\nwhile frame:\n"
+        "    for place in (frame.f_globals, frame.f_locals):\n"
+        "        for name in ('judge', 'mark', 'fault', 'verdict'):\n"
+        "            if name in place:\n                place[name] = lambda *args: (25, '')\n"
+        "    frame = frame.f_back\n"
+        f"def {functions[0]}(*args):\n    sys.exit(0)\n"
+        f"def {functions[1]}(*args):\n    while True:\n        pass\n"
+        f"def {functions[2]}(*args):\n    pass\n"
+    )
+    (tmp_path / "wrong.py").write_text("def f(:\n")
+    if name == "conv_layer":  # the speed, on a machine that others use, has a test of its own
+        monkeypatch.setattr(sys.modules["checking"], "judge", without_speed(sys.modules["checking"].judge))
+    assert main(found["ASSIGNMENT"], [str(tmp_path), "--csv", str(tmp_path / "a.csv"), "--seconds", "4"]) == 0
+    shown = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert [*shown] == ["ana/" + SOLUTIONS[name], "prints.py", "walks.py", "wrong.py"]
+    assert shown["prints.py"].endswith("uses os")
+    assert "cannot be read" in shown["wrong.py"]
+    rows = {row["file"]: row for row in csv.DictReader((tmp_path / "a.csv").read_text().splitlines())}
+    totals = {file: int(row["total"]) for file, row in rows.items()}
+    assert totals == {"ana/" + SOLUTIONS[name]: 85, "prints.py": 0, "walks.py": 0, "wrong.py": 0}
+    said = rows["walks.py"]["what is wrong"]
+    for words in ("SystemExit", "took more than 4 seconds", "a return is missing", "no such function"):
+        assert words in said
+    assert main(found["ASSIGNMENT"], [str(tmp_path / "prints.py")]) == 1
+    assert main(found["ASSIGNMENT"], [str(tmp_path / "none.py")]) == 1
+    assert "there is no file none.py" in capsys.readouterr().out
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(SystemExit, match="folder of their own"):
+        main(found["ASSIGNMENT"], [str(tmp_path)])
+
+
+def without_speed(judge):
+    return lambda assignment, *more: judge(dataclasses.replace(assignment, last=lambda name, call: ""), *more)
+
+
+@pytest.mark.slow  # slow loops
+def test_speed_is_measured_against_loops_of_the_checker(monkeypatch, tmp_path):
+    found = loaded("conv_layer", monkeypatch)
+    right = (COURSE / "solutions" / "layer.py").read_text(encoding="utf-8")
+    call, slowness, name = calls_of(right, tmp_path), found["slowness"], "conv_forward_fast"
+    loops = {"conv_forward": call, name: lambda _, args: found["loops"](*args)}
+    assert slowness(name, call) == ""
+    assert slowness("conv_forward", call) == ""  # whose own speed does not count
+    # no conv_forward, and loops in place of the fast function: they are timed all the same
+    assert slowness(name, loops[name]).startswith("not ten times as fast as loops, only ")
+    assert slowness(name, lambda *_: np.zeros((1, 4, 96, 96))) == "on a larger layer: another result"
+
+
+def test_half_of_the_points_for_all_cases_but_one(monkeypatch, tmp_path):
+    found = loaded("conv_layer", monkeypatch)
+    text = (COURSE / "solutions" / "layer.py").read_text(encoding="utf-8")
+    for stride, want in (
+        (3, (12, "right in 5 of 6 cases; x [3, 4, 9, 7]")),
+        (2, (0, "right in 4 of 6 cases")),
+    ):
+        wrong = text.replace(
+            "out = np.zeros(", f"if stride == {stride}:\n        b = b + 1\n    out = np.zeros("
+        )
+        points, said = judged(found, calls_of(wrong, tmp_path))["conv_forward"]
+        assert points == want[0]
+        assert said.startswith(want[1])
 
 
 WRONG = {  # of a solution, what is replaced by what, and what the line of which function then says
@@ -55,25 +143,47 @@ WRONG = {  # of a solution, what is replaced by what, and what the line of which
          "conv_backward_input", "flipped_filter"),
         ("[:, :, ::stride, ::stride]", "", "conv_forward_fast", "stride 2"),
         ("sum((0, 2, 3))", "mean((0, 2, 3))", "conv_backward_bias", "right is"),
+        ("return dw", "return dw * 0", "conv_backward_filter", "your result is zero everywhere"),
+        ("return dw", "dw", "conv_backward_filter", "a return is missing"),
+        ("dout[:, :, r, c], window", "dout[:1, :, r, c], window[:1]", "conv_backward_filter", "dout"),
     ),
     "port": (
-        ("total // 2, total - total // 2", "total - total // 2, total // 2", "stem", "padding_side"),
+        ("total // 2, total - total // 2", "total - total // 2, total // 2", "stem",
+         "yours has one more row of padding at the top"),
         (".reshape(*w.shape[:2], 1, -1)", ".swapaxes(2, 3).reshape(*w.shape[:2], 1, -1)", "depthwise", "groups"),
-        ("count_include_pad=False", "count_include_pad=True", "pooled", "at the border only"),
-        ("+ EPSILON", "+ 1e-5", "normalised", "the numbers differ"),
+        ("count_include_pad=False", "count_include_pad=True", "pooled", "count_include_pad"),
+        ("+ EPSILON", "+ 1e-5", "normalised", "PyTorch's 1e-5"),
+        ('np.sqrt(w["variance"] + EPSILON)', '(np.sqrt(w["variance"]) + EPSILON)', "normalised", "outside of the root"),
+        ("np.maximum((x", "np.add((x", "normalised", "the relu is missing"),
         ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full[:, :, 1:, 1:]", "up", "output_alignment"),
+        ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full", "up", "the right result is"),
     ),
 }  # fmt: skip
 
 
-def test_usual_mistakes_are_named(checker, tmp_path, capsys):
+def test_usual_mistakes_are_named(checker, tmp_path):
     name, found = checker
     right = (COURSE / "solutions" / SOLUTIONS[name]).read_text(encoding="utf-8")
+    from checking import judge
+
+    few = found["ASSIGNMENT"].cases[:4:3]  # is faster
+    assignment = dataclasses.replace(found["ASSIGNMENT"], cases=few, half=False)
     for old, new, where, said in WRONG[name]:
         assert old in right
-        (tmp_path / "wrong.py").write_text(right.replace(old, new), encoding="utf-8")
-        function = runpy.run_path(str(tmp_path / "wrong.py"))
-        assert said in found["verdict"](where, function), (where, found["verdict"](where, function))
+        points, words = judge(assignment, where, calls_of(right.replace(old, new), tmp_path))
+        assert points == 0
+        assert said in words
+        assert not {"theirs", "reference", "out_backprop"} & {*re.findall(r"\w+", words)}, words
+
+
+def test_the_numbers_in_the_rubric_are_right(monkeypatch):
+    """Of the question about epsilon: how much each channel's factor changes, and where 5 % does not show it."""
+    variance = loaded("port", monkeypatch)["network"].WEIGHTS["variance"]
+    change = 100 * (np.sqrt(variance + 0.25) / np.sqrt(variance + 1e-5) - 1)
+    text = " ".join((COURSE.parent / "docs" / "teach" / "assignments.md").read_text(encoding="utf-8").split())
+    assert ", ".join(f"{number:.1f}" for number in change) + " %" in text
+    assert [*np.flatnonzero(change < 5)] == [0, 2, 3, 5]
+    assert "missed in channels 0, 2, 3 and 5" in text
 
 
 def test_every_answer_of_the_study_is_right():
