@@ -97,9 +97,7 @@ def port():
     """Where the windows of SAME and of padding=1 begin, on eight inputs."""
     figure, axes = plt.subplots(2, 1, figsize=(8, 3.6), sharex=True)
     for axis, padding, title in zip(axes, ("SAME", 1), ("SAME: 0 and 1", "padding=1: 1 and 1"), strict=True):
-        cols = tc.conv2d_geometry(
-            (1, 1, 8, 1), (1, 3, 1, 1), (1, 2), padding if padding == "SAME" else ((0, 0), (1, 1))
-        ).cols
+        cols = tc.conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, padding).cols
         axis.scatter(range(8), [0] * 8, s=160, color="black", marker="s")
         for out in range(cols.out_size):
             first = 2 * out - cols.pad_before
@@ -154,6 +152,7 @@ SLIDES = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <link rel="stylesheet" href="reveal/reveal.css"><link rel="stylesheet" href="reveal/theme/white.css">
 <style>.reveal img {{ width: 100%; height: 430px; object-fit: contain; margin: 0; }}
+.reveal p:has(img + img) img {{ height: 200px; }} .reveal table {{ font-size: 0.8em; }}
 :root {{ --r-main-font-size: 32px; --r-heading-text-transform: none; }}</style></head>
 <body><div class="reveal"><div class="slides">
 <section data-markdown data-separator="^\\n---\\n$" data-separator-notes="^Note:"><textarea data-template>
@@ -226,16 +225,22 @@ def readable(page):
     """Return a page of docs/teach as plain Markdown whose links work in the folder `teachers`."""
     text = re.sub(r"\n```\{toctree\}.*?```\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
+    return relinked(text, page)
+
+
+def relinked(text, page):
+    """Return a text whose links work in the zip; for a page that is not in it there is its title."""
+
     def link(found):
         words, target = found.groups()
-        title = title_of(page.parent / target) if target.endswith(".md") else ""
-        if "/" not in target:
-            return f"[{words or title}]({target})"
         if target.startswith("../learn/"):
             return f"[{words}](../students/notebooks/{Path(target).name})"
-        return f'{words} (in the documentation: "{title}")'
+        title = title_of(page.parent / target)
+        if "/" in target:
+            return f"{words} (in the documentation: *{title}*)"
+        return f"[{words or title}]({target})"
 
-    return re.sub(r"\[([^\]]*)\]\(([^)]*)\)", link, text)
+    return re.sub(r"\[([^][]*)\]\(([^)]*\.md|\.\./learn/[^)]*)\)", link, text)
 
 
 def title_of(page):
@@ -257,20 +262,21 @@ You need Python 3.11 or newer. teachconv {version} has to be installed; where it
 
     python -m pip install teachconv jupyterlab matplotlib scikit-learn
 
-Until then, install it from a clone of its repository with `python -m pip install .`, or from a file `.whl` that your teacher gives
-you, and the other three as above. To see whether it works:
+Until then, install it from a clone of its repository with `python -m pip install .`, or from a file `.whl`
+that your teacher gives you, and the other three as above. To see whether it works:
 
     python -m teachconv exercises
 
 ## What is here
 
-- `notebooks`: start `jupyter lab` in this folder and open them. The answers that they mention in `answers` are
-  not here: your teacher has them, and they are on the pages of teachconv.
+- `notebooks`: start `jupyter lab` in this folder and open them. The answers that they mention, in `answers`,
+  are not here: your teacher has them, and they are on the pages of teachconv.
 - `conv_layer`: assignment 1. Fill in `layer.py`; in that folder, `python check_layer.py` says what is wrong.
 - `port`: assignment 2. Fill in `port.py`; `python check_port.py` says what is wrong.
 - `study.html`: ten questions, to be answered in a browser before the course and after it.
 
-Leave `checking.py` where it is: both checkers use it. `examples` belongs to the notebooks; notebook 11 says when to read it.
+Leave `checking.py` where it is: both checkers use it. `examples` belongs to the notebooks; notebook 11 says
+when to read it.
 """
 
 
@@ -295,6 +301,9 @@ def main(target="dist/teachconv-course"):
         copy(HERE / part, students / part)
     shutil.copy(HERE / "checking.py", students)
     copy(ROOT / "notebooks", students / "notebooks", "answers")
+    for notebook in (students / "notebooks").glob("*.ipynb"):
+        text = notebook.read_text(encoding="utf-8")
+        notebook.write_text(relinked(text, ROOT / "notebooks" / notebook.name), encoding="utf-8")
     copy(ROOT / "examples", students / "examples", "kernels", "downstream")
     copy(HERE / "solutions", teachers / "solutions")
     shutil.copy(HERE / "graders.py", teachers / "solutions")

@@ -77,7 +77,7 @@ def fault(step, case, got):
 
 
 def near(one, other):
-    """Whether two results are the same but for rounding."""
+    """Whether two results are the same up to rounding."""
     return one.shape == other.shape and np.allclose(one, other, 1e-9, 1e-9)
 
 
