@@ -46,16 +46,22 @@ def window():
     return tc.plot.window(tc.conv2d, x, w, at=(0, 0, 0, 0))
 
 
+def columns(geometry):
+    """The columns of a geometry, without the formulas below them: too small for a slide."""
+    axis = tc.plot.geometry(geometry)
+    for text in axis.texts:
+        text.set_visible(text.get_family() != ["monospace"])
+    return axis.figure
+
+
 def size(cols, padding="SAME"):
     """The columns of a layer of 3 taps at stride 2."""
-    return tc.plot.geometry(tc.conv2d_geometry((1, 1, cols, 1), (1, 3, 1, 1), (1, 2), padding)).figure
+    return columns(tc.conv2d_geometry((1, 1, cols, 1), (1, 3, 1, 1), (1, 2), padding))
 
 
 def transposed():
     """Two inputs stamp five outputs."""
-    return tc.plot.geometry(
-        tc.conv2d_transpose_geometry((1, 1, 2, 1), (1, 3, 1, 1), [1, 1, 5, 1], (1, 2), "VALID")
-    ).figure
+    return columns(tc.conv2d_transpose_geometry((1, 1, 2, 1), (1, 3, 1, 1), [1, 1, 5, 1], (1, 2), "VALID"))
 
 
 def channels():
@@ -124,8 +130,10 @@ def bugs():
     x, w = rng.integers(-4, 5, (2, 8, 8, 4)) * 1.0, rng.integers(-3, 4, (3, 3, 4, 4)) * 1.0
     bias = rng.integers(-3, 4, 4) * 1.0
     right = tc.conv2d(x, w, 2, "SAME", bias=bias)
-    figure, axes = plt.subplots(1, 8, figsize=(12, 1.8))
-    for number, (axis, bug) in enumerate(zip(axes, eight_bugs.wrong_results(x, w, bias), strict=True), 1):
+    figure, axes = plt.subplots(2, 4, figsize=(8, 4.6), layout="constrained")
+    for number, (axis, bug) in enumerate(
+        zip(axes.flat, eight_bugs.wrong_results(x, w, bias), strict=True), 1
+    ):
         different = (bug - right)[0, ..., 0]
         most = np.abs(different).max()  # each map has a scale of its own
         axis.imshow(different, cmap="bwr", vmin=-most, vmax=most)
@@ -152,7 +160,7 @@ SLIDES = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <link rel="stylesheet" href="reveal/reveal.css"><link rel="stylesheet" href="reveal/theme/white.css">
 <style>.reveal img {{ width: 100%; height: 430px; object-fit: contain; margin: 0; }}
-.reveal p:has(img + img) img {{ height: 200px; }} .reveal table {{ font-size: 0.8em; }}
+.reveal p:has(img + img) img {{ height: 200px; }} .reveal table, .reveal code {{ font-size: 0.8em; }}
 :root {{ --r-main-font-size: 32px; --r-heading-text-transform: none; }}</style></head>
 <body><div class="reveal"><div class="slides">
 <section data-markdown data-separator="^\\n---\\n$" data-separator-notes="^Note:"><textarea data-template>

@@ -195,7 +195,19 @@ def test_every_answer_of_the_study_is_right():
         for form in (question["A"], question["B"]):
             assert len({*form["options"]}) == 4
             assert str(eval(form["check"], names)) == form["options"][form["right"]], form["text"]
-        assert question["A"]["text"] != question["B"]["text"]
+        one, other = question["A"], question["B"]
+        assert one["text"] != other["text"]
+        assert re.sub(r"[\d, ]+", "", one["text"]) == re.sub(r"[\d, ]+", "", other["text"])  # the same words
+        assert (one["options"], one["right"]) != (other["options"], other["right"])
+
+
+def test_the_page_of_the_study_has_no_answers_inside(tmp_path):
+    build = runpy.run_path(str(COURSE / "build.py"))
+    build["study"](tmp_path, tmp_path / "teachers")
+    page = (tmp_path / "study.html").read_text(encoding="utf-8")
+    assert "How many outputs are there?" in page
+    assert '"right"' not in page
+    assert "conv2d_geometry" not in page
 
 
 @pytest.mark.parametrize("name", ["same", "torch_pad", "receptive_field"])
@@ -248,26 +260,48 @@ def test_the_analysis_runs_on_a_class_that_was_made_up_and_on_files(tmp_path):
         return "".join(out.get("text", "") for out in outputs)
 
     shutil.copy(COURSE / "study" / "questions.json", tmp_path)
-    assert "40 people with both files; 0 codes left out" in printed()
+    text = printed()
+    assert "40 people with both files; 0 codes left out; 0 files refused" in text
+    assert re.search(r"SAME +\d+% +\d+%\n", text)
     (tmp_path / "results").mkdir()
     questions = json.loads((COURSE / "study" / "questions.json").read_text(encoding="utf-8"))
-    for code, phases in (("AAAAAA", "before after"), ("BBBBBB", "before after"), ("CCCCCC", "before")):
-        for phase in phases.split():
-            form = "AB"[(code[0] == "B") ^ (phase == "after")]
-            answers = [question[form]["right"] if phase == "after" else -1 for question in questions]
-            result = {
-                "study": 1,
-                "code": code,
-                "phase": phase,
-                "form": form,
-                "answers": answers,
-                "seconds": 9,
-            }
-            (tmp_path / "results" / f"{phase}-{code}.json").write_text(json.dumps(result))
-    (tmp_path / "results" / "broken.json").write_text("{}")
+    (tmp_path / "results" / "damaged.json").write_text('{"study": 1, "co')
     text = printed()
-    assert "2 people with both files; 1 codes left out" in text
-    assert "before 0.00 of 10, after 10.00" in text
+    assert "damaged.json is damaged" in text
+    assert "There is nothing to analyse" in text
+
+    def hand_in(code, first, before, after):
+        """Of a code that has this form first, so many right answers before and after; None for no file."""
+        for phase, points in (("before", before), ("after", after)):
+            form = first if phase == "before" else {"A": "B", "B": "A"}[first]
+            answers = [
+                question[form]["right"] if i < (points or 0) else -1 for i, question in enumerate(questions)
+            ]
+            facts = {"study": 1, "code": code, "phase": phase, "form": form, "answers": answers, "seconds": 9}
+            if points is not None:
+                (tmp_path / "results" / f"{phase}-{code}.json").write_text(json.dumps(facts))
+
+    for code in "AAAAAA", "CCCCCC", "EEEEEE":
+        hand_in(code, "A", 0, 10)
+    assert "All had the same form first" in printed()
+    hand_in("BBBBBB", "B", 0, 2)
+    hand_in("DDDDDD", "B", 4, None)
+    results = tmp_path / "results"
+    shutil.copy(results / "before-BBBBBB.json", results / "before-BBBBBB (1).json")
+    nine = json.loads((results / "before-BBBBBB.json").read_text()) | {"code": "FFFFFF", "answers": [0] * 9}
+    (results / "before-FFFFFF.json").write_text(json.dumps(nine))
+    text = printed()
+    assert "4 people with both files; 1 codes left out; 2 files refused" in text
+    assert "before-FFFFFF.json has 9 answers, not 10" in text
+    assert "DDDDDD: 1 before: not used" in text
+    assert "mean gain 6.00" in text  # of three people with 10 and one with 2: each order counts the same
+    assert "A first:   3 people, before 0.00, after 10.00" in text
+
+
+def save(driver):
+    for number in range(10):
+        driver.find_elements("css selector", f"input[name=q{number}]")[number % 5].click()
+    driver.find_element("css selector", "form > button").click()
 
 
 @pytest.mark.slow
@@ -275,7 +309,7 @@ def test_the_analysis_runs_on_a_class_that_was_made_up_and_on_files(tmp_path):
 @needs_browser
 def test_the_page_of_the_study_saves_a_file_without_names(tmp_path):
     build = runpy.run_path(str(COURSE / "build.py"))
-    build["study"](tmp_path / "study")
+    build["study"](tmp_path / "study", tmp_path / "teachers")
     with chromium() as driver:
         allowed = {"behavior": "allow", "downloadPath": str(tmp_path)}
         driver.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
@@ -287,17 +321,28 @@ def test_the_page_of_the_study_saves_a_file_without_names(tmp_path):
                 field = driver.find_element("css selector", "input[name=code]")
                 field.clear()
                 field.send_keys(codes[0][0].lower(), "\t")
-            for number in range(10):
-                driver.find_elements("css selector", f"input[name=q{number}]")[number % 5].click()
-            driver.find_element("css selector", "form > button").click()
+            save(driver)
             while not (files := [*tmp_path.glob(f"{phase}-*.json")]):
                 time.sleep(0.05)
+            assert not driver.find_element("css selector", "form").is_displayed()
+            assert files[0].name in driver.find_element("css selector", "#saved p").text
             result = json.loads(files[0].read_text())
             assert result.keys() == {"study", "code", "phase", "form", "answers", "seconds"}
             assert result["answers"] == [0, 1, 2, 3, -1] * 2
             codes.append((result["code"], result["form"]))
         assert len({code for code, _ in codes}) == 1
         assert {form for _, form in codes} == {"A", "B"}
+        shown = []
+        next_person = "document.querySelector('#saved button').click()"
+        for reload in (driver.refresh, lambda: driver.execute_script(next_person), driver.refresh):
+            reload()  # the next person has another code, and keeps it until it is saved
+            driver.find_element("css selector", "input[value=before]").click()
+            shown.append(driver.find_element("css selector", "#message code").text)
+            assert not driver.find_elements("css selector", "#questions input:checked")
+            if len(shown) == 1:
+                save(driver)
+        assert shown[0] not in (codes[0][0], shown[1])
+        assert shown[1] == shown[2]
         assert not driver.get_log("browser")
 
 
