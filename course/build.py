@@ -137,7 +137,7 @@ def bugs():
         different = (bug - right)[0, ..., 0]
         most = np.abs(different).max()  # each map has a scale of its own
         axis.imshow(different, cmap="bwr", vmin=-most, vmax=most)
-        axis.set(title=number, xlabel=f"±{most:.0f}", xticks=[], yticks=[])
+        axis.set(title=f"{number}: ±{most:.0f}", xticks=[], yticks=[])
     return figure
 
 
@@ -160,7 +160,8 @@ SLIDES = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <link rel="stylesheet" href="reveal/reveal.css"><link rel="stylesheet" href="reveal/theme/white.css">
 <style>.reveal img {{ width: 100%; height: 430px; object-fit: contain; margin: 0; }}
-.reveal p:has(img + img) img {{ height: 200px; }} .reveal table, .reveal code {{ font-size: 0.8em; }}
+.reveal p:has(img + img) img {{ width: 49%; height: 300px; }}
+.reveal table, .reveal code {{ font-size: 0.8em; }}
 :root {{ --r-main-font-size: 32px; --r-heading-text-transform: none; }}</style></head>
 <body><div class="reveal"><div class="slides">
 <section data-markdown data-separator="^\\n---\\n$" data-separator-notes="^Note:"><textarea data-template>
