@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder of such files, each run in a process of its own, with the names of what is asked of them",
     )
     parser.add_argument("--hint", type=int, metavar="STEP", help="print hint 1, 2 or 3 of the named puzzles")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each call in a folder (default 20)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each call (default 20)")
     parser.add_argument("--csv", metavar="FILE", help="write the grades of a folder to a file")
 
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         if what in folders or (folders and what in named):
             continue
         if Path(what).suffix == ".py":
-            status |= _check(Path(what))
+            status |= _check(Path(what), arguments.seconds)
         else:
             show(known[what] if arguments.hint is None else exercises.hint(what, arguments.hint))
     if not arguments.what:
@@ -48,13 +48,15 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _check(path: Path) -> int:
+def _check(path: Path, seconds: float) -> int:
     try:
         functions = runpy.run_path(str(path))
     except (Exception, SystemExit) as error:
         raise ArgumentError(f"{path.name} cannot be run: {type(error).__name__}: {plain(error)}") from None
     found = [
-        exercises.check(name, functions[name]) for name in exercises.puzzles().names if name in functions
+        exercises.check(name, functions[name], seconds=seconds)
+        for name in exercises.puzzles().names
+        if name in functions
     ]
     if not found:
         raise ArgumentError(f"{path.name} has no function with the name of a puzzle")

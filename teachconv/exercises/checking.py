@@ -48,7 +48,7 @@ class Puzzles(tables.Report):
         return _PUZZLES[name]
 
     def _headline(self) -> str:
-        return f"{len(self)} puzzles; print one of them for its task: ex.puzzles()[{self.names[0]!r}]"
+        return f"{len(self)} puzzles; for a task, print ex.puzzles()[{self.names[0]!r}]"
 
     def _table(self) -> tables.Table:
         rows = [(puzzle.name, puzzle.title) for puzzle in self]
@@ -296,7 +296,12 @@ def _told(
     if most == len(cases):
         return name, sentences[name]
     want = np.asarray(puzzle.right(*cases[bad]))
-    if code == "wrong" and want.dtype.kind in _NUMBERS and np.allclose(got, want, 1e-6, 1e-6):
+    if (
+        code == "wrong"
+        and want.dtype.kind in _NUMBERS
+        and not puzzle.close
+        and np.allclose(got, want, 1e-6, 1e-6)
+    ):
         return "rounding", "right except for rounding: sum the products themselves, which are whole numbers"
     if puzzle.call and puzzle.diffed and code == "wrong":
         for i in (i for i, each in enumerate(codes) if each == "wrong"):
@@ -316,7 +321,11 @@ def _kind(value: Any) -> str:
     """Say what an answer is: one number, numbers of some shape, or a type."""
     array = as_array(value)
     if array is None or array.dtype.kind not in _NUMBERS:
-        return "a text" if isinstance(value, str) else f"of the type {type(value).__name__}"
+        return (
+            "a text"
+            if array is not None and array.dtype.kind == "U"
+            else f"of the type {type(value).__name__}"
+        )
     return f"numbers of the shape {list(array.shape)}" if array.shape else "one number"
 
 
@@ -332,7 +341,10 @@ def _equal(made: Any, got: Any) -> bool:
     if _is_error(made) or _is_error(got):
         return type(made) is type(got)
     one, other = as_array(made), as_array(got)
-    return one is not None and other is not None and bool(np.array_equal(one, other))
+    if one is None or other is None or one.shape != other.shape:
+        return False
+    numbers = one.dtype.kind in _NUMBERS and other.dtype.kind in _NUMBERS
+    return bool(np.allclose(one, other, 1e-12, 0) if numbers else np.array_equal(one, other))
 
 
 def _as_result(got: Any, want: np.ndarray) -> np.ndarray | None:

@@ -61,7 +61,11 @@ class Grades(tables.Report):
         for one, name, found in self._each():
             facts = (found.passed, found.right) if found else (False, 0)
             told = (
-                (found.code, found.sentence) if found else ("unreadable" if one.note else "missing", one.note)
+                (found.code, found.sentence)
+                if found
+                else ("unreadable", one.note)
+                if one.note
+                else ("missing", f"there is no function {name}")
             )
             cases = len(list(all_puzzles()[name].cases()))
             row = (one.file, name, *facts, cases, *told, " ".join(one.imports))

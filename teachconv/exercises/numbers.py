@@ -70,15 +70,13 @@ def _fold(w: Any, b: Any, gamma: Any, beta: Any, mean: Any, factor: Any) -> np.n
     return np.concatenate([w * factor, [(b - mean) * factor + beta]])
 
 
-def _layers() -> list[tuple[Any, ...]]:
-    found = []
+def _layers() -> Any:
     for k, out in ((1, 1), (2, 1), (3, 2), (4, 3)):
         w, b, gamma, beta, mean = (
             ints(*shape, seed=name) for name, shape in
             (("w", (k, out)), ("b", (out,)), ("gamma", (out,)), ("beta", (out,)), ("mean", (out,)))
         )  # fmt: skip
-        found.append((w, b + 1, gamma + 8, beta, mean, np.array([3.75, 0.75, 15.75])[:out], 0.25))
-    return found
+        yield w, b + 1, gamma + 8, beta, mean, np.array([3.75, 0.75, 15.75])[:out], 0.25
 
 
 # fmt: off
@@ -165,6 +163,8 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("eps_outside", "eps is added to the variance, before the root is taken",
              lambda w, b, gamma, beta, mean, var, eps: _fold(
                  w, b, gamma, beta, mean, gamma / (np.sqrt(var) + eps))),
+            ("no_eps", "eps is added to the variance, so that nothing is divided by zero",
+             lambda w, b, gamma, beta, mean, var, eps: _fold(w, b, gamma, beta, mean, gamma / np.sqrt(var))),
             ("no_root", "var is the square of the deviation: take the root",
              lambda w, b, gamma, beta, mean, var, eps: _fold(w, b, gamma, beta, mean, gamma / (var + eps))),
             ("bias_first", "the bias is the last row", lambda w, b, gamma, beta, mean, var, eps: np.roll(

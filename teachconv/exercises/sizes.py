@@ -58,8 +58,7 @@ def _jumps(layers: Any, own: bool) -> int:
 
 def _needed(first: int, last: int, n: int, k: int, s: int, before: int) -> tuple[int, int]:
     axis = _axis(n, k, s, 1, (before, k))
-    _, (start, stop) = axis_slab(axis, "output", (first, last))
-    return start, stop
+    return axis_slab(axis, "output", (first, last))[1]
 
 
 # fmt: off

@@ -62,6 +62,8 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("wraps", "an index below 0 or behind the end was read: Python takes x[-1] from the other end",
              lambda x, w: np.array([sum(x[(i + j) % len(x)] * w[j] for j in range(len(w)))
                                     for i in range(len(x))])),
+            ("unchanged", "these are the inputs: the filter has no effect yet",
+             lambda x, w: x[:len(x) - len(w) + 1]),
             ("full", "with VALID, windows that hang over the edge are left out",
              lambda x, w: np.correlate(x, w, "full")),
         ),
@@ -80,6 +82,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         lambda x, w, d: _causal(x, w, d, (len(w) - 1) * d),
         lambda: [(ints(n), ints(k, seed="w"), d) for n, k in _PAIRS for d in (1, 2, 3)],
         (
+            ("unchanged", "these are the inputs: the filter has no effect yet", lambda x, w, d: x),
             ("same", "that is SAME: half of the window is in the future. All of the padding goes before",
              lambda x, w, d: _causal(x, w, d, (len(w) - 1) * d // 2)),
             ("dilation_ignored", "the padding is (k - 1) * d and the taps lie d apart",
@@ -151,6 +154,10 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("one_side", "there are zeros on every side; yours are above and on the left only",
              lambda x, w, stride, padding: _run(
                  (nn_ops.conv2d, x, w, stride, ((padding, 0), (padding, 0))))),
+            ("window_place", "window (i, j) begins at row i * stride, col j * stride; yours at row i, col j",
+             lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, 1, padding))[
+                 :, :(x.shape[1] + 2 * padding - w.shape[0]) // stride + 1,
+                 :(x.shape[2] + 2 * padding - w.shape[1]) // stride + 1]),
             ("stride_ignored", "the windows are `stride` rows and cols apart",
              lambda x, w, stride, padding: _run((nn_ops.conv2d, x, w, 1, padding))),
             ("padding_after_stride", "the zeros surround the input, and the windows cover them too",
