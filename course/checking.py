@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from teachconv.errors import ContractError
-from teachconv.exercises.grading import _LARGEST, Submission, _plain, _read
+from teachconv.exercises.checking import check_seconds
+from teachconv.exercises.grading import _LARGEST, Submission, _is_hidden, _plain, _read
 from teachconv.verification.running import elsewhere, what_went_wrong
 
 MEMORY = 2**34  # bytes of address space: PyTorch alone takes several GiB of it
@@ -77,7 +78,7 @@ def answer(call: Call, name: str, args: tuple) -> tuple[np.ndarray | None, str]:
         return None, "there is no such function" if said.startswith("raised NameError: there is no") else said
     if got.dtype.hasobject and not got.shape:
         return None, "the function returned None: a return is missing, at least on one path"
-    return (got, "") if got.dtype.kind in "biuf" else (None, "the result is not an array of numbers")
+    return (got, "") if got.dtype.kind in "iuf" else (None, "the result is not an array of numbers")
 
 
 def judge(assignment: Assignment, name: str, call: Call) -> tuple[int, str]:
@@ -169,7 +170,7 @@ def mark_folder(assignment: Assignment, folder: Path, seconds: float, table: Pat
     found = (path for path in folder.rglob("*") if path.suffix in (".py", ".ipynb"))
     paths = sorted(
         path for path in found
-        if path.name not in HANDED_OUT and not any(part[0] in "._" for part in path.relative_to(folder).parts)
+        if path.name not in HANDED_OUT and not _is_hidden(path.relative_to(folder))
     )  # fmt: skip
     if not paths:
         raise SystemExit(f"no files *.py in {folder}")
@@ -188,12 +189,18 @@ def mark_folder(assignment: Assignment, folder: Path, seconds: float, table: Pat
             csv.writer(file, lineterminator="\n").writerows([head, *rows])
 
 
+def limit(text: str) -> float:
+    """Read a number of seconds; raise ``ValueError`` unless it is above 0 and not too large."""
+    check_seconds(float(text))
+    return float(text)
+
+
 def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
     """The command line of a checker; return its exit status."""
     parser = argparse.ArgumentParser(description=f"Checks {assignment.file}, or all files in a folder.")
     parser.add_argument("path", nargs="?", type=Path, default=Path(assignment.file), help="a file or folder")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="of a folder: write a table to this file")
-    parser.add_argument("--seconds", type=float, default=10.0, help="a call may take so long (10)")
+    parser.add_argument("--seconds", type=limit, default=10.0, help="a call may take so long (10)")
     asked = parser.parse_args(arguments)
     if asked.path.is_dir():
         mark_folder(assignment, asked.path, asked.seconds, asked.csv)

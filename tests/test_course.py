@@ -176,6 +176,21 @@ def test_usual_mistakes_are_named(checker, tmp_path):
         assert not {"theirs", "reference", "out_backprop"} & {*re.findall(r"\w+", words)}, words
 
 
+@pytest.mark.parametrize(
+    "result",
+    [None, True, "text", 1j, 3.0, np.zeros(0), np.ones((1,) * 9), np.full((1, 1, 2, 3), np.nan)],
+    ids=repr,
+)
+def test_whatever_a_function_returns_is_judged(checker, result):
+    from checking import judge
+
+    assignment = dataclasses.replace(checker[1]["ASSIGNMENT"], cases=checker[1]["ASSIGNMENT"].cases[:1])
+    for name in assignment.points:
+        points, said = judge(assignment, name, lambda name, args: result)
+        assert points == 0
+        assert said
+
+
 def test_the_numbers_in_the_rubric_are_right(monkeypatch):
     """Of the question about epsilon: how much each channel's factor changes, and where 5 % does not show it."""
     variance = loaded("port", monkeypatch)["network"].WEIGHTS["variance"]
