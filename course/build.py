@@ -246,7 +246,9 @@ def relinked(text, page):
             return f"[{words}](../students/notebooks/{Path(target).name})"
         title = title_of(page.parent / target)
         if "/" in target:
-            return f"{words} (in the documentation: *{title}*)"
+            return (
+                f"{words} (in the documentation: *{title}*)" if words else f"*{title}* in the documentation"
+            )
         return f"[{words or title}]({target})"
 
     return re.sub(r"\[([^][]*)\]\(([^)]*\.md|\.\./learn/[^)]*)\)", link, text)

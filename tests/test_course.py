@@ -178,8 +178,8 @@ def test_usual_mistakes_are_named(checker, tmp_path):
 
 @pytest.mark.parametrize(
     "result",
-    [None, True, "text", 1j, 3.0, np.zeros(0), np.ones((1,) * 9), np.full((1, 1, 2, 3), np.nan)],
-    ids=repr,
+    [True, "text", 1j, np.full((1, 1, 2, 3), np.nan)],
+    ids=["bool", "text", "complex", "NaN"],
 )
 def test_whatever_a_function_returns_is_judged(checker, result):
     from checking import judge
