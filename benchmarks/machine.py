@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import teachconv as tc
 
@@ -70,12 +71,16 @@ def _read(path: Path) -> str:
 
 
 def ceilings(size: int = 1536, megabytes: int = 128) -> dict[str, float]:
-    """Return GFLOP/s of a large matrix product in each dtype, and GB/s of a copy (bytes read and written)."""
+    """Return GFLOP/s of a large matrix product in each dtype, and GB/s of a copy (bytes read and written).
+
+    The product takes teachconv's number of threads: BLAS started its own before this process was pinned.
+    """
     found = {}
     for dtype in ("float32", "float64"):
         a, b = np.ones((size, size), dtype), np.ones((size, size), dtype)
         product = np.empty_like(a)
-        seconds = _best(lambda a=a, b=b, product=product: np.matmul(a, b, out=product))
+        with threadpool_limits(tc.get_num_threads(), user_api="blas"):
+            seconds = _best(lambda a=a, b=b, product=product: np.matmul(a, b, out=product))
         found[f"gemm {dtype} GFLOP/s"] = 2 * size**3 / seconds / 1e9
     source = np.ones(megabytes << 17)
     target = np.empty_like(source)

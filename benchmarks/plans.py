@@ -23,7 +23,7 @@ from typing import Any
 import in_short
 import machine
 import report
-from cpu import add_layer_arguments, allowed_cores, layer_list, pin, progress
+from cpu import add_aims_argument, add_layer_arguments, allowed_cores, ceilings, layer_list, pin, progress
 from layers import LAYERS, QUICK_LAYERS, Problem, fits
 from racing import Budget, Measurement, Race, validate_small
 
@@ -50,6 +50,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--core", type=int, default=allowed_cores()[0], help="processor to pin to (default: %(default)s)"
     )
     add_layer_arguments(parser, "1,8", "tiny layers, NumPy only")
+    add_aims_argument(parser)
     parser.add_argument("--seconds", type=float, help="per problem, all engines together (default: 2)")
     parser.add_argument("--output", type=Path, default=Path("benchmark-results/plans"), metavar="DIR")
     arguments = parser.parse_args(argv)
@@ -92,13 +93,16 @@ def measure(arguments: argparse.Namespace, facts: dict[str, Any]) -> tuple[list[
     return measured, wrong
 
 
-def table(measured: Sequence[Measurement]) -> report.Table:
-    """Return a line per layer, and the geometric means and worst layers of both ratios."""
+def table(measured: Sequence[Measurement], most: float) -> report.Table:
+    """Return a line per layer, and the geometric means and worst layers of both ratios.
+
+    ``most`` is the machine's limit, of which our plan reaches some percent.
+    """
     names = list(dict.fromkeys(name for m in measured for name in m.timings))
     batches = sorted({m.problem.batch for m in measured})
     by_key = {(m.problem.layer.name, m.problem.batch): m for m in measured}
     head = ["layer", "algorithms", *(TITLES.get(name, name) for name in names)]
-    lines = [[*head, *(f"{TITLES[ours]} / best" for ours in AIMS)]]
+    lines = [[*head, *(f"{TITLES[ours]} / best" for ours in AIMS), report.LIMIT]]
     for layer in dict.fromkeys(m.problem.layer.name for m in measured):
         row = [by_key[layer, batch] for batch in batches if (layer, batch) in by_key]
         chosen = dict.fromkeys(row[0].timings[ours].algorithm for ours in AIMS if ours in row[0].timings)
@@ -109,11 +113,12 @@ def table(measured: Sequence[Measurement]) -> report.Table:
                 ", ".join(chosen),
                 *speeds,
                 *(" | ".join(_ratio(m, ours) for m in row) for ours in AIMS),
+                " | ".join(report.percent(m, "plan", most) for m in row),
             ]
         )
     for text, figure in (("geometric mean", report.geometric_mean), ("worst layer", min)):
         cells = [" | ".join(_figure(measured, ours, batch, figure) for batch in batches) for ours in AIMS]
-        lines.append([text, "", *[""] * len(names), *cells])
+        lines.append([text, "", *[""] * len(names), *cells, ""])
     return lines
 
 
@@ -128,23 +133,39 @@ def _figure(measured: Sequence[Measurement], ours: str, batch: int, figure: Any)
     return f"{figure(known):.2f}" if known else "–"
 
 
+def judged(measured: Sequence[Measurement], ours: str) -> list[tuple[float, Problem]]:
+    """Return the ratios of a plan to the best of its rivals."""
+    ratios = [(m.ratio(AIMS[ours][0], ours=ours), m.problem) for m in measured]
+    return [(ratio, problem) for ratio, problem in ratios if ratio is not None]
+
+
 def verdicts(measured: Sequence[Measurement]) -> list[str]:
-    """Say of each plan by how much it is ahead or behind, over all layers and batches."""
+    """Say of each plan by how much it is ahead or behind, over all layers and batches, and on which."""
     lines = []
-    for ours, (rivals, aim) in AIMS.items():
-        ratios = [m.ratio(rivals, ours=ours) for m in measured]
-        known = [ratio for ratio in ratios if ratio is not None]
-        if not known:
+    for ours, (rivals, _) in AIMS.items():
+        if not (known := judged(measured, ours)):
             continue
-        mean = report.geometric_mean(known)
-        ahead = sum(ratio > 1 + in_short.LEVEL for ratio in known)
-        behind = sum(ratio < 1 - in_short.LEVEL for ratio in known)
+        mean = report.geometric_mean([ratio for ratio, _ in known])
+        ahead = sum(ratio > 1 + in_short.LEVEL for ratio, _ in known)
+        behind = sorted(((r, p) for r, p in known if r < 1 - in_short.LEVEL), key=lambda pair: pair[0])
         best = ", ".join(TITLES.get(name, name) for name in rivals)
+        where = "; ".join(f"{p.layer.name}, batch {p.batch} ({ratio:.2f})" for ratio, p in behind)
         lines.append(
-            f"{TITLES[ours]} against the best of {best}: geometric mean {mean:.2f} (aim: {aim:.2f}, "
-            f"{'met' if mean >= aim else 'NOT met'}); of {len(known)} layers and batches ahead in {ahead}, "
-            f"level in {len(known) - ahead - behind}, behind in {behind}"
+            f"{TITLES[ours]} against the best of {best}: geometric mean {mean:.2f}; of {len(known)} layers "
+            f"and batches ahead in {ahead}, level in {len(known) - ahead - len(behind)}, behind in "
+            f"{len(behind)}{f': {where}' if where else ''}"
         )
+    return lines
+
+
+def aims(measured: Sequence[Measurement]) -> list[str]:
+    """Say of each plan whether its aim is met."""
+    lines = []
+    for ours, (_, aim) in AIMS.items():
+        if known := judged(measured, ours):
+            mean = report.geometric_mean([ratio for ratio, _ in known])
+            verdict = "met" if mean >= aim else "NOT met"
+            lines.append(f"- {TITLES[ours]}: geometric mean {mean:.2f} (aim: {aim:.2f}, {verdict})")
     return lines
 
 
@@ -163,12 +184,18 @@ def exactness(measured: Sequence[Measurement]) -> list[str]:
     ]
 
 
+def title(facts: dict[str, Any]) -> str:
+    """Return the title of the page of a run."""
+    return f"Plans next to inference engines: {facts['machine']['processor']}"
+
+
 def page(facts: dict[str, Any], measured: Sequence[Measurement]) -> str:
     """Return the page of the documentation for this run."""
     batches = sorted({m.problem.batch for m in measured})
     remarks = [*(f"{n}: {why}" for n, why in facts["missing"].items()), *report.notes(measured)]
+    most = report.limit(facts["ceilings"], "float32")
     parts = [
-        f"# Plans next to inference engines: {facts['machine']['processor']}",
+        f"# {title(facts)}",
         f"Made by `{facts['command']}` on {facts['date']}; do not edit.",
         "\n".join(f"- {line}" for line in verdicts(measured)),
         "Engines for inference pack or transform constant weights once, as [`tc.plan`](engine.md) does. "
@@ -177,8 +204,10 @@ def page(facts: dict[str, Any], measured: Sequence[Measurement]) -> str:
         "summation, of the fastest call; the numbers in a cell are "
         + " and ".join(f"batch {batch}" for batch in batches)
         + ". ncnn computes a batch image by image, in float32 throughout; its input is in its own packed "
-        'layout already. The fast plan is made with `precision="fast"`, which allows `winograd4`.',
-        report.as_markdown(table(measured)),
+        'layout already. The fast plan is made with `precision="fast"`, which allows `winograd4`. The column '
+        f"*{report.LIMIT}* compares our plan's GFLOP/s with the {most:.1f} of a large matrix product on the "
+        "same core; `winograd2` multiplies less than direct summation, so it can exceed 100.",
+        report.as_markdown(table(measured, most)),
         "## Errors",
         "The largest error of each, measured by the bound of direct summation (for our Winograd "
         "algorithms by that of the largest sum):",
@@ -198,15 +227,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     facts = machine.facts_of_run("benchmarks/plans.py", argv)
     started = time.monotonic()
     measured, wrong = measure(arguments, facts)
+    facts["ceilings"] = ceilings(arguments)
     facts["minutes"] = round((time.monotonic() - started) / 60, 1)
-    print(report.as_text(table(measured)))
-    for line in (*verdicts(measured), *exactness(measured), *report.notes(measured)):
+    print(report.as_text(table(measured, report.limit(facts["ceilings"], "float32"))))
+    for line in (*verdicts(measured), *aims(measured), *exactness(measured), *report.notes(measured)):
         print(line)
     for name, reason in facts["missing"].items():
         print(f"not here: {name}: {reason}")
     report.write_files(arguments.output, facts, measured)
     if arguments.markdown:
         arguments.markdown.write_text(page(facts, measured), encoding="utf-8")
+    if arguments.aims:
+        report.write_aims(arguments.aims, title(facts), facts, "\n".join(aims(measured)))
     for failure in wrong:
         print(f"WRONG: {failure}", file=sys.stderr)
     print(f"{len(measured)} problems in {facts['minutes']} minutes", file=sys.stderr)

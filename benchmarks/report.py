@@ -1,9 +1,10 @@
-"""Presents measurements as tables, aims, CSV, JSON and a Markdown page."""
+"""Presents measurements as tables, aims, CSV, JSON and Markdown pages."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import exp, log
@@ -151,19 +152,60 @@ def _figure(aim: Aim, chosen: Sequence[Measurement], statistic: str) -> tuple[fl
     return min(found)
 
 
+def write_aims(path: Path, title: str, facts: dict[str, Any], text: str) -> None:
+    """Write what a run says of its aims into the developers' page, in place of what it said under this title.
+
+    Args:
+        path: benchmarks/aims.md, or another page of this form.
+        title: the title of the page of the documentation.
+        facts: those of the run.
+        text: the aims, as Markdown.
+    """
+    before, *parts = re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    others = [part.rstrip() for part in parts if part.partition("\n")[0] != title]
+    mine = f"{title}\n\n`{facts['command']}` on {facts['date']}\n\n{text}"
+    page = "\n\n## ".join([before.rstrip(), *sorted([*others, mine])])
+    path.write_text(page + "\n", encoding="utf-8")
+
+
 # ---------------------------------------------------------------------------------------------
 # Tables
 # ---------------------------------------------------------------------------------------------
 
 
-def sections(measurements: Sequence[Measurement]) -> list[tuple[str, Table]]:
-    """Return a title and a table for each op, dtype and number of threads."""
+def sections(
+    measurements: Sequence[Measurement], ceilings: dict[str, float] | None = None
+) -> list[tuple[str, Table]]:
+    """Return a title and a table for each op, dtype and number of threads.
+
+    With the ceilings of the machine (`machine.ceilings`), tables of the number of threads that they were
+    measured with, the smallest, have a column that says how many percent of its limit a call reaches.
+    """
     groups: dict[tuple[str, str, int], list[Measurement]] = {}
     for m in measurements:
         groups.setdefault((m.problem.op, m.problem.dtype, m.threads), []).append(m)
+    least = min((threads for *_, threads in groups), default=0)
     return [
-        (_title(op, dtype, threads, group), _table(group)) for (op, dtype, threads), group in groups.items()
+        (
+            _title(op, dtype, threads, group),
+            _table(group, limit(ceilings, dtype) if ceilings and threads == least else None),
+        )
+        for (op, dtype, threads), group in groups.items()
     ]
+
+
+LIMIT = "% of the limit"
+
+
+def limit(ceilings: dict[str, float], dtype: str) -> float:
+    """Return the limit of a machine: the GFLOP/s of a large matrix product."""
+    return ceilings[f"gemm {dtype} GFLOP/s"]
+
+
+def percent(m: Measurement | None, name: str, most: float) -> str:
+    """Return how many percent of the limit a competitor reaches; operations are those of direct summation."""
+    reached = None if m is None else m.gflops(name)
+    return "–" if reached is None else f"{100 * reached / most:.0f}"
 
 
 def _batches(group: Sequence[Measurement]) -> list[int]:
@@ -176,7 +218,7 @@ def _title(op: str, dtype: str, threads: int, group: Sequence[Measurement]) -> s
     return f"{op.replace('_', ' ')}, {dtype}{count}: GFLOP/s at {batches}"
 
 
-def _table(group: Sequence[Measurement]) -> Table:
+def _table(group: Sequence[Measurement], most: float | None) -> Table:
     batches = _batches(group)
     names = list(dict.fromkeys(name for m in group for name in m.timings))
     frameworks = [name for name in (*FRAMEWORKS, *CUDNN) if name in names]
@@ -186,7 +228,7 @@ def _table(group: Sequence[Measurement]) -> Table:
     layers = list(dict.fromkeys(m.problem.layer for m in group))
     by_key = {(m.problem.layer, m.problem.batch): m for m in group}
     head = ["layer", "algorithm", *(TITLES.get(name, name) for name in names)]
-    head += [f"ours / {against}", "by medians", "fastest"]
+    head += [f"ours / {against}", "by medians", "fastest", *([LIMIT] if most else [])]
     table = [head]
     for layer in layers:
         row = [by_key.get((layer, batch)) for batch in batches]
@@ -198,6 +240,7 @@ def _table(group: Sequence[Measurement]) -> Table:
                 _join([_number(m.ratio(rivals) if m else None, 2) for m in row]),
                 _join([_number(m.ratio(rivals, "median") if m else None, 2) for m in row]),
                 _join([_fastest(m, rivals) for m in row], same="once"),
+                *([_join([percent(m, "teachconv", most) for m in row])] if most else []),
             ]
         )
     lines = [("teachconv", rivals, "ours"), ("plan", rivals, "our plan")]
@@ -206,7 +249,8 @@ def _table(group: Sequence[Measurement]) -> Table:
         if any(m.ratio(others, ours=ours) for m in group):
             for statistic in ("mean", "worst"):
                 summary = _summary(statistic, ours, others, batches, group)
-                table.append([f"{_STATISTICS[statistic]}, {text}", "", *[""] * len(names), *summary, ""])
+                cells = [f"{_STATISTICS[statistic]}, {text}", "", *[""] * len(names), *summary]
+                table.append([*cells, *[""] * (len(head) - len(cells))])
     return table
 
 
@@ -345,10 +389,16 @@ def _ratios(measurements: Iterable[Measurement]) -> Iterator[in_short.Ratio]:
             yield in_short.Ratio(p.op.replace("_", " "), p.dtype, p.batch, p.layer.name, round(ratio, 2))
 
 
+def cpu_title(facts: dict[str, Any]) -> str:
+    """Return the title of the page of a run."""
+    return f"Speed on the CPU: {facts['machine']['processor']}"
+
+
 def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], picture: str | None) -> str:
     """Return the page of the documentation for this run."""
+    ratios = list(_ratios(measurements))
     parts = [
-        f"# Speed on the CPU: {facts['machine']['processor']}",
+        f"# {cpu_title(facts)}",
         f"Made by `{facts['command']}` on {facts['date']}; do not edit. Every result was checked before "
         "timing, against the bound of direct summation around a float64 result. Each competitor ran pinned "
         "in its own process, in interleaved rounds, on arrays that begin at a cache line, as the libraries' "
@@ -357,12 +407,13 @@ def markdown_page(facts: dict[str, Any], measurements: Sequence[Measurement], pi
         + " and ".join(f"batch {batch}" for batch in _batches(measurements))
         + ". ONNX Runtime packs its constant weights in advance, outside the timing; compare it "
         "with a plan. The best peer is the fastest of PyTorch (both layouts), ONNX Runtime, TensorFlow and "
-        "JAX, layer by layer.",
-        in_short.in_short(_ratios(measurements), facts["machine"]["processor"]),
-        "## Aims",
-        as_markdown(facts["aims"]) if len(facts["aims"]) > 1 else "None applies to this run.",
+        f"JAX, layer by layer. The column *{LIMIT}* compares our GFLOP/s with those of a large matrix "
+        "product of the same dtype on the same core, measured before and after all calls. Winograd's "
+        "algorithms multiply less than direct summation, so they can exceed 100.",
+        in_short.in_short(ratios, facts["machine"]["processor"]),
+        in_short.behind(ratios),
     ]
-    for title, table in sections(measurements):
+    for title, table in sections(measurements, facts["ceilings"]):
         parts += [f"## {title[0].upper()}{title[1:].partition(':')[0]}", as_markdown(table)]
     remarks = notes(measurements)
     if remarks:

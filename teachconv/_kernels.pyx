@@ -57,9 +57,14 @@ cdef extern from "kernels/engine.h" nogil:
     int problem_fits(const conv_problem *p)
     double problem_macs(const conv_problem *p)
     int threads_that_pay "useful_threads"(double macs, int threads)
-    int choose_forward(const conv_problem *p, Py_ssize_t lanes, int precision)
-    int choose_input_gradient(const conv_problem *p, Py_ssize_t lanes, int precision)
-    int choose_filter_gradient(const conv_problem *p, Py_ssize_t lanes, int precision)
+
+    ctypedef struct choice:
+        Py_ssize_t lanes
+        int precision, planned
+
+    int choose_forward(const conv_problem *p, const choice *c)
+    int choose_input_gradient(const conv_problem *p, const choice *c)
+    int choose_filter_gradient(const conv_problem *p, const choice *c)
 
     ctypedef struct crew_member:
         int rank, size
@@ -73,6 +78,8 @@ cdef extern from "kernels/engine.h" nogil:
     Py_ssize_t share_start(Py_ssize_t jobs, int rank, int size)
     int CREW_NO_MEMORY, CREW_NO_THREAD
     crew_shortage take_crew_shortage "take_shortage"()
+    void keep_scratch_bytes "keep_scratch"(Py_ssize_t most)
+    Py_ssize_t MOST_KEPT_BYTES "KEPT_BYTES"
 
 
 cdef tuple names(const char *const *table, int count):
@@ -83,6 +90,7 @@ cdef tuple names(const char *const *table, int count):
 ALGORITHMS = names(teachconv_algorithm_names, ALGORITHM_COUNT)  # of kernels/choose.h
 ISA_NAMES = names(teachconv_isa_names, ISA_COUNT)
 PATHS = names(teachconv_path_names, PATH_COUNT)
+KEPT_BYTES = MOST_KEPT_BYTES
 cdef dict CODES = {name: code for code, name in enumerate(ALGORITHMS)}
 
 
@@ -108,16 +116,16 @@ cdef class Problem:
         """Return how many threads pay for this problem."""
         return threads_that_pay(problem_macs(&self.p), most)
 
-    def choose(self, kind, Py_ssize_t itemsize, str precision):
-        """Return the algorithm for one kind of call, by the rules of kernels/choose.h."""
-        cdef Py_ssize_t lanes = kernels_of(itemsize == 8).lanes
+    def choose(self, kind, Py_ssize_t itemsize, str precision, bint planned):
+        """Return the algorithm for one kind of call, or for a plan, by the rules of kernels/choose.h."""
         cdef int code, allowed = {"strict": STRICT, "fast": FAST}.get(precision, DEFAULT)
+        cdef choice how = choice(kernels_of(itemsize == 8).lanes, allowed, planned)
         if kind.sums_images:
-            code = choose_filter_gradient(&self.p, lanes, allowed)
+            code = choose_filter_gradient(&self.p, &how)
         elif kind.scatters:
-            code = choose_input_gradient(&self.p, lanes, allowed)
+            code = choose_input_gradient(&self.p, &how)
         else:
-            code = choose_forward(&self.p, lanes, allowed)
+            code = choose_forward(&self.p, &how)
         return ALGORITHMS[code]
 
 
@@ -138,6 +146,11 @@ def set_isa(str name):
     """
     teachconv_set_isa(-1 if name == "best" else ISA_NAMES.index(name))
     return isa()
+
+
+def keep_scratch(Py_ssize_t nbytes):
+    """Set how many bytes of scratch are kept for later calls, at first KEPT_BYTES; free what is above."""
+    keep_scratch_bytes(nbytes)
 
 
 def take_paths():

@@ -13,9 +13,26 @@ from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias
 
 import numpy as np
 
-__all__ = ["AnyDataFormat", "ArrayLike", "Backend", "BackendName", "CausalPaddingLike", "DTypeLike"]
-__all__ += ["DataFormat", "File", "SequenceFormat", "VolumeFormat"]
-__all__ += ["Framework", "Int", "Ints", "PaddingLike", "Pairs", "Precision", "ShapeLike"]
+__all__ = [
+    "AnyDataFormat",
+    "ArrayLike",
+    "Backend",
+    "BackendName",
+    "CausalPaddingLike",
+    "DTypeLike",
+    "DataFormat",
+    "File",
+    "Framework",
+    "Int",
+    "Ints",
+    "KerasPadding",
+    "PaddingLike",
+    "Pairs",
+    "Precision",
+    "SequenceFormat",
+    "ShapeLike",
+    "VolumeFormat",
+]
 
 
 class HasArray(Protocol):
@@ -78,6 +95,7 @@ Pairs: TypeAlias = Sequence[Sequence[Int]]  # (before, after) of each axis
 PaddingWord: TypeAlias = Literal["SAME", "VALID", "SAME_LOWER"]  # `arguments.PADDING_WORDS` has them as texts
 PaddingLike: TypeAlias = PaddingWord | Ints | Pairs
 CausalPaddingLike: TypeAlias = PaddingLike | Literal["CAUSAL"]  # of a sequence
+KerasPadding: TypeAlias = Literal["valid", "same", "VALID", "SAME"]  # of a layer
 DataFormat: TypeAlias = Literal["NHWC", "NCHW"]
 SequenceFormat: TypeAlias = Literal["NWC", "NCW"]
 VolumeFormat: TypeAlias = Literal["NDHWC", "NCDHW"]

@@ -34,7 +34,7 @@ class Plan:
 
     Attributes:
         geometry: the geometry of every call.
-        algorithm: the algorithm of every call.
+        algorithm: the algorithm of every call, as an op takes it.
         nbytes: the size of the packed filter, 0 if the backend does not pack it.
     """
 
@@ -187,8 +187,10 @@ def plan(
         **kwargs: the op's other arguments.
 
     Returns:
-        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` return bit-identical results to the op, except the
-        sign and payload of a NaN, which IEEE 754 leaves open: its place is the same.
+        A `Plan`: ``plan(x)`` and ``plan(x, out=y)`` return bit-identical results to the op with
+        ``algorithm=plan.algorithm``, except the sign and payload of a NaN, which IEEE 754 leaves open: its
+        place is the same. The op may choose another algorithm by itself: it prepares the filter in each call,
+        which takes longer than it saves if the image is small.
 
     >>> import numpy as np, teachconv as tc
     >>> w = np.ones((3, 3, 1, 1), "float32")

@@ -1,5 +1,7 @@
 """Settings of the whole test run, and fixtures."""
 
+import contextlib
+import gc
 import os
 import sys
 from collections import Counter
@@ -35,7 +37,8 @@ collect_ignore += ["peers/their_tests.py", "peers/their_helpers.py", "peers/thei
 
 
 # files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network,
-# the C programs, the extension compiled for gcov, arrays of which memory holds one at a time
+# the C programs, the extension compiled for gcov, arrays of which memory holds one at a time, the parsed sources,
+# a fresh process
 TOGETHER = (
     "test_explorer_browser.py",
     "test_explorer_clicks.py",
@@ -46,6 +49,8 @@ TOGETHER = (
     "test_play.py",
     "test_compiled_marks.py",
     "test_large_arrays.py",
+    "test_structure.py",
+    "test_first_call.py",
 )
 # files that load CuPy and NVIDIA's compiler, or GPU kernels compiled for the host; both stay in memory, so one worker
 # has each
@@ -66,6 +71,8 @@ def pytest_xdist_make_scheduler(config, log):
     """With pytest-xdist, the workers are given scopes."""
     from xdist.scheduler import LoadScopeScheduling
 
+    config.option.loadscopereorder = False  # pytest_collection_modifyitems has the order
+
     class ByScope(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             return scope_of(nodeid)
@@ -75,11 +82,37 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the tests of modules that start a browser, and put those with GPU kernels first."""
+    """Mark the tests of modules that start a browser; put those first, and what stays together before the rest.
+
+    The short ones are then at the end, where no worker waits long for another.
+    """
     for item in items:
         if hasattr(item, "module") and hasattr(item.module, "needs_browser"):
             item.add_marker("browser")
-    items.sort(key=lambda item: not any(name in item.nodeid for name in GPU))
+
+    def turn(item):
+        together = any(name in item.nodeid for name in (*TOGETHER, *HOST, *GPU))
+        return item.get_closest_marker("browser") is None, not together
+
+    items.sort(key=turn)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector from looking through ten thousand tests, while they are collected and after."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Close the browser after the last test that needs it, so that memory holds it or what the others need."""
+    if nextitem is None or not nextitem.get_closest_marker("browser"):
+        _opened.close()
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -90,11 +123,13 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"skipped {count:4}: {reason}")
 
 
+_opened = contextlib.ExitStack()  # the browser, while one is open
+
+
 @pytest.fixture(scope="session")
 def browser():
-    """A browser without network; each worker starts one."""
-    with chromium() as found:
-        yield found
+    """A browser without network; each worker starts one, and pytest_runtest_teardown closes it."""
+    return _opened.enter_context(chromium())
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ from teachconv.testing.strategies import shapes
 
 
 def mostly_marked(mark, parameters, *unmarked):
-    """Parameters of which all but some have a mark."""
-    return [pytest.param(each, marks=[mark] * (each not in unmarked)) for each in parameters]
+    """Parameters, a tuple for several names, of which all but some have a mark."""
+    values = [(each, each if isinstance(each, tuple) else (each,)) for each in parameters]
+    return [pytest.param(*value, marks=[mark] * (each not in unmarked)) for each, value in values]
 
 
 def mostly_slow(parameters, *quick):

@@ -33,7 +33,7 @@ LARGE = [
 
 
 @pytest.mark.parametrize("geometry", LARGE, ids=lambda geometry: str(geometry.filters_shape))
-@pytest.mark.parametrize("dtype", ["float32", "float64", "uint32"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow), "uint32"])
 def test_no_product_of_numpy_is_long_and_every_place_has_its_turn(geometry, dtype):
     dtype, size = np.dtype(dtype), geometry.batch * geometry.rows.out_size * geometry.cols.out_size
     channels = geometry.filters_shape[2] * geometry.out_channels

@@ -13,7 +13,7 @@ from teachconv.backends import TABLE
 from teachconv.dtypes import FLOATS, INTEGERS
 
 ROOT = Path(__file__).parents[1]
-LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "_build", "_generated", "build", "*.egg-info")
+LEFT_OUT = shutil.ignore_patterns(".*", "*-pytest-*.pyc", "_build", "_generated", "build", "*.egg-info")
 # what has nothing to do with the table of backends, and takes long
 SUITE_WITHOUT = [
     *("backends/test_cuda_arithmetic.py", "backends/test_cuda_sources.py", "backends/test_cupy.py"),
@@ -64,6 +64,7 @@ def test_the_command_line_knows_it(tree):
     assert "own" in run(tree, "-m", "teachconv", "trace", "--help")
 
 
+@pytest.mark.slow  # make docs runs them on our own backends
 def test_the_docs_tables_know_it(tree):
     # the page is checked against the code: the new kernel label appears where the page lists them
     run(tree, "docs/graph_tables.py")

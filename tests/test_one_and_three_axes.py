@@ -230,7 +230,8 @@ def test_a_plan_gives_the_bits_of_the_op(name, first):
         arguments = arguments[:2]
     else:
         planned, given = tc.plan(op, w, input_shape=arguments[0].shape, **words), arguments[0]
-    assert planned(given).tobytes() == op(*arguments, **words).tobytes()
+    want = op(*arguments, **words, algorithm=planned.algorithm)
+    assert planned(given).tobytes() == want.tobytes()
 
 
 @pytest.mark.parametrize("rank", [1, 3])

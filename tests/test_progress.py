@@ -66,6 +66,7 @@ def test_one_line_says_how_far_what_is_inside_is(monkeypatch):
 
 # 20 million terms, and two channels: one sum after the other
 LONG = (np.ones((1, 120, 120, 80), "float32"), np.ones((3, 3, 80, 2), "float32"), 1, "SAME")
+SHORT = (LONG[0][:, :9, :9], *LONG[1:])
 
 
 @pytest.mark.parametrize(
@@ -73,12 +74,12 @@ LONG = (np.ones((1, 120, 120, 80), "float32"), np.ones((3, 3, 80, 2), "float32")
     [
         (lambda: tc.conv2d(*LONG, backend="reference"), "the reference: "),
         (lambda: tc.diff(tc.conv2d, *LONG, backends="numpy"), "diff: the reference: "),
-        (lambda: tc.diff(tc.conv2d, *LONG, backends="numpy"), "diff: numpy im2col …"),
+        (lambda: tc.diff(tc.conv2d, *SHORT, backends="numpy"), "diff: numpy im2col …"),
         (
-            lambda: tc.autotune(tc.conv2d, *LONG, backends="numpy", seconds=0.1),
+            lambda: tc.autotune(tc.conv2d, *SHORT, backends="numpy", seconds=0.1),
             "autotune: estimating numpy taps …",
         ),
-        (lambda: tc.check_gradients(tc.conv2d, *LONG, cells=2), "check_gradients: filters, cell 2 of 2 …"),
+        (lambda: tc.check_gradients(tc.conv2d, *SHORT, cells=2), "check_gradients: filters, cell 2 of 2 …"),
     ],
 )
 def test_what_takes_long_shows_how_far_it_is(run, words, monkeypatch):

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -80,6 +81,16 @@ def test_a_release_dates_changelog_and_citation():
     assert "## [0.2.0] - 2026-12-24\n" in changelog
     assert "[Unreleased]" not in changelog
     assert citation == "title: x\nversion: 0.2.0\ndate-released: 2026-12-24\nlicense: y\n"
+
+
+@pytest.mark.skipif(not (HERE.parent / "paper").exists(), reason="an sdist has no paper")
+def test_the_paper_cites_what_it_lists_and_says_what_is_missing():
+    paper, references = ((HERE.parent / "paper" / name).read_text() for name in ("paper.md", "paper.bib"))
+    cited = set(re.findall(r"(?<![\w.])@(\w+)", paper))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),$", references, re.MULTILINE))
+    headings = re.findall(r"^# (.*)$", paper, re.MULTILINE)
+    assert {"Summary", "Statement of need", "What a submission still needs", "References"} <= set(headings)
+    assert 700 < len(paper.partition("# What a submission")[0].split()) < 1000
 
 
 def test_two_sdists_of_the_same_files_are_the_same_bytes(tmp_path):

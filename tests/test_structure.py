@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -82,6 +83,11 @@ def modules():
 NAMES = {name for name, _ in modules()}
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
 def room_of(name):
     return name.split(".")[0]
 
@@ -94,11 +100,13 @@ def statements(tree):
             yield from statements(node)
 
 
+@cache
 def imports_of(name, path):
-    """Yield the modules of teachconv that a module imports, at any depth of its code."""
+    """Return the modules of teachconv that a module imports, at any depth of its code."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     package = [part for part in package if part != "__init__"]
-    for node in statements(ast.parse(path.read_text())):
+    found = []
+    for node in statements(tree_of(path)):
         if not isinstance(node, ast.ImportFrom) or not node.level:
             continue
         target = ".".join(package[: len(package) - node.level + 1] + (node.module or "").split(".")).strip(
@@ -106,9 +114,10 @@ def imports_of(name, path):
         )
         for alias in node.names:
             full = f"{target}.{alias.name}".strip(".")
-            found = full if full in NAMES else target or "__init__"
-            if found not in ("__init__", "_kernels", name) and (name, found) not in LATE:
-                yield found
+            module = full if full in NAMES else target or "__init__"
+            if module not in ("__init__", "_kernels", name) and (name, module) not in LATE:
+                found.append(module)
+    return found
 
 
 def test_every_room_has_its_place():
@@ -189,7 +198,7 @@ def test_no_kind_and_no_op_is_compared():
     for name, path in modules():
         # in the graph, `op` is the type of a node, and `kind` that of an attribute
         forbidden = NAMES_OF_OPS | (set() if room_of(name) == "graph" else {"kind", "op"})
-        found = [line for line, names in compared(ast.parse(path.read_text())) if names & forbidden]
+        found = [line for line, names in compared(tree_of(path)) if names & forbidden]
         assert not found or name == "kinds", f"{path}: lines {found}"
 
 
@@ -347,7 +356,7 @@ def test_messages_show_values_cut_to_a_length():
     found = [
         f"{name}:{part.lineno}"
         for name, path in modules()
-        for raised in ast.walk(ast.parse(path.read_text()))
+        for raised in ast.walk(tree_of(path))
         if isinstance(raised, ast.Raise) and raised.exc is not None
         for part in ast.walk(raised.exc)
         if isinstance(part, ast.FormattedValue) and part.conversion == ord("r")

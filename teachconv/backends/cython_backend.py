@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import record, settings
 from ..dtypes import FLOATS
-from ..errors import brief
+from ..errors import ArgumentError, check_word
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
@@ -33,18 +33,15 @@ from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_ne
 from .planes import as_image, flat_geometry, planes_gathered, with_planes
 
 
-def _load() -> tuple[Any, ImportError | None]:
+def _load() -> tuple[Any, Exception | None]:
     """Import the compiled module and choose the instruction set."""
     try:
         kernels = import_module("teachconv._kernels")
         wanted = os.environ.get("TEACHCONV_ISA", "best")
-        names = ("best", *kernels.ISA_NAMES)
-        if wanted not in names:
-            legal = f"{', '.join(names[:-1])} or {names[-1]}"
-            raise ImportError(f"TEACHCONV_ISA must be {legal}; got {brief(wanted)}")
+        check_word(wanted, "TEACHCONV_ISA", ("best", *kernels.ISA_NAMES))
         settings.instruction_set = kernels.set_isa(wanted)
         return kernels, None
-    except ImportError as error:  # no compiler at install time; the other backends still work
+    except (ImportError, ArgumentError) as error:  # no compiler at install time; the others still work
         return None, error
 
 
@@ -122,7 +119,6 @@ ALGORITHMS = (
     Algorithm(
         "winograd4",
         "F(4x4, 3x3): 36 multiplications where there were 144, and a larger error",
-        kinds=(FORWARD, INPUT_GRADIENT),
         dtypes=FLOATS,
         precision="fast",
         error="winograd4_balanced",
@@ -195,10 +191,10 @@ def unavailable() -> str:
         return ""
     if find_spec("teachconv._kernels") is not None:
         return f"teachconv._kernels cannot be loaded: {_import_error}"
-    if sys.platform == "emscripten":
-        return "Python in a browser has no compiled backend: use numpy, scipy or reference"
     return (
-        "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
+        "Python in a browser has no compiled backend: use numpy, scipy or reference"
+        if sys.platform == "emscripten"
+        else "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
         "supported), then install teachconv again"
     )
 
@@ -208,6 +204,13 @@ def set_isa(name: str) -> str:
     _prepare.cache_clear()  # the algorithm depends on the width of a vector
     settings.instruction_set = str(_kernels.set_isa(name))
     return settings.instruction_set
+
+
+def release_scratch() -> None:
+    """Give the scratch memory that is kept for later calls back to the system; calls that run keep theirs."""
+    if _kernels is not None:
+        _kernels.keep_scratch(0)
+        _kernels.keep_scratch(_kernels.KEPT_BYTES)
 
 
 def conv2d(
@@ -284,7 +287,7 @@ def pack(
     if geometry.rank == 1:
         geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
     filters = np.ascontiguousarray(to_accumulator(w))
-    job = _prepare(kind, geometry, w.dtype, algorithm, precision)
+    job = _prepare(kind, geometry, w.dtype, algorithm, precision, planned=geometry.rank < 3)
     if job.chosen in _LOOPS or geometry.rank == 3:
         return PackedFilters(filters, kind, job.chosen, None, isa)
     if job.gives_way_to and not _kernels.all_finite(filters):
@@ -348,14 +351,21 @@ class _Job:
 
 @lru_cache(maxsize=1024)
 def _prepare(
-    kind: Kind, geometry: ConvGeometry, dtype: np.dtype[Any], algorithm: str | None, precision: str | None
+    kind: Kind,
+    geometry: ConvGeometry,
+    dtype: np.dtype[Any],
+    algorithm: str | None,
+    precision: str | None,
+    planned: bool = False,
 ) -> _Job:
     """Choose the algorithm from the shape of one image, the dtype and the instruction set alone."""
     if geometry.rank == 3:
         precision = "strict"  # what planes are computed by need not be 3x3 transforms; see `with_planes`
     geometry = flat_geometry(kind, geometry)
     problem = _kernels.Problem(*geometry.integers)
-    rules = "direct" if dtype.kind == "i" else problem.choose(kind, max(4, dtype.itemsize), precision)
+    rules = (
+        "direct" if dtype.kind == "i" else problem.choose(kind, max(4, dtype.itemsize), precision, planned)
+    )
     chosen = _NAMED[algorithm or rules]
     why = "asked for" if algorithm else chosen.why
     # a scatter has an edge on every side, beyond which zeros are multiplied too

@@ -14,7 +14,7 @@ from typing import Any, Literal, Never
 import numpy as np
 
 from .. import tables
-from ..argument_types import ArrayLike, Backend, Int, Ints, Pairs
+from ..argument_types import ArrayLike, Backend, Int, Ints, KerasPadding, Pairs
 from ..arguments import Shape, channels_last
 from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..geometry import (
@@ -175,7 +175,7 @@ def conv(
     inputs: ArrayLike,
     kernel: ArrayLike,
     strides: Ints = 1,
-    padding: Literal["valid", "same", "VALID", "SAME"] = "valid",
+    padding: KerasPadding = "valid",
     data_format: Literal["channels_last", "channels_first"] | None = None,
     dilation_rate: Ints = 1,
     *,
@@ -218,7 +218,7 @@ def conv_transpose(
     inputs: ArrayLike,
     kernel: ArrayLike,
     strides: Ints = 1,
-    padding: Literal["valid", "same", "VALID", "SAME"] = "valid",
+    padding: KerasPadding = "valid",
     output_padding: Ints | None = None,
     data_format: Literal["channels_last", "channels_first"] | None = None,
     dilation_rate: Ints = 1,
@@ -290,7 +290,7 @@ def max_pool(
     inputs: ArrayLike,
     pool_size: Ints,
     strides: Ints | None = None,
-    padding: Literal["valid", "same", "VALID", "SAME"] = "valid",
+    padding: KerasPadding = "valid",
     data_format: Literal["channels_last", "channels_first"] | None = None,
 ) -> Any:
     """Return the largest value of each window like keras.ops.max_pool, over one, two or three axes.
@@ -322,7 +322,7 @@ def average_pool(
     inputs: ArrayLike,
     pool_size: Ints,
     strides: Ints | None = None,
-    padding: Literal["valid", "same", "VALID", "SAME"] = "valid",
+    padding: KerasPadding = "valid",
     data_format: Literal["channels_last", "channels_first"] | None = None,
 ) -> Any:
     """Return the mean of each window like keras.ops.average_pool; padding does not count.

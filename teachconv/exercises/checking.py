@@ -164,7 +164,7 @@ def check(name: str, function: Callable[..., Any], *, seconds: float = 20.0) -> 
         name: the puzzle.
         function: the function; it gets copies of the arguments, by position.
         seconds: how long a call may take. Then an endless loop in Python is stopped and the check ends;
-            compiled code cannot be stopped.
+            compiled code cannot be stopped, nor anything in a browser.
 
     Returns:
         The result, which prints as a message to the learner.

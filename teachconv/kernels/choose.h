@@ -1,7 +1,8 @@
 /* Chooses the algorithm by the shape of one image, the size of the type and the width of a vector, never by
    the number of threads or the batch size, so that the bits of the result depend on neither. Each rule counts
    work; the constants were measured (benchmarks/cpu.py). STRICT excludes winograd, winograd2 and winograd4,
-   whose error bounds follow from more than each cell's own sum; winograd4 runs with FAST only. */
+   whose error bounds follow from more than each cell's own sum; winograd4 runs with FAST only. A plan has its
+   filter transformed once, so the same convolution may choose a winograd there and none without a plan. */
 #ifndef TEACHCONV_CHOOSE_H
 #define TEACHCONV_CHOOSE_H
 #include "phase_axis.h"
@@ -24,6 +25,13 @@ enum { ALGORITHMS(NUMBER_OF_ALGORITHM) ALGORITHM_COUNT };
 
 /* precision="strict", the default, and "fast" */
 enum { STRICT = 0, DEFAULT = 1, FAST = 2 };
+
+/* What a choice depends on beside the problem. */
+typedef struct {
+    ptrdiff_t lanes; /* of a vector */
+    int precision;
+    int planned; /* whether the filter is transformed already */
+} choice;
 
 /* Returns the channels that are computed where whole vectors are. */
 static inline ptrdiff_t in_vectors(ptrdiff_t channels, ptrdiff_t lanes) {
@@ -57,17 +65,25 @@ static inline int fills_vectors(const conv_problem *s, ptrdiff_t lanes) {
 
 /* The work of a convolution, or of all phases of an input gradient, by each of three algorithms. */
 typedef struct {
-    double direct, two, four; /* row_gemm or phases; tiles of two outputs along each axis; of four */
+    double direct;    /* row_gemm, phases or pixel_gemm */
+    double two, four; /* winograd, with tiles of so many outputs along each axis */
 } work;
 
-static inline void add_work(work *sum, const conv_problem *s, ptrdiff_t lanes) {
-    const int filled = fills_vectors(s, lanes);
-    const double direct = direct_work(s, lanes),
-                 two = filled && winograd_can(2, s) ? winograd_work(2, s, lanes, 9.4) : direct;
+/* filter_two, filter_four: the work for each number of the transformed filter. */
+static inline void add_work(work *sum, const conv_problem *s, const choice *c, double filter_two,
+                            double filter_four) {
+    const int filled = fills_vectors(s, c->lanes);
+    const double direct = direct_work(s, c->lanes),
+                 two = filled && winograd_can(2, s) ? winograd_work(2, s, c->lanes, filter_two) : direct;
     sum->direct += direct, sum->two += two;
+    sum->four += filled && winograd_can(4, s) ? winograd_work(4, s, c->lanes, filter_four) : two;
+}
+
+/* The filter is transformed and read, or in a plan read alone. */
+static inline void add_gather(work *sum, const conv_problem *s, const choice *c) {
+    if (c->planned) add_work(sum, s, c, 1.5, 1.5);
     /* above 256 channels a panel of F(4x4, 3x3)'s filters exceeds the second-level cache */
-    sum->four +=
-        filled && winograd_can(4, s) ? winograd_work(4, s, lanes, s->in_channels <= 256 ? 11.1 : 16.7) : two;
+    else add_work(sum, s, c, 9.4, s->in_channels <= 256 ? 11.1 : 16.7);
 }
 
 /* Returns the winograd that is faster than `direct`, if the precision allows one. */
@@ -79,17 +95,17 @@ static inline int fastest(const work *sum, const conv_problem *p, int precision,
     return winograd_can(4, p) ? WINOGRAD2 : WINOGRAD; /* winograd2 is the name for 3x3 at stride 1 */
 }
 
-static inline int choose_forward(const conv_problem *p, ptrdiff_t lanes, int precision) {
+static inline int choose_forward(const conv_problem *p, const choice *c) {
     work sum = {0};
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/y */
-    add_work(&sum, p, lanes);
+    add_gather(&sum, p, c);
     /* mark: choice of winograd/y winograd2/y winograd4/y row_gemm/y */
-    return fastest(&sum, p, precision, ROW_GEMM);
+    return fastest(&sum, p, c->precision, ROW_GEMM);
 }
 
 /* Chooses the algorithm for dx of the problem p. phases computes whole vectors of in_channels, part of which
    is wasted if the channels are few; col2im fills its vectors with all the taps and then adds them up. */
-static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, int precision) {
+static inline int choose_input_gradient(const conv_problem *p, const choice *c) {
     work sum = {0};
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dx */
     /* at larger strides, counting the work of all phases would take long */
@@ -97,25 +113,25 @@ static inline int choose_input_gradient(const conv_problem *p, ptrdiff_t lanes, 
         for (ptrdiff_t i = 0; i < p->stride_rows * p->stride_cols; i++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, i / p->stride_cols, i % p->stride_cols, &offset);
-            add_work(&sum, &g.shape, lanes);
+            add_gather(&sum, &g.shape, c);
         }
     /* mark: choice of winograd/dx winograd2/dx winograd4/dx */
-    const int gather = fastest(&sum, p, precision, PHASES);
+    const int gather = fastest(&sum, p, c->precision, PHASES);
     const ptrdiff_t taps = p->filter_rows * p->filter_cols, channels = p->in_channels;
     if (gather != PHASES) return gather;
     return p->groups == 1 && taps > 1 /* mark: choice of col2im phases */
-                   && 2 * taps * channels <= taps * in_vectors(channels, lanes)
+                   && 2 * taps * channels <= taps * in_vectors(channels, c->lanes)
                ? COL2IM
                : PHASES;
 }
 
-static inline int choose_filter_gradient(const conv_problem *p, ptrdiff_t lanes, int precision) {
+static inline int choose_filter_gradient(const conv_problem *p, const choice *c) {
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dw */
+    work sum = {0};
     /* every block of tiles reads and writes all products, which are as many as the filter transformed */
-    /* mark: choice of winograd/dw pixel_gemm */
-    return precision != STRICT && fills_vectors(p, lanes) && winograd_can(2, p)
-                   && winograd_work(2, p, lanes, 37.5) < 0.95 * direct_work(p, lanes)
-               ? WINOGRAD
-               : PIXEL_GEMM;
+    add_work(&sum, p, c, 22, 28);
+    /* mark: choice of winograd/dw winograd4/dw pixel_gemm */
+    const int found = fastest(&sum, p, c->precision, PIXEL_GEMM);
+    return found == WINOGRAD2 ? WINOGRAD : found; /* this name has no filter gradient */
 }
 #endif

@@ -1,12 +1,6 @@
 /* The pool of threads behind crew.h. */
 #include "crew.h"
 
-#if defined(__has_include)
-#if __has_include(<pthread.h>) && !defined(__STDC_NO_ATOMICS__)
-#define CREW_THREADS
-#endif
-#endif
-
 #if defined(CREW_THREADS)
 #include <pthread.h>
 #include <stdatomic.h>

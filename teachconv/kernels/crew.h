@@ -14,6 +14,12 @@
 #define TEACHCONV_CREW_H
 #include "problem.h"
 
+#if defined(__has_include)
+#if __has_include(<pthread.h>) && !defined(__STDC_NO_ATOMICS__)
+#define CREW_THREADS
+#endif
+#endif
+
 typedef struct crew crew;
 
 /* What a thread knows of its crew. crew is NULL if it is alone. */

@@ -13,12 +13,11 @@
 #include "ranges.h"
 #include "left_matrix.h"
 #include "row_gemm.h"
-#include "one_channel.h"
 #include "exchanged.h"
-#include "winograd2.h"
-#include "winograd4.h"
+#include "winograd_matrices.h"
 #include "winograd.h"
 #include "phases.h"
+#include "one_channel.h"
 #include "planes.h"
 #include "col2im.h"
 #include "pixel_gemm.h"
@@ -55,7 +54,8 @@ PACK(row_gemm) PACK(phases) PACK(col2im)
 PACK(winograd) PACK(winograd_input) PACK(winograd4) PACK(winograd4_input)
 RUN(one_channel_or_row_gemm) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
 RUN(winograd) RUN(winograd_input) RUN(winograd4) RUN(winograd4_input)
-RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(winograd_filter) RUN_FILTER_GRADIENT(depthwise_filter)
+RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(winograd_filter)
+RUN_FILTER_GRADIENT(winograd4_filter) RUN_FILTER_GRADIENT(depthwise_filter)
     /* clang-format on */
     static int any_all_finite(const void *x, ptrdiff_t count) {
     return all_finite((const real *)x, count);
@@ -82,6 +82,7 @@ const kernel_table KERNEL_TABLE = {
                        [DEPTHWISE] = PLAIN_RUNG(depthwise_input)},
     .filter_gradient = {[PIXEL_GEMM] = any_pixel_gemm_run,
                         [WINOGRAD] = any_winograd_filter_run,
+                        [WINOGRAD4] = any_winograd4_filter_run,
                         [DEPTHWISE] = any_depthwise_filter_run},
     .all_finite = any_all_finite,
 };

@@ -15,7 +15,9 @@
 
    Order of summation in every cell: tap of its phase, from last to first; out_channel. Always the same bits.
    Non-finite data: dy may hold anything; the filter must be finite, as in row_gemm.
-   Scratch as in row_gemm. */
+   Scratch as in row_gemm.
+
+   The forward op is one gather, so this file has its rungs as well. */
 
 INLINE void phase_layout(const gather *g, gather_layout *l) {
     const conv_problem *s = &g->shape;
@@ -25,17 +27,17 @@ INLINE void phase_layout(const gather *g, gather_layout *l) {
     l->panels_per_group = divide_up(l->group_columns, l->panel_columns);
 }
 
-/* ---- tile: 0, or the outputs of a tile of winograd.h along an axis, which takes the phases that it can ---- */
+/* ---- tile: 0, or the outputs of a tile of winograd.h along an axis, which takes the gathers that it can ---- */
 
-/* Returns how many numbers of the packed filter belong to one phase; -1 if too many. */
-INLINE ptrdiff_t phase_packed_numbers(int tile, const gather *g) {
+/* Returns how many numbers of the packed filter belong to one gather; -1 if too many. */
+INLINE ptrdiff_t gather_packed_numbers(int tile, const gather *g) {
     gather_layout l = {0};
     if (winograd_can(tile, &g->shape)) return winograd_filter_numbers(tile, g);
     phase_layout(g, &l);
     return packed_filter_numbers(g, &l, LANES);
 }
 
-INLINE int pack_phase(int tile, const gather *g, const real *w, real *packed, int threads) {
+INLINE int pack_gather(int tile, const gather *g, const real *w, real *packed, int threads) {
     if (winograd_can(tile, &g->shape))
         return range_is_safe(winograd_transform_filters(tile, g, w, packed, threads)) ? CONV_OK
                                                                                       : CONV_OUT_OF_RANGE;
@@ -45,72 +47,75 @@ INLINE int pack_phase(int tile, const gather *g, const real *w, real *packed, in
     return CONV_OK;
 }
 
-/* Computes one phase, with exchanged operands if there are few pixels and the filter is large. */
-INLINE int run_phase(int tile, const gather *g, const real *dy, const real *w, const real *packed,
-                     const real *bias, int relu, real *dx, int threads) {
+/* Computes one gather, with exchanged operands if it is of few pixels and a large filter. */
+INLINE int run_one_gather(int tile, const gather *g, const real *data, const real *w, const real *packed,
+                          const real *bias, int relu, real *result, int threads) {
     const conv_problem *s = &g->shape;
-    /* mark: kernel of winograd/dx winograd2/dx winograd4/dx */
-    if (winograd_can(tile, s)) return winograd_gather(tile, g, dy, w, packed, bias, relu, dx, threads);
-    if (!packed && exchange_pays(s))
-        return run_exchanged(g, dy, w, bias, relu, dx, useful_threads(problem_macs(s), threads));
-    return run_gather(g, dy, w, packed, bias, relu, dx, threads);
+    if (winograd_can(tile, s))
+        /* mark: kernel of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx */
+        return winograd_gather(tile, g, data, w, packed, bias, relu, result, threads);
+    if (!packed && g->swapped && exchange_pays(s))
+        return run_exchanged(g, data, w, bias, relu, result, useful_threads(problem_macs(s), threads));
+    /* mark: kernel of row_gemm if whole_input padded_rows patches */
+    return run_gather(g, data, w, packed, bias, relu, result, threads); /* mark: kernel of phases */
 }
 
-#define EACH_PHASE(p, row, col)                                                   \
-    for (ptrdiff_t row = 0; row < smaller((p)->stride_rows, (p)->in_rows); row++) \
-        for (ptrdiff_t col = 0; col < smaller((p)->stride_cols, (p)->in_cols); col++)
+/* ---- scatters: whether the gathers are the phases of an input gradient, or the one of the forward op ---- */
 
-KERNEL ptrdiff_t phases_packed_bytes_by(int tile, const conv_problem *p) {
-    ptrdiff_t numbers = 0, offset;
-    if (tile && !winograd_can_input(tile, p)) return 0;
-    EACH_PHASE(p, row, col) {
-        const gather g = phase_gather(p, row, col, &offset);
-        numbers = checked_plus(numbers, phase_packed_numbers(tile, &g));
-    }
+INLINE int rung_can(int tile, int scatters, const conv_problem *p) {
+    return tile == 0 || (scatters ? winograd_can_input(tile, p) : winograd_can(tile, p));
+}
+
+/* Runs the statement for each gather g, whose first output lies `offset` numbers into the result. */
+#define EACH_GATHER(statement)                                                                       \
+    for (ptrdiff_t row = 0; row < (scatters ? smaller(p->stride_rows, p->in_rows) : 1); row++)       \
+        for (ptrdiff_t col = 0; col < (scatters ? smaller(p->stride_cols, p->in_cols) : 1); col++) { \
+            ptrdiff_t offset = 0;                                                                    \
+            const gather g = scatters ? phase_gather(p, row, col, &offset) : forward_gather(p);      \
+            statement;                                                                               \
+        }
+
+KERNEL ptrdiff_t rung_packed_bytes(int tile, int scatters, const conv_problem *p) {
+    ptrdiff_t numbers = 0;
+    if (!rung_can(tile, scatters, p)) return 0;
+    EACH_GATHER(numbers = checked_plus(numbers, gather_packed_numbers(tile, &g)))
     return checked_times(numbers, sizeof(real));
 }
 
-KERNEL int phases_pack_by(int tile, const conv_problem *p, const real *w, real *packed, int threads) {
-    ptrdiff_t offset;
+KERNEL int rung_pack(int tile, int scatters, const conv_problem *p, const real *w, real *packed, int threads) {
     int status = CONV_OK;
-    if (tile && !winograd_can_input(tile, p)) return CONV_UNSUPPORTED;
-    EACH_PHASE(p, row, col) {
-        const gather g = phase_gather(p, row, col, &offset);
-        status |= pack_phase(tile, &g, w, packed, threads);
-        packed += phase_packed_numbers(tile, &g);
-    }
+    if (!rung_can(tile, scatters, p)) return CONV_UNSUPPORTED;
+    EACH_GATHER(status |= pack_gather(tile, &g, w, packed, threads);
+                packed += gather_packed_numbers(tile, &g))
     return status;
 }
 
-KERNEL int phases_run_by(int tile, const conv_problem *p, const real *dy, const real *w, const real *packed,
-                         const real *bias, int relu, real *dx, int threads) {
-    ptrdiff_t offset;
+KERNEL int rung_run(int tile, int scatters, const conv_problem *p, const real *data, const real *w,
+                    const real *packed, const real *bias, int relu, real *result, int threads) {
     int status = CONV_OK;
-    if (tile && !winograd_can_input(tile, p)) return CONV_UNSUPPORTED;
-    took(TOOK_PHASES);
-    EACH_PHASE(p, row, col) {
-        const gather g = phase_gather(p, row, col, &offset);
-        /* mark: kernel of phases */
-        status |= run_phase(tile, &g, dy, w, packed, bias, relu, dx + offset, threads);
-        if (packed) packed += phase_packed_numbers(tile, &g);
-    }
+    if (!rung_can(tile, scatters, p)) return CONV_UNSUPPORTED;
+    if (scatters) took(TOOK_PHASES);
+    EACH_GATHER(status |= run_one_gather(tile, &g, data, w, packed, bias, relu, result + offset, threads);
+                if (packed) packed += gather_packed_numbers(tile, &g))
     return status;
 }
+#undef EACH_GATHER
 
-/* ---- the rungs of winograd.h and of this file ---- */
-
-#define RUNG(name, by, tile)                                                                              \
-    KERNEL ptrdiff_t name##_packed_bytes(const conv_problem *p) { return by##_packed_bytes_by(tile, p); } \
-    KERNEL int name##_pack(const conv_problem *p, const real *w, real *packed, int threads) {             \
-        return by##_pack_by(tile, p, w, packed, threads);                                                 \
-    }                                                                                                     \
-    KERNEL int name##_run(const conv_problem *p, const real *data, const real *w, const real *packed,     \
-                          const real *bias, int relu, real *result, int threads) {                        \
-        return by##_run_by(tile, p, data, w, packed, bias, relu, result, threads);                        \
+#define RUNG(name, tile, scatters)                                                                    \
+    KERNEL ptrdiff_t name##_packed_bytes(const conv_problem *p) {                                     \
+        return rung_packed_bytes(tile, scatters, p);                                                  \
+    }                                                                                                 \
+    KERNEL int name##_pack(const conv_problem *p, const real *w, real *packed, int threads) {         \
+        return rung_pack(tile, scatters, p, w, packed, threads);                                      \
+    }                                                                                                 \
+    KERNEL int name##_run(const conv_problem *p, const real *data, const real *w, const real *packed, \
+                          const real *bias, int relu, real *result, int threads) {                    \
+        return rung_run(tile, scatters, p, data, w, packed, bias, relu, result, threads);             \
     }
-RUNG(winograd, winograd, 2)
-RUNG(winograd4, winograd, 4)
-RUNG(phases, phases, 0)
-RUNG(winograd_input, phases, 2)
-RUNG(winograd4_input, phases, 4)
+RUNG(row_gemm, 0, 0)
+RUNG(phases, 0, 1)
+RUNG(winograd, 2, 0)
+RUNG(winograd_input, 2, 1)
+RUNG(winograd4, 4, 0)
+RUNG(winograd4_input, 4, 1)
 #undef RUNG

@@ -38,7 +38,7 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
                 UNROLL(14)
                 for (int r = 0; r < rows; r++) {
                     const real value = merged ? x_rows[r][a] : x[a + r];
-                    sum[r][0] += value * b0; /* mark: multiply-add of pixel_gemm winograd/dw */
+                    sum[r][0] += value * b0; /* mark: multiply-add of pixel_gemm winograd/dw winograd4/dw */
                     if (vectors > 1) sum[r][1] += value * b1;
                 }
             }

@@ -113,8 +113,12 @@ static inline int useful_threads(double macs, int threads) {
 static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return divide_up(numbers, 16) * 16; }
 
 /* Allocates scratch in whole cache lines; returns NULL if there is no memory or `bytes` is negative. It is freed
-   at the end of the call. (glibc keeps blocks of up to 32 MB for the next call.) */
+   at the end of the call, and kept for a later one: at most KEPT_BYTES by all threads of the process together. */
+#define KEPT_BYTES ((ptrdiff_t)64 * 1024 * 1024)
 void *new_scratch(ptrdiff_t bytes);
 void free_scratch(void *block);
+
+/* Sets how many bytes are kept from now on, and frees what is above and in use by no call. */
+void keep_scratch(ptrdiff_t bytes);
 
 #endif

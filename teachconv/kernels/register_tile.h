@@ -167,7 +167,7 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
                                           : a12 + (p - 12) * pixel_step;
                 const real value = *at;
                 /* mark: multiply-add of row_gemm if whole_input padded_rows patches */
-                sum[p][0] += value * b0; /* mark: multiply-add of phases winograd/y winograd/dx winograd2 winograd4 col2im */
+                sum[p][0] += value * b0; /* mark: multiply-add of phases winograd/y winograd/dx winograd2 winograd4/y winograd4/dx col2im */
                 if (vectors > 1) sum[p][1] += value * b1;
             }
             a0++, a3++, a6++, a9++, a12++;

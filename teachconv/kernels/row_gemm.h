@@ -261,31 +261,3 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     free_scratch(own_packed);
     return status;
 }
-
-/* ---- the forward op ---- */
-
-KERNEL ptrdiff_t row_gemm_packed_bytes(const conv_problem *p) {
-    const gather g = forward_gather(p);
-    gather_layout l = {0};
-    l.depth = p->filter_rows * p->filter_cols * (p->in_channels / p->groups);
-    l.group_columns = p->out_channels / p->groups;
-    return checked_times(packed_filter_numbers(&g, &l, LANES), sizeof(real));
-}
-
-KERNEL int row_gemm_pack(const conv_problem *p, const real *w, real *packed, int threads) {
-    const gather g = forward_gather(p);
-    gather_layout l = {0};
-    l.depth = p->filter_rows * p->filter_cols * (p->in_channels / p->groups);
-    l.group_columns = p->out_channels / p->groups;
-    l.panel_columns = 2 * LANES;
-    l.panels_per_group = divide_up(l.group_columns, l.panel_columns);
-    pack_filter(&g, &l, w, packed, threads);
-    return CONV_OK;
-}
-
-KERNEL int row_gemm_run(const conv_problem *p, const real *x, const real *w, const real *packed,
-                        const real *bias, int relu, real *y, int threads) {
-    const gather g = forward_gather(p);
-    /* mark: kernel of row_gemm if whole_input padded_rows patches */
-    return run_gather(&g, x, w, packed, bias, relu, y, threads);
-}

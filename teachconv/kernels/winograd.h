@@ -1,6 +1,6 @@
 /* winograd: a convolution with few multiplications, by tiles of outputs. A filter is cut into pieces of up to
-   three taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis (winograd2.h), or
-   by F(4, 3) (winograd4.h). The stages are in winograd_stages.h.
+   three taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis, or by F(4, 3)
+   (winograd_matrices.h). The stages are in winograd_stages.h.
 
      tile x tile outputs y of a piece g of the filter, from n x m inputs d, one for each of its elements:
 
@@ -175,33 +175,11 @@ KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real 
     one_image.shape.batch = 1;
     for (ptrdiff_t image = 0; !status && image < s->batch; image++)
         if (!range_is_safe(filter_flags) || !range_is_safe(image_flags[image])) {
-            took(TOOK_REDO); /* mark: fallback of winograd/y winograd/dx winograd2 winograd4 if redo by row_gemm */
+            took(TOOK_REDO); /* mark: fallback of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx if redo by row_gemm */
             status = w ? run_gather(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w, NULL,
                                     bias, relu, y + image * g->y_image_step, threads)
                        : CONV_OUT_OF_RANGE;
         }
     free(image_flags);
     return status;
-}
-
-/* ---- the rungs of the forward op; those of the input gradient are in phases.h ---- */
-
-INLINE ptrdiff_t winograd_packed_bytes_by(int tile, const conv_problem *p) {
-    const gather g = forward_gather(p);
-    return winograd_can(tile, p) ? checked_times(winograd_filter_numbers(tile, &g), sizeof(real)) : 0;
-}
-
-INLINE int winograd_pack_by(int tile, const conv_problem *p, const real *w, real *packed, int threads) {
-    const gather g = forward_gather(p);
-    if (!winograd_can(tile, p)) return CONV_UNSUPPORTED;
-    return range_is_safe(winograd_transform_filters(tile, &g, w, packed, threads)) ? CONV_OK
-                                                                                   : CONV_OUT_OF_RANGE;
-}
-
-INLINE int winograd_run_by(int tile, const conv_problem *p, const real *x, const real *w, const real *packed,
-                           const real *bias, int relu, real *y, int threads) {
-    const gather g = forward_gather(p);
-    if (!winograd_can(tile, p)) return CONV_UNSUPPORTED;
-    /* mark: kernel of winograd/y winograd2/y winograd4/y */
-    return winograd_gather(tile, &g, x, w, packed, bias, relu, y, threads);
 }

@@ -39,8 +39,8 @@ INLINE void winograd_transform_gradients(const int n, const int m, const gather 
         const ptrdiff_t rows = g->shape.out_rows - tile_rows * at.row,
                         cols = g->shape.out_cols - tile_cols * at.col;
         for (ptrdiff_t c = 0; c < width; c += LANES) {
-            vec in[4], t[2 * 4], line[4];
-            UNROLL(4)
+            vec in[4 * 4], t[4 * 6], line[6];
+            UNROLL(16)
             for (int e = 0; e < tile_rows * tile_cols; e++) {
                 const real *from = corner + e / tile_cols * g->y_row_step + e % tile_cols * g->y_col_step + c;
                 in[e] = e / tile_cols >= rows || e % tile_cols >= cols ? (vec){0}
@@ -48,16 +48,16 @@ INLINE void winograd_transform_gradients(const int n, const int m, const gather 
                                                                        : load_part(from, columns - c);
                 look_at(range, in[e]);
             }
-            UNROLL(2)
+            UNROLL(4)
             for (int j = 0; j < tile_cols; j++) {
-                winograd2_output_gradient_line(n, in + j, tile_cols, line);
-                UNROLL(4)
+                winograd_output_gradient_line(n, in + j, tile_cols, line);
+                UNROLL(6)
                 for (int e = 0; e < n; e++) t[e * tile_cols + j] = line[e];
             }
-            UNROLL(4)
+            UNROLL(6)
             for (int e = 0; e < n; e++) {
-                winograd2_output_gradient_line(m, t + e * tile_cols, 1, line);
-                UNROLL(4)
+                winograd_output_gradient_line(m, t + e * tile_cols, 1, line);
+                UNROLL(6)
                 for (int f = 0; f < m; f++) store(d + (e * m + f) * d_step + c, line[f]);
             }
         }
@@ -71,18 +71,18 @@ INLINE void winograd_finish_gradient(const int n, const int m, const conv_proble
     const int down = taps_of(n), across = taps_of(m);
     for (ptrdiff_t k = 0; k < l->depth; k++)
         for (ptrdiff_t c = 0; c < width; c += LANES) {
-            vec column[4], t[4 * 3], lines[3 * 4], out[3];
-            UNROLL(4)
+            vec column[6], t[6 * 3], lines[3 * 6], out[3];
+            UNROLL(6)
             for (int j = 0; j < m; j++) {
-                UNROLL(4)
+                UNROLL(6)
                 for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * m_step + k * width + c);
-                winograd2_filter_gradient_line(n, column, 1, t + j * 3);
+                winograd_filter_gradient_line(n, column, 1, t + j * 3);
                 UNROLL(3)
                 for (int r = 0; r < down; r++) lines[r * m + j] = t[j * 3 + r];
             }
             UNROLL(3)
             for (int r = 0; r < down; r++) {
-                winograd2_filter_gradient_line(m, lines + r * m, 1, out);
+                winograd_filter_gradient_line(m, lines + r * m, 1, out);
                 UNROLL(3)
                 for (int q = 0; q < across; q++) {
                     const ptrdiff_t tap = (p->rows.first_tap + r * l->rows.step) * s->filter_cols
@@ -114,11 +114,12 @@ typedef struct {
                                        ptrdiff_t width, ptrdiff_t columns, real *dw) {                   \
         winograd_finish_gradient(n, m, s, l, p, products, m_step, width, columns, dw);                   \
     }
-STAGES_OF_PIECES(STAGES)
+ALL_STAGES(STAGES)
 #undef STAGES
 #define STAGES(n, m) [n][m] = {winograd_gradients_##n##m, winograd_finish_##n##m},
-static const winograd_gradient_stages winograd_gradient_stages_of[5][5] = {STAGES_OF_PIECES(STAGES)};
+static const winograd_gradient_stages winograd_gradient_stages_of[7][7] = {ALL_STAGES(STAGES)};
 #undef STAGES
+#undef ALL_STAGES
 
 /* Transforms x and dy of this thread's tiles of a block. Returns the range flags of dy. */
 KERNEL int winograd_transform_share(const winograd_gradient_call *c, ptrdiff_t first, ptrdiff_t past,
@@ -191,8 +192,8 @@ KERNEL int winograd_gradient_blocks(const void *call, const crew_member *me) {
 
 /* The transforms of a block take part of the second-level cache; more if M, which each block reads and writes, is
    large. */
-INLINE winograd_layout winograd_lay_out_gradient(const conv_problem *p) {
-    winograd_layout l = winograd_lay_out_tiles(2, p);
+INLINE winograd_layout winograd_lay_out_gradient(int tile, const conv_problem *p) {
+    winograd_layout l = winograd_lay_out_tiles(tile, p);
     /* V is read down its columns, whose lines would share a few sets of the first-level cache */
     if (l.depth_step * (ptrdiff_t)sizeof(real) % 1024 == 0) l.depth_step += LANES;
     l.panel_numbers = l.slots * (l.depth * 2 * LANES + LANES);
@@ -236,13 +237,36 @@ KERNEL int winograd_filter_try(const conv_problem *p, const winograd_layout *l, 
     return status;
 }
 
-KERNEL int winograd_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
-    if (!winograd_can(2, p)) return CONV_UNSUPPORTED;
+/* Writes zeros for the taps that read padding only. With F(3x3, 4x4) the other taps leave rounding errors
+   there. */
+KERNEL void winograd_clear_taps(const conv_problem *p, real *dw) {
+    const ptrdiff_t numbers = p->in_channels * p->out_channels;
+    for (ptrdiff_t tap = 0; tap < p->filter_rows * p->filter_cols; tap++) {
+        ptrdiff_t first_row, past_row, first_col, past_col;
+        indices_inside(p->out_rows, 1, tap / p->filter_cols - p->pad_top, p->in_rows, &first_row, &past_row);
+        indices_inside(p->out_cols, 1, tap % p->filter_cols - p->pad_left, p->in_cols, &first_col, &past_col);
+        if (first_row == past_row || first_col == past_col)
+            memset(dw + tap * numbers, 0, sizeof(real) * (size_t)numbers);
+    }
+}
+
+KERNEL int winograd_filter_run_by(int tile, const conv_problem *p, const real *x, const real *dy, real *dw,
+                                  int threads) {
+    if (!winograd_can(tile, p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0)
         return pixel_gemm_run(p, x, dy, dw, threads); /* a sum over nothing */
-    const winograd_layout l = winograd_lay_out_gradient(p);
-    const int status = winograd_filter_try(p, &l, x, dy, dw, threads); /* mark: kernel of winograd/dw */
+    const winograd_layout l = winograd_lay_out_gradient(tile, p);
+    /* mark: kernel of winograd/dw winograd4/dw */
+    const int status = winograd_filter_try(p, &l, x, dy, dw, threads);
+    if (status == CONV_OK && tile == 4) winograd_clear_taps(p, dw);
     if (status != CONV_OUT_OF_RANGE) return status;
-    took(TOOK_REDO); /* mark: fallback of winograd/dw if redo by pixel_gemm */
+    took(TOOK_REDO); /* mark: fallback of winograd/dw winograd4/dw if redo by pixel_gemm */
     return pixel_gemm_run(p, x, dy, dw, threads);
+}
+
+KERNEL int winograd_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+    return winograd_filter_run_by(2, p, x, dy, dw, threads);
+}
+KERNEL int winograd4_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+    return winograd_filter_run_by(4, p, x, dy, dw, threads);
 }

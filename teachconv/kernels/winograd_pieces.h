@@ -1,7 +1,7 @@
 /* How winograd.h cuts one axis of a filter into pieces of one to three taps.
 
-   F(2, r) computes two outputs of a piece of r taps with r + 1 multiplications instead of 2 r: winograd2.h has
-   F(2, 3) on paper. Its points are 0, infinity, 1 and -1. F(2, 2) uses the first three of them, F(2, 1) the
+   F(2, r) computes two outputs of a piece of r taps with r + 1 multiplications instead of 2 r: winograd_matrices.h
+   has F(2, 3) on paper. Its points are 0, infinity, 1 and -1. F(2, 2) uses the first three of them, F(2, 1) the
    first two, and the same A' turns the products at the points into outputs. So the products of several pieces
    are added point by point, and A' runs once for all of them:
 

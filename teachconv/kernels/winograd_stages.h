@@ -105,21 +105,6 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
 /* ---- the stages; n and m, the elements along rows and columns, are constants in each of their copies, so that
    the loops unroll ---- */
 
-INLINE void winograd_input_line(const int elements, vec *d, int step) {
-    if (elements == 6) winograd4_input_line(d, step);
-    else winograd2_input_line(elements, d, step);
-}
-
-INLINE void winograd_filter_line(const int elements, const vec *g, int step, vec *u) {
-    if (elements == 6) winograd4_filter_line(g, step, u);
-    else winograd2_filter_line(elements, g, step, u);
-}
-
-INLINE void winograd_output_line(const int elements, const vec *m, int step, vec *y) {
-    if (elements == 6) winograd4_output_line(m, step, y);
-    else winograd2_output_line(elements, m, step, y);
-}
-
 /* The place of a tile: tiles follow each other column by column, row by row, image by image. */
 typedef struct {
     ptrdiff_t image, row, col;
@@ -352,15 +337,13 @@ typedef struct {
         winograd_transform_outputs(n, m, g, l, products, first_tile, tiles, width, columns, bias, relu, y); \
     }
 /* clang-format off */
-#define STAGES_OF_PIECES(X) X(1, 2) X(1, 3) X(1, 4) X(2, 1) X(3, 1) X(4, 1) \
-    X(2, 2) X(2, 3) X(2, 4) X(3, 2) X(3, 3) X(3, 4) X(4, 2) X(4, 3) X(4, 4)
-#define ALL_STAGES(X) STAGES_OF_PIECES(X) X(6, 6)
+#define ALL_STAGES(X) X(1, 2) X(1, 3) X(1, 4) X(2, 1) X(3, 1) X(4, 1) \
+    X(2, 2) X(2, 3) X(2, 4) X(3, 2) X(3, 3) X(3, 4) X(4, 2) X(4, 3) X(4, 4) X(6, 6)
 ALL_STAGES(STAGES)
 #undef STAGES
 #define STAGES(n, m) [n][m] = {winograd_inputs_##n##m, winograd_taps_##n##m, winograd_outputs_##n##m},
 static const winograd_stages winograd_stages_of[7][7] = {ALL_STAGES(STAGES)};
 #undef STAGES
-#undef ALL_STAGES
 /* clang-format on */
 
 /* Computes V of a block's tiles. */

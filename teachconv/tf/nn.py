@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..argument_types import Ints, PaddingLike
 from ..arguments import check_data_format, normalize_steps
 from ..errors import ArgumentError, brief
 from ..graph.framework.eager_tensor import static_shape
@@ -80,8 +81,8 @@ __all__ = [
 def conv2d(
     input: Any,
     filters: Any,
-    strides: Any,
-    padding: Any,
+    strides: Ints,
+    padding: PaddingLike,
     data_format: Any = "NHWC",
     dilations: Any = None,
     name: str | None = None,
@@ -118,8 +119,8 @@ def conv2d_transpose(
     input: Any,
     filters: Any,
     output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    strides: Ints,
+    padding: PaddingLike = "SAME",
     data_format: Any = "NHWC",
     dilations: Any = None,
     name: str | None = None,
@@ -154,8 +155,8 @@ def conv2d_transpose(
 def conv1d(
     input: Any,
     filters: Any,
-    stride: Any,
-    padding: Any,
+    stride: Ints,
+    padding: PaddingLike,
     data_format: Any = "NWC",
     dilations: Any = None,
     name: str | None = None,
@@ -199,8 +200,8 @@ def conv1d_transpose(
     input: Any,
     filters: Any,
     output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    strides: Ints,
+    padding: PaddingLike = "SAME",
     data_format: Any = "NWC",
     dilations: Any = None,
     name: str | None = None,
@@ -228,8 +229,8 @@ def conv1d_transpose(
 def conv3d(
     input: Any,
     filters: Any,
-    strides: Any,
-    padding: Any,
+    strides: Ints,
+    padding: PaddingLike,
     data_format: Any = "NDHWC",
     dilations: Any = None,
     name: str | None = None,
@@ -262,8 +263,8 @@ def conv3d_transpose(
     input: Any,
     filters: Any,
     output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    strides: Ints,
+    padding: PaddingLike = "SAME",
     data_format: Any = "NDHWC",
     dilations: Any = None,
     name: str | None = None,
@@ -291,8 +292,8 @@ def conv3d_transpose(
 def convolution(
     input: Any,
     filters: Any,
-    strides: Any = None,
-    padding: Any = "VALID",
+    strides: Ints | None = None,
+    padding: PaddingLike = "VALID",
     data_format: Any = None,
     dilations: Any = None,
     name: str | None = None,
@@ -332,7 +333,7 @@ def convolution(
     return op(input, filters, steps, _not_causal(padding), layout, dilations, name)
 
 
-def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None) -> Any:
+def atrous_conv2d(value: Any, filters: Any, rate: Ints, padding: PaddingLike, name: str | None = None) -> Any:
     """Convolve images with dilated filters: `conv2d` with the dilation ``rate`` and strides of 1.
 
     Args:
@@ -353,8 +354,8 @@ def conv_transpose(
     input: Any,
     filters: Any,
     output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    strides: Ints,
+    padding: PaddingLike = "SAME",
     data_format: Any = None,
     dilations: Any = None,
     name: str | None = None,
@@ -387,8 +388,8 @@ def conv_transpose(
 def depthwise_conv2d(
     input: Any,
     filter: Any,
-    strides: Any,
-    padding: Any,
+    strides: Ints,
+    padding: PaddingLike,
     data_format: Any = None,
     dilations: Any = None,
     name: str | None = None,
@@ -419,8 +420,8 @@ def depthwise_conv2d_backprop_filter(
     input: Any,
     filter_sizes: Any,
     out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    strides: Ints,
+    padding: PaddingLike,
     data_format: Any = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
@@ -451,8 +452,8 @@ def depthwise_conv2d_backprop_input(
     input_sizes: Any,
     filter: Any,
     out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    strides: Ints,
+    padding: PaddingLike,
     data_format: Any = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
@@ -480,7 +481,12 @@ def depthwise_conv2d_backprop_input(
 
 
 def avg_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
+    input: Any,
+    ksize: Any,
+    strides: Ints,
+    padding: PaddingLike,
+    data_format: Any = None,
+    name: str | None = None,
 ) -> Any:
     """Return the mean of each window; padding is not counted.
 
@@ -503,7 +509,12 @@ def avg_pool(
 
 
 def max_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
+    input: Any,
+    ksize: Any,
+    strides: Ints,
+    padding: PaddingLike,
+    data_format: Any = None,
+    name: str | None = None,
 ) -> Any:
     """Return the largest value of each window; padding is ignored.
 

@@ -176,11 +176,15 @@ def winograd4_balanced(
 ) -> np.ndarray:
     """Bound the error of F(4x4, 3x3) with the points 0, +-sqrt(1/2), +-sqrt(2) and infinity for each cell.
 
-    As for `winograd4`, the roundings are counted (kernels/winograd4.h). A number of B' d has passed at most
-    four: a difference, a product with a square root that is itself rounded, and a sum. One of G g has passed
-    five: products with two rounded constants, and a sum. One of A' m has passed five: a difference, a product
-    with a rounded constant, and two sums. Each matrix is applied twice, and C products are summed; that gives
-    gamma_{C+28}, less than gamma_{C+32}. The matrices have entries up to 2.9 instead of 8.
+    As for `winograd4`, the roundings are counted (kernels/winograd_matrices.h). A number of B' d has passed
+    at most four: a difference, a product with a square root that is itself rounded, and a sum. One of G g has
+    passed five: products with two rounded constants, and a sum. One of A' m has passed five: a difference, a
+    product with a rounded constant, and two sums. Each matrix is applied twice, and C products are summed;
+    that gives gamma_{C+28}, less than gamma_{C+32}. The matrices have entries up to 2.9 instead of 8.
+
+    A filter gradient is G' [sum over tiles of V * (A dy A')] G, F(3x3, 4x4). A number of A dy has passed
+    four: a sum, a product with a rounded square root, and a sum. One of G' m has passed five: a sum, a
+    product with a rounded constant, and two sums. With T products and sums for T tiles: gamma_{T+26}.
 
     This bound is norm-wise. In one dimension, y[0] of F(2, 3) is the sum of m[0], m[1] and m[2], which read
     d[0], d[1] and d[2], the window of y[0]; y[1] likewise reads d[1], d[2] and d[3] only. So the bound of

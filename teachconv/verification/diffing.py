@@ -572,9 +572,7 @@ def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
     elif is_integer(dtype):
         return
     elif error in WINOGRADS:
-        pieces, needs = error == "winograd", "the forward op or the input gradient"
-        if pieces or not call.kind.sums_images:
-            needs = (pieces_needs if pieces else winograd_needs)(call.kind, call.geometry)
+        needs = (pieces_needs if error == "winograd" else winograd_needs)(call.kind, call.geometry)
     elif error in HALF_SUMS and dtype.name != HALF_SUMS[error]:
         needs = f"data of {HALF_SUMS[error]}; got {dtype.name}"
     if needs:

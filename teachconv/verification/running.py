@@ -129,11 +129,15 @@ def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options
 def within(seconds: float, function: Callable[[], Any], stop: Callable[[int], object] | None = None) -> Any:
     """Return what a function returns, which runs in a thread; raise ``ContractError`` if it takes longer.
 
+    Python in a browser has no threads: there is no limit there.
+
     Args:
         seconds: how long it may take.
         function: the function.
         stop: called with the thread's number to end it; None ends Python, though not what it calls in C.
     """
+    if sys.platform == "emscripten":
+        return copy_context().run(function)
     found = Future[Any]()
 
     def run() -> None:

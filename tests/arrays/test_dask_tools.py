@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers import mostly_slow
 from lazy_arrays import Source, algorithm_of, chunked, numbers, same_bits
 
 import teachconv as tc
@@ -54,7 +55,10 @@ DIALECTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", DIALECTS)
+OFTEN = "torch.conv2d", "torch.conv2d_weight", "onnx.conv_transpose", "keras.conv", "in layouts of its own"
+
+
+@pytest.mark.parametrize("name", mostly_slow(DIALECTS, *OFTEN))
 def test_a_dialect_is_its_op_in_chunks(name):
     function, args, places = DIALECTS[name]
     rng = random.Random(len(name))

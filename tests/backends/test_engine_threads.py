@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import teachconv as tc
 from teachconv.backends import cython_backend, why_not
 from teachconv.data.seeded import make_array
+from teachconv.tf.keras.backend import clear_session
 
 pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
 
@@ -230,3 +232,32 @@ def test_python_threads_with_crews_of_changing_size():
     for worker in workers:
         worker.join()
     assert wrong == []
+
+
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"), reason="Linux says there how much memory is in use"
+)
+def test_scratch_is_kept_and_released():
+    """The filter transformed takes 34 MB, which a release gives back; the next call touches new pages."""
+    x, w = make_array((1, 4, 4, 512), "float64"), make_array((3, 3, 512, 512), "float64")
+    out = np.empty_like(w)
+
+    def grown_by(step):
+        before = Path("/proc/self/statm").read_text().split()[1]
+        step()
+        return (int(Path("/proc/self/statm").read_text().split()[1]) - int(before)) * os.sysconf(
+            "SC_PAGESIZE"
+        )
+
+    def call():
+        tc.conv2d_backprop_filter(x, w.shape, x, 1, "SAME", backend="cython", algorithm="winograd", out=out)
+
+    clear_session()
+    assert grown_by(call) > 30 << 20
+    want = out.copy()
+    assert abs(grown_by(call)) < 4 << 20
+    assert abs(grown_by(lambda: clear_session(free_memory=False))) < 4 << 20
+    assert grown_by(clear_session) < -30 << 20
+    assert grown_by(call) > 30 << 20
+    assert np.array_equal(out, want)
+    clear_session()

@@ -170,6 +170,20 @@ def test_the_scratch_of_winograd_is_bounded(tmp_path):
         assert 0 < used <= allowed
 
 
+@pytest.mark.parametrize("flags", [(), ("-fsanitize=thread",)], ids=["forks", "races"])
+def test_kept_scratch(tmp_path, flags):
+    """One block is lent to one thread at a time, also in a forked child; as much is kept as is allowed, or nothing."""
+    program, source = tmp_path / "kept_scratch", Path(__file__).parent / "kept_scratch.c"
+    done = run("cc", "-O1", "-pthread", *flags, f"-I{KERNELS}", str(source), "-o", str(program))
+    if flags and done.returncode:
+        pytest.skip(f"no ThreadSanitizer: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    done = run(program, *(() if flags else ("fork",)))
+    if flags and "unexpected memory mapping" in done.stderr:
+        pytest.skip(done.stderr)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+
+
 def test_every_rung_has_a_program_and_the_page_names_it():
     others = {"one_channel", "depthwise_input", "depthwise_filter"}
     rungs = {algorithm.name for algorithm in cython_backend.ALGORITHMS} - cython_backend._LOOPS.keys()

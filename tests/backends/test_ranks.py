@@ -126,7 +126,7 @@ def test_loops_and_direct_give_the_same_bits(data, dtype):
 
 
 @pytest.mark.parametrize(("module", "algorithm"), BACKENDS)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data(), dtype=st.sampled_from(["float32", "float64", "float16", "int32", "int64"]))
 def test_every_algorithm_keeps_its_bound(module, algorithm, data, dtype):
     """Integers of any type are exact; other numbers are within the bound of direct summation."""

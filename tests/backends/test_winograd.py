@@ -47,7 +47,7 @@ def surds(*rows):
     return [[entry(text) for text in row.split()] for row in rows]
 
 
-# as in kernels/winograd4.h
+# as in kernels/winograd_matrices.h
 B = surds(
     "1 0 -5/2 0 1 0", "0 b 2 -a -1 0", "0 -b 2 a -1 0", "0 -a -1/2 b 1 0", "0 a -1/2 -b 1 0", "0 1 0 -5/2 0 1"
 )
@@ -110,6 +110,17 @@ def test_the_kernel_moves_a_single_number_to_its_place(isa, dtype, tolerance):
             y = tc.conv2d(x, w, backend="cython", algorithm="winograd4")
             want = tc.conv2d(x, w, backend="cython", algorithm="direct")
             assert np.abs(y - want).max() <= tolerance
+            dy = np.zeros((1, 4, 4, 16), dtype)  # each output channel has one output of the tile
+            dy.reshape(16, 16)[np.diag_indices(16)] = 1
+            args = x, (3, 3, 1, 16), dy
+            dw, want = (
+                tc.conv2d_backprop_filter(*args, backend="cython", algorithm=name)
+                for name in ("winograd4", "direct")
+            )
+            call, _ = tc.nn_ops.call_of(tc.conv2d_backprop_filter, args, {})
+            assert (
+                np.abs(dw - want) <= bounds.winograd4_balanced(call.kind, x, dy, call.geometry, dtype)
+            ).all()
     finally:
         cython_backend.set_isa("best")
 
@@ -128,9 +139,49 @@ def test_tiles_that_the_image_does_not_fill(size, dtype):
         for op, args in (
             (tc.conv2d, (x, w)),
             (tc.conv2d_backprop_input, (x.shape, w, _dy(x, w, padding))),
+            (tc.conv2d_backprop_filter, (x, w.shape, _dy(x, w, padding))),
         ):
             options = {"padding": padding, "backends": ["cython"], "algorithm": "winograd4"}
             assert tc.diff(op, *args, **options).passed, (op.__name__, padding)
+
+
+def test_taps_that_read_padding_only_have_no_gradient():
+    """F(3x3, 4x4) leaves rounding errors there, which are cleared."""
+    x, dy = make_array((2, 2, 3, 5), "float32"), make_array((2, 2, 4, 33), "float32")
+    how = {"padding": [[0, 0], [2, 0], [1, 2], [0, 0]], "backend": "cython", "algorithm": "winograd4"}
+    dw = tc.conv2d_backprop_filter(x, (3, 3, 5, 33), dy, **how)
+    assert not dw[0].any()
+    assert dw[1:].all()
+
+
+@pytest.mark.parametrize("at", [(0, 0), (1, 2), (3, 3), (2, 0)])
+def test_one_large_number_at_a_place_of_a_tile_of_four_keeps_the_bound(at):
+    for op, args in calls((1, 12, 12, 4), (3, 3, 4, 8), 1, "SAME"):
+        for array in (array for array in args if isinstance(array, np.ndarray) and array.shape[1] > 3):
+            array[0, 4 + at[0], 4 + at[1]] *= 4096
+        report = tc.diff(op, *args, 1, "SAME", backends=["cython"], algorithm="winograd4")
+        assert report.passed, op.__name__
+
+
+def test_filter_gradients_of_four_give_the_same_bits_for_threads_and_are_done_directly_out_of_range():
+    x, dy = make_array((2, 23, 25, 33), "float32"), make_array((2, 23, 25, 65), "float32")
+    filters, how = (3, 3, 33, 65), {"padding": "SAME", "backend": "cython"}
+    before = tc.get_num_threads()
+    try:
+        bits = []
+        for threads in (1, 2, 5):
+            tc.set_num_threads(threads)
+            dw = tc.conv2d_backprop_filter(x, filters, dy, **how, algorithm="winograd4")
+            bits.append(dw.tobytes())
+        assert bits[0] == bits[1] == bits[2]
+    finally:
+        tc.set_num_threads(before)
+    x[0, 3, 3, 3] = 1e35
+    done = [
+        tc.conv2d_backprop_filter(x, filters, dy, **how, algorithm=name)
+        for name in ("winograd4", "pixel_gemm")
+    ]
+    assert done[0].tobytes() == done[1].tobytes()
 
 
 def _dy(x, w, padding):
@@ -186,7 +237,7 @@ def test_subnormal_parts_of_an_image_keep_the_bound(value):
 # F(2, r): the pieces of larger filters, strides and gradients
 # ----------------------------------------------------------------------------------------------------
 
-# as in kernels/winograd2.h: B', G and A' of r taps, at the points 0, infinity, 1 and -1
+# as in kernels/winograd_matrices.h: B', G and A' of r taps, at the points 0, infinity, 1 and -1
 PIECES = {
     1: (["1 0", "0 1"], ["1", "1"], ["1 0", "0 1"]),
     2: (["1 -1 0", "0 -1 1", "0 1 0"], ["1 0", "0 1", "1 1"], ["1 0 1", "0 1 1"]),
@@ -353,6 +404,19 @@ def test_pieces_are_no_worse_than_direct_summation_measured_by_the_largest_sum(s
         got = op(*args, strides, "SAME", backend="cython", algorithm="winograd")
         call, _ = tc.nn_ops.call_of(op, args, {"strides": strides, "padding": "SAME"})
         assert np.abs(got - wide).max() <= bounds.direct(sizes.max(), call.terms, "float32"), op.__name__
+
+
+def test_the_filter_gradient_of_many_channels_is_chosen():
+    for size, channels, precision, want in (
+        (14, 256, None, "winograd"),
+        (14, 256, "strict", "pixel_gemm"),
+        (7, 512, "fast", "pixel_gemm"),  # more filter than pixels
+        (28, 256, "fast", "winograd4"),
+    ):
+        x = np.zeros((1, size, size, channels), "float32")
+        how = {"backend": "cython", "precision": precision}
+        traced = tc.trace(tc.conv2d_backprop_filter, x, (3, 3, channels, channels), x, 1, "SAME", **how)
+        assert traced.algorithm == want
 
 
 def test_the_default_takes_pieces_where_they_pay():

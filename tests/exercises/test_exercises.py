@@ -36,6 +36,15 @@ def test_the_answers_of_the_pages_pass(name):
     assert found.passed, str(found)
 
 
+def test_answers_are_checked_in_a_browser_which_has_no_threads(monkeypatch):
+    def refuses(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("sys.platform", "emscripten")
+    monkeypatch.setattr(threading.Thread, "start", refuses)
+    assert ex.check("correlate", RIGHT["correlate"][0]).passed
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_wrong_answers_get_their_code(name, capsys):
     assert len(WRONG[name]) >= 4

@@ -413,9 +413,10 @@ def test_words_for_padding_are_pythons_and_others_are_refused(law):
     assert LEGAL_WORDS & set.union(*taken.values()) == LEGAL_WORDS
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, "tensorflow", "torch", "jax"))
-def test_documents_are_pythons(documents, dialect):
-    compare(documents, dialect, range(100))
+def test_documents_are_pythons(documents, dialect, step):
+    compare(documents, dialect, range(0, 100, step))
 
 
 # arguments that a saved page may have and the playground has not; arrays stand for tuples

@@ -68,6 +68,7 @@ CALLS = {
     "winograd4": forward("winograd4", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME"),
     "winograd4, out of range": forward("winograd4", (1, 8, 8, 4), (3, 3, 4, 4), 1, "SAME", huge=True),
     "winograd4 dx": input_gradient("winograd4", (1, 8, 8, 4), (3, 3, 4, 4), (1, 8, 8, 4), 1, "SAME"),
+    "winograd4 dw": filter_gradient("winograd4", (1, 8, 8, 4), (3, 3, 4, 4), (1, 8, 8, 4), 1, "SAME"),
     "phases": input_gradient("phases", (1, 9, 9, 4), (3, 3, 4, 4), (1, 5, 5, 4), 2, "SAME"),
     "phases, dilated": input_gradient(
         "phases", (1, 33, 33, 4), (3, 3, 4, 4), (1, 17, 17, 4), 2, "SAME", *DILATED

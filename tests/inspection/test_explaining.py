@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
@@ -29,7 +30,7 @@ def nhwc(result, problem):
     )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.op} {case.name}".replace(" ", "-"))
 def test_the_value_explained_is_the_reference_value(case, dtype):
     for problem in case.problems(dtype):
@@ -313,11 +314,16 @@ def test_an_empty_sum_has_a_picture(name):
     assert explanation.inverse or explanation.value == 0
     assert explanation.picture().startswith("<svg")
     assert "<svg" in explanation._repr_html_()
-    if not explanation.inverse:
-        pytest.importorskip("matplotlib")
-        figure = tc.plot.window(explanation)
-        assert len(figure.axes) == 3
-        assert "<svg" in figure._repr_svg_()  # what a notebook shows
+
+
+@pytest.mark.parametrize(
+    "name", mostly_slow([name for name in EMPTY_SUMS if "nothing fed" not in name], "no images")
+)
+def test_an_empty_sum_has_a_plot(name):
+    pytest.importorskip("matplotlib")
+    figure = tc.plot.window(EMPTY_SUMS[name]())
+    assert len(figure.axes) == 3
+    assert "<svg" in figure._repr_svg_()  # what a notebook shows
 
 
 def test_several_threads_read_one_explanation():

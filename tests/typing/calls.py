@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import teachconv as tc
+import teachconv.tf as tf
 from teachconv.argument_types import ArrayLike, PaddingLike
 from teachconv.backends import numpy_backend, reference, report
 from teachconv.dialects import jax, keras, onnx, torch
@@ -108,6 +109,13 @@ def run() -> None:
     jax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=numbers)
     keras.conv(x, w, (1, 2), "same", data_format="channels_last")
     onnx.conv(x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1), auto_pad="SAME_UPPER", strides=[2, 2])
+
+    # TensorFlow's words
+    tf.nn.conv2d(x, w, [1, 2, 2, 1], "SAME")
+    tf.nn.conv2d(x, w, 1, [[0, 0], [1, 2], [3, 4], [0, 0]])
+    tf.keras.layers.Conv2D(4, 3, strides=(2, 2), padding="same")
+    tf.keras.layers.Conv1D(4, 3, padding="causal")
+    tf.keras.layers.MaxPooling2D(2, strides=None, padding="valid")
 
     # tools
     tc.trace(tc.conv2d, x, w, 2, padding="SAME", backend="numpy")

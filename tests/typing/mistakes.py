@@ -3,11 +3,16 @@
 import numpy as np
 
 import teachconv as tc
+import teachconv.tf as tf
+from teachconv import exercises as ex
+from teachconv import testing
 from teachconv.dialects import jax, keras, onnx, torch
 
 x = np.ones((1, 8, 8, 3), "float32")
 w = np.ones((3, 3, 3, 4), "float32")
 word = "same".upper()
+line, line_filter = x[0], w[0]
+volume, volume_filter = x[None], w[None]
 
 
 def mistakes() -> None:
@@ -67,3 +72,87 @@ def mistakes() -> None:
     tc.convert_filters(w, "torch", "mxnet")  # no such framework
     tc.explain(tc.conv2d, x, w, at="0000")  # a text
     tc.set_backend("nunpy")  # no such backend
+
+
+def in_every_op() -> None:
+    tc.conv1d(line, line_filter, padding="SMAE")  # no such word
+    tc.conv1d(line, line_filter, strides="2")  # a text
+    tc.conv1d_transpose(line, line_filter, padding="SMAE")  # no such word
+    tc.conv1d_transpose(line, line_filter, strides="2")  # a text
+    tc.conv1d_backprop_input(line.shape, line_filter, line, padding="SMAE")  # no such word
+    tc.conv1d_backprop_input(line.shape, line_filter, line, strides="2")  # a text
+    tc.conv1d_backprop_filter(line, line_filter.shape, line, padding="SMAE")  # no such word
+    tc.conv1d_backprop_filter(line, line_filter.shape, line, strides="2")  # a text
+    tc.conv2d_transpose(x, w, padding="SMAE")  # no such word
+    tc.conv2d_transpose(x, w, strides="2")  # a text
+    tc.conv2d_backprop_input(x.shape, w, x, padding="SMAE")  # no such word
+    tc.conv2d_backprop_input(x.shape, w, x, strides="2")  # a text
+    tc.conv2d_backprop_filter(x, w.shape, x, padding="SMAE")  # no such word
+    tc.conv2d_backprop_filter(x, w.shape, x, strides="2")  # a text
+    tc.conv3d(volume, volume_filter, padding="SMAE")  # no such word
+    tc.conv3d(volume, volume_filter, strides="2")  # a text
+    tc.conv3d_transpose(volume, volume_filter, padding="SMAE")  # no such word
+    tc.conv3d_transpose(volume, volume_filter, strides="2")  # a text
+    tc.conv3d_backprop_input(volume.shape, volume_filter, volume, padding="SMAE")  # no such word
+    tc.conv3d_backprop_input(volume.shape, volume_filter, volume, strides="2")  # a text
+    tc.conv3d_backprop_filter(volume, volume_filter.shape, volume, padding="SMAE")  # no such word
+    tc.conv3d_backprop_filter(volume, volume_filter.shape, volume, strides="2")  # a text
+    tc.depthwise_conv2d(x, w, padding="SMAE")  # no such word
+    tc.depthwise_conv2d(x, w, strides="2")  # a text
+    tc.depthwise_conv2d_backprop_input(x.shape, w, x, padding="SMAE")  # no such word
+    tc.depthwise_conv2d_backprop_input(x.shape, w, x, strides="2")  # a text
+    tc.depthwise_conv2d_backprop_filter(x, w.shape, x, padding="SMAE")  # no such word
+    tc.depthwise_conv2d_backprop_filter(x, w.shape, x, strides="2")  # a text
+    tc.convolution(x, w, padding="SMAE")  # no such word
+    tc.convolution(x, w, strides="2")  # a text
+    tc.conv_transpose(x, w, padding="SMAE")  # no such word
+    tc.conv_transpose(x, w, strides="2")  # a text
+    tc.convolution_backprop_input(x.shape, w, x, padding="SMAE")  # no such word
+    tc.convolution_backprop_input(x.shape, w, x, strides="2")  # a text
+    tc.convolution_backprop_filter(x, w.shape, x, padding="SMAE")  # no such word
+    tc.convolution_backprop_filter(x, w.shape, x, strides="2")  # a text
+    tc.conv2d_geometry(x.shape, w.shape, padding="SMAE")  # no such word
+    tc.conv2d_geometry(x.shape, w.shape, strides="2")  # a text
+    tc.conv2d_transpose_geometry(x.shape, w.shape, padding="SMAE")  # no such word
+    tc.conv2d_transpose_geometry(x.shape, w.shape, strides="2")  # a text
+    tc.conv_geometry(x.shape, w.shape, padding="SMAE")  # no such word
+    tc.conv_geometry(x.shape, w.shape, strides="2")  # a text
+    tc.conv_transpose_geometry(x.shape, w.shape, padding="SMAE")  # no such word
+    tc.conv_transpose_geometry(x.shape, w.shape, strides="2")  # a text
+    tc.max_pool(x, 2, 2, padding="SMAE")  # no such word
+    tc.max_pool(x, 2, strides="2", padding="SAME")  # a text
+    tc.avg_pool(x, 2, 2, padding="SMAE")  # no such word
+    tc.avg_pool(x, 2, strides="2", padding="SAME")  # a text
+    tc.max_pool_grad(x, x, 2, 2, padding="SMAE")  # no such word
+    tc.max_pool_grad(x, x, 2, strides="2", padding="SAME")  # a text
+    tc.avg_pool_grad(x.shape, x, 2, 2, padding="SMAE")  # no such word
+    tc.avg_pool_grad(x.shape, x, 2, strides="2", padding="SAME")  # a text
+    tc.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), "edge")  # NumPy's word
+    ex.check("same", 3)  # no function
+    ex.hint("same", step="2")  # a text
+    ex.grade(3)  # no folder
+    tc.explore("conv2d", x, w)  # the name of an op
+    tc.explore(tc.conv2d, x, w, at="0000")  # a text
+    tc.explore(tc.conv2d, x, w, budget="1 MB")  # a text
+    tc.compare(x)  # one model
+    testing.fuzz(tc.conv2d, seconds="2")  # a text
+
+
+def in_tensorflows_words() -> None:
+    tf.nn.conv1d(line, line_filter, 1, "SMAE")  # no such word
+    tf.nn.conv2d(x, w, 1, "SMAE")  # no such word
+    tf.nn.conv2d(x, w, "2", "SAME")  # a text
+    tf.nn.conv3d(volume, volume_filter, 1, "SMAE")  # no such word
+    tf.nn.conv2d_transpose(x, w, x.shape, 1, "SMAE")  # no such word
+    tf.nn.conv2d_transpose(x, w, x.shape, "2")  # a text
+    tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "SMAE")  # no such word
+    tf.nn.convolution(x, w, "2")  # a text
+    tf.nn.max_pool(x, 2, 2, "SMAE")  # no such word
+    tf.nn.avg_pool(x, 2, "2", "SAME")  # a text
+    tf.keras.layers.Conv2D(4, 3, padding="SMAE")  # no such word
+    tf.keras.layers.Conv2D(4, 3, strides="2")  # a text
+    tf.keras.layers.Conv2DTranspose(4, 3, padding="SMAE")  # no such word
+    tf.keras.layers.Conv2DTranspose(4, 3, strides="2")  # a text
+    tf.keras.layers.DepthwiseConv2D(3, padding="SMAE")  # no such word
+    tf.keras.layers.MaxPooling2D(2, padding="SMAE")  # no such word
+    tf.keras.layers.AveragePooling2D(2, strides="2")  # a text

@@ -72,6 +72,16 @@ def test_wrong_calls_raise_when_they_run():
                 exec(lines[number - 1].strip(), names)
 
 
+@pytest.mark.parametrize(("argument", "wrong"), [("padding", '"SMAE"'), ("strides", '"2"')])
+def test_a_wrong_word_is_among_the_mistakes_for_every_public_function(argument, wrong):
+    text = (FOLDER / WRONG).read_text(encoding="utf-8")
+    functions = [name for name in tc.__all__ if inspect.isfunction(getattr(tc, name))]
+    having = [name for name in functions if argument in inspect.signature(getattr(tc, name)).parameters]
+    assert len(having) > 20
+    for name in having:
+        assert re.search(rf"tc\.{name}\([^#]*{argument}={wrong}", text), name
+
+
 def test_the_types_have_the_words_that_the_library_has():
     assert get_args(argument_types.BackendName) == tuple(TABLE)
     for padding in get_args(get_args(argument_types.PaddingLike)[0]):

@@ -170,7 +170,7 @@ class TestPlanted:
         assert code(tc.conv2d, x, w, data_format=layout, got=wrong) == "padding"
         assert code(tc.conv2d, x, w, data_format=layout, got=wrong[..., 0]) == "output_shape"
 
-    @pytest.mark.parametrize("step", [(1, 0), (0, 1), (-1, 0), (2, -1)])
+    @pytest.mark.parametrize("step", [(0, 1), (2, -1)])
     def test_shift(self, dtype, layout, step):
         x, w = self.arrays(dtype, layout)
         y = tc.conv2d(x, w, padding="SAME", data_format=layout)

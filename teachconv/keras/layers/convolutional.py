@@ -7,8 +7,9 @@ two axes describe the arguments; those over one and three axes differ only in th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
+from ...argument_types import Ints, KerasPadding
 from ...arguments import normalize_output_padding, normalize_steps, truth
 from ...dialects.keras import transposed_axis
 from ...errors import ArgumentError, brief
@@ -135,8 +136,8 @@ class Conv2D(Convolution):
         self,
         filters: int,
         kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
+        strides: Ints = 1,
+        padding: KerasPadding | Literal["causal"] = "valid",  # causal is of `Conv1D`
         data_format: str | None = None,
         dilation_rate: Any = 1,
         groups: int = 1,
@@ -231,8 +232,8 @@ class DepthwiseConv2D(Convolution):
     def __init__(
         self,
         kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
+        strides: Ints = 1,
+        padding: KerasPadding = "valid",
         depth_multiplier: int = 1,
         data_format: str | None = None,
         dilation_rate: Any = 1,
@@ -315,8 +316,8 @@ class SeparableConv2D(DepthwiseConv2D):
         self,
         filters: int,
         kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
+        strides: Ints = 1,
+        padding: KerasPadding = "valid",
         data_format: str | None = None,
         dilation_rate: Any = 1,
         depth_multiplier: int = 1,
@@ -392,8 +393,8 @@ class Conv2DTranspose(Conv2D):
         self,
         filters: int,
         kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
+        strides: Ints = 1,
+        padding: KerasPadding = "valid",
         output_padding: Any = None,
         data_format: str | None = None,
         dilation_rate: Any = 1,
@@ -476,8 +477,8 @@ class Conv3DTranspose(Conv2DTranspose):
         self,
         filters: int,
         kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
+        strides: Ints = 1,
+        padding: KerasPadding = "valid",
         data_format: str | None = None,
         output_padding: Any = None,
         dilation_rate: Any = 1,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...argument_types import Ints, KerasPadding
 from ...arguments import channels_first, channels_last, normalize_padding, normalize_steps, truth
 from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ...geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
@@ -110,8 +111,8 @@ class _Pooling(Windowed):
     def __init__(
         self,
         pool_size: Any,
-        strides: Any = None,
-        padding: str = "valid",
+        strides: Ints | None = None,
+        padding: KerasPadding = "valid",
         data_format: str | None = None,
         name: str | None = None,
         **more: Any,
@@ -149,8 +150,8 @@ class MaxPooling2D(_Pooling):
     def __init__(
         self,
         pool_size: Any = 2,
-        strides: Any = None,
-        padding: str = "valid",
+        strides: Ints | None = None,
+        padding: KerasPadding = "valid",
         data_format: str | None = None,
         name: str | None = None,
         **more: Any,
