@@ -117,7 +117,7 @@ def test_speed_is_measured_against_loops_of_the_checker(monkeypatch, tmp_path):
     assert slowness("conv_forward", call) == ""  # whose own speed does not count
     # no conv_forward, and loops in place of the fast function: they are timed all the same
     assert slowness(name, loops[name]).startswith("not ten times as fast as loops, only ")
-    assert slowness(name, lambda *_: np.zeros((1, 4, 96, 96))) == "on a larger layer: another result"
+    assert slowness(name, lambda *_: np.zeros((1, 1, 160, 160))) == "on a larger layer: another result"
 
 
 def test_half_of_the_points_for_all_cases_but_one(monkeypatch, tmp_path):
