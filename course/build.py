@@ -6,6 +6,7 @@ the last line says so. teachconv draws the figures.
 
 import html
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -45,16 +46,22 @@ def window():
     return tc.plot.window(tc.conv2d, x, w, at=(0, 0, 0, 0))
 
 
+def columns(geometry):
+    """The columns of a geometry, without the formulas below them: too small for a slide."""
+    axis = tc.plot.geometry(geometry)
+    for text in axis.texts:
+        text.set_visible(text.get_family() != ["monospace"])
+    return axis.figure
+
+
 def size(cols, padding="SAME"):
     """The columns of a layer of 3 taps at stride 2."""
-    return tc.plot.geometry(tc.conv2d_geometry((1, 1, cols, 1), (1, 3, 1, 1), (1, 2), padding)).figure
+    return columns(tc.conv2d_geometry((1, 1, cols, 1), (1, 3, 1, 1), (1, 2), padding))
 
 
 def transposed():
     """Two inputs stamp five outputs."""
-    return tc.plot.geometry(
-        tc.conv2d_transpose_geometry((1, 1, 2, 1), (1, 3, 1, 1), [1, 1, 5, 1], (1, 2), "VALID")
-    ).figure
+    return columns(tc.conv2d_transpose_geometry((1, 1, 2, 1), (1, 3, 1, 1), [1, 1, 5, 1], (1, 2), "VALID"))
 
 
 def channels():
@@ -88,15 +95,29 @@ def table():
     for tap, colour in enumerate(("tab:blue", "tab:orange", "tab:green")):
         axis.scatter([2 * out + tap for out in range(2)], range(2), s=500, color=colour, label=f"w[{tap}]")
     axis.set(xlabel="input", ylabel="output", yticks=range(2), ylim=(1.6, -0.6), xlim=(-0.5, 4.5))
-    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), markerscale=0.5)
     return figure
 
 
 def port():
-    """SAME and padding=1 beside each other."""
-    figure, axes = plt.subplots(1, 2, figsize=(13, 4))
-    for axis, padding in zip(axes, ("SAME", 1), strict=True):
-        tc.plot.geometry(tc.conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, padding), ax=axis)
+    """Where the windows of SAME and of padding=1 begin, on eight inputs."""
+    figure, axes = plt.subplots(2, 1, figsize=(8, 3.6), sharex=True)
+    for axis, padding, title in zip(axes, ("SAME", 1), ("SAME: 0 and 1", "padding=1: 1 and 1"), strict=True):
+        cols = tc.conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, padding).cols
+        axis.scatter(range(8), [0] * 8, s=160, color="black", marker="s")
+        for out in range(cols.out_size):
+            first = 2 * out - cols.pad_before
+            axis.plot(
+                [first - 0.3, first + 2.3],
+                [out % 2 + 1] * 2,
+                linewidth=8,
+                color="tab:blue",
+                solid_capstyle="butt",
+            )
+            axis.text(first + 1, out % 2 + 1.35, f"output {out}", ha="center", fontsize=10)
+        axis.set(title=title, ylim=(-0.6, 3), xlim=(-1.6, 8.6), yticks=[], xticks=range(-1, 9))
+    axes[1].set_xlabel("input; -1 and 8 are padding")
+    figure.tight_layout()
     return figure
 
 
@@ -109,10 +130,14 @@ def bugs():
     x, w = rng.integers(-4, 5, (2, 8, 8, 4)) * 1.0, rng.integers(-3, 4, (3, 3, 4, 4)) * 1.0
     bias = rng.integers(-3, 4, 4) * 1.0
     right = tc.conv2d(x, w, 2, "SAME", bias=bias)
-    figure, axes = plt.subplots(1, 8, figsize=(12, 1.8))
-    for number, (axis, bug) in enumerate(zip(axes, eight_bugs.wrong_results(x, w, bias), strict=True), 1):
-        axis.imshow((bug - right)[0, ..., 0], cmap="bwr", vmin=-60, vmax=60)
-        axis.set(title=number, xticks=[], yticks=[])
+    figure, axes = plt.subplots(2, 4, figsize=(8, 4.6), layout="constrained")
+    for number, (axis, bug) in enumerate(
+        zip(axes.flat, eight_bugs.wrong_results(x, w, bias), strict=True), 1
+    ):
+        different = (bug - right)[0, ..., 0]
+        most = np.abs(different).max()  # each map has a scale of its own
+        axis.imshow(different, cmap="bwr", vmin=-most, vmax=most)
+        axis.set(title=f"{number}: ±{most:.0f}", xticks=[], yticks=[])
     return figure
 
 
@@ -135,6 +160,8 @@ SLIDES = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <link rel="stylesheet" href="reveal/reveal.css"><link rel="stylesheet" href="reveal/theme/white.css">
 <style>.reveal img {{ width: 100%; height: 430px; object-fit: contain; margin: 0; }}
+.reveal p:has(img + img) img {{ width: 49%; height: 300px; }}
+.reveal table, .reveal code {{ font-size: 0.8em; }}
 :root {{ --r-main-font-size: 32px; --r-heading-text-transform: none; }}</style></head>
 <body><div class="reveal"><div class="slides">
 <section data-markdown data-separator="^\\n---\\n$" data-separator-notes="^Note:"><textarea data-template>
@@ -187,38 +214,113 @@ def slides(folder):
     return True
 
 
-def study(folder):
-    """Write the page of the study, with its questions inside."""
-    folder.mkdir(parents=True)
+def study(students, teachers):
+    """Write the page of the study, with its questions but not their answers, and the analysis."""
     questions = json.loads((HERE / "study" / "questions.json").read_text(encoding="utf-8"))
+    asked = [
+        {form: {key: question[form][key] for key in ("text", "options")} for form in "AB"}
+        for question in questions
+    ]
     page = (HERE / "study" / "study.html").read_text(encoding="utf-8")
-    inside = json.dumps(questions, ensure_ascii=False).replace("</", "<\\/")
-    (folder / "study.html").write_text(page.replace("QUESTIONS", inside), encoding="utf-8")
+    inside = json.dumps(asked, ensure_ascii=False).replace("</", "<\\/")
+    for folder in (students, teachers):
+        folder.mkdir(parents=True, exist_ok=True)
+    (students / "study.html").write_text(page.replace("QUESTIONS", inside), encoding="utf-8")
     for name in ("analysis.ipynb", "questions.json"):
-        shutil.copy(HERE / "study" / name, folder)
+        shutil.copy(HERE / "study" / name, teachers)
+
+
+def readable(page):
+    """Return a page of docs/teach as plain Markdown whose links work in the folder `teachers`."""
+    text = re.sub(r"\n```\{toctree\}.*?```\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+    return relinked(text, page)
+
+
+def relinked(text, page):
+    """Return a text whose links work in the zip; for a page that is not in it there is its title."""
+
+    def link(found):
+        words, target = found.groups()
+        if target.startswith("../learn/"):
+            return f"[{words}](../students/notebooks/{Path(target).name})"
+        title = title_of(page.parent / target)
+        if "/" in target:
+            return (
+                f"{words} (in the documentation: *{title}*)" if words else f"*{title}* in the documentation"
+            )
+        return f"[{words or title}]({target})"
+
+    return re.sub(r"\[([^][]*)\]\(([^)]*\.md|\.\./learn/[^)]*)\)", link, text)
+
+
+def title_of(page):
+    """Return the first heading of a page."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return next(line[2:] for line in lines if line.startswith("# "))
+
+
+README = """# A course on convolutions
+
+- `students`: give this folder to the students. Its README says how they install what they need.
+- `teachers`: begin with `index.md`, which has the plan. This folder has solutions and answers.
+"""
+STUDENTS = """# A course on convolutions
+
+## Install
+
+You need Python 3.11 or newer. teachconv {version} has to be installed; where it is on PyPI,
+
+    python -m pip install teachconv jupyterlab matplotlib scikit-learn
+
+Until then, install it from a clone of its repository with `python -m pip install .`, or from a file `.whl`
+that your teacher gives you, and the other three as above. To see whether it works:
+
+    python -m teachconv exercises
+
+## What is here
+
+- `notebooks`: start `jupyter lab` in this folder and open them. The answers that they mention, in `answers`,
+  are not here: your teacher has them, and they are on the pages of teachconv.
+- `conv_layer`: assignment 1. Fill in `layer.py`; in that folder, `python check_layer.py` says what is wrong.
+- `port`: assignment 2. Fill in `port.py`; `python check_port.py` says what is wrong.
+- `study.html`: ten questions, to be answered in a browser before the course and after it.
+
+Leave `checking.py` where it is: both checkers use it. `examples` belongs to the notebooks; notebook 11 says
+when to read it.
+"""
+
+
+def copy(source, target, *without):
+    """Copy a folder without what Python and Jupyter leave in it, and without these names."""
+    ignored = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", *without)
+    shutil.copytree(source, target, ignore=ignored)
 
 
 def main(target="dist/teachconv-course"):
     """Build the folder and the zip."""
     target = Path(target)
+    students, teachers = target / "students", target / "teachers"
     shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
+    for folder in (students, teachers):
+        folder.mkdir(parents=True)
+    (target / "README.md").write_text(README, encoding="utf-8")
+    (students / "README.md").write_text(STUDENTS.format(version=tc.__version__), encoding="utf-8")
     for page in sorted((ROOT / "docs" / "teach").glob("*.md")):
-        shutil.copy(page, target)
-    for part in ("conv_layer", "port", "solutions"):
-        shutil.copytree(HERE / part, target / part, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(
-        ROOT / "notebooks", target / "notebooks",
-        ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
-    )  # fmt: skip
-    shutil.copytree(
-        ROOT / "examples",
-        target / "examples",
-        ignore=shutil.ignore_patterns("__pycache__", "kernels", "downstream"),
-    )
-    shutil.copy(HERE / "graders.py", target / "solutions")
-    shown = slides(target / "slides")
-    study(target / "study")
+        (teachers / page.name).write_text(readable(page), encoding="utf-8")
+    for part in ("conv_layer", "port"):
+        copy(HERE / part, students / part)
+    shutil.copy(HERE / "checking.py", students)
+    copy(ROOT / "notebooks", students / "notebooks", "answers")
+    for notebook in (students / "notebooks").glob("*.ipynb"):
+        text = notebook.read_text(encoding="utf-8")
+        notebook.write_text(relinked(text, ROOT / "notebooks" / notebook.name), encoding="utf-8")
+    copy(ROOT / "examples", students / "examples", "kernels", "downstream")
+    copy(HERE / "solutions", teachers / "solutions")
+    shutil.copy(HERE / "graders.py", teachers / "solutions")
+    copy(ROOT / "notebooks" / "answers", teachers / "notebooks" / "answers")
+    shown = slides(teachers / "slides")
+    study(students, teachers / "study")
     archive = shutil.make_archive(str(target), "zip", target.parent, target.name)
     print(archive if shown else f"{archive}; the slides are Markdown only: npm could not bring {REVEAL}")
 

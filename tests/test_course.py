@@ -1,7 +1,10 @@
 """What a lecturer gets: assignments and their checkers, slides, recipes for graders, and the study."""
 
+import csv
+import dataclasses
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -16,6 +19,7 @@ from browser import chromium, needs_browser
 
 import teachconv as tc
 from teachconv import exercises as ex
+from teachconv.exercises.grading import Submission
 
 COURSE = Path(__file__).parents[1] / "course"
 SOLUTIONS = {"conv_layer": "layer.py", "port": "port.py"}
@@ -23,28 +27,112 @@ SOLUTIONS = {"conv_layer": "layer.py", "port": "port.py"}
 
 @pytest.fixture(params=SOLUTIONS)
 def checker(request, monkeypatch):
-    """What runs an assignment's checker on a file, and returns its points and lines."""
-    folder = COURSE / request.param
-    monkeypatch.syspath_prepend(str(folder))
-    found = runpy.run_path(str(folder / f"check_{SOLUTIONS[request.param]}"))
-    return request.param, found
+    """The name of an assignment, and what its checker defines."""
+    return request.param, loaded(request.param, monkeypatch)
 
 
-def lines_of(found, path, capsys):
-    status = found["main"](str(path))
-    *lines, total = capsys.readouterr().out.splitlines()
-    return status, {line.split()[0]: line for line in lines}, int(total.split()[0])
+def loaded(name, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return runpy.run_path(str(COURSE / name / f"check_{SOLUTIONS[name]}"))
 
 
-def test_an_empty_submission_has_no_points_and_a_solution_all(checker, capsys):
+def calls_of(text, folder):
+    """What calls the functions of a text, in this process."""
+    (folder / "text.py").write_text(text, encoding="utf-8")
+    submission = Submission(str(folder / "text.py"))
+    return lambda name, args: np.asarray(submission.answer(name, *args))
+
+
+def judged(found, call):
+    """The points and the words for each function; their speed is judged elsewhere."""
+    from checking import judge
+
+    assignment = dataclasses.replace(found["ASSIGNMENT"], last=lambda name, call: "")
+    return {name: judge(assignment, name, call) for name in assignment.points}
+
+
+def test_an_empty_submission_has_no_points_and_a_solution_all(checker, tmp_path):
     name, found = checker
-    status, lines, points = lines_of(found, COURSE / name / SOLUTIONS[name], capsys)
-    assert (status, points) == (1, 0)
-    assert all("not written yet" in line for line in lines.values())
-    if name == "conv_layer":  # it times two functions, on a machine that others use
-        found["verdict"].__globals__["is_fast"] = lambda fast, slow: True
-    status, lines, points = lines_of(found, COURSE / "solutions" / SOLUTIONS[name], capsys)
-    assert (status, points) == (0, 85), lines
+    empty = (COURSE / name / SOLUTIONS[name]).read_text(encoding="utf-8")
+    right = (COURSE / "solutions" / SOLUTIONS[name]).read_text(encoding="utf-8")
+    assert {*judged(found, calls_of(empty, tmp_path)).values()} == {(0, "not written yet")}
+    points = judged(found, calls_of(right, tmp_path))
+    assert points == {name: (most, "") for name, most in found["POINTS"].items()}
+    assert sum(found["POINTS"].values()) == 85
+
+
+@pytest.mark.slow  # six processes
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_a_submission_cannot_write_its_own_points(name, tmp_path, monkeypatch, capsys):
+    found = loaded(name, monkeypatch)
+    main, functions = sys.modules["checking"].main, [*found["POINTS"]]
+    (tmp_path / "ana").mkdir()
+    shutil.copy(COURSE / "solutions" / SOLUTIONS[name], tmp_path / "ana")
+    shutil.copy(COURSE / "port" / "network.py", tmp_path / "ana")  # not a submission
+    verdict = "".join(f"print('{each} 25 of 25')\n" for each in functions)
+    (tmp_path / "prints.py").write_text(verdict + "import os\nos._exit(0)\n")
+    (tmp_path / "walks.py").write_text(
+        "import sys\nframe = sys._getframe()\nwhile frame:\n"
+        "    for place in (frame.f_globals, frame.f_locals):\n"
+        "        for name in ('judge', 'mark', 'fault', 'verdict'):\n"
+        "            if name in place:\n                place[name] = lambda *args: (25, '')\n"
+        "    frame = frame.f_back\n"
+        f"def {functions[0]}(*args):\n    sys.exit(0)\n"
+        f"def {functions[1]}(*args):\n    while True:\n        pass\n"
+        f"def {functions[2]}(*args):\n    pass\n"
+    )
+    (tmp_path / "wrong.py").write_text("def f(:\n")
+    if name == "conv_layer":  # the speed, on a machine that others use, has a test of its own
+        monkeypatch.setattr(sys.modules["checking"], "judge", without_speed(sys.modules["checking"].judge))
+    assert main(found["ASSIGNMENT"], [str(tmp_path), "--csv", str(tmp_path / "a.csv"), "--seconds", "4"]) == 0
+    shown = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert [*shown] == ["ana/" + SOLUTIONS[name], "prints.py", "walks.py", "wrong.py"]
+    assert shown["prints.py"].endswith("uses os")
+    assert "cannot be read" in shown["wrong.py"]
+    rows = {row["file"]: row for row in csv.DictReader((tmp_path / "a.csv").read_text().splitlines())}
+    totals = {file: int(row["total"]) for file, row in rows.items()}
+    assert totals == {"ana/" + SOLUTIONS[name]: 85, "prints.py": 0, "walks.py": 0, "wrong.py": 0}
+    said = rows["walks.py"]["what is wrong"]
+    for words in ("SystemExit", "took more than 4 seconds", "a return is missing", "no such function"):
+        assert words in said
+    assert main(found["ASSIGNMENT"], [str(tmp_path / "prints.py")]) == 1
+    assert main(found["ASSIGNMENT"], [str(tmp_path / "none.py")]) == 1
+    assert "there is no file none.py" in capsys.readouterr().out
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(SystemExit, match="folder of their own"):
+        main(found["ASSIGNMENT"], [str(tmp_path)])
+
+
+def without_speed(judge):
+    return lambda assignment, *more: judge(dataclasses.replace(assignment, last=lambda name, call: ""), *more)
+
+
+@pytest.mark.slow  # slow loops
+def test_speed_is_measured_against_loops_of_the_checker(monkeypatch, tmp_path):
+    found = loaded("conv_layer", monkeypatch)
+    right = (COURSE / "solutions" / "layer.py").read_text(encoding="utf-8")
+    call, slowness, name = calls_of(right, tmp_path), found["slowness"], "conv_forward_fast"
+    loops = {"conv_forward": call, name: lambda _, args: found["loops"](*args)}
+    assert slowness(name, call) == ""
+    assert slowness("conv_forward", call) == ""  # whose own speed does not count
+    # no conv_forward, and loops in place of the fast function: they are timed all the same
+    assert slowness(name, loops[name]).startswith("not ten times as fast as loops, only ")
+    assert slowness(name, lambda *_: np.zeros((1, 1, 160, 160))) == "on a larger layer: another result"
+
+
+def test_half_of_the_points_for_all_cases_but_one(monkeypatch, tmp_path):
+    found = loaded("conv_layer", monkeypatch)
+    text = (COURSE / "solutions" / "layer.py").read_text(encoding="utf-8")
+    for stride, want in (
+        (3, (12, "right in 5 of 6 cases; x [3, 4, 9, 7]")),
+        (2, (0, "right in 4 of 6 cases")),
+    ):
+        wrong = text.replace(
+            "out = np.zeros(", f"if stride == {stride}:\n        b = b + 1\n    out = np.zeros("
+        )
+        points, said = judged(found, calls_of(wrong, tmp_path))["conv_forward"]
+        assert points == want[0]
+        assert said.startswith(want[1])
 
 
 WRONG = {  # of a solution, what is replaced by what, and what the line of which function then says
@@ -55,25 +143,63 @@ WRONG = {  # of a solution, what is replaced by what, and what the line of which
          "conv_backward_input", "flipped_filter"),
         ("[:, :, ::stride, ::stride]", "", "conv_forward_fast", "stride 2"),
         ("sum((0, 2, 3))", "mean((0, 2, 3))", "conv_backward_bias", "right is"),
+        ("return dw", "return dw * 0", "conv_backward_filter", "your result is zero everywhere"),
+        ("return dw", "dw", "conv_backward_filter", "a return is missing"),
+        ("dout[:, :, r, c], window", "dout[:1, :, r, c], window[:1]", "conv_backward_filter", "dout"),
     ),
     "port": (
-        ("total // 2, total - total // 2", "total - total // 2, total // 2", "stem", "padding_side"),
+        ("total // 2, total - total // 2", "total - total // 2, total // 2", "stem",
+         "yours has one more row of padding at the top"),
         (".reshape(*w.shape[:2], 1, -1)", ".swapaxes(2, 3).reshape(*w.shape[:2], 1, -1)", "depthwise", "groups"),
-        ("count_include_pad=False", "count_include_pad=True", "pooled", "at the border only"),
-        ("+ EPSILON", "+ 1e-5", "normalised", "the numbers differ"),
+        ("count_include_pad=False", "count_include_pad=True", "pooled", "count_include_pad"),
+        ("+ EPSILON", "+ 1e-5", "normalised", "PyTorch's 1e-5"),
+        ('np.sqrt(w["variance"] + EPSILON)', '(np.sqrt(w["variance"]) + EPSILON)', "normalised", "outside of the root"),
+        ("np.maximum((x", "np.add((x", "normalised", "the relu is missing"),
         ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full[:, :, 1:, 1:]", "up", "output_alignment"),
+        ("full[:, :, : 2 * x.shape[2], : 2 * x.shape[3]]", "full", "up", "the right result is"),
     ),
 }  # fmt: skip
 
 
-def test_usual_mistakes_are_named(checker, tmp_path, capsys):
+def test_usual_mistakes_are_named(checker, tmp_path):
     name, found = checker
     right = (COURSE / "solutions" / SOLUTIONS[name]).read_text(encoding="utf-8")
+    from checking import judge
+
+    few = found["ASSIGNMENT"].cases[:4:3]  # is faster
+    assignment = dataclasses.replace(found["ASSIGNMENT"], cases=few, half=False)
     for old, new, where, said in WRONG[name]:
         assert old in right
-        (tmp_path / "wrong.py").write_text(right.replace(old, new), encoding="utf-8")
-        function = runpy.run_path(str(tmp_path / "wrong.py"))
-        assert said in found["verdict"](where, function), (where, found["verdict"](where, function))
+        points, words = judge(assignment, where, calls_of(right.replace(old, new), tmp_path))
+        assert points == 0
+        assert said in words
+        assert not {"theirs", "reference", "out_backprop"} & {*re.findall(r"\w+", words)}, words
+
+
+@pytest.mark.parametrize(
+    "result",
+    [True, "text", 1j, np.full((1, 1, 2, 3), np.nan)],
+    ids=["bool", "text", "complex", "NaN"],
+)
+def test_whatever_a_function_returns_is_judged(checker, result):
+    from checking import judge
+
+    assignment = checker[1]["ASSIGNMENT"]
+    assignment = dataclasses.replace(assignment, cases=assignment.cases[:1], half=False)
+    for name in assignment.points:
+        points, said = judge(assignment, name, lambda name, args: result)
+        assert points == 0
+        assert said
+
+
+def test_the_numbers_in_the_rubric_are_right(monkeypatch):
+    """Of the question about epsilon: how much each channel's factor changes, and where 5 % does not show it."""
+    variance = loaded("port", monkeypatch)["network"].WEIGHTS["variance"]
+    change = 100 * (np.sqrt(variance + 0.25) / np.sqrt(variance + 1e-5) - 1)
+    text = " ".join((COURSE.parent / "docs" / "teach" / "assignments.md").read_text(encoding="utf-8").split())
+    assert ", ".join(f"{number:.1f}" for number in change) + " %" in text
+    assert [*np.flatnonzero(change < 5)] == [0, 2, 3, 5]
+    assert "missed in channels 0, 2, 3 and 5" in text
 
 
 def test_every_answer_of_the_study_is_right():
@@ -85,7 +211,43 @@ def test_every_answer_of_the_study_is_right():
         for form in (question["A"], question["B"]):
             assert len({*form["options"]}) == 4
             assert str(eval(form["check"], names)) == form["options"][form["right"]], form["text"]
-        assert question["A"]["text"] != question["B"]["text"]
+        one, other = question["A"], question["B"]
+        assert one["text"] != other["text"]
+        assert re.sub(r"[\d, ]+", "", one["text"]) == re.sub(r"[\d, ]+", "", other["text"])  # the same words
+        assert (one["options"], one["right"]) != (other["options"], other["right"])
+
+
+def test_the_page_of_the_study_has_no_answers_inside(tmp_path):
+    build = runpy.run_path(str(COURSE / "build.py"))
+    build["study"](tmp_path, tmp_path / "teachers")
+    page = (tmp_path / "study.html").read_text(encoding="utf-8")
+    assert "How many outputs are there?" in page
+    assert '"right"' not in page
+    assert "conv2d_geometry" not in page
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_every_slide_has_notes_for_the_speaker(number):
+    """Notes of a few sentences each, and slides enough for 45 minutes."""
+    text = (COURSE / "slides" / f"lecture_{number}.md").read_text(encoding="utf-8")
+    slides = text.split("\n---\n")
+    assert len(slides) >= 12
+    for slide in slides:
+        shown, _, notes = slide.partition("\nNote: ")
+        assert 2 <= len(re.findall(r"[.?!:](?: |$)", notes.strip())) <= 9, slide
+        if "Ask the class" in shown:
+            assert re.search("nswers?: |One cannot say|Expected answer|gives|All of them|All five", notes), (
+                slide
+            )
+
+
+def test_the_plan_teaches_before_it_is_due():
+    text = (COURSE.parent / "docs" / "teach" / "index.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| week 2")]
+    assert "gradients" in rows[0]
+    assert "assignment 1 in" not in rows[0]
+    assert "assignment 1 in" in rows[1]
+    assert "20_pooling" in rows[1]
 
 
 @pytest.mark.parametrize("name", ["same", "torch_pad", "receptive_field"])
@@ -114,50 +276,91 @@ def test_the_zip_has_everything(tmp_path, capsys, monkeypatch):
     slides = [path.read_text(encoding="utf-8") for path in (COURSE / "slides").glob("*.md")]
     figures = {part.partition(")")[0] for text in slides for part in text.split("](")[1:]}
     assert figures == {f"figures/{name}.svg" for name in build["FIGURES"]}
-    wanted = {f"slides/{name}" for name in figures} | {
-        "index.md", "assignments.md", "study/study.html", "study/analysis.ipynb", "conv_layer/check_layer.py",
-        "port/network.py", "solutions/layer.py", "solutions/graders.py", "notebooks/00_why.ipynb",
-        "notebooks/answers/same.py", "examples/eight_bugs.py",
+    teachers = {f"slides/{name}" for name in figures} | {
+        "index.md", "assignments.md", "study/analysis.ipynb", "solutions/layer.py", "solutions/graders.py",
+        "notebooks/answers/same.py",
     }  # fmt: skip
-    assert {f"course/{name}" for name in wanted} <= names
+    students = {
+        "README.md", "study.html", "checking.py", "conv_layer/check_layer.py", "port/network.py",
+        "notebooks/00_why.ipynb", "examples/eight_bugs.py",
+    }  # fmt: skip
+    wanted = {f"teachers/{name}" for name in teachers} | {f"students/{name}" for name in students}
+    assert {f"course/{name}" for name in wanted | {"README.md"}} <= names
     assert not [name for name in names if "__pycache__" in name]
+    assert not [name for name in names if name.startswith("course/students/") and "answers" in name]
+    pages = [*(tmp_path / "course").rglob("*.md"), *(tmp_path / "course" / "students").rglob("*.ipynb")]
+    links = 0
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert "{toctree}" not in text
+        assert "[](" not in text
+        for target in re.findall(r"\]\(([^)# ]+\.(?:md|ipynb))\)", text):
+            assert (page.parent / target).is_file(), (page, target)
+            links += 1
+    assert links > 30
+    check = tmp_path / "course" / "students" / "conv_layer" / "check_layer.py"
+    done = subprocess.run([sys.executable, check], cwd=check.parent, capture_output=True, text=True)
+    assert "0 of 85 points" in done.stdout
     assert "\\" not in "".join(map(build["plain_formulas"], slides))
 
 
-@pytest.mark.slow  # a kernel
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # of the Jupyter stack
-def test_the_analysis_runs_on_a_class_that_was_made_up_and_on_files(tmp_path):
-    pytest.importorskip("matplotlib")
-    nbformat = pytest.importorskip("nbformat")
-    from nbclient import NotebookClient
+@pytest.mark.slow  # 40,000 resamplings, and figures
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
+def test_the_analysis_runs_on_a_class_that_was_made_up_and_on_files(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((COURSE / "study" / "analysis.ipynb").read_text(encoding="utf-8"))["cells"]
 
     def printed():
-        notebook = nbformat.read(COURSE / "study" / "analysis.ipynb", as_version=4)
-        NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-        outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
-        return "".join(out.get("text", "") for out in outputs)
+        names = {}
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)
+        return capsys.readouterr().out
 
     shutil.copy(COURSE / "study" / "questions.json", tmp_path)
-    assert "40 people with both files; 0 codes left out" in printed()
+    text = printed()
+    assert "40 people with both files; 0 codes left out; 0 files refused" in text
+    assert re.search(r"SAME +\d+% +\d+%\n", text)
     (tmp_path / "results").mkdir()
     questions = json.loads((COURSE / "study" / "questions.json").read_text(encoding="utf-8"))
-    for code, phases in (("AAAAAA", "before after"), ("BBBBBB", "before after"), ("CCCCCC", "before")):
-        for phase in phases.split():
-            form = "AB"[(code[0] == "B") ^ (phase == "after")]
-            answers = [question[form]["right"] if phase == "after" else -1 for question in questions]
-            result = {
-                "study": 1,
-                "code": code,
-                "phase": phase,
-                "form": form,
-                "answers": answers,
-                "seconds": 9,
-            }
-            (tmp_path / "results" / f"{phase}-{code}.json").write_text(json.dumps(result))
-    (tmp_path / "results" / "broken.json").write_text("{}")
+    (tmp_path / "results" / "damaged.json").write_text('{"study": 1, "co')
     text = printed()
-    assert "2 people with both files; 1 codes left out" in text
-    assert "before 0.00 of 10, after 10.00" in text
+    assert "damaged.json is damaged" in text
+    assert "There is nothing to analyse" in text
+
+    def hand_in(code, first, before, after):
+        """Of a code that has this form first, so many right answers before and after; None for no file."""
+        for phase, points in (("before", before), ("after", after)):
+            form = first if phase == "before" else {"A": "B", "B": "A"}[first]
+            answers = [
+                question[form]["right"] if i < (points or 0) else -1 for i, question in enumerate(questions)
+            ]
+            facts = {"study": 1, "code": code, "phase": phase, "form": form, "answers": answers, "seconds": 9}
+            if points is not None:
+                (tmp_path / "results" / f"{phase}-{code}.json").write_text(json.dumps(facts))
+
+    for code in "AAAAAA", "CCCCCC", "EEEEEE":
+        hand_in(code, "A", 0, 10)
+    assert "All had the same form first" in printed()
+    hand_in("BBBBBB", "B", 0, 2)
+    hand_in("DDDDDD", "B", 4, None)
+    results = tmp_path / "results"
+    shutil.copy(results / "before-BBBBBB.json", results / "before-BBBBBB (1).json")
+    nine = json.loads((results / "before-BBBBBB.json").read_text()) | {"code": "FFFFFF", "answers": [0] * 9}
+    (results / "before-FFFFFF.json").write_text(json.dumps(nine))
+    text = printed()
+    assert "4 people with both files; 1 codes left out; 2 files refused" in text
+    assert "before-FFFFFF.json has 9 answers, not 10" in text
+    assert "DDDDDD: 1 before: not used" in text
+    assert "mean gain 6.00" in text  # of three people with 10 and one with 2: each order counts the same
+    assert "A first:   3 people, before 0.00, after 10.00" in text
+
+
+def save(driver):
+    for number in range(10):
+        driver.find_elements("css selector", f"input[name=q{number}]")[number % 5].click()
+    driver.find_element("css selector", "form > button").click()
 
 
 @pytest.mark.slow
@@ -165,7 +368,7 @@ def test_the_analysis_runs_on_a_class_that_was_made_up_and_on_files(tmp_path):
 @needs_browser
 def test_the_page_of_the_study_saves_a_file_without_names(tmp_path):
     build = runpy.run_path(str(COURSE / "build.py"))
-    build["study"](tmp_path / "study")
+    build["study"](tmp_path / "study", tmp_path / "teachers")
     with chromium() as driver:
         allowed = {"behavior": "allow", "downloadPath": str(tmp_path)}
         driver.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
@@ -177,17 +380,28 @@ def test_the_page_of_the_study_saves_a_file_without_names(tmp_path):
                 field = driver.find_element("css selector", "input[name=code]")
                 field.clear()
                 field.send_keys(codes[0][0].lower(), "\t")
-            for number in range(10):
-                driver.find_elements("css selector", f"input[name=q{number}]")[number % 5].click()
-            driver.find_element("css selector", "form > button").click()
+            save(driver)
             while not (files := [*tmp_path.glob(f"{phase}-*.json")]):
                 time.sleep(0.05)
+            assert not driver.find_element("css selector", "form").is_displayed()
+            assert files[0].name in driver.find_element("css selector", "#saved p").text
             result = json.loads(files[0].read_text())
             assert result.keys() == {"study", "code", "phase", "form", "answers", "seconds"}
             assert result["answers"] == [0, 1, 2, 3, -1] * 2
             codes.append((result["code"], result["form"]))
         assert len({code for code, _ in codes}) == 1
         assert {form for _, form in codes} == {"A", "B"}
+        shown = []
+        next_person = "document.querySelector('#saved button').click()"
+        for reload in (driver.refresh, lambda: driver.execute_script(next_person), driver.refresh):
+            reload()  # the next person has another code, and keeps it until it is saved
+            driver.find_element("css selector", "input[value=before]").click()
+            shown.append(driver.find_element("css selector", "#message code").text)
+            assert not driver.find_elements("css selector", "#questions input:checked")
+            if len(shown) == 1:
+                save(driver)
+        assert shown[0] not in (codes[0][0], shown[1])
+        assert shown[1] == shown[2]
         assert not driver.get_log("browser")
 
 
