@@ -95,6 +95,7 @@ def test_the_extra_installs_what_the_notebooks_import():
     }
     brings = {
         "matplotlib": "teachconv[plot",
+        "PIL": "teachconv[plot",
         "dask": ",dask]",
         "sklearn": "scikit-learn",
         "IPython": "ipykernel",

@@ -77,8 +77,8 @@ INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, cons
                        row);
 }
 
-/* Computes rows of dx of one image, from first_row on: at stride 1 there is one phase, and it runs in strips
-   as the forward op does; otherwise row by row. */
+/* Computes rows of dx of one image, from first_row on: at stride 1 there is one phase, and several rows
+   are computed together as in the forward op; otherwise row by row. */
 INLINE void depthwise_input_rows(const conv_problem *p, const row_cache *dy, const column_range *range,
                                  ptrdiff_t image, ptrdiff_t first_row, const real *packed,
                                  const depthwise_ending *ending, real *spread, real *dx) {
