@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 import runpy
 from pathlib import Path
 
 from .. import exercises
 from ..errors import ArgumentError, plain
-from .output import show
+from .output import as_text, show
+
+_COMMANDS = {  # what reports say to somebody in Python, and what to type here
+    r"for a task, print ex\.puzzles\(\)\['(\w+)'\]": r"for a task, python -m teachconv exercises \1",
+    r'ex\.check\("\w+", \w+\)': "python -m teachconv exercises FILE.py",
+    r'ex\.hint\("(\w+)"\)': r"python -m teachconv exercises \1 --hint 1",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     folders = [what for what in arguments.what if Path(what).is_dir()]
     if arguments.csv and len(folders) != 1:
         raise ArgumentError("--csv needs one folder of files")
+    if arguments.hint is not None and not named:
+        raise ArgumentError("--hint needs the name of a puzzle")
     for folder in folders:  # names beside it say what is asked of every file
         grades = exercises.grade(folder, named or None, seconds=arguments.seconds)
         show(grades)
@@ -42,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
         if Path(what).suffix == ".py":
             status |= _check(Path(what), arguments.seconds)
         else:
-            show(known[what] if arguments.hint is None else exercises.hint(what, arguments.hint))
+            _show(known[what] if arguments.hint is None else exercises.hint(what, arguments.hint))
     if not arguments.what:
-        show(known)
+        _show(known)
     return status
 
 
@@ -60,5 +69,14 @@ def _check(path: Path, seconds: float) -> int:
     ]
     if not found:
         raise ArgumentError(f"{path.name} has no function with the name of a puzzle")
-    show(f"{path.name}:", *found)
-    return 0 if all(one.passed for one in found) else 1
+    right = sum(one.passed for one in found)
+    _show(f"{path.name}:", *found, f"{right} of {len(found)} functions are right")
+    return 0 if right == len(found) else 1
+
+
+def _show(*reports: object) -> None:
+    for report in reports:
+        text = as_text(report)
+        for call, command in _COMMANDS.items():
+            text = re.sub(call, command, text)
+        show(text)

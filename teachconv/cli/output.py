@@ -12,10 +12,11 @@ from ..tables import Report, Table
 def show(*things: object) -> None:
     """Print reports, tables and text, one below the other."""
     for thing in things:
-        print(printable(_text(thing), "\n"))
+        print(printable(as_text(thing), "\n"))
 
 
-def _text(thing: object) -> str:
+def as_text(thing: object) -> str:
+    """Return what `show` prints of a thing."""
     room = get_terminal_size().columns if sys.stdout.isatty() else 0
     if room and isinstance(thing, Table):
         return thing.text(room)

@@ -158,13 +158,22 @@ def test_a_folder_without_files(tmp_path):
 
 def test_the_command(tmp_path, capsys):
     assert main(["exercises"]) == 0
-    assert f"{len(NAMES)} puzzles" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"{len(NAMES)} puzzles; for a task, python -m teachconv exercises {NAMES[0]}" in said
+    assert main(["exercises", "same"]) == 0
+    said = capsys.readouterr().out
+    assert "exercises FILE.py checks it, python -m teachconv exercises same --hint 1 helps" in said
+    assert "ex." not in said
     assert main(["exercises", "same", "--hint", "2"]) == 0
     assert capsys.readouterr().out.strip() == ex.hint("same", 2)
     file = tmp_path / "mine.py"
     file.write_text("def same(n, k, s, d):\n    return (k - 1) * d // 2, (k - 1) * d // 2\n")
     assert main(["exercises", str(file)]) == 1
-    assert "symmetric" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "symmetric" in said
+    assert "0 of 1 functions are right" in said
+    assert main(["exercises", "--hint", "1"]) == 2
+    assert "--hint needs the name of a puzzle" in capsys.readouterr().err
     assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 0
     assert (tmp_path / "grades.csv").read_text().startswith("file,puzzle,passed")
 
