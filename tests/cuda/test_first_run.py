@@ -28,7 +28,7 @@ def test_the_steps_run(first_run, capsys, tmp_path):
     first_run.bring_up(["int32"])
     first_run.cases(["int32"], first_run.SMALL[-1:])
     first_run.sweep(layers=[(1, 5, 32, 32)], rounds=1, algorithms=["winograd2"])
-    assert "bytes of Winograd's blocks: 4194304: " in capsys.readouterr().out
+    assert "bytes of Winograd's blocks: 16777216: " in capsys.readouterr().out
     first_run.large(rows=9, cols=8)
     line = {"op": "forward", "layer": "quick 3x3 8-16@14", "batch": 1, "dtype": "float32", "status": "ok"}
     with open(tmp_path / "results.csv", "w", encoding="utf-8", newline="") as file:
