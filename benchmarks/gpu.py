@@ -27,7 +27,7 @@ from typing import Any
 import machine
 import numpy as np
 import report
-from cpu import add_layer_arguments, layer_list, progress, some_of
+from cpu import add_aims_argument, add_layer_arguments, layer_list, progress, some_of
 from layers import LAYERS, QUICK_LAYERS, Layer, Problem, expand, fits
 from peers import Torch
 from racing import Measurement, Timing, Truth
@@ -283,6 +283,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--ops", type=some_of(every_op), default=list(OPS), help=f"of {','.join(every_op)}")
     parser.add_argument("--modes", type=some_of(modes), default=modes, help=f"of {','.join(modes)}")
     add_layer_arguments(parser, "1,8,64", "tiny layers, few rounds")
+    add_aims_argument(parser)
     parser.add_argument("--algorithms", action="store_true", help="time every rung of the ladder, too")
     parser.add_argument("--rounds", type=int, help="interleaved rounds (default: 30)")
     parser.add_argument("--output", type=Path, default=Path("benchmark-results-gpu"), metavar="DIR")
@@ -388,9 +389,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for remark in report.notes(measured):
         print(f"no number: {remark}")
     report.write_files(arguments.output, {"machine": facts}, measured)
+    command = machine.command_of("benchmarks/gpu.py", argv)
     if arguments.markdown:
-        command = machine.command_of("benchmarks/gpu.py", argv)
         arguments.markdown.write_text(page(command, facts, measured), encoding="utf-8")
+    if arguments.aims:
+        run = {"command": command, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        report.write_aims(
+            arguments.aims, f"Speed on the GPU: {facts['GPU']}", run, report.as_markdown(judged)
+        )
     for failure in wrong:
         print(f"WRONG: {failure}", file=sys.stderr)
     return 1 if wrong else 0

@@ -191,10 +191,10 @@ def unavailable() -> str:
         return ""
     if find_spec("teachconv._kernels") is not None:
         return f"teachconv._kernels cannot be loaded: {_import_error}"
+    if sys.platform == "emscripten":
+        return "Python in a browser has no compiled backend: use numpy, scipy or reference"
     return (
-        "Python in a browser has no compiled backend: use numpy, scipy or reference"
-        if sys.platform == "emscripten"
-        else "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
+        "teachconv._kernels is not compiled: install a C compiler (gcc or clang; Microsoft's is not "
         "supported), then install teachconv again"
     )
 

@@ -11,9 +11,9 @@ from .. import exercises
 from ..errors import ArgumentError, plain
 from .output import as_text, show
 
-_COMMANDS = {  # what reports say to somebody in Python, and what to type here
-    r"for a task, print ex\.puzzles\(\)\['(\w+)'\]": r"for a task, python -m teachconv exercises \1",
-    r'ex\.check\("\w+", \w+\)': "python -m teachconv exercises FILE.py",
+_COMMANDS = {  # what reports say to somebody in Python, broken into lines or not, and what to type here
+    r"print\s+ex\.puzzles\(\)\['(\w+)'\]": r"python -m teachconv exercises \1",
+    r'ex\.check\("\w+",\s+\w+\)': "python -m teachconv exercises FILE.py",
     r'ex\.hint\("(\w+)"\)': r"python -m teachconv exercises \1 --hint 1",
 }
 

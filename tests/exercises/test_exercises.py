@@ -1,6 +1,7 @@
 """Puzzles: right answers of every style pass, and wrong ones get the code that is expected."""
 
 import os
+import re
 import runpy
 import sys
 import threading
@@ -12,6 +13,7 @@ import pytest
 
 import teachconv as tc
 from teachconv import exercises as ex
+from teachconv.cli import exercises_command
 from teachconv.cli.main import main
 from teachconv.exercises.puzzle import ints
 
@@ -176,6 +178,13 @@ def test_the_command(tmp_path, capsys):
     assert "--hint needs the name of a puzzle" in capsys.readouterr().err
     assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 0
     assert (tmp_path / "grades.csv").read_text().startswith("file,puzzle,passed")
+
+
+def test_the_command_is_shown_in_broken_lines_too(monkeypatch, capsys):
+    monkeypatch.setattr(exercises_command, "as_text", lambda report: report._as_text(40))
+    for words in ([], ["same"]):
+        assert main(["exercises", *words]) == 0
+        assert not re.search(r"\bex\.", capsys.readouterr().out)
 
 
 def test_numbers_are_exact_in_any_order():
