@@ -12,7 +12,7 @@
          for each row, for each 4 pixels:  for each tap:  sum[pixel] += x * w
 
    Gain over row_gemm: the filter is loaded once per block instead of once per 14 pixels, no table says where
-   the pixels of a tile lie, and a row of any length is one loop: 1.3 times as fast, and 1.5 times that if
+   the pixels of a tile lie, and a row of any length is one loop: 1.3 times as fast, and 1.3 times that if
    a block is many rows, as in a lesson's image. (5x5 taps, which leave room for one vector of out_channels
    at a time, were slower than row_gemm.)
 
