@@ -80,6 +80,12 @@ MODES = (
         lambda layer: 0.6,
     ),
 )
+# Multiply-adds a cycle of one multiprocessor, by compute capability: NVIDIA's white papers on A100 and H100
+RATES = {
+    (8, 0): {"float32": 64, "tf32": 512, "float16": 1024},
+    (9, 0): {"float32": 128, "tf32": 1024, "float16": 2048},
+}
+CLOCK = 13  # cudaDevAttrClockRate: the highest clock, in kHz
 LESS_EXACT = 1e-3  # of the largest sum |x||w|: an error of a peer above its bound and below this is flagged
 SLICE = 8  # output channels of a filter gradient that are judged
 
@@ -327,6 +333,15 @@ def describe(cupy: Any) -> dict[str, str]:
     return facts | {"host": machine.describe()["processor"]}
 
 
+def limits(cupy: Any) -> dict[str, float]:
+    """Return GFLOP/s in each mode at the highest clock, as `report.limit` reads it; {} if not known."""
+    runtime, device = cupy.cuda.runtime, cupy.cuda.Device().id
+    found = runtime.getDeviceProperties(device)
+    rates = RATES.get((found["major"], found["minor"]), {})
+    cycles = found["multiProcessorCount"] * runtime.deviceGetAttribute(CLOCK, device) / 1e6  # 10⁹ a second
+    return {f"gemm {mode} GFLOP/s": 2 * rate * cycles for mode, rate in rates.items()}
+
+
 def call_seconds(cupy: Any) -> float:
     """Return the seconds until a conv2d call on an 8x8x1 image returns, without waiting for the card."""
     x, w = cupy.ones((1, 8, 8, 1), "float32"), cupy.ones((3, 3, 1, 1), "float32")
@@ -339,7 +354,7 @@ def call_seconds(cupy: Any) -> float:
     return sorted(times)[len(times) // 2]
 
 
-def page(command: str, facts: dict[str, str], measured: Sequence[Measurement]) -> str:
+def page(command: str, facts: dict[str, str], measured: Sequence[Measurement], most: dict[str, float]) -> str:
     """Return the page of the documentation for this run."""
     parts = [
         "# Speed on the GPU",
@@ -347,11 +362,12 @@ def page(command: str, facts: dict[str, str], measured: Sequence[Measurement]) -
         "events in interleaved rounds, with the L2 cache overwritten before each call; GFLOP/s count the "
         "operations of direct summation. The ratio is to the faster of PyTorch's cuDNN in NCHW and in "
         "channels_last, which measured its algorithms first. TF32 was forbidden in the float32 rows and "
-        "allowed in the tf32 rows, for both sides. A ratio below 1 means that teachconv is behind.",
+        "allowed in the tf32 rows, for both sides. A ratio below 1 means that teachconv is behind. The limit "
+        "is what the multiprocessors can multiply and add at the card's highest clock.",
         "## In short",
         report.as_markdown([line[:-1] for line in aims(measured)]),
     ]
-    for title, table in report.sections(measured):
+    for title, table in report.sections(measured, most):
         parts += [f"## {title[0].upper()}{title[1:].partition(':')[0]}", report.as_markdown(table)]
     remarks = report.notes(measured)
     if remarks:
@@ -380,7 +396,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             if ours.status != "ok":
                 wrong.append(f"{name}: {ours.note}")
     facts["a call on an 8x8x1 image"] = f"{call_seconds(cupy) * 1e6:.1f} µs of Python"
-    for title, table in report.sections(measured):
+    most = limits(cupy)
+    facts |= {key.replace("gemm", "limit of"): f"{value:.0f}" for key, value in most.items()}
+    for title, table in report.sections(measured, most):
         print(f"\n{title}\n{report.as_text(table)}")
     if len(judged := aims(measured)) > 1:
         print(f"\n{report.as_text(judged)}")
@@ -391,7 +409,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     report.write_files(arguments.output, {"machine": facts}, measured)
     command = machine.command_of("benchmarks/gpu.py", argv)
     if arguments.markdown:
-        arguments.markdown.write_text(page(command, facts, measured), encoding="utf-8")
+        arguments.markdown.write_text(page(command, facts, measured, most), encoding="utf-8")
     if arguments.aims:
         run = {"command": command, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
         report.write_aims(
