@@ -9,9 +9,9 @@
      A' is the same for all pieces. Summed over them and over in_channels, each element is a matrix product:
 
                  in_channels of each piece           out_channels
-        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         of elements of rows * of cols:
-                                                  [ U of another ]         16 of a 3x3, of 16 slots of V and U,
-                                                  [      ..      ]         16 of a 5x5, of 49
+        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         The products M of a tile are 16 for a
+                                                  [ U of another ]         3x3 and for a 5x5; V and U have a slot for
+                                                  [      ..      ]         each that is summed: 16 and 49.
 
      for each block of tiles                         (V of a block stays in the second-level cache)
        winograd_inputs: d to V                       (and check the range of d while it is in registers)
@@ -100,10 +100,10 @@ KERNEL int winograd_blocks(const void *call, const crew_member *me) {
                     m_numbers = l->elements * l->round_tiles * 2 * LANES;
     real *v = (real *)new_scratch((v_numbers + m_numbers + (c->u ? 0 : l->panel_numbers))
                                   * (ptrdiff_t)sizeof(real));
-    int flags = v ? 0 : WINOGRAD_NO_MEMORY;
+    if (!v) return WINOGRAD_NO_MEMORY;
+    int flags = 0;
     real *m = v + v_numbers, *panel_u = m + m_numbers;
-    EACH_JOB_TAKEN(me, 1, job, l->blocks * c->shares,
-                   if (v) flags |= winograd_block(c, job, v, m, panel_u));
+    EACH_JOB_TAKEN(me, 1, job, l->blocks * c->shares, flags |= winograd_block(c, job, v, m, panel_u));
     free_scratch(v);
     return flags;
 }
