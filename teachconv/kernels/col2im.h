@@ -34,8 +34,9 @@ INLINE int col2im_fits(const conv_problem *p) {
 }
 
 INLINE gather col2im_product(const conv_problem *p, ptrdiff_t out_rows, ptrdiff_t columns) {
-    const conv_problem product = {
-        1, out_rows, p->out_cols, p->out_channels, out_rows, p->out_cols, columns, 1, 1, 1, 1, 1, 1, 1, 0, 0};
+    const conv_problem product = {1, 1, out_rows, p->out_cols, p->out_channels, 1, out_rows, p->out_cols, columns,
+                                  1, 1, 1,        1,           1,               1, 1,        1,           1,
+                                  1, 0, 0,        0};
     gather g = forward_gather(&product);
     g.swapped = 1; /* w [taps * in_channels, out_channels] is the transpose of what the product needs */
     return g;
