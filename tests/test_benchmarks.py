@@ -271,7 +271,8 @@ DOCS = FOLDER.parent / "docs"
 @pytest.mark.parametrize("path", sorted({*DOCS.glob("benchmarks*.md")} - {DOCS / "benchmarks_gpu.md"}))
 def test_aims_are_for_developers_not_on_the_pages(path):
     page = path.read_text(encoding="utf-8")
-    assert not re.search(r"\baims?\b|NOT met", page, re.IGNORECASE)
+    words = page.replace(" --aims benchmarks/aims.md", "")  # in the command of the run
+    assert not re.search(r"\baims?\b|NOT met", words, re.IGNORECASE)
     title = re.match("# (.*)\n", page)[1]
     aims = (FOLDER / "aims.md").read_text(encoding="utf-8")
     assert (f"\n## {title}\n" in aims) == (path.name != "benchmarks.md")
