@@ -56,6 +56,8 @@ TOGETHER = (
 # has each
 HOST = ("test_cuda_arithmetic", "test_cuda_races")
 GPU = ("test_cuda_", "test_cupy")
+# files whose cases share nothing and take long, most of them before a release only: each may run in another worker
+APART = ("test_planted.py", "test_ranks_live.py")
 
 
 def scope_of(nodeid):
@@ -63,6 +65,8 @@ def scope_of(nodeid):
     for group in (HOST, GPU):
         if any(name in nodeid for name in group):
             return group[0]
+    if any(name in nodeid for name in APART):
+        return nodeid
     return nodeid.partition("::" if any(name in nodeid for name in TOGETHER) else "[")[0]
 
 
@@ -82,7 +86,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the tests of modules that start a browser; put those first, and what stays together before the rest.
+    """Mark the tests of modules that start a browser; put those first, then what stays together and what takes long.
 
     The short ones are then at the end, where no worker waits long for another.
     """
@@ -92,7 +96,8 @@ def pytest_collection_modifyitems(items):
 
     def turn(item):
         together = any(name in item.nodeid for name in (*TOGETHER, *HOST, *GPU))
-        return item.get_closest_marker("browser") is None, not together
+        apart = any(name in item.nodeid for name in APART)
+        return item.get_closest_marker("browser") is None, not together, not apart
 
     items.sort(key=turn)
 
