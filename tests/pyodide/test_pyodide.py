@@ -93,7 +93,7 @@ def test_the_first_picture_needs_no_matplotlib_and_no_compiler_is_mentioned(lite
     (tmp_path / "notebooks.json").write_text(json.dumps([["picture", [FIRST]], ["notebook", first]]))
     (wheel,) = (lite_files / "wheels").iterdir()
     command = ["node", Path(__file__).with_name("run.mjs"), PYODIDE, wheel, tmp_path / "notebooks.json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1200)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert found == [["picture", 1, None], ["notebook", len(first), None]]
 
