@@ -108,31 +108,35 @@ export function fitGrids(app) {
   const [times, equals] = [...app.stage.querySelectorAll(".sign")].map((element) => element.clientWidth);
   const narrow = width < 44 * em;
   const least = (narrow ? 1.25 : 2.1) * em; // the smallest cell of a filter beside large planes
+  const tight = isTight(app);
+  const [gap, numbers] = tight ? [0.3 * em, 2] : [em, 20];
   const row = (others, room) => { // the cell size of planes in one row, and that of a small filter among them
     const even = cellIn(room, others + filter.columns);
-    const apart = filter.columns <= 7 && even < least;
-    const cell = apart ? cellIn(room - filter.columns * (least + 1), others) : even;
-    return { cell, filter: apart ? least : cell };
+    const shrunk = cellIn(room - filter.columns * (least + 1), others);
+    const apart = filter.columns <= 7 && even < least && (even < WRITTEN || shrunk >= WRITTEN); // not if the others lose their numbers
+    return apart ? { cell: shrunk, filter: least } : { cell: even, filter: even };
   };
   const planes = source.columns + plane.columns;
-  const beside = row(planes, width - times - equals - 4 * em - 3 * 20); // each grid has row numbers
+  const beside = row(planes, width - times - equals - 4 * gap - 3 * numbers);
   const alone = cellIn(width - 20, Math.max(source.columns, operand.columns, result.columns));
   const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
   const flat = beside.cell < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
   const paper = app.root.classList.contains("drawn");
-  const low = paper || (window.parent === window && innerHeight < 640); // only one row fits
-  const wide = !flat && beside.cell >= (!narrow || alone < WRITTEN ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow page, only if legible
+  const low = paper || (!grows(app) && innerHeight < 640); // only one row fits
+  const wide = tight || (!flat && beside.cell >= (!narrow || alone < WRITTEN ? 5 : paper ? 6 : low ? 15 : 22)); // in a narrow page, only if legible
   const below = row(Math.min(source.columns, plane.columns), width - times - equals - 3 * 0.3 * em - 2 * 20);
   const large = source.columns >= result.columns ? source : result;
   const folded = !wide && narrow && below.filter >= 16 && below.cell >= Math.min(16, alone);
   app.stage.classList.toggle("stacked", !wide && !folded);
   app.stage.classList.toggle("folded", folded);
   app.stage.classList.toggle("last", folded && large === result);
-  const legible = LEGIBLE * Math.max(...rows); // the height at which the numbers are legible
-  const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
+  const legible = (low ? WRITTEN + 1 : LEGIBLE) * Math.max(...rows); // the height at which the numbers are legible
+  const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : app.overview?.whole ? 5 * Math.max(...rows) : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
   const most = app.presenting && !narrow ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
   for (const [i, grid] of [source, operand, result].entries()) {
-    grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, Math.floor(high / rows[i]) - (wide ? 1 : 0));
+    const tall = Math.floor(high / rows[i]);
+    grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, wide && tall >= GAPLESS ? tall - 1 : tall);
+    grid.least = tight ? 3 : 5;
     const fits = wide ? beside : below;
     grid.fit(wide || (folded && grid !== large) ? fits[grid === filter ? "filter" : "cell"] : alone);
   }
@@ -141,9 +145,16 @@ export function fitGrids(app) {
   filter.fit(cellIn(width - 20, filter.columns));
 }
 
-/** The height available to the planes if the buttons below are to stay visible; unlimited in a frame. */
+/** Whether the height is unlimited: on paper, and in a frame, which grows with its contents unless they fill it. */
+const grows = (app) => app.root.classList.contains("drawn") || (window.parent !== window && !app.presenting);
+
+/** Whether the planes are beside the whole image, in a low frame: without the numbers of rows and columns. */
+const isTight = (app) => Boolean(app.presenting && app.overview?.whole && innerHeight <= 480);
+
+/** The height available to the planes if the buttons below are to stay visible. */
 function roomBelow(app, em) {
-  if (window.parent !== window || app.root.classList.contains("drawn")) return Infinity; // a frame grows with its contents
+  if (grows(app)) return Infinity;
+  if (isTight(app)) return innerHeight - [app.tour.element, app.transport, app.sum.firstElementChild.firstElementChild].reduce((all, element) => all + element.offsetHeight, 3.5 * em);
   const top = app.stage.getBoundingClientRect().top + scrollY;
   const below = app.tour.element.offsetHeight + app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
   const headline = app.sum.querySelector(".headline");
