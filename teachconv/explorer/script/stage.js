@@ -8,6 +8,7 @@ import { inside } from "./view.js";
 
 const HIGHEST = 30; // em: the tallest plane
 const MOST_NARROW = 30; // pixels: the largest cell on a phone, so that picture and buttons fit on one screen
+const LOW = 480; // pixels: the highest frame that explorer.css calls low
 const LEGIBLE = 24; // pixels: the smallest cell with a legible number
 const CROPS = new WeakMap(); // the last position of the frame around the result, by app
 
@@ -130,18 +131,19 @@ export function fitGrids(app) {
   app.stage.classList.toggle("stacked", !wide && !folded);
   app.stage.classList.toggle("folded", folded);
   app.stage.classList.toggle("last", folded && large === result);
-  const legible = (low ? WRITTEN + 1 : LEGIBLE) * Math.max(...rows); // the height at which the numbers are legible
-  const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : app.overview?.whole ? 5 * Math.max(...rows) : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
+  const shared = (app.presenting || flat) && !wide && !folded; // all planes below each other have one height together
+  const lines = wide ? Math.max(...rows) : rows.reduce((sum, n) => sum + n);
+  const high = wide || shared ? highest(app, lines, wide, low) : (paper ? 22 : HIGHEST) * em;
   const most = app.presenting && !narrow ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
+  const fits = wide ? beside : below;
   for (const [i, grid] of [source, operand, result].entries()) {
-    const tall = Math.floor(high / rows[i]);
+    const tall = Math.floor(high / (shared ? lines : rows[i]));
     grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, wide && tall >= GAPLESS ? tall - 1 : tall);
     grid.least = tight ? 3 : 5;
-    const fits = wide ? beside : below;
     grid.fit(wide || (folded && grid !== large) ? fits[grid === filter ? "filter" : "cell"] : alone);
   }
   if (wide || folded || filter.columns > 7) return;
-  filter.most = most;
+  if (!shared) filter.most = most;
   filter.fit(cellIn(width - 20, filter.columns));
 }
 
@@ -149,18 +151,28 @@ export function fitGrids(app) {
 const grows = (app) => app.root.classList.contains("drawn") || (window.parent !== window && !app.presenting);
 
 /** Whether the planes are beside the whole image, in a low frame: without the numbers of rows and columns. */
-const isTight = (app) => Boolean(app.presenting && app.overview?.whole && innerHeight <= 480);
+const isTight = (app) => Boolean(app.presenting && app.overview?.whole && innerHeight <= LOW);
 
-/** The height available to the planes if the buttons below are to stay visible. */
-function roomBelow(app, em) {
+/** The height of so many lines of cells below each other: the buttons stay visible, unless the numbers would not be legible. */
+function highest(app, lines, wide, low) {
+  const { em, presenting } = app;
+  const room = roomFor(app, wide);
+  if (presenting) return Math.max(5 * lines, room);
+  const legible = (low ? WRITTEN + 1 : LEGIBLE) * lines;
+  return Math.min(HIGHEST * em, Math.max(legible < HIGHEST * em ? legible : app.overview?.whole ? 5 * lines : 15 * em, room));
+}
+
+/** The height that is left for the cells of the stage. */
+function roomFor(app, wide) {
   if (grows(app)) return Infinity;
-  if (isTight(app)) return innerHeight - [app.tour.element, app.transport, app.sum.firstElementChild.firstElementChild].reduce((all, element) => all + element.offsetHeight, 3.5 * em);
-  const top = app.stage.getBoundingClientRect().top + scrollY;
-  const below = app.tour.element.offsetHeight + app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
-  const headline = app.sum.querySelector(".headline");
-  const sticks = headline && getComputedStyle(headline).position === "sticky" ? headline.offsetHeight : 0; // above the buttons
-  const around = sticks + 14 + 2 * em + Math.max(...[...app.stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em));
-  return innerHeight - top - below - around;
+  const { em, stage, sum, presenting, overview } = app;
+  const heights = (...elements) => elements.reduce((all, element) => all + (element?.offsetHeight ?? 0), 0);
+  const heads = [...stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em + 14);
+  const within = wide ? Math.max(...heads) : heads.reduce((all, head) => all + head) + heights(...stage.querySelectorAll(".sign")) + 2 * em;
+  const above = !presenting ? stage.getBoundingClientRect().top + scrollY : overview?.whole && !isTight(app) ? heights(overview.element) : 0;
+  const headline = getComputedStyle(sum).display === "contents" ? sum.querySelector(".headline") : null; // else it is beside
+  const margins = (presenting && innerHeight <= LOW ? 3 : 4.5) * em;
+  return innerHeight - above - within - heights(app.tour.element, app.legend, app.transport, headline) - margins;
 }
 
 /** The cell size at which so many columns fit in a width; small cells have no gap between them. */
