@@ -37,7 +37,7 @@ export class Grid {
     this.onPoint = onPoint;
     this.onEdit = onEdit;
     this.most = most;
-    this.least = 5; // pixels of a cell
+    this.smallest = 5; // pixels of a cell
     this.flat = flat; // a row that has no number
     this.floor = least; // the least number of all channels
     this.scale = scale; // the number that has the strongest colour; that of the plane if not given
@@ -214,7 +214,7 @@ export class Grid {
 
   /** Set the size of a cell in pixels; small cells show only colours. */
   fit(pixels) {
-    const size = Math.max(this.least, Math.min(this.most, Math.floor(pixels)));
+    const size = Math.max(this.smallest, Math.min(this.most, Math.floor(pixels)));
     this.size = size;
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);
@@ -232,8 +232,8 @@ export class Grid {
   }
 
   /** Begin at the size of the plane that stood here before. */
-  sizeAs({ most, least, size }) {
-    Object.assign(this, { most, least });
+  sizeAs({ most, smallest, size }) {
+    Object.assign(this, { most, smallest });
     this.fit(size);
   }
 

@@ -285,12 +285,12 @@ class Lens {
       this.weights = this.planes.map(() => found.map((weight) => (doc.format ? Math.fround(weight / this.planes.length) : weight)));
       this.take();
     };
-    const among = this.planes.length > 1 ? `, channels ${state.c} → ${state.o}` : "";
+    const among = this.planes.length > 1 ? ` ${state.c} → ${state.o}` : "";
     const fields = h("div", { class: "weights" }, range(0, this.rows * this.cols).map(field));
     fields.style.setProperty("--cols", String(this.cols));
     keepFocus(this.filter, () => this.filter.replaceChildren(h("div", { class: "palette", role: "group", "aria-label": "Filters to try" },
       names.map((name) => h("button", { type: "button", onclick: () => use(name) }, name)), h("button", { type: "button", onclick: () => host.refilter(app, null) }, "as given")),
-      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight up or down`), fields));
+      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight`), fields));
   }
 
   /** A weight changes: the result is painted again at once. */

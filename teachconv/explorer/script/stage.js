@@ -139,7 +139,7 @@ export function fitGrids(app) {
   for (const [i, grid] of [source, operand, result].entries()) {
     const tall = Math.floor(high / (shared ? lines : rows[i]));
     grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, wide && tall >= GAPLESS ? tall - 1 : tall);
-    grid.least = tight ? 3 : 5;
+    grid.smallest = tight ? 3 : 5;
     grid.fit(wide || (folded && grid !== large) ? fits[grid === filter ? "filter" : "cell"] : alone);
   }
   if (wide || folded || filter.columns > 7) return;
