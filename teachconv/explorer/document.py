@@ -231,7 +231,9 @@ class Document:
         image = call.first[part.images.start] if flat else None
         if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
             return None
-        numbers = None if call.kind.sums_images or call.geometry.batch > 1 else image_numbers(image, image_nbytes)
+        numbers = (
+            None if call.kind.sums_images or call.geometry.batch > 1 else image_numbers(image, image_nbytes)
+        )
         step = max(1, -(-max(image.shape[:2]) // 160))
         small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
         low, high = min(0.0, small.min()), small.max()
