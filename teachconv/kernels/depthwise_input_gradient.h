@@ -35,7 +35,7 @@ static inline int one_phase(const conv_problem *p) { return p->stride_rows == 1 
 
 static inline gather depthwise_phase(const conv_problem *p, ptrdiff_t row_residue, ptrdiff_t col_residue) {
     ptrdiff_t offset;
-    gather g = phase_gather(p, row_residue, col_residue, &offset);
+    gather g = phase_gather(p, 0, row_residue, col_residue, &offset);
     if (one_phase(p)) g.first_tap_row = g.first_tap_col = 0, g.tap_row_step = g.tap_col_step = 1;
     return g;
 }

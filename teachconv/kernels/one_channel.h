@@ -55,7 +55,8 @@ INLINE ptrdiff_t one_channel_height(const conv_problem *p) {
 
 INLINE int one_channel_can(const conv_problem *p) {
     const ptrdiff_t one = checked_times(one_channel_length(p), one_channel_reach(p, 1));
-    return p->in_channels == 1 && p->out_channels >= LANES && p->filter_rows == 3 && p->filter_cols == 3
+    return p->in_planes == 1 && p->out_planes == 1 && p->filter_planes == 1 && p->pad_front == 0
+           && p->in_channels == 1 && p->out_channels >= LANES && p->filter_rows == 3 && p->filter_cols == 3
            && p->out_rows > 0 && p->out_cols > 0 && one >= 0
            && one <= SCRATCH_BYTES / 16 / (ptrdiff_t)sizeof(real);
 }
