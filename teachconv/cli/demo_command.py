@@ -26,7 +26,6 @@ from ..verification.diffing import diff
 from .output import show
 
 CELL = (0, 28, 41, 0)  # on the rim of the cat's left eye
-_PAGE = 400_000  # bytes of the explorer in the page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     sections = [
         (
             "One output cell and every window around it, to play with",
-            explore(conv2d, *edge_call, at=CELL, budget=_PAGE)._repr_html_(),
+            explore(conv2d, *edge_call, at=CELL)._repr_html_(),
         ),
         ("What conv2d was asked for, and what follows", geometry._repr_html_()),
         ("That cell: every product of its sum", explained._repr_html_()),
@@ -122,9 +121,9 @@ pre, code { font-size: .85rem; white-space: pre-wrap }
 table { border-collapse: collapse; margin: .8em 0; font-size: .9rem; display: block; overflow-x: auto }
 td, th { padding: .15em .7em; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent) }
 caption { text-align: left; font-weight: bold; padding-bottom: .3em }
-figure { display: inline-block; margin: 0 1rem 1rem 0; vertical-align: top }
-figcaption { font-size: .85rem; max-width: 22rem }
-img { width: 22rem; max-width: 100%; image-rendering: pixelated; display: block }
+figure { display: inline-block; width: calc(100% / 3 - .9rem); margin: 0 .8rem 1rem 0; vertical-align: top }
+figcaption { font-size: .85rem; overflow-wrap: anywhere }
+img { width: 100%; image-rendering: pixelated; display: block }
 """
 
 

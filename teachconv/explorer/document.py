@@ -152,8 +152,8 @@ class Document:
             traced = trace(self.op, *self.args, **self.kwargs)
         return traced
 
-    def base(self) -> dict[str, Any]:
-        """Return the call itself, without its variants."""
+    def base(self, image_nbytes: int = 0) -> dict[str, Any]:
+        """Return the call itself, without its variants; the numbers of an image may take ``image_nbytes``."""
         call, traced = self.call, None if self.pool else self.trace
         form = None if is_integer(call.first.dtype) else float_format(call.first.dtype)
         source, operand, result = (
@@ -186,7 +186,7 @@ class Document:
             "at": plane_cell(call, self.at),
             "empty": self.empty,
             "shown": self._shown(),
-            "overview": self._overview(),
+            "overview": self._overview(image_nbytes),
             "trace": stages(traced) if traced else [],
             "axes": self.tables.axes,
             "arrays": self.tables.arrays,
@@ -223,15 +223,17 @@ class Document:
             return self.call.find("output", explained.cell)
         return (explained.canonical or explained).cell
 
-    def _overview(self) -> dict[str, Any] | None:
-        """Return an image of the whole source if only a part is shown, and its numbers if they are few."""
+    def _overview(self, image_nbytes: int) -> dict[str, Any] | None:
+        """Return an image of the whole source if only a part is shown, and its numbers if they have room."""
         call, part = self.call, self.part
         _, rows, cols = part.outs if call.kind.scatters else part.ins
         flat = call.geometry.rank == 2 and not self.empty and self._shown()
         image = call.first[part.images.start] if flat else None
         if image is None or image.shape[2] not in (1, 3) or (len(rows), len(cols)) == image.shape[:2]:
             return None
-        numbers = None if call.kind.sums_images or call.geometry.batch > 1 else image_numbers(image)
+        numbers = (
+            None if call.kind.sums_images or call.geometry.batch > 1 else image_numbers(image, image_nbytes)
+        )
         step = max(1, -(-max(image.shape[:2]) // 160))
         small = np.nan_to_num(image[::step, ::step].astype(np.float64), posinf=0, neginf=0)
         low, high = min(0.0, small.min()), small.max()

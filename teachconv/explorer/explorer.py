@@ -41,6 +41,7 @@ _PARTS = {
 }
 _PAGE = 340_000  # the default size of a page in bytes
 _VARIANTS = 100_000  # bytes of variants of a call that takes more by itself
+_IMAGE = 2_000_000  # bytes of the numbers of an image: Jupyter by default discards an output above 3 MB
 _DIFF = 10**8  # multiply-adds of a call of which all cells are compared with another result
 
 
@@ -226,7 +227,11 @@ class Explorer:
         document = self._document
         document.tables = Tables()
         with during("computing the call"):
-            made: dict[str, Any] = {"call": document.base(), "beside": None, "story": self._steps}
+            made: dict[str, Any] = {
+                "call": document.base(0 if self._other else max(_IMAGE, self.budget or 0)),
+                "beside": None,
+                "story": self._steps,
+            }
         if self._other is not None:
             with during(f"comparing it with {self._other[0]}"):
                 made["beside"] = self._beside()
@@ -337,7 +342,7 @@ def explore(
         budget: the approximate size of the page in bytes; by default 340 kB, or, if the call itself takes
             more, that and 100 kB for its variants. Variants of the call (other strides, paddings, ...) are
             included as long as they fit, those with the fewest changes first; the page says how many are
-            left out.
+            left out. An image is held whole, for the lens, if it takes at most 2 MB or this size.
         story: the steps of the page's tour, in place of the five that every page has: tuples of (text, at,
             tap, focus), of which the last three may be left out. The text is one sentence; ``at`` a cell as
             above; ``tap`` the number of the last tap that is shown; ``focus`` the parts that are not dimmed,

@@ -12,12 +12,11 @@ from .page import image_address
 
 __all__ = ["dumps", "image_numbers", "nbytes"]
 
-_MOST = 100_000  # bytes of the numbers of an image in a page
 _LONGEST = 16_000  # pixels in a line or a column that every browser draws
 
 
-def image_numbers(image: np.ndarray) -> dict[str, Any] | None:
-    """Return all numbers of an image, [rows, cols, channels], as a PNG; None if that takes too many bytes.
+def image_numbers(image: np.ndarray, most: int) -> dict[str, Any] | None:
+    """Return all numbers of an image, [rows, cols, channels], as a PNG; None if it takes over ``most`` bytes.
 
     Its lines are those of the first channel, then those of the second one, and so on. Numbers from 0 to 255,
     or these divided by 255, are one byte each: ``scale`` is 1 or 255. Of other floats the PNG has the first
@@ -33,10 +32,10 @@ def image_numbers(image: np.ndarray) -> dict[str, Any] | None:
     else:
         return None
     lines = written.reshape(-1, image.shape[1])
-    found = png(lines) if max(lines.shape) <= _LONGEST else b""
-    if not 0 < len(found) <= _MOST:
+    address = image_address(png(lines) if max(lines.shape) <= _LONGEST else None)
+    if not 0 < len(address) <= most:
         return None
-    return {"image": image_address(found), "scale": scale, "shape": list(image.shape)}
+    return {"image": address, "scale": scale, "shape": list(image.shape)}
 
 
 def _is_in_bytes(image: np.ndarray, scale: int) -> bool:

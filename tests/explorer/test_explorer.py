@@ -111,8 +111,9 @@ def test_an_image_is_held_in_bytes_only_where_the_page_can_undo_it():
     counts = np.arange(64).reshape(8, 8, 1)
     for dtype, scale in (("uint8", 1), ("float16", 1), ("float32", 1), ("float64", 255), ("float32", 255)):
         image = counts.astype(dtype) / np.dtype(dtype).type(scale) if scale > 1 else counts.astype(dtype)
-        assert image_numbers(image)["scale"] == scale
-    assert image_numbers(counts.astype("float16") / np.float16(255)) is None
+        assert image_numbers(image, 10_000)["scale"] == scale
+    assert image_numbers(counts.astype("float16") / np.float16(255), 10_000) is None
+    assert image_numbers(counts, 50) is None  # more bytes than that
 
 
 def test_the_size_budget():

@@ -416,7 +416,7 @@ def test_a_refused_size_stays_refused_elsewhere(show):
 
 def test_another_stride_stays_at_the_same_place_of_a_large_input(show):
     """Also on a page that holds only a part: that of each variant is around the same place."""
-    x = np.random.default_rng(8).normal(size=(1, 180, 190, 1)).astype("float64")
+    x = np.random.default_rng(8).normal(size=(2, 180, 190, 1)).astype("float64")
     w = integers(3, 3, 1, 2).astype("float64")
     page = show(tc.explore(tc.conv2d, x, w, 2, "SAME", at=(0, 80, 20, 0), budget=700_000))
     for stride in (1, 3, 2):
@@ -428,8 +428,9 @@ def test_another_stride_stays_at_the_same_place_of_a_large_input(show):
 
 
 def test_a_page_without_the_whole_image_goes_to_the_nearest_cell(show):
-    x = np.random.default_rng(8).normal(size=(1, 180, 190, 3)).astype("float32")
+    x = np.random.default_rng(8).normal(size=(2, 180, 190, 3)).astype("float32")
     page = show(tc.explore(tc.conv2d, x, integers(3, 3, 3, 2), 2, "SAME"))
+    assert "needs one whole image" in page.run("return document.querySelector('.shown').textContent")
     page.run(CLICK, 0.01, 0.99)
     row, col, _ = place(page)
     assert (row, col) == (page.run(FIRST)[0], page.run(FIRST)[3])
@@ -613,6 +614,46 @@ def test_the_lens_paints_the_whole_result_of_every_op_that_explores_an_image(sho
     assert {"max pool": "largest number", "average pool": "Means"}.get(name, "Sums") in words
     page.run(PRESS, "paint it yourself")
     assert 0 < np.mean(page.run(PAINTED)[2]) < 0.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["uint8 numbers", "float32", "float64"])
+def test_an_image_of_more_than_100_kb_has_the_lens(show, dtype):
+    """And of a result with too many products to sum at once, the lens paints one of every few rows and columns."""
+    values = np.random.default_rng(3)
+    if dtype == "uint8 numbers":
+        image = values.integers(0, 256, (1, 700, 900, 1)).astype("float32")
+    else:
+        image = values.normal(size=(1, 250, 300, 1)).astype(dtype)
+    size = 11 if dtype == "uint8 numbers" else 3
+    call = tc.explore(tc.conv2d, image, normal(size, size, 1, 1).astype(image.dtype), 1, "SAME", budget=1)
+    page = show(call, width=1280)
+    wait_for(page, "return document.querySelector('.lens .output canvas')?.width > 1")
+    every = 2 if size == 11 else 1
+    want = call.result[0, ::every, ::every, 0].astype("float64")
+    width, height, pixels, words = page.run(COLOURS)
+    assert (height, width) == want.shape
+    assert ("in one of 2 rows and columns" in words) == (every == 2)
+    sizes = np.sort(np.abs(want), axis=None)
+    alpha = np.minimum(255, 255 * np.abs(want) / sizes[int(0.99 * (sizes.size - 1))])
+    assert np.abs(np.reshape(pixels, (height, width, 4))[..., 3] - alpha).max() <= 1
+    page.run(CLICK, 0.9, 0.1)  # a place far outside the first part
+    row, col, value = place(page)
+    assert row > 0.85 * image.shape[1]
+    assert col < 0.15 * image.shape[2]
+    exact = tc.explain(tc.conv2d, image, *call.args[1:], at=(0, row, col, 0)).value
+    assert same(value, float(exact))
+    page.run(PRESS, "paint it yourself")
+    assert 0 < np.mean(page.run(PAINTED)[2]) < 0.1
+
+
+def test_a_larger_image_is_held_if_the_budget_says_so():
+    image = np.random.default_rng(4).normal(size=(1, 400, 500, 3)).astype("float32")
+    for budget, held in ((None, False), (4_000_000, True)):
+        data = tc.explore(tc.conv2d, image, normal(1, 1, 3, 1), budget=budget).data()
+        assert (data["call"]["overview"]["numbers"] is not None) == held
+    beside = tc.explore(tc.conv2d, image[:, :90, :90], normal(1, 1, 3, 1)).beside(padding=1).data()
+    assert beside["call"]["overview"]["numbers"] is None  # there is no lens that would need them
 
 
 @pytest.mark.slow

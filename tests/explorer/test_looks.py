@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from browser import Page, needs_browser
 from explorer_pages import SAVED, integers, wait_for
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import palette
@@ -141,6 +142,65 @@ def test_a_whole_image_is_inside_every_window(driver, paths, dark):
         least, where = page.contrast(".lens *")
         assert least >= 4.5, where
         assert page.complaints() == []
+
+
+FRAMED = (
+    BOX
+    + """
+const stage = document.querySelector(".stage"), page = document.documentElement;
+const within = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility()).map(box);
+return { images: within(".lens canvas"), lens: within(".lens .part"), magnifier: within(".stage .cells"), sum: within(".headline"), transport: within(".transport, .transport > *"),
+  caption: within(".caption, .caption > *"), scrolls: [page.scrollWidth - innerWidth, page.scrollHeight - innerHeight, stage.scrollWidth - stage.clientWidth], size: [innerWidth, innerHeight] };"""
+)
+
+
+@pytest.mark.parametrize("dark", mostly_slow([False, True], False), ids=["light", "dark"])
+@pytest.mark.parametrize("name", mostly_slow(["image", "photo in the playground", "channels"], "image"))
+def test_all_of_a_page_fits_into_a_frame_of_640_x_360(driver, paths, tmp_path, name, dark):
+    """The whole image, its result, the lens, the magnifier, the sum and the buttons; in a frame and by itself."""
+    inside = Address(paths[name], "&embed" if "#" in paths[name].as_uri() else "#embed")
+    host = tmp_path / "host.html"
+    host.write_text(
+        "<!DOCTYPE html><meta charset=utf-8><title>host</title>"
+        f'<iframe src="{inside.as_uri()}" width="640" height="360" style="border:0"></iframe>'
+    )
+    for where, framed in ((host, True), (inside, False)):
+        driver.get("about:blank")
+        size = {"width": 1000, "height": 800} if framed else {"width": 640, "height": 360}
+        page = Page(driver, where, dark=dark, **size)
+        if framed:
+            driver.switch_to.frame(0)
+        try:
+            wait_for(page, "return document.querySelector('.stage .cells')?.clientWidth > 0")
+            if name != "channels":
+                wait_for(page, "return document.querySelector('.lens canvas')?.width > 80")
+            seen = page.run(FRAMED)
+            blank = page.run(LENS)["blank"]
+        finally:
+            driver.switch_to.default_content()
+        assert seen.pop("size") == [640, 360]
+        assert max(seen.pop("scrolls")) <= 0, (name, framed)
+        whole = name != "channels"
+        assert (len(seen["images"]), len(seen["lens"]), blank) == (2 * whole, 2 * whole, [False] * 2 * whole)
+        assert (len(seen["magnifier"]), len(seen["sum"])) == (3, 1)
+        every = [box for boxes in seen.values() for box in boxes]
+        assert min(min(box["left"], box["top"]) for box in every) >= 0, (name, framed)
+        assert max(box["right"] for box in every) <= 640, (name, framed)
+        assert max(box["bottom"] for box in every) <= 360, (name, framed)
+        assert page.complaints() == []
+
+
+def test_a_whole_image_has_320_pixels_where_there_is_room(driver, paths):
+    for width, height in ((1280, 800), (1920, 1080)):
+        page = Page(driver, paths["image"], width=width, height=height)
+        wait_for(page, "return document.querySelector('.lens canvas')?.width > 80")
+        assert page.run(LENS)["canvases"] == [320, 320]
+        seen = page.run(SEEN)
+        assert max(grid["bottom"] for grid in seen["grids"]) <= seen["transport"]["bottom"] <= height
+        gap = page.run(
+            BOX + "return boxes('.side')[0].left - Math.max(...boxes('.lens *').map((b) => b.right))"
+        )
+        assert gap >= 12  # the fields of the weights do not touch the sum
 
 
 def test_a_wide_window_is_used(driver, paths):

@@ -43,7 +43,8 @@ class Address:
 
 
 NOW = """
-const lit = (selector) => { const e = document.querySelector(selector); return e && Number(getComputedStyle(e).opacity) === 1; };
+const ink = getComputedStyle(document.querySelector(".tcx")).color; // the sum is dimmed by its colour: it covers what scrolls below it
+const lit = (selector) => { const e = document.querySelector(selector), style = e && getComputedStyle(e); return e && Number(style.opacity) === 1 && (selector !== ".headline" || style.color === ink); };
 return { caption: document.querySelector(".caption p").textContent, hash: location.hash, headline: document.querySelector(".headline").textContent,
   lit: [".stage .grid:nth-of-type(1)", ".stage .grid:nth-of-type(2)", ".unfold", ".headline", ".stage .grid:nth-of-type(3)"].map(lit),
   later: document.querySelectorAll(".product.later").length, touring: document.querySelector(".touring") !== null }

@@ -143,7 +143,7 @@ export class Thumbs {
     const out = filter ? state.o + cell[3] - at : null;
     const plane = filter ? view.insOf(out).find(([, third]) => third === cell[2])?.[0] : null;
     const map = this.maps.get(filter ? `filter:${plane}>${out}` : `${side}:${cell[3]}`);
-    if (!map?.canvas.isConnected) return null;
+    if (!map?.canvas.checkVisibility()) return null;
     const { left, top, width, height } = map.canvas.getBoundingClientRect();
     const [r, q] = [map.rows.indexOf(filter ? cell[0] : cell[1]), map.cols.indexOf(filter ? cell[1] : cell[2])];
     return new DOMRect(left + (q * width) / map.cols.length, top + (r * height) / map.rows.length, width / map.cols.length, height / map.rows.length);

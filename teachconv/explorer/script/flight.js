@@ -35,7 +35,7 @@ function send(app, text, from, to, milliseconds) {
 export function flyFactors(app, tap, milliseconds) {
   const target = app.sum.querySelector(`.product[data-tap="${tap.order}"]`);
   if (still() || !target || tap.outside || tap.product === undefined) return;
-  const to = target.getBoundingClientRect();
+  const to = (target.checkVisibility() ? target : app.sum.querySelector(".headline output")).getBoundingClientRect(); // in a low frame
   send(app, brief(tap.value), rectOf(app, "source", tap.source), to, milliseconds);
   if (!app.doc.pool) send(app, brief(tap.weight), rectOf(app, "operand", tap.operand), to, milliseconds);
   target.animate([{ opacity: 0 }, { opacity: 0, offset: 0.75 }, { opacity: 1 }], { duration: milliseconds });

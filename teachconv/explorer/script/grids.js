@@ -37,6 +37,7 @@ export class Grid {
     this.onPoint = onPoint;
     this.onEdit = onEdit;
     this.most = most;
+    this.smallest = 5; // pixels of a cell
     this.flat = flat; // a row that has no number
     this.floor = least; // the least number of all channels
     this.scale = scale; // the number that has the strongest colour; that of the plane if not given
@@ -213,7 +214,7 @@ export class Grid {
 
   /** Set the size of a cell in pixels; small cells show only colours. */
   fit(pixels) {
-    const size = Math.max(5, Math.min(this.most, Math.floor(pixels)));
+    const size = Math.max(this.smallest, Math.min(this.most, Math.floor(pixels)));
     this.size = size;
     this.box.style.setProperty("--cell", `${size}px`);
     this.box.classList.toggle("dots", size < GAPLESS);
@@ -231,8 +232,8 @@ export class Grid {
   }
 
   /** Begin at the size of the plane that stood here before. */
-  sizeAs({ most, size }) {
-    this.most = most;
+  sizeAs({ most, smallest, size }) {
+    Object.assign(this, { most, smallest });
     this.fit(size);
   }
 

@@ -2,13 +2,13 @@
 
 import { axisOf } from "./axis_tables.js";
 import { signColours } from "./channels.js";
-import { h, keepFocus, plural } from "./elements.js";
+import { h, keepFocus } from "./elements.js";
 import { gatherAll, scatterAll } from "./law.js";
-import { brief, short } from "./numbers.js";
+import { brief, full, short } from "./numbers.js";
 import { range } from "./python.js";
 import { inside } from "./view.js";
 
-const MOST_SUMMED = 2e8; // that are summed on the page, in float64
+const MOST_SUMMED = 4e7; // products that are summed on the page, in float64: a larger result is summed in some of its rows and columns
 const MOST_WEIGHTS = 49; // of a plane of the filter that are shown as fields
 const DRAG = 4; // pixels for a step of a weight
 const KERNELS = {
@@ -18,6 +18,9 @@ const KERNELS = {
   sharpen: [[0, -1, 0], [-1, 5, -1], [0, -1, 0]],
   emboss: [[-2, -1, 0], [-1, 1, 1], [0, 1, 2]],
 };
+
+/** A weight as a field has room for it. */
+const inField = (weight, cols) => (cols > 3 ? short(weight) : Number.isInteger(weight) ? brief(weight) : String(Number(weight.toPrecision(3))));
 
 /** A filter of the palette in a plane of some rows and columns, in its middle; null if it has no room. */
 function kernel(name, rows, cols, whole) {
@@ -49,6 +52,7 @@ class Lens {
     /** @type {any} the planes that are summed, their weights, and their cells */
     this.planes = this.weights = this.cells = null;
     this.rows = this.cols = 0; // of the filter
+    this.every = 1; // which rows and columns of the result are summed
     this.source = blank();
     this.target = blank();
     this.all = blank(); // the result, whether or not it is shown
@@ -90,7 +94,7 @@ class Lens {
     const place = ({ clientX, clientY }) => {
       const { left, top, width, height } = canvas.getBoundingClientRect();
       const shares = [(clientY - top) / height, (clientX - left) / width];
-      const sizes = [canvas.height, canvas.width];
+      const sizes = this.sizes(side);
       const at = shares.map((share, axis) => Math.max(0, Math.min(sizes[axis] - 1, Math.floor(share * sizes[axis]))));
       return side ? this.app.amid(at) : at;
     };
@@ -103,10 +107,16 @@ class Lens {
         const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
         if (!step) return;
         event.preventDefault();
-        const sizes = [this.source.height, this.source.width];
+        const sizes = this.sizes(0);
         this.app.moveTo(this.app.amid([this.app.state.row, this.app.state.col])
           .map((at, axis) => Math.max(0, Math.min(sizes[axis] - 1, at + step[axis] * Math.ceil(sizes[axis] / 40)))));
       } }, canvas, this.parts[side]);
+  }
+
+  /** The rows and columns of the image, or of its result. */
+  sizes(side) {
+    const { doc, view } = this.app;
+    return view.variant.shapes[side ? doc.result : doc.source].slice(1, 3);
   }
 
   /** Take an image, whose numbers may still have to be read. */
@@ -114,7 +124,7 @@ class Lens {
     if (image === this.image) return;
     Object.assign(this, { image, numbers: null, key: null });
     this.note.textContent = image.note ?? "";
-    const numbers = Float64Array.from(await image.numbers);
+    const numbers = await image.numbers;
     if (image !== this.image) return;
     this.numbers = numbers;
     const [rows, cols, channels] = image.shape;
@@ -154,24 +164,24 @@ class Lens {
     this.sum();
   }
 
-  /** Sum the whole plane of the result in float64, each sum rounded once, as the canvas has it; of a pool, what its windows give. */
+  /** Sum the plane of the result in float64, each sum rounded once, as the canvas has it; of a pool, what its windows give. */
   sum() {
     const { view, doc } = this.app;
     const { reduce = "", start = null } = doc.pool ?? {};
     const taps = doc.source === "out" ? scatterAll : gatherAll;
-    const [rows, cols] = [view.rows, view.cols].map(axisOf).map((axis) => range(0, axis[`${doc.result}_size`]).map((i) => taps(axis, i).filter(([, , outside]) => !outside)));
-    const products = rows.reduce((all, list) => all + list.length, 0) * cols.reduce((all, list) => all + list.length, 0) * this.planes.length;
-    this.said.textContent = `The whole ${doc.names[doc.result]} has ${plural(products, "product")}, too many to sum here: only the part in the lens is summed.`;
+    const lists = [view.rows, view.cols].map(axisOf).map((axis) => range(0, axis[`${doc.result}_size`]).map((i) => [i, taps(axis, i).filter(([, , outside]) => !outside)]));
+    const products = lists.reduce((all, list) => all * list.reduce((sum, [, met]) => sum + met.length, 0), this.planes.length);
+    this.every = Math.max(1, Math.ceil(Math.sqrt(products / MOST_SUMMED)));
+    const [rows, cols] = lists.map((list) => list.filter(([i]) => i % this.every === 0));
     for (const canvas of [this.target, this.all]) Object.assign(canvas, { width: cols.length, height: rows.length });
     this.element.style.setProperty("--aspect", String(Math.max(this.source.width / this.source.height, cols.length / rows.length)));
-    this.wipe.hidden = products > MOST_SUMMED;
-    if (products > MOST_SUMMED) return;
     const [, width, channels] = this.image.shape;
     const begin = reduce === "max" ? Number(start ?? NaN) : Number(doc.bias?.[this.channel] ?? 0);
     const rounded = doc.dtype === "float32" ? Math.fround : (sum) => sum;
     const values = new Float64Array(rows.length * cols.length);
-    for (const [r, down] of rows.entries()) {
-      for (const [q, across] of cols.entries()) {
+    let at = 0;
+    for (const [r, down] of rows) {
+      for (const [q, across] of cols) {
         let sum = begin;
         for (let p = 0; p < this.planes.length; p++) {
           for (const tap of down) {
@@ -183,14 +193,15 @@ class Lens {
           }
         }
         if (reduce === "average") sum /= view.divisor([0, r, q, this.channel]);
-        values[r * cols.length + q] = rounded(sum);
+        values[at++] = rounded(sum);
       }
     }
     const sizes = values.filter(Number.isFinite).map(Math.abs).sort();
     const most = sizes[Math.floor(0.99 * (sizes.length - 1))] || sizes.at(-1) || 1; // the edge of the padding is not all that one sees
     const negative = values.some((value) => value < 0);
     const made = { max: "The largest number of each window", average: "Means in float64, rounded once" }[reduce] ?? "Sums in float64, rounded once";
-    this.said.textContent = `${made}; full colour from ${negative ? "±" : ""}${brief(most)}. The cell pointed at is exact.`;
+    const thinned = this.every > 1 ? `, in one of ${this.every} rows and columns` : "";
+    this.said.textContent = `${made}${thinned}; full colour from ${negative ? "±" : ""}${brief(most)}. The cell pointed at is exact.`;
     const [above, below] = signColours(this.element).map((colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number));
     fill(this.all, negative
       ? (pixel) => [...(values[pixel] < 0 ? below : above), 255 * Math.abs(values[pixel] / most)]
@@ -210,9 +221,9 @@ class Lens {
   /** Paint the result around a place, as much of it as the stage shows. */
   brush([row, col]) {
     const [high, wide] = this.app.view.drawn(this.app.doc.result).map((list) => inside(list).length);
-    const [x, y] = [Math.max(0, col - (wide >> 1)), Math.max(0, row - (high >> 1))];
-    this.target.getContext("2d").clearRect(x, y, wide, high);
-    this.target.getContext("2d").drawImage(this.all, x, y, wide, high, x, y, wide, high);
+    const box = [Math.max(0, col - (wide >> 1)), Math.max(0, row - (high >> 1)), wide, high].map((cells) => Math.ceil(cells / this.every));
+    this.target.getContext("2d").clearRect(...box);
+    this.target.getContext("2d").drawImage(this.all, ...box, ...box);
   }
 
   /** The lens is over a place of the image. */
@@ -250,7 +261,7 @@ class Lens {
     const shown = Math.max(0, this.planes.findIndex(([plane]) => plane === (doc.source === "in" ? state.c : state.o)));
     const step = doc.format ? 0.05 : 1;
     const field = (i) => {
-      const input = h("input", { type: "number", step: "any", value: (this.cols > 3 ? short : brief)(this.weights[shown][i]), "aria-label": `weight, row ${Math.floor(i / this.cols)}, column ${i % this.cols}`,
+      const input = h("input", { type: "number", step: "any", value: inField(this.weights[shown][i], this.cols), title: full(this.weights[shown][i]), "aria-label": `weight, row ${Math.floor(i / this.cols)}, column ${i % this.cols}`,
         oninput: () => this.weigh(shown, i, Number(input.value)), onchange: () => this.take(),
         onpointerdown: ({ clientY, pointerId }) => {
           const begin = this.weights[shown][i];
@@ -274,12 +285,12 @@ class Lens {
       this.weights = this.planes.map(() => found.map((weight) => (doc.format ? Math.fround(weight / this.planes.length) : weight)));
       this.take();
     };
-    const among = this.planes.length > 1 ? `, channels ${state.c} → ${state.o}` : "";
+    const among = this.planes.length > 1 ? ` ${state.c} → ${state.o}` : "";
     const fields = h("div", { class: "weights" }, range(0, this.rows * this.cols).map(field));
     fields.style.setProperty("--cols", String(this.cols));
     keepFocus(this.filter, () => this.filter.replaceChildren(h("div", { class: "palette", role: "group", "aria-label": "Filters to try" },
       names.map((name) => h("button", { type: "button", onclick: () => use(name) }, name)), h("button", { type: "button", onclick: () => host.refilter(app, null) }, "as given")),
-      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight up or down`), fields));
+      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight`), fields));
   }
 
   /** A weight changes: the result is painted again at once. */

@@ -2,7 +2,7 @@
 
 import { axisOf, axisTable, held, partOf, resultAround, shownText } from "./axis_tables.js";
 import { Geometry } from "./law.js";
-import { floorDiv, range } from "./python.js";
+import { floorDiv } from "./python.js";
 
 /** The geometry of a variant. */
 export function geometryOf(call, { rows, cols, shapes }) {
@@ -17,14 +17,7 @@ export function imageHost(data, lens) {
   if (!held || data.beside) return null; // what stands beside it is not known elsewhere
   let filter = null; // the reader's
   const [rows, cols, channels] = held.shape;
-  const cells = range(0, rows * cols * channels).map((i) => [0, floorDiv(i, cols * channels), floorDiv(i, channels) % cols, i % channels]);
-  const rounded = call.dtype === "float32" ? Math.fround : Number;
-  let value, image; // the number at a cell, and all of them
-  const hold = (numbers, note = "") => {
-    value = numbers;
-    image = { shape: held.shape, numbers: numbers.then((at) => cells.map(at)), note };
-  };
-  hold(numberAt(held, call.bits / 8, rounded));
+  let image = { shape: held.shape, numbers: imageNumbers(held, call), note: "" }; // its numbers are in C order
   const again = (app) => {
     const { row, col } = app.state;
     return app.redraw(app.amid([row, col]), { row, col });
@@ -32,7 +25,11 @@ export function imageHost(data, lens) {
   return {
     lens,
     image: () => image,
-    move: async (cell, source) => moved(data, await value, cell, source, filter),
+    move: async (cell, source) => {
+      const numbers = await image.numbers;
+      const value = ([, row, col, channel]) => numbers[(row * cols + col) * channels + channel];
+      return moved(data, value, cell, source, filter);
+    },
     refilter: (app, changes) => {
       filter = changes && withNumbers(filter ?? call.arrays[call.base.arrays[call.operand]], changes);
       return again(app);
@@ -40,10 +37,10 @@ export function imageHost(data, lens) {
     /** An image of the reader's, with as many rows, columns and channels as the call's. */
     takeImage: async (app, file, pixelsOf) => {
       const { data: bytes, from } = await pixelsOf(file, () => [rows, cols]);
-      const grey = ([r, g, b]) => Math.round(0.299 * r + 0.587 * g + 0.114 * b);
-      const byte = (first, channel) => (channels === 3 ? bytes[first + channel] : grey(bytes.subarray(first)));
-      hold(Promise.resolve(([, row, col, channel]) => rounded(byte(4 * (row * cols + col), channel) / (held.scale ?? 255))),
-        `Your image of ${from} pixels was scaled here to the ${rows} × ${cols} of the call; it does not leave this page.`);
+      const grey = (at) => Math.round(0.299 * bytes[at] + 0.587 * bytes[at + 1] + 0.114 * bytes[at + 2]);
+      const byte = channels === 3 ? (i) => bytes[4 * floorDiv(i, 3) + (i % 3)] : (i) => grey(4 * i);
+      image = { shape: held.shape, numbers: unfilled(held, call).map((_, i) => byte(i) / (held.scale ?? 255)),
+        note: `Your image of ${from} pixels was scaled here to the ${rows} × ${cols} of the call; it does not leave this page.` };
       await again(app);
     },
   };
@@ -57,22 +54,31 @@ function withNumbers({ axes, values }, changes) {
   return { axes, values: next };
 }
 
-/** The number at a cell of an image, from its PNG: packing.image_numbers. */
-async function numberAt({ image, scale, shape: [rows, cols, channels] }, size, rounded) {
+/** As many numbers as an image has, in the type of the call if that rounds. */
+const unfilled = ({ shape }, { dtype }) => new (dtype === "float32" ? Float32Array : Float64Array)(shape.reduce((all, size) => all * size, 1));
+
+/** All numbers of an image, in C order, from its PNG: packing.image_numbers. */
+async function imageNumbers(held, call) {
+  const { image, scale, shape: [rows, cols, channels] } = held;
   const picture = new Image();
   picture.src = image;
   await picture.decode();
   const { width, height } = picture;
   const pen = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
   pen.drawImage(picture, 0, 0);
-  const bytes = pen.getImageData(0, 0, width, height).data.filter((_, i) => i % 4 === 0);
-  const place = ([, row, col, channel]) => (channel * rows + row) * cols + col;
-  if (scale) return (cell) => rounded(bytes[place(cell)] / scale);
+  const { data: pixels } = pen.getImageData(0, 0, width, height); // each byte of the PNG has four here
+  const numbers = unfilled(held, call);
   const view = new DataView(new ArrayBuffer(8));
-  return (cell) => {
-    for (let i = 0; i < size; i++) view.setUint8(i, bytes[i * rows * cols * channels + place(cell)]);
-    return size === 4 ? view.getFloat32(0, true) : view.getFloat64(0, true);
-  };
+  for (let at = 0; at < numbers.length; at++) {
+    const place = (at % (rows * cols)) * channels + floorDiv(at, rows * cols); // the PNG has the channels one after another
+    if (scale) {
+      numbers[place] = pixels[4 * at] / scale;
+      continue;
+    }
+    for (let i = 0; i < call.bits / 8; i++) view.setUint8(i, pixels[4 * (i * numbers.length + at)]);
+    numbers[place] = call.bits === 32 ? view.getFloat32(0, true) : view.getFloat64(0, true);
+  }
+  return numbers;
 }
 
 /** The document with the part around another cell, as document.py makes it; its results are summed on the page. */

@@ -24,7 +24,7 @@ export function overview(app) {
   const picture = h("img", { src: image, alt: words });
   if (!moves) return { element: h("div", { class: "overview" }, picture, frame), show: () => {}, why: "Each weight meets the whole image: no window moves over it, so there is no lens." };
   const why = app.data.beside ? "Beside another result there is no lens: the page holds only the part in the frame."
-    : "The lens needs one whole image of at most 100 kB as PNG: this page holds only the part in the frame.";
+    : "The lens needs one whole image that takes at most 2 MB of the page, or the budget of tc.explore: this page holds only the part in the frame.";
   const spot = h("span", { class: "spot" });
   const move = (places) => app.moveTo(places.map((place, axis) => Math.max(0, Math.min(sizes[axis] - 1, place))));
   const place = () => app.amid([app.state.row, app.state.col]);

@@ -8,6 +8,7 @@ import { inside } from "./view.js";
 
 const HIGHEST = 30; // em: the tallest plane
 const MOST_NARROW = 30; // pixels: the largest cell on a phone, so that picture and buttons fit on one screen
+const LOW = 480; // pixels: the highest frame that explorer.css calls low
 const LEGIBLE = 24; // pixels: the smallest cell with a legible number
 const CROPS = new WeakMap(); // the last position of the frame around the result, by app
 
@@ -108,48 +109,70 @@ export function fitGrids(app) {
   const [times, equals] = [...app.stage.querySelectorAll(".sign")].map((element) => element.clientWidth);
   const narrow = width < 44 * em;
   const least = (narrow ? 1.25 : 2.1) * em; // the smallest cell of a filter beside large planes
+  const tight = isTight(app);
+  const [gap, numbers] = tight ? [0.3 * em, 2] : [em, 20];
   const row = (others, room) => { // the cell size of planes in one row, and that of a small filter among them
     const even = cellIn(room, others + filter.columns);
-    const apart = filter.columns <= 7 && even < least;
-    const cell = apart ? cellIn(room - filter.columns * (least + 1), others) : even;
-    return { cell, filter: apart ? least : cell };
+    const shrunk = cellIn(room - filter.columns * (least + 1), others);
+    const apart = filter.columns <= 7 && even < least && (even < WRITTEN || shrunk >= WRITTEN); // not if the others lose their numbers
+    return apart ? { cell: shrunk, filter: least } : { cell: even, filter: even };
   };
   const planes = source.columns + plane.columns;
-  const beside = row(planes, width - times - equals - 4 * em - 3 * 20); // each grid has row numbers
+  const beside = row(planes, width - times - equals - 4 * gap - 3 * numbers);
   const alone = cellIn(width - 20, Math.max(source.columns, operand.columns, result.columns));
   const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
   const flat = beside.cell < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
   const paper = app.root.classList.contains("drawn");
-  const low = paper || (window.parent === window && innerHeight < 640); // only one row fits
-  const wide = !flat && beside.cell >= (!narrow || alone < WRITTEN ? 5 : paper ? 6 : low ? 15 : 22); // in a narrow page, only if legible
+  const low = paper || (!grows(app) && innerHeight < 640); // only one row fits
+  const wide = tight || (!flat && beside.cell >= (!narrow || alone < WRITTEN ? 5 : paper ? 6 : low ? 15 : 22)); // in a narrow page, only if legible
   const below = row(Math.min(source.columns, plane.columns), width - times - equals - 3 * 0.3 * em - 2 * 20);
   const large = source.columns >= result.columns ? source : result;
   const folded = !wide && narrow && below.filter >= 16 && below.cell >= Math.min(16, alone);
   app.stage.classList.toggle("stacked", !wide && !folded);
   app.stage.classList.toggle("folded", folded);
   app.stage.classList.toggle("last", folded && large === result);
-  const legible = LEGIBLE * Math.max(...rows); // the height at which the numbers are legible
-  const high = wide ? Math.min(app.presenting ? Infinity : HIGHEST * em, Math.max(legible < HIGHEST * em && !app.presenting ? legible : 15 * em, roomBelow(app, em))) : (paper ? 22 : HIGHEST) * em;
+  const shared = (app.presenting || flat) && !wide && !folded; // all planes below each other have one height together
+  const lines = wide ? Math.max(...rows) : rows.reduce((sum, n) => sum + n);
+  const high = wide || shared ? highest(app, lines, wide, low) : (paper ? 22 : HIGHEST) * em;
   const most = app.presenting && !narrow ? 6 * em : wide || !narrow ? 2.9 * em : MOST_NARROW;
+  const fits = wide ? beside : below;
   for (const [i, grid] of [source, operand, result].entries()) {
-    grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, Math.floor(high / rows[i]) - (wide ? 1 : 0));
-    const fits = wide ? beside : below;
+    const tall = Math.floor(high / (shared ? lines : rows[i]));
+    grid.most = Math.min(most, folded && grid !== large ? Math.max(18, (7.5 * em) / rows[i]) : Infinity, wide && tall >= GAPLESS ? tall - 1 : tall);
+    grid.smallest = tight ? 3 : 5;
     grid.fit(wide || (folded && grid !== large) ? fits[grid === filter ? "filter" : "cell"] : alone);
   }
   if (wide || folded || filter.columns > 7) return;
-  filter.most = most;
+  if (!shared) filter.most = most;
   filter.fit(cellIn(width - 20, filter.columns));
 }
 
-/** The height available to the planes if the buttons below are to stay visible; unlimited in a frame. */
-function roomBelow(app, em) {
-  if (window.parent !== window || app.root.classList.contains("drawn")) return Infinity; // a frame grows with its contents
-  const top = app.stage.getBoundingClientRect().top + scrollY;
-  const below = app.tour.element.offsetHeight + app.legend.offsetHeight + app.transport.offsetHeight + 2.5 * em; // and their margins
-  const headline = app.sum.querySelector(".headline");
-  const sticks = headline && getComputedStyle(headline).position === "sticky" ? headline.offsetHeight : 0; // above the buttons
-  const around = sticks + 14 + 2 * em + Math.max(...[...app.stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em));
-  return innerHeight - top - below - around;
+/** Whether the height is unlimited: on paper, and in a frame, which grows with its contents unless they fill it. */
+const grows = (app) => app.root.classList.contains("drawn") || (window.parent !== window && !app.presenting);
+
+/** Whether the planes are beside the whole image, in a low frame: without the numbers of rows and columns. */
+const isTight = (app) => Boolean(app.presenting && app.overview?.whole && innerHeight <= LOW);
+
+/** The height of so many lines of cells below each other: the buttons stay visible, unless the numbers would not be legible. */
+function highest(app, lines, wide, low) {
+  const { em, presenting } = app;
+  const room = roomFor(app, wide);
+  if (presenting) return Math.max(5 * lines, room);
+  const legible = (low ? WRITTEN + 1 : LEGIBLE) * lines;
+  return Math.min(HIGHEST * em, Math.max(legible < HIGHEST * em ? legible : app.overview?.whole ? 5 * lines : 15 * em, room));
+}
+
+/** The height that is left for the cells of the stage. */
+function roomFor(app, wide) {
+  if (grows(app)) return Infinity;
+  const { em, stage, sum, presenting, overview } = app;
+  const heights = (...elements) => elements.reduce((all, element) => all + (element?.offsetHeight ?? 0), 0);
+  const heads = [...stage.querySelectorAll("figcaption")].map((caption) => caption.offsetHeight + 0.4 * em + 14);
+  const within = wide ? Math.max(...heads) : heads.reduce((all, head) => all + head) + heights(...stage.querySelectorAll(".sign")) + 2 * em;
+  const above = !presenting ? stage.getBoundingClientRect().top + scrollY : overview?.whole && !isTight(app) ? heights(overview.element) : 0;
+  const headline = getComputedStyle(sum).display === "contents" ? sum.querySelector(".headline") : null; // else it is beside
+  const margins = (presenting && innerHeight <= LOW ? 3 : 4.5) * em;
+  return innerHeight - above - within - heights(app.tour.element, app.legend, app.transport, headline) - margins;
 }
 
 /** The cell size at which so many columns fit in a width; small cells have no gap between them. */

@@ -100,7 +100,7 @@ function productFigure(title, list, columns, total, app, dense) {
   const wide = columns * Math.max(3.4, ...list.map((tap) => (tap.product === undefined ? 0 : 0.9 + 0.42 * factors(tap).length))); // in em
   const size = dense || list.length > 64 || wide > CLOSE ? " dense" : wide > ROOMY ? " close" : "";
   const many = list.length > 6 * columns ? " many" : ""; // rows
-  const grid = h("div", { class: `products${size}${many}`, tabindex: columns > 7 ? "0" : null, role: "group", "aria-label": title || "the products" }, list.map((tap) => productCell(tap, app)));
+  const grid = h("div", { class: `products${size}${many}`, tabindex: columns > 5 ? "0" : null, role: "group", "aria-label": title || "the products" }, list.map((tap) => productCell(tap, app)));
   grid.style.setProperty("--cols", String(columns));
   return h("figure", { class: "unfolded" }, title ? h("figcaption", {}, title) : null, grid,
     h("p", { class: "partial", "data-tap": list.at(-1).order ?? null }, `adds up to ${total === undefined ? "?" : full(total)}`));

@@ -104,6 +104,7 @@ export class Tour {
     else if (step.at) app.select(...step.at);
     if (typeof step.tap === "number" && app.shown.list) app.player.showTap(Math.min(step.tap, app.shown.list.length - 1));
     this.draw();
+    if (innerHeight < 640 && window.parent === window) app.stage.scrollIntoView(); // a low window shows little else
     app.tell();
   }
 
