@@ -76,15 +76,15 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
                           const real *w, const depthwise_ending *ending, ptrdiff_t out_row,
                           ptrdiff_t tall, ptrdiff_t y_pixel, real *y) {
     const conv_problem *s = &g->shape;
-    /* mark: stride of depthwise/y if wide rows adjacent tall */
+    /* mark: stride of depthwise/y if rows adjacent tall */
     const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top, first_lane = group * cache->group_lanes;
     const ptrdiff_t taps = g->stored_cols * g->stored_rows, pixel = cache->pixel_step;
     const real *rows[DEPTHWISE_MAX_ROWS + TALL_TILE_ROWS - 1];
     ptrdiff_t first_row, past_row, first, past;
-    /* mark: padding of depthwise/y if wide rows adjacent tall */
+    /* mark: padding of depthwise/y if rows adjacent tall */
     indices_inside(s->filter_rows, s->dilation_rows, in_row, s->in_rows, &first_row, &past_row);
     for (ptrdiff_t tap = first_row; tap < past_row + tall - 1; tap++)
-        /* mark: dilation of depthwise/y if wide rows adjacent tall */
+        /* mark: dilation of depthwise/y if rows adjacent tall */
         rows[tap - first_row] = cached_row(cache, s->in_rows, image, group, in_row + tap * s->dilation_rows);
     inner_columns(s, &first, &past);
     const int near = cache->channels * (ptrdiff_t)sizeof(real) < 1024;
@@ -122,10 +122,8 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
     }
     for (ptrdiff_t pixels = tile, col = first; pixels > 0 && col < past; pixels = rest) {
         const ptrdiff_t count = (past - col) / pixels;
-        (s->filter_cols >= 5 && adjacent ? depthwise_tiles_adjacent
-         : s->filter_cols == 3
-             ? depthwise_tiles_3
-             : depthwise_tiles)(pixels, count, &k, rows, start + col * k.x_pixel, w, bias, y + col * y_pixel);
+        (s->filter_cols >= DEPTHWISE_WIDE && adjacent ? depthwise_tiles_adjacent : depthwise_tiles)(
+            pixels, count, &k, rows, start + col * k.x_pixel, w, bias, y + col * y_pixel);
         col += count * pixels;
     }
 }

@@ -16,7 +16,7 @@
 #define DEPTHWISE_READ_AHEAD 4096 /* bytes: about an eighth of a first-level cache */
 #define DEPTHWISE_WRITE_AHEAD 1024
 
-enum { DEPTHWISE_PIXELS = 8 };
+enum { DEPTHWISE_PIXELS = 8, DEPTHWISE_WIDE = 5 };
 
 /* What happens to each sum, and how it is written. */
 typedef struct {
@@ -56,9 +56,9 @@ static inline void inner_columns(const conv_problem *s, ptrdiff_t *first, ptrdif
 }
 
 /* Sums one tile over all taps, for one block of channels. rows[tap_row] + x_start is the first pixel's first
-   tap. wide: how many tap columns one unrolled loop takes: all 3, or 5 at a time, or 1. adjacent: taps and
-   pixels are both one column apart, so a pixel's tap t + 1 and the next pixel's tap t read the same input. */
-INLINE void depthwise_block(const int pixels, const int wide, const int adjacent, const depthwise_walk *k,
+   tap. adjacent: taps and pixels are both one column apart, so a pixel's tap t + 1 and the next pixel's tap t read
+   the same input, and five tap columns are taken at a time. */
+INLINE void depthwise_block(const int pixels, const int adjacent, const depthwise_walk *k,
                             const real *const *rows, ptrdiff_t x_start, const real *w, vec *sum) {
     const ptrdiff_t step = k->x_pixel;
     UNROLL(8)
@@ -66,29 +66,18 @@ INLINE void depthwise_block(const int pixels, const int wide, const int adjacent
     for (ptrdiff_t tap_row = 0; tap_row < k->tap_rows; tap_row++) {
         const real *at = rows[tap_row] + x_start, *tap = w + tap_row * k->w_row;
         ptrdiff_t left = k->tap_cols;
-        for (; adjacent && left >= wide; left -= wide, at += wide * step, tap += wide * k->w_tap) {
-            vec x[DEPTHWISE_PIXELS + 4];
+        for (; adjacent && left >= DEPTHWISE_WIDE;
+             left -= DEPTHWISE_WIDE, at += DEPTHWISE_WIDE * step, tap += DEPTHWISE_WIDE * k->w_tap) {
+            vec x[DEPTHWISE_PIXELS + DEPTHWISE_WIDE - 1];
             UNROLL(12)
-            for (int p = 0; p < pixels + wide - 1; p++) x[p] = keep(load(at + p * step));
+            for (int p = 0; p < pixels + DEPTHWISE_WIDE - 1; p++) x[p] = keep(load(at + p * step));
             UNROLL(5)
-            for (int t = 0; t < wide; t++) {
+            for (int t = 0; t < DEPTHWISE_WIDE; t++) {
                 const vec weight = keep(load(tap + t * k->w_tap));
                 UNROLL(8)
                 for (int p = 0; p < pixels; p++)
                     sum[p] += x[p + t] * weight; /* mark: multiply-add of depthwise if adjacent */
             }
-        }
-        if (!adjacent && wide > 1) {
-            UNROLL(3)
-            for (int t = 0; t < wide; t++) {
-                const vec weight = keep(load(tap + t * k->w_tap));
-                UNROLL(8)
-                for (int p = 0; p < pixels; p++) {
-                    const vec x = load(at + t * k->x_tap + p * step);
-                    sum[p] += x * weight; /* mark: multiply-add of depthwise if wide */
-                }
-            }
-            continue;
         }
         for (; left > 0; left--, at += k->x_tap, tap += k->w_tap) {
             const vec weight = keep(load(tap));
@@ -128,7 +117,7 @@ INLINE void depthwise_write(const int pixels, const depthwise_walk *k, const rea
 }
 
 /* Computes all channels of one tile. */
-INLINE void depthwise_tile(const int pixels, const int wide, const int adjacent, const depthwise_walk *k,
+INLINE void depthwise_tile(const int pixels, const int adjacent, const depthwise_walk *k,
                            const real *const *rows, ptrdiff_t x_start, const real *w, const real *bias,
                            real *y) {
     vec sum[DEPTHWISE_PIXELS];
@@ -138,8 +127,8 @@ INLINE void depthwise_tile(const int pixels, const int wide, const int adjacent,
             const ptrdiff_t back = LANES - left;
             x_start -= back, y -= back, last_row -= back, bias = bias ? bias - back : NULL;
         }
-        depthwise_block(pixels, wide, adjacent, k, rows, x_start, w, sum);
-        if (wide > 1) { /* phases have few taps, so a prefetch does not pay */
+        depthwise_block(pixels, adjacent, k, rows, x_start, w, sum);
+        if (k->tap_cols > 2) { /* phases have few taps, so a prefetch does not pay */
             UNROLL(8)
             for (int p = 0; p < pixels; p++) {
                 PREFETCH((const char *)(last_row + p * k->x_pixel) + k->x_ahead, 3);
@@ -154,27 +143,26 @@ INLINE void depthwise_tile(const int pixels, const int wide, const int adjacent,
 
 /* Each computes `tiles` tiles of `pixels` pixels, side by side. */
 /* clang-format off */
-#define TILES_CASE(pixels, wide, adjacent)                                                   \
+#define TILES_CASE(pixels, adjacent)                                                   \
     case pixels:                                                                                  \
         for (; tiles > 0; tiles--, x_start += pixels * k->x_pixel, y += pixels * k->y_pixel)      \
-            depthwise_tile(pixels, wide, adjacent, k, rows, x_start, w, bias, y);      \
+            depthwise_tile(pixels, adjacent, k, rows, x_start, w, bias, y);      \
         break;
-#define TILES_OF(name, wide, adjacent)                                                       \
+#define TILES_OF(name, adjacent)                                                       \
     KERNEL void name(ptrdiff_t pixels, ptrdiff_t tiles, const depthwise_walk *k,            \
                            const real *const *rows, ptrdiff_t x_start, const real *w,             \
                            const real *bias, real *y) {                                           \
-        took(!adjacent ? wide > 1 ? TOOK_WIDE : TOOK_ROWS                                         \
-             : k->tap_cols % wide ? TOOK_ADJACENT | TOOK_ROWS : TOOK_ADJACENT);                   \
+        took(!adjacent ? TOOK_ROWS                                                                \
+             : k->tap_cols % DEPTHWISE_WIDE ? TOOK_ADJACENT | TOOK_ROWS : TOOK_ADJACENT);         \
         switch (pixels) {                                                                         \
-            TILES_CASE(1, wide, adjacent) TILES_CASE(2, wide, adjacent)                 \
-            TILES_CASE(3, wide, adjacent) TILES_CASE(4, wide, adjacent)                 \
-            TILES_CASE(5, wide, adjacent) TILES_CASE(6, wide, adjacent)                 \
-            TILES_CASE(7, wide, adjacent) TILES_CASE(8, wide, adjacent)                 \
+            TILES_CASE(1, adjacent) TILES_CASE(2, adjacent)                 \
+            TILES_CASE(3, adjacent) TILES_CASE(4, adjacent)                 \
+            TILES_CASE(5, adjacent) TILES_CASE(6, adjacent)                 \
+            TILES_CASE(7, adjacent) TILES_CASE(8, adjacent)                 \
         }                                                                                         \
     }
-TILES_OF(depthwise_tiles, 1, 0)
-TILES_OF(depthwise_tiles_3, 3, 0)
-TILES_OF(depthwise_tiles_adjacent, 5, 1)
+TILES_OF(depthwise_tiles, 0)
+TILES_OF(depthwise_tiles_adjacent, 1)
 #undef TILES_OF
 #undef TILES_CASE
 /* clang-format on */

@@ -16,7 +16,6 @@
     X(MERGED, "merged")                                              \
     X(TAPS, "taps")                                                  \
     X(ADJACENT, "adjacent")                                          \
-    X(WIDE, "wide")                                                  \
     X(ROWS, "rows")                                                  \
     X(MOVING, "moving")                                              \
     X(ONE_CHANNEL, "one_channel")                                    \

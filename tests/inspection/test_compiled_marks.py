@@ -87,7 +87,7 @@ CALLS = {
     ),
     "pixel_gemm, VALID": filter_gradient("pixel_gemm", (1, 9, 9, 8), (3, 3, 8, 4), (1, 4, 4, 4), 2),
     "depthwise, tall, adjacent": forward("depthwise", (1, 8, 8, 4), (3, 3, 1, 4), 1, "SAME"),
-    "depthwise, three wide": forward("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), 2, "SAME", *DILATED),
+    "depthwise, dilated": forward("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), 2, "SAME", *DILATED),
     "depthwise, adjacent": forward("depthwise", (1, 12, 12, 4), (5, 5, 1, 4), 1, "SAME"),
     "depthwise, adjacent, seven": forward("depthwise", (1, 12, 12, 4), (1, 7, 1, 4), 1, "SAME"),
     "depthwise, tall": forward("depthwise", (1, 9, 9, 4), (3, 3, 1, 4), 2, "SAME"),
