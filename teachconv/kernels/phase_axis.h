@@ -43,6 +43,23 @@ static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_
     return a;
 }
 
+/* Where a filter is as wide as its stride, no two outputs read the same column of x. Then one row of taps and the
+   pixels that it reads have the same order in memory, and can be taken for one pixel of more channels:
+
+     x  [rows, out_cols * stride_cols, channels]            [rows, out_cols, stride_cols * channels]
+     w  [filter_rows, stride_cols, channels, outputs]       [filter_rows, 1, stride_cols * channels, outputs]
+
+   Returns the problem with such pixels, or the problem itself. */
+static inline conv_problem merge_columns(const conv_problem *p) {
+    conv_problem merged = *p;
+    if (p->filter_cols != p->stride_cols || p->in_cols != p->out_cols * p->stride_cols || p->pad_left != 0
+        || p->dilation_cols != 1 || p->groups != 1)
+        return merged;
+    merged.in_cols = p->out_cols, merged.in_channels = p->stride_cols * p->in_channels;
+    merged.filter_cols = merged.stride_cols = 1;
+    return merged;
+}
+
 /* Returns phase (row_residue, col_residue) of the input gradient as a gather over dy. *y_offset becomes the
    position of the phase's first input in dx. */
 static inline gather phase_gather(const conv_problem *p, ptrdiff_t row_residue, ptrdiff_t col_residue,
