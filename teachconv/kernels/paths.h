@@ -19,6 +19,7 @@
     X(ROWS, "rows")                                                  \
     X(MOVING, "moving")                                              \
     X(ONE_CHANNEL, "one_channel")                                    \
+    X(FEW_FILTERS, "few_filters")                                    \
     X(TILES, "tiles")                                                \
     X(TALL, "tall")
 

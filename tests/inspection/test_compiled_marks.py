@@ -57,6 +57,8 @@ CALLS = {
     "row_gemm, the input itself": forward("row_gemm", (1, 8, 8, 3), (1, 1, 3, 4)),
     "row_gemm, VALID": forward("row_gemm", (1, 17, 17, 3), (3, 3, 3, 4), 2),
     "row_gemm, one channel": forward("row_gemm", (1, 9, 9, 1), (3, 3, 1, 4), 2, "SAME", *DILATED),
+    "row_gemm, few filters": forward("row_gemm", (1, 9, 9, 3), (3, 3, 3, 2), 1, "SAME", *DILATED),
+    "row_gemm, few filters, VALID": forward("row_gemm", (1, 10, 10, 3), (3, 3, 3, 2)),
     "winograd": forward("winograd", (1, 8, 8, 4), (5, 5, 4, 4), 1, "SAME"),
     "winograd, stride": forward("winograd", (1, 8, 8, 4), (3, 3, 4, 4), 2, "SAME"),
     "winograd, out of range": forward("winograd", (1, 8, 8, 4), (5, 5, 4, 4), 1, "SAME", huge=True),
