@@ -23,12 +23,9 @@
 #include "pixel_gemm.h"
 #include "winograd_filter_gradient.h"
 #include "row_cache.h"
-#include "depthwise_tile.h"
-#include "depthwise_tall_tile.h"
+#include "depthwise_tiles.h"
 #include "depthwise.h"
-#include "depthwise_input_tile.h"
 #include "depthwise_input_gradient.h"
-#include "depthwise_filter_tile.h"
 #include "depthwise_filter_gradient.h"
 
 #if defined(KERNEL_TABLE)

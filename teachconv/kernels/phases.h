@@ -10,6 +10,8 @@
                      (few pixels and a large filter: exchanged.h)
                      or winograd.h, if the rung is one of its names
 
+   If the filter is as wide as the stride, the phases of a row are one (merge_columns in phase_axis.h).
+
    Gain over scattering: no zeros are inserted into dy, and every cell of dx is written once, so no sums are
    read back from memory.
 

@@ -84,21 +84,20 @@ INLINE small_layer_layout lay_out_small_layer(const conv_problem *p) {
 
 /* How a block of outputs is computed. Steps are in numbers. */
 typedef struct {
-    ptrdiff_t rows, pixels, x_row;  /* x_row: to the next out row */
+    ptrdiff_t rows, pixels, x_row;       /* x_row: to the next out row */
     ptrdiff_t x_pixel, x_tap_row, x_tap; /* one channel: to the next pixel, tap row, tap column */
-    const ptrdiff_t *starts;        /* few filters: of each tap and channel among the padded rows: [depth] */
-    ptrdiff_t depth, w_step;        /* w_step: to the weights of the next tap and channel */
-    ptrdiff_t outs, columns;        /* out_channels; one channel: those that exist in these vectors */
+    const ptrdiff_t *starts;             /* few filters: of each tap and channel among the padded rows: [depth] */
+    ptrdiff_t depth, w_step;             /* w_step: to the weights of the next tap and channel */
+    ptrdiff_t outs, columns;             /* out_channels; one channel: those that exist in these vectors */
     const real *bias;
     int relu;
 } small_layer_walk;
 
 /* ---- one channel ---- */
 
-/* Computes `pixels` neighbouring pixels. adjacent: pixels and taps are one column apart. */
-INLINE void one_channel_tile(const int pixels, const int vectors, const int adjacent,
-                             const small_layer_walk *k, const vec *weight, const real *x, real *y) {
-    const ptrdiff_t x_tap = adjacent ? 1 : k->x_tap, x_pixel = adjacent ? 1 : k->x_pixel;
+/* Computes `pixels` neighbouring pixels. */
+INLINE void one_channel_tile(const int pixels, const int vectors, const small_layer_walk *k,
+                             const vec *weight, const real *x, real *y) {
     const real *rows[3] = {x, x + k->x_tap_row, x + 2 * k->x_tap_row};
     vec sum[ONE_CHANNEL_PIXELS * 2];
     UNROLL(8)
@@ -107,7 +106,7 @@ INLINE void one_channel_tile(const int pixels, const int vectors, const int adja
     for (int tap = 0; tap < 9; tap++) {
         UNROLL(4)
         for (int p = 0; p < pixels; p++) {
-            const real value = rows[tap / 3][tap % 3 * x_tap + p * x_pixel];
+            const real value = rows[tap / 3][tap % 3 * k->x_tap + p * k->x_pixel];
             UNROLL(2)
             for (int v = 0; v < vectors; v++)
                 /* mark: multiply-add of row_gemm if one_channel */
@@ -124,8 +123,8 @@ INLINE void one_channel_tile(const int pixels, const int vectors, const int adja
 }
 
 /* Computes a block of outputs for `vectors` vectors of out_channels. */
-INLINE void one_channel_block(const int vectors, const int adjacent, const small_layer_walk *walk,
-                              const real *x, const real *w, real *y) {
+INLINE void one_channel_block(const int vectors, const small_layer_walk *walk, const real *x, const real *w,
+                              real *y) {
     const small_layer_walk copy = *walk, *k = &copy; /* stores to y might change *walk */
     vec weight[9 * ONE_CHANNEL_VECTORS];
     UNROLL(9)
@@ -137,17 +136,16 @@ INLINE void one_channel_block(const int vectors, const int adjacent, const small
     for (ptrdiff_t row = 0; row < k->rows; row++, x += k->x_row, y += k->pixels * k->outs) {
         ptrdiff_t pixel = 0;
         for (; pixel + ONE_CHANNEL_PIXELS <= k->pixels; pixel += ONE_CHANNEL_PIXELS)
-            one_channel_tile(ONE_CHANNEL_PIXELS, vectors, adjacent, k, weight, x + pixel * k->x_pixel,
+            one_channel_tile(ONE_CHANNEL_PIXELS, vectors, k, weight, x + pixel * k->x_pixel,
                              y + pixel * k->outs);
         for (; pixel < k->pixels; pixel++)
-            one_channel_tile(1, vectors, adjacent, k, weight, x + pixel * k->x_pixel, y + pixel * k->outs);
+            one_channel_tile(1, vectors, k, weight, x + pixel * k->x_pixel, y + pixel * k->outs);
     }
 }
 
 /* Computes a block of outputs for all out_channels. packed: in panels of 2 vectors; the last one may have one. */
 KERNEL void one_channel_panels(small_layer_walk k, const real *x, const real *packed, real *y) {
     const real *bias = k.bias;
-    const int adjacent = k.x_tap == 1 && k.x_pixel == 1;
     took(TOOK_ONE_CHANNEL);
     for (ptrdiff_t first = 0, vectors; first < k.outs; first += vectors * LANES) {
         const ptrdiff_t panel = first / (2 * LANES) * 2 * LANES;
@@ -155,10 +153,8 @@ KERNEL void one_channel_panels(small_layer_walk k, const real *x, const real *pa
         k.w_step = k.outs - panel > LANES ? 2 * LANES : LANES;
         vectors = k.w_step > LANES ? ONE_CHANNEL_VECTORS : 1;
         k.columns = k.outs - first, k.bias = bias ? bias + first : NULL;
-        if (vectors == 1 && adjacent) one_channel_block(1, 1, &k, x, w, y + first);
-        else if (vectors == 1) one_channel_block(1, 0, &k, x, w, y + first);
-        else if (adjacent) one_channel_block(ONE_CHANNEL_VECTORS, 1, &k, x, w, y + first);
-        else one_channel_block(ONE_CHANNEL_VECTORS, 0, &k, x, w, y + first);
+        if (vectors == 1) one_channel_block(1, &k, x, w, y + first);
+        else one_channel_block(ONE_CHANNEL_VECTORS, &k, x, w, y + first);
     }
 }
 
@@ -210,10 +206,13 @@ INLINE void few_filters_tile(const int outs, const int vectors, const small_laye
             if (pixel < k->pixels) few_filters_tile(outs, 1, k, x + pixel, w, y + pixel * outs, y_end);  \
         }                                                                                                \
     }
-FEW_FILTERS_OF(1) FEW_FILTERS_OF(2) FEW_FILTERS_OF(3) FEW_FILTERS_OF(4) FEW_FILTERS_OF(5) FEW_FILTERS_OF(6)
+/* at most two thirds of the lanes: see is_few_filters */
 #if TILE_PIXELS > 6
-FEW_FILTERS_OF(7) FEW_FILTERS_OF(8) FEW_FILTERS_OF(9) FEW_FILTERS_OF(10)
+#define EACH_FEW(X) UP_TO_SIX(X) X(7) X(8) X(9) X(10)
+#else
+#define EACH_FEW(X) UP_TO_SIX(X)
 #endif
+EACH_FEW(FEW_FILTERS_OF)
 #undef FEW_FILTERS_OF
 /* clang-format on */
 
@@ -232,6 +231,7 @@ INLINE void copy_small_layer(const conv_problem *p, const small_layer_layout *l,
             ptrdiff_t first, past;
             if (in_row < 0 || in_row >= p->in_rows) continue; /* mark: padding of row_gemm if one_channel few_filters */
             indices_inside(l->length, split, start, p->in_cols, &first, &past);
+            if (first == past) continue;
             const real *from = x + (in_row * p->in_cols + first * split + start) * channels + channel;
             if (channels * split == 1) memcpy(to + first, from, sizeof(real) * (size_t)(past - first));
             else
@@ -277,10 +277,7 @@ KERNEL void small_layer_block(const small_layer_call *c, ptrdiff_t i, real *rows
     took(TOOK_FEW_FILTERS);
     switch (p->out_channels) {
 #define CASE(outs) case outs: few_filters_##outs(&k, rows, c->w, y); break;
-        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6)
-#if TILE_PIXELS > 6
-        CASE(7) CASE(8) CASE(9) CASE(10)
-#endif
+        EACH_FEW(CASE)
 #undef CASE
     }
 }
