@@ -4,7 +4,9 @@
 The Python side checks arguments, allocates and chooses. Arrays are C-contiguous: x [batch, in_rows,
 in_cols, in_channels], w [filter_rows, filter_cols, in_channels / groups, out_channels], y and dy [batch,
 out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integer arrays
-are passed as unsigned, because unsigned sums wrap around by definition.
+are passed as unsigned, because unsigned sums wrap around by definition. The loops of this file, and filter
+gradients, are for images; the kernels that gather or scatter take volumes too, [batch, planes, rows, cols,
+channels].
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -24,9 +26,9 @@ ctypedef fused real:
 
 cdef extern from "kernels/engine.h" nogil:
     ctypedef struct conv_problem:
-        Py_ssize_t batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups
-        Py_ssize_t filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols
-        Py_ssize_t pad_top, pad_left
+        Py_ssize_t batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols, out_channels
+        Py_ssize_t groups, filter_planes, filter_rows, filter_cols, stride_planes, stride_rows, stride_cols
+        Py_ssize_t dilation_planes, dilation_rows, dilation_cols, pad_front, pad_top, pad_left
 
     ctypedef struct conv_rung:
         Py_ssize_t (*packed_bytes)(const conv_problem *p) noexcept nogil
@@ -100,14 +102,17 @@ cdef class Problem:
     cdef conv_problem p
 
     def __init__(
-        self, Py_ssize_t batch, Py_ssize_t in_rows, Py_ssize_t in_cols, Py_ssize_t in_channels,
-        Py_ssize_t out_rows, Py_ssize_t out_cols, Py_ssize_t out_channels, Py_ssize_t groups,
-        Py_ssize_t filter_rows, Py_ssize_t filter_cols, Py_ssize_t stride_rows, Py_ssize_t stride_cols,
-        Py_ssize_t dilation_rows, Py_ssize_t dilation_cols, Py_ssize_t pad_top, Py_ssize_t pad_left,
+        self, Py_ssize_t batch, Py_ssize_t in_planes, Py_ssize_t in_rows, Py_ssize_t in_cols,
+        Py_ssize_t in_channels, Py_ssize_t out_planes, Py_ssize_t out_rows, Py_ssize_t out_cols,
+        Py_ssize_t out_channels, Py_ssize_t groups, Py_ssize_t filter_planes, Py_ssize_t filter_rows,
+        Py_ssize_t filter_cols, Py_ssize_t stride_planes, Py_ssize_t stride_rows, Py_ssize_t stride_cols,
+        Py_ssize_t dilation_planes, Py_ssize_t dilation_rows, Py_ssize_t dilation_cols, Py_ssize_t pad_front,
+        Py_ssize_t pad_top, Py_ssize_t pad_left,
     ):
         self.p = conv_problem(
-            batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups, filter_rows,
-            filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols, pad_top, pad_left,
+            batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols, out_channels, groups,
+            filter_planes, filter_rows, filter_cols, stride_planes, stride_rows, stride_cols, dilation_planes,
+            dilation_rows, dilation_cols, pad_front, pad_top, pad_left,
         )
         if not problem_fits(&self.p):
             raise MemoryError("the convolution is too large for the sizes of this processor")
@@ -174,12 +179,11 @@ def take_shortage():
     return f"{found.size} of {found.asked} threads: the others could not be created, {why}"
 
 
-def all_finite(const real[:, :, :, ::1] array):
+def all_finite(const real[::1] array):
     """Return whether every number is finite."""
-    cdef Py_ssize_t count = array.shape[0] * array.shape[1] * array.shape[2] * array.shape[3]
     cdef int result
     with nogil:
-        result = kernels_of(real is double).all_finite(&array[0, 0, 0, 0], count)
+        result = kernels_of(real is double).all_finite(&array[0], array.shape[0])
     return bool(result)
 
 
@@ -586,22 +590,21 @@ def packed_numbers(str algorithm, bint scatters, Problem problem, Py_ssize_t ite
 
 
 def pack(
-    str algorithm, bint scatters, Problem problem, const real[:, :, :, ::1] w, real[::1] packed, int threads
+    str algorithm, bint scatters, Problem problem, const real[::1] w, real[::1] packed, int threads
 ):
     """Fill ``packed`` with the filter as the rung reads it; return 0, or a status of kernels/problem.h."""
     cdef const conv_rung *rung = rung_of(kernels_of(real is double), algorithm, scatters)
     cdef int status
     with nogil:
-        status = rung.pack(&problem.p, &w[0, 0, 0, 0], &packed[0], threads)
+        status = rung.pack(&problem.p, &w[0], &packed[0], threads)
     return status
 
 
 def run(
-    str algorithm, bint scatters, Problem problem, const real[:, :, :, ::1] data,
-    const real[:, :, :, ::1] w, const real[::1] packed, int packed_isa, const real[::1] bias, bint relu,
-    real[:, :, :, ::1] result, int threads,
+    str algorithm, bint scatters, Problem problem, const real[::1] data, const real[::1] w,
+    const real[::1] packed, int packed_isa, const real[::1] bias, bint relu, real[::1] result, int threads,
 ):
-    """Run a rung that gathers or scatters. ``packed`` and ``bias`` may be None.
+    """Run a rung that gathers or scatters, on flat arrays. ``packed`` and ``bias`` may be None.
 
     A filter that was packed for another instruction set, whose vectors have another width, is ignored:
     the rung then packs ``w`` itself.
@@ -616,8 +619,7 @@ def run(
     cdef const real *bias_numbers = NULL if bias is None else &bias[0]
     with nogil:
         status = rung.run(
-            &problem.p, &data[0, 0, 0, 0], &w[0, 0, 0, 0], packed_numbers, bias_numbers, relu,
-            &result[0, 0, 0, 0], threads)
+            &problem.p, &data[0], &w[0], packed_numbers, bias_numbers, relu, &result[0], threads)
     return status
 
 

@@ -30,6 +30,7 @@ static conv_problem layer_from(int argc, char **argv, int size, int in_channels,
             exit(2);
         }
     conv_problem p = {.batch = numbers[5], .in_channels = numbers[1], .out_channels = numbers[2]};
+    p.in_planes = p.out_planes = p.filter_planes = p.stride_planes = p.dilation_planes = 1; /* an image */
     p.in_rows = p.in_cols = numbers[0], p.filter_rows = p.filter_cols = numbers[3];
     p.stride_rows = p.stride_cols = numbers[4], p.dilation_rows = p.dilation_cols = 1;
     p.out_rows = p.out_cols = divide_up(p.in_rows, p.stride_rows);

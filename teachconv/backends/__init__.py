@@ -334,8 +334,8 @@ def load(module: str) -> Any:
 
 def winograd_needs(kind: Kind, geometry: ConvGeometry) -> str:
     """Return what Winograd's 3 x 3 transforms need and a geometry lacks, or "": for `Algorithm.refuses`."""
-    sizes = geometry.filters_shape[:2], geometry.strides, geometry.dilations, geometry.groups
-    if sizes == ((3, 3), (1, 1), (1, 1), 1):
+    sizes = geometry.filters_shape[-4:-2], geometry.strides[-2:], geometry.dilations, geometry.groups
+    if sizes[:2] == ((3, 3), (1, 1)) and set(geometry.dilations) == {1} and geometry.groups == 1:
         return ""
     return (
         f"filters 3 x 3, strides 1, dilations 1 and one group; got filters {sizes[0]}, strides {sizes[1]}, "
@@ -345,7 +345,7 @@ def winograd_needs(kind: Kind, geometry: ConvGeometry) -> str:
 
 def pieces_needs(kind: Kind, geometry: ConvGeometry) -> str:
     """Return what Winograd's transforms of pieces of a filter need and a geometry lacks, or ""."""
-    taps = [(range(axis.filter_size), axis.stride) for axis in geometry.axes]
+    taps = [(range(axis.filter_size), axis.stride) for axis in geometry.axes[-2:]]  # of each plane
     if kind.scatters:  # each phase has every stride-th tap, and its own pieces
         pieces = [-(-len(some[::stride]) // 3) for some, stride in taps]
     else:

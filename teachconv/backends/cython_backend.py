@@ -30,7 +30,7 @@ from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
 from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_needs
-from .planes import as_image, flat_geometry, planes_gathered, with_planes
+from .planes import ONE_ROW, as_image, flat_geometry, planes_gathered, with_planes
 
 
 def _load() -> tuple[Any, Exception | None]:
@@ -98,7 +98,6 @@ ALGORITHMS = (
         precision="default",
         error="winograd",
         refuses=pieces_needs,
-        ranks=(1, 2),
         why="a filter larger than its strides, with channels enough to pay for its transforms",
         gives_way_to="direct",
         times="once for each vector of the products of a tile",
@@ -111,7 +110,7 @@ ALGORITHMS = (
         precision="default",
         error="winograd2",
         refuses=winograd_needs,
-        ranks=(2,),
+        ranks=(2, 3),
         why="3x3 at stride 1 with channels enough to pay for its transforms",
         gives_way_to="direct",
         times="once for each vector of 16 products for 2x2 outputs, which are 36 otherwise",
@@ -123,7 +122,7 @@ ALGORITHMS = (
         precision="fast",
         error="winograd4_balanced",
         refuses=winograd_needs,
-        ranks=(2,),
+        ranks=(2, 3),
         why="3x3 at stride 1, and precision='fast' allows the larger tile",
         gives_way_to="direct",
         times="once for each vector of 36 products for 4x4 outputs, which are 144 otherwise",
@@ -171,6 +170,8 @@ ALGORITHMS = (
     ),
 )
 _NAMED = {algorithm.name: algorithm for algorithm in ALGORITHMS}
+# what gathers or scatters over volumes; other algorithms, and filter gradients, compute them by their planes
+_OF_VOLUMES = ("row_gemm", "winograd", "winograd2", "winograd4", "phases")
 RANKS = (1, 2, 3)
 
 _LINE = 64  # bytes of a cache line
@@ -287,10 +288,10 @@ def pack(
     if geometry.rank == 1:
         geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
     filters = np.ascontiguousarray(to_accumulator(w))
-    job = _prepare(kind, geometry, w.dtype, algorithm, precision, planned=geometry.rank < 3)
-    if job.chosen in _LOOPS or geometry.rank == 3:
+    job = _prepare(kind, geometry, w.dtype, algorithm, precision, planned=True)
+    if job.chosen in _LOOPS or job.by_planes:
         return PackedFilters(filters, kind, job.chosen, None, isa)
-    if job.gives_way_to and not _kernels.all_finite(filters):
+    if job.gives_way_to and not _kernels.all_finite(filters.reshape(-1)):
         return PackedFilters(filters, kind, job.gives_way_to, None, isa)
     size = _kernels.packed_numbers(job.chosen, kind.scatters, job.problem, filters.itemsize)
     numbers = None
@@ -298,7 +299,8 @@ def pack(
         check_memory((size,), filters.dtype, "the packed filter")
         numbers = _aligned((size,), filters)
         threads = job.problem.threads(settings.get_num_threads())
-        if _kernels.pack(job.chosen, kind.scatters, job.problem, filters, numbers, threads):
+        flat = filters.reshape(-1)
+        if _kernels.pack(job.chosen, kind.scatters, job.problem, flat, numbers, threads):
             numbers = None  # out of the transform's range: each call deals with that itself
     return PackedFilters(filters, kind, job.chosen, numbers, isa)
 
@@ -321,7 +323,7 @@ def prepare_kernel(
     and the number of threads in use now.
     """
     job = _prepare(kind, geometry, dtype, algorithm if packed is None else packed.algorithm, precision)
-    if geometry.rank != 2 or job.chosen in _LOOPS or to_accumulator(np.empty(0, dtype)).dtype != dtype:
+    if job.by_planes or job.chosen in _LOOPS or to_accumulator(np.empty(0, dtype)).dtype != dtype:
         return None
     numbers, isa = (None, _kernels.isa_level()) if packed is None else (packed.numbers, packed.isa)
     if isa != _kernels.isa_level() or (bias is not None and not bias.flags.c_contiguous):
@@ -343,6 +345,7 @@ class _Job:
     why: str
     problem: Any
     geometry: ConvGeometry
+    by_planes: bool  # whether the call becomes calls for images: see `with_planes`
     result_shape: tuple[int, ...]
     allocate: Callable[..., np.ndarray]  # of the result: its shape, and the input if apart, else the dtype
     apart: bool
@@ -359,21 +362,26 @@ def _prepare(
     planned: bool = False,
 ) -> _Job:
     """Choose the algorithm from the shape of one image, the dtype and the instruction set alone."""
-    if geometry.rank == 3:
-        precision = "strict"  # what planes are computed by need not be 3x3 transforms; see `with_planes`
-    geometry = flat_geometry(kind, geometry)
-    problem = _kernels.Problem(*geometry.integers)
+    problem = _problem(geometry)
     rules = (
         "direct" if dtype.kind == "i" else problem.choose(kind, max(4, dtype.itemsize), precision, planned)
     )
     chosen = _NAMED[algorithm or rules]
     why = "asked for" if algorithm else chosen.why
+    volume = geometry.rank == 3 and chosen.name in _OF_VOLUMES and not kind.sums_images
+    by_planes = geometry.rank != 2 and not volume
     # a scatter has an edge on every side, beyond which zeros are multiplied too
     gives_way_to = chosen.gives_way_to if geometry.has_padding or kind.scatters else ""
     shape = geometry.shape_of(kind.result)
     apart = prod(shape) * max(4, dtype.itemsize) >= _WORTH_ALIGNING
     allocate = _aligned if apart else np.empty
-    return _Job(kind, chosen.name, why, problem, geometry, shape, allocate, apart, gives_way_to)
+    return _Job(kind, chosen.name, why, problem, geometry, by_planes, shape, allocate, apart, gives_way_to)
+
+
+def _problem(geometry: ConvGeometry) -> Any:
+    """Return the integers of a convolution for the kernels: those of three axes, some of them of length 1."""
+    axes = (*(ONE_ROW,) * (3 - geometry.rank), *geometry.axes)
+    return _kernels.Problem(*replace(geometry, axes=axes, data_format="").integers)
 
 
 def _run(
@@ -392,12 +400,11 @@ def _run(
     if isinstance(second, PackedFilters):
         packed = second
         algorithm, second = packed.algorithm, packed.w.reshape(geometry.filters_shape)
-    if geometry.rank != 2:
-        chosen = _prepare(kind, geometry, first.dtype, algorithm, precision).chosen
+    if geometry.rank != 2 and (job := _prepare(kind, geometry, first.dtype, algorithm, precision)).by_planes:
 
         def run(a: np.ndarray, b: np.ndarray, flat: ConvGeometry, *last: Any) -> np.ndarray:
             w = b if packed is None or packed.numbers is None else packed
-            return _run(kind, a, w, flat, chosen, precision, *last)
+            return _run(kind, a, w, flat, job.chosen, precision, *last)
 
         return with_planes(run, kind, first, second, geometry, bias, activation, out)
     with record.stage("choose algorithm") as stage:
@@ -466,7 +473,8 @@ def _run_rung(
     numbers, isa = (None, 0) if packed is None else (packed.numbers, packed.isa)
     look = bool(job.gives_way_to) and numbers is None
     before = look and w.nbytes <= result.nbytes
-    if not before or _kernels.all_finite(w):
+    flat = w.reshape(-1)
+    if not before or _kernels.all_finite(flat):
         with record.stage("_kernels.run") as stage:
             stage.say(
                 "{}, instruction set {}, threads: at most {}", job.chosen, settings.instruction_set, threads
@@ -475,15 +483,18 @@ def _run_rung(
             for part in (slice(first, first + step) for first in range(0, len(data), step)):
                 images, problem = data[part], job.problem
                 if len(images) < len(data):
-                    problem = _kernels.Problem(*replace(job.geometry, batch=len(images)).integers)
-                arguments = problem, images, w, numbers, isa, bias, relu, result[part], threads
-                _run_kernel(stage, _kernels.run, job.chosen, job.kind.scatters, *arguments)
-        if not look or before or _kernels.all_finite(result) or _kernels.all_finite(w):
+                    problem = _problem(replace(job.geometry, batch=len(images)))
+                arrays = images.reshape(-1), flat, numbers, isa, bias, relu, result[part].reshape(-1)
+                _run_kernel(stage, _kernels.run, job.chosen, job.kind.scatters, problem, *arrays, threads)
+        if not look or before or _kernels.all_finite(result.reshape(-1)) or _kernels.all_finite(flat):
             return True
     with record.stage("choose algorithm again") as stage:
         stage.know(algorithm=job.gives_way_to)
         stage.say("{} gives way: its padding zeros would meet infinity or NaN in the filter", job.chosen)
-    _LOOPS[job.gives_way_to](job, data, w, result, threads)
+    if job.geometry.rank == 2:
+        _LOOPS[job.gives_way_to](job, data, w, result, threads)
+    else:
+        _run(job.kind, data, w, job.geometry, job.gives_way_to, None, None, None, result)
     return False
 
 

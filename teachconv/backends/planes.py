@@ -24,7 +24,7 @@ from ..taps import by_taps, gather, overlap, scatter
 _STACK_BYTES = (
     32 << 20
 )  # the most that the planes of one two-dimensional call take, if they are more than one
-_ONE_ROW = AxisGeometry(1, 1, 1, 1, 1, 0, 0)
+ONE_ROW = AxisGeometry(1, 1, 1, 1, 1, 0, 0)
 
 
 def flat_geometry(kind: Kind, geometry: ConvGeometry) -> ConvGeometry:
@@ -38,7 +38,7 @@ def flat_geometry(kind: Kind, geometry: ConvGeometry) -> ConvGeometry:
     (5, 5, 6, 4)
     """
     if geometry.rank == 1:
-        return replace(geometry, axes=(_ONE_ROW, *geometry.axes), data_format="NHWC")
+        return replace(geometry, axes=(ONE_ROW, *geometry.axes), data_format="NHWC")
     if geometry.rank == 3:
         depth = geometry.depth
         if kind.sums_images:

@@ -40,7 +40,7 @@ static inline ptrdiff_t in_vectors(ptrdiff_t channels, ptrdiff_t lanes) {
 
 /* Work is counted in half cycles times lanes: a vector of multiply-adds takes half a cycle. */
 static inline double direct_work(const conv_problem *s, ptrdiff_t lanes) {
-    return (double)s->filter_rows * s->filter_cols * s->out_rows * s->out_cols * s->in_channels
+    return (double)count_taps(s) * s->out_planes * s->out_rows * s->out_cols * s->in_channels
            * in_vectors(s->out_channels, lanes) / 2;
 }
 
@@ -52,10 +52,12 @@ static inline double winograd_work(int tile, const conv_problem *s, ptrdiff_t la
                  out = (double)in_vectors(s->out_channels, lanes),
                  tiles = (double)rows.tiles * cols.tiles, slots = rows.slots * cols.slots,
                  elements = rows.elements * cols.elements, per_slot = tile == 2 ? 5.6 : 4.2,
-                 per_element = tile == 2 ? 6.3 : 2.8;
-    return slots * tiles * s->in_channels * out / 2
-           + tiles * (per_slot * slots * in + per_element * elements * out)
-           + per_filter_slot * slots * s->in_channels * s->out_channels;
+                 per_element = tile == 2 ? 6.3 : 2.8,
+                 /* V of a plane serves all the taps in depth that read it */
+                 planes = (double)smaller(s->in_planes, s->out_planes * s->filter_planes);
+    return s->filter_planes * slots * tiles * s->out_planes * s->in_channels * out / 2
+           + tiles * (planes * per_slot * slots * in + s->out_planes * per_element * elements * out)
+           + s->filter_planes * per_filter_slot * slots * s->in_channels * s->out_channels;
 }
 
 /* Whether vectors are filled: half empty ones are not worth a transform. */
@@ -97,7 +99,8 @@ static inline int fastest(const work *sum, const conv_problem *p, int precision,
 
 static inline int choose_forward(const conv_problem *p, const choice *c) {
     work sum = {0};
-    if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/y */
+    if (p->groups == p->in_channels && p->groups > 1 && p->filter_planes == 1)
+        return DEPTHWISE; /* mark: choice of depthwise/y */
     add_gather(&sum, p, c);
     /* mark: choice of winograd/y winograd2/y winograd4/y row_gemm/y */
     return fastest(&sum, p, c->precision, ROW_GEMM);
@@ -109,10 +112,11 @@ static inline int choose_input_gradient(const conv_problem *p, const choice *c) 
     work sum = {0};
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dx */
     /* at larger strides, counting the work of all phases would take long */
-    if (winograd_can_input(2, p) && p->stride_rows <= 8 && p->stride_cols <= 8)
-        for (ptrdiff_t i = 0; i < p->stride_rows * p->stride_cols; i++) {
+    if (winograd_can_input(2, p) && p->stride_planes <= 8 && p->stride_rows <= 8 && p->stride_cols <= 8)
+        for (ptrdiff_t i = 0; i < p->stride_planes * p->stride_rows * p->stride_cols; i++) {
             ptrdiff_t offset;
-            const gather g = phase_gather(p, i / p->stride_cols, i % p->stride_cols, &offset);
+            const gather g = phase_gather(p, i / p->stride_cols / p->stride_rows,
+                                          i / p->stride_cols % p->stride_rows, i % p->stride_cols, &offset);
             add_gather(&sum, &g.shape, c);
         }
     /* mark: choice of winograd/dx winograd2/dx winograd4/dx */
@@ -129,8 +133,10 @@ static inline int choose_input_gradient(const conv_problem *p, const choice *c) 
 static inline int choose_filter_gradient(const conv_problem *p, const choice *c) {
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dw */
     work sum = {0};
+    conv_problem image = *p; /* of a volume: the taps in depth one by one, of each all planes as images */
+    image.in_planes = image.out_planes = image.filter_planes = 1;
     /* every block of tiles reads and writes all products, which are as many as the filter transformed */
-    add_work(&sum, p, c, 22, 28);
+    add_work(&sum, &image, c, 22, 28);
     /* mark: choice of winograd/dw winograd4/dw pixel_gemm */
     const int found = fastest(&sum, p, c->precision, PIXEL_GEMM);
     return found == WINOGRAD2 ? WINOGRAD : found; /* this name has no filter gradient */

@@ -168,7 +168,7 @@ INLINE void depthwise_input_row(const conv_problem *p, const row_cache *dy, cons
     row += range->first_out * p->in_channels;
     for (ptrdiff_t residue = 0; residue < smaller(p->stride_cols, cols); residue++) {
         ptrdiff_t offset;
-        gather g = phase_gather(p, in_row % p->stride_rows, residue, &offset);
+        gather g = phase_gather(p, 0, in_row % p->stride_rows, residue, &offset);
         const column_range phase = {
             range->first_out / p->stride_cols,
             range->first_out / p->stride_cols + divide_up(cols - residue, p->stride_cols), range->first_in,
@@ -247,7 +247,7 @@ KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real
     if (p->stride_rows == 1 && stride == 1 && lanes == p->in_channels && p->filter_rows * p->filter_cols > 0) {
         /* one phase, whose taps go from the last to the first: the forward op with a reversed filter */
         ptrdiff_t offset;
-        gather g = phase_gather(p, 0, 0, &offset);
+        gather g = phase_gather(p, 0, 0, 0, &offset);
         g.first_tap_row = g.first_tap_col = 0, g.tap_row_step = g.tap_col_step = 1;
         return depthwise_gather(&g, dy, w, 1, bias, relu, dx, threads);
     }

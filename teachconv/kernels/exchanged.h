@@ -59,7 +59,7 @@ KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows) {
 /* Returns how many pixels to compute at a time: as many as the scratch bound allows for two copies of their
    patches. 0 if not even one vector of pixels fits. */
 INLINE ptrdiff_t exchanged_pixels(const conv_problem *s) {
-    const ptrdiff_t depth = s->filter_rows * s->filter_cols * s->in_channels;
+    const ptrdiff_t depth = count_taps(s) * s->in_channels;
     return smaller(FEW_PIXELS, SCRATCH_BYTES / 2 / (ptrdiff_t)sizeof(real) / larger(1, depth)) / LANES
            * LANES;
 }
@@ -76,8 +76,7 @@ KERNEL int exchanged_tiles(const void *call, const crew_member *me) {
 KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const real *bias, int relu, real *y,
                          int threads) {
     const conv_problem *s = &g->shape;
-    const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, taps = s->filter_rows * s->filter_cols,
-                    depth = taps * s->in_channels;
+    const ptrdiff_t pixels = count_pixels(s), taps = count_taps(s), depth = taps * s->in_channels;
     const ptrdiff_t chunk = smaller(exchanged_pixels(s), divide_up(pixels, LANES) * LANES),
                     height = tile_height(s->in_channels * (ptrdiff_t)sizeof(real), TILE_PIXELS),
                     tiles = divide_up(s->out_channels, height);
@@ -88,9 +87,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
     real *packed = patches + numbers;
     ptrdiff_t *tap_starts = (ptrdiff_t *)(packed + numbers), *y_starts = tap_starts + taps;
     for (ptrdiff_t tap = 0; tap < taps; tap++)
-        tap_starts[tap] = ((g->first_tap_row + tap / s->filter_cols * g->tap_row_step) * g->stored_cols
-                           + g->first_tap_col + tap % s->filter_cols * g->tap_col_step)
-                          * s->out_channels * s->in_channels;
+        tap_starts[tap] = stored_tap(g, tap) * s->out_channels * s->in_channels;
     for (ptrdiff_t done = 0; done < pixels; done += chunk) {
         const ptrdiff_t count = smaller(chunk, pixels - done);
         const ptrdiff_t padded = divide_up(count, LANES) * LANES;
@@ -101,7 +98,8 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
             transpose(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
                       packed + first * depth, smaller(2 * LANES, padded - first));
         for (ptrdiff_t i = 0, pixel = done; i < count; i++, pixel++)
-            y_starts[i] = pixel / s->out_cols / s->out_rows * g->y_image_step
+            y_starts[i] = pixel / s->out_cols / s->out_rows / s->out_planes * g->y_image_step
+                          + pixel / s->out_cols / s->out_rows % s->out_planes * g->y_plane_step
                           + pixel / s->out_cols % s->out_rows * g->y_row_step
                           + pixel % s->out_cols * g->y_col_step;
         in_crew(threads, exchanged_tiles, &e);
@@ -112,7 +110,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
 
 /* Returns whether there are few pixels, so that packing the filter would take longer than one read of it. */
 INLINE int exchange_pays(const conv_problem *s) {
-    const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols;
+    const ptrdiff_t pixels = count_pixels(s);
     return s->groups == 1 && s->in_channels > 0 && pixels > 0 && pixels <= 2 * FEW_PIXELS
            && s->out_channels >= 4 * smaller(pixels, FEW_PIXELS) && exchanged_pixels(s) > 0;
 }

@@ -1,7 +1,7 @@
 /* A gather is the problem that row_gemm solves. It is general enough that the phases of an input gradient are
    gathers too.
 
-     y[image, out, :] = sum over taps and channels of  x[image, index law(out, tap), :] * filter[tap]
+     y[volume, out, :] = sum over taps and channels of  x[volume, index law(out, tap), :] * filter[tap]
 
    y may be written with steps: a phase writes every stride-th column. Tap t of the gather may be tap
    first + t * step of the user's filter, and the filter's two channel axes may be swapped. The forward op
@@ -12,18 +12,30 @@
 
 typedef struct {
     conv_problem shape;
-    ptrdiff_t y_image_step, y_row_step, y_col_step; /* in numbers, not bytes */
-    ptrdiff_t first_tap_row, tap_row_step, first_tap_col, tap_col_step;
-    ptrdiff_t stored_rows, stored_cols; /* size of the user's filter */
+    ptrdiff_t y_image_step, y_plane_step, y_row_step, y_col_step; /* in numbers, not bytes */
+    ptrdiff_t first_tap_plane, tap_plane_step, first_tap_row, tap_row_step, first_tap_col, tap_col_step;
+    ptrdiff_t stored_rows, stored_cols; /* of the user's filter, in each of its planes */
     int swapped;                        /* the user's filter is [.., out/groups, in] of this gather */
 } gather;
 
 static inline gather forward_gather(const conv_problem *p) {
-    gather g = {*p, 0, 0, 0, 0, 1, 0, 1, p->filter_rows, p->filter_cols, 0};
+    gather g = {*p, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, p->filter_rows, p->filter_cols, 0};
     g.y_col_step = p->out_channels;
     g.y_row_step = p->out_cols * g.y_col_step;
-    g.y_image_step = p->out_rows * g.y_row_step;
+    g.y_plane_step = p->out_rows * g.y_row_step;
+    g.y_image_step = p->out_planes * g.y_plane_step;
     return g;
+}
+
+/* Returns which tap of the user's filter a tap of the gather is. */
+static inline ptrdiff_t stored_tap(const gather *g, ptrdiff_t tap) {
+    const conv_problem *s = &g->shape;
+    ptrdiff_t row = tap / s->filter_cols, plane = 0;
+    if (s->filter_planes > 1) plane = row / s->filter_rows, row -= plane * s->filter_rows;
+    return ((g->first_tap_plane + plane * g->tap_plane_step) * g->stored_rows + g->first_tap_row
+            + row * g->tap_row_step)
+               * g->stored_cols
+           + g->first_tap_col + tap % s->filter_cols * g->tap_col_step;
 }
 
 /* Where row_gemm takes its left matrix from, each a path: x itself, rows copied with padding, copied patches. */
@@ -38,7 +50,8 @@ typedef struct {
     /* output pixels computed from one filled buffer; PATCHES and WHOLE_INPUT: block_cols only */
     ptrdiff_t block_rows, block_cols;
     ptrdiff_t row_blocks, col_blocks, blocks;
-    ptrdiff_t padded_cols, buffer_size; /* in numbers */
+    ptrdiff_t line_pixels; /* PATCHES and WHOLE_INPUT: of a line, which blocks are parts of */
+    ptrdiff_t padded_cols, plane_size, buffer_size; /* in numbers; plane_size: PADDED_ROWS, of a tap in depth */
     ptrdiff_t group_columns, panels_per_group, panel_columns;
 } gather_layout;
 
@@ -54,7 +67,8 @@ static inline ptrdiff_t smallest_row_buffer(const conv_problem *s, ptrdiff_t til
     const ptrdiff_t tall = (s->filter_rows - 1) * s->dilation_rows + 1,
                     wide = (s->filter_cols - 1) * s->dilation_cols + 1;
     return checked_times(
-        tall, checked_times((smaller(s->out_cols, tile_pixels) - 1) * s->stride_cols + wide, s->in_channels));
+        checked_times(s->filter_planes, tall),
+        checked_times((smaller(s->out_cols, tile_pixels) - 1) * s->stride_cols + wide, s->in_channels));
 }
 
 /* Returns whether lines at this distance fall on one set of the first-level cache, which has 64 sets of 64
@@ -94,7 +108,8 @@ static inline void lay_out_rows(const conv_problem *s, gather_layout *l, ptrdiff
     const ptrdiff_t channels = s->in_channels / s->groups;
     const ptrdiff_t tall = (s->filter_rows - 1) * s->dilation_rows + 1,
                     wide = (s->filter_cols - 1) * s->dilation_cols + 1;
-    l->runs = merged ? s->filter_rows : s->filter_rows * s->filter_cols;
+    budget /= s->filter_planes; /* for the rows of each tap in depth */
+    l->runs = merged ? s->filter_planes * s->filter_rows : count_taps(s);
     l->run_length = merged ? s->filter_cols * channels : channels;
     l->runs_per_tap_row = merged ? 1 : s->filter_cols;
     l->pixel_step = s->stride_cols * s->in_channels;
@@ -104,24 +119,29 @@ static inline void lay_out_rows(const conv_problem *s, gather_layout *l, ptrdiff
     const ptrdiff_t rows_that_fit =
         (budget / larger(1, l->padded_cols * s->in_channels) - tall) / s->stride_rows + 1;
     l->block_rows = smaller(s->out_rows, larger(1, rows_that_fit));
-    if (s->batch < threads && s->out_rows > 1)
+    if (s->batch * s->out_planes < threads && s->out_rows > 1)
         l->block_rows = smaller(l->block_rows, divide_up(s->out_rows, threads));
     l->block_rows = divide_up(s->out_rows, divide_up(s->out_rows, larger(1, l->block_rows)));
     l->row_blocks = divide_up(s->out_rows, l->block_rows);
     l->col_blocks = divide_up(s->out_cols, l->block_cols);
-    l->blocks = s->batch * l->row_blocks * l->col_blocks;
-    l->buffer_size = ((l->block_rows - 1) * s->stride_rows + tall) * l->padded_cols * s->in_channels;
+    l->blocks = s->batch * s->out_planes * l->row_blocks * l->col_blocks;
+    l->plane_size = ((l->block_rows - 1) * s->stride_rows + tall) * l->padded_cols * s->in_channels;
+    l->buffer_size = s->filter_planes * l->plane_size;
 }
 
 /* The layout for PATCHES and WHOLE_INPUT: all pixels in one long line, of copied patches or, for 1x1, of x
-   itself. Copies that would share a set lie one cache line further apart. */
+   itself; a line for each plane if its taps in depth, which are runs, read planes elsewhere. Copies that would
+   share a set lie one cache line further apart. */
 static inline void lay_out_pixels(const conv_problem *s, gather_layout *l, ptrdiff_t budget,
                                   ptrdiff_t real_bytes, ptrdiff_t tile_pixels, int threads) {
-    const ptrdiff_t pixels = s->batch * s->out_rows * s->out_cols, taps = s->filter_rows * s->filter_cols;
-    const int merged = l->source == WHOLE_INPUT || s->groups == 1;
-    l->runs = merged ? 1 : taps;
-    l->run_length = merged ? l->depth : s->in_channels / s->groups;
+    const ptrdiff_t pixels = count_pixels(s), taps = count_taps(s);
+    const int by_planes = l->source == WHOLE_INPUT
+                          && (s->filter_planes > 1 || s->stride_planes > 1 || s->pad_front != 0
+                              || s->in_planes != s->out_planes);
+    l->runs = l->source == WHOLE_INPUT ? s->filter_planes : s->groups == 1 ? 1 : taps;
+    l->run_length = l->depth / l->runs;
     l->runs_per_tap_row = l->runs;
+    l->line_pixels = by_planes ? s->out_rows * s->out_cols : pixels;
     l->pixel_step = l->source == WHOLE_INPUT ? s->in_channels : taps * s->in_channels;
     if (l->source == PATCHES && shares_a_set(l->pixel_step * real_bytes)) l->pixel_step += LINE_BYTES / real_bytes;
     const ptrdiff_t fit = smaller(4096, budget / larger(1, l->pixel_step));
@@ -132,7 +152,8 @@ static inline void lay_out_pixels(const conv_problem *s, gather_layout *l, ptrdi
     if (threads > 1)
         l->block_cols =
             smaller(l->block_cols, divide_up(divide_up(pixels, threads), tile_pixels) * tile_pixels);
-    l->col_blocks = l->blocks = divide_up(pixels, l->block_cols);
+    l->col_blocks = divide_up(l->line_pixels, l->block_cols);
+    l->blocks = pixels / l->line_pixels * l->col_blocks;
     l->row_blocks = 1;
     l->buffer_size = l->source == WHOLE_INPUT ? 0 : smaller(l->block_cols, pixels) * l->pixel_step;
 }
@@ -143,7 +164,7 @@ static inline gather_layout lay_out_gather(const gather *g, ptrdiff_t real_bytes
     const conv_problem *s = &g->shape;
     gather_layout l = {0};
     l.source = source_of(s, real_bytes, tile_pixels);
-    l.depth = s->filter_rows * s->filter_cols * (s->in_channels / s->groups);
+    l.depth = count_taps(s) * (s->in_channels / s->groups);
     l.group_columns = s->out_channels / s->groups;
     l.panel_columns = 2 * lanes;
     l.panels_per_group = divide_up(l.group_columns, l.panel_columns);

@@ -30,24 +30,14 @@
 #else
 #define LANES_LITERAL (VECTOR_BYTES / 4)
 #endif
-#if ISA_LEVEL == 2
-#if REAL_IS_DOUBLE
-#define EACH_LANE(f, d) LANES_8(f, 8, d)
-#else
+#if LANES_LITERAL == 16
 #define EACH_LANE(f, d) LANES_16(f, 16, d)
-#endif
-#elif ISA_LEVEL == 1
-#if REAL_IS_DOUBLE
-#define EACH_LANE(f, d) LANES_4(f, 4, d)
-#else
+#elif LANES_LITERAL == 8
 #define EACH_LANE(f, d) LANES_8(f, 8, d)
-#endif
-#else
-#if REAL_IS_DOUBLE
-#define EACH_LANE(f, d) LANES_2(f, 2, d)
-#else
+#elif LANES_LITERAL == 4
 #define EACH_LANE(f, d) LANES_4(f, 4, d)
-#endif
+#else
+#define EACH_LANE(f, d) LANES_2(f, 2, d)
 #endif
 #define SHUFFLE_STEP(d)                                                                              \
     if (LANES > d) {                                                                                 \
@@ -113,15 +103,13 @@ KERNEL void pack_panel(const gather *g, const real *w, ptrdiff_t group, ptrdiff_
     for (ptrdiff_t k = first_k; k < past_k;) {
         const ptrdiff_t tap = k / channels, channel = k % channels,
                         count = smaller(channels - channel, past_k - k);
-        const ptrdiff_t tap_row = g->first_tap_row + tap / s->filter_cols * g->tap_row_step;
-        const ptrdiff_t tap_col = g->first_tap_col + tap % s->filter_cols * g->tap_col_step;
-        const ptrdiff_t stored_tap = tap_row * g->stored_cols + tap_col;
+        const ptrdiff_t stored = stored_tap(g, tap);
         if (g->swapped) {
             const real *from =
-                w + (stored_tap * group_columns + first_column) * s->in_channels + group * channels + channel;
+                w + (stored * group_columns + first_column) * s->in_channels + group * channels + channel;
             transpose(from, s->in_channels, count, columns, to, width);
         } else {
-            const real *from = w + (stored_tap * channels + channel) * s->out_channels + group * group_columns
+            const real *from = w + (stored * channels + channel) * s->out_channels + group * group_columns
                                + first_column;
             for (ptrdiff_t i = 0; i < count; i++, from += s->out_channels) {
                 real *row = to + i * width;

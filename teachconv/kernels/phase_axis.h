@@ -60,19 +60,26 @@ static inline conv_problem merge_columns(const conv_problem *p) {
     return merged;
 }
 
-/* Returns phase (row_residue, col_residue) of the input gradient as a gather over dy. *y_offset becomes the
-   position of the phase's first input in dx. */
-static inline gather phase_gather(const conv_problem *p, ptrdiff_t row_residue, ptrdiff_t col_residue,
-                                  ptrdiff_t *y_offset) {
+/* Returns phase (plane_residue, row_residue, col_residue) of the input gradient as a gather over dy. *y_offset
+   becomes the position of the phase's first input in dx. */
+static inline gather phase_gather(const conv_problem *p, ptrdiff_t plane_residue, ptrdiff_t row_residue,
+                                  ptrdiff_t col_residue, ptrdiff_t *y_offset) {
+    const phase_axis planes = phase_of(plane_residue, p->in_planes, p->filter_planes, p->stride_planes,
+                                       p->dilation_planes, p->pad_front);
     const phase_axis rows =
         phase_of(row_residue, p->in_rows, p->filter_rows, p->stride_rows, p->dilation_rows, p->pad_top);
     const phase_axis cols =
         phase_of(col_residue, p->in_cols, p->filter_cols, p->stride_cols, p->dilation_cols, p->pad_left);
-    gather g = {{p->batch, p->out_rows, p->out_cols, p->out_channels, rows.count, cols.count, p->in_channels,
-                 p->groups, rows.taps, cols.taps, 1, 1, rows.dilation, cols.dilation, rows.pad, cols.pad},
-                p->in_rows * p->in_cols * p->in_channels,
+    gather g = {{p->batch,    p->out_planes, p->out_rows,     p->out_cols,   p->out_channels, planes.count,
+                 rows.count,  cols.count,    p->in_channels,  p->groups,     planes.taps,     rows.taps,
+                 cols.taps,   1,             1,               1,             planes.dilation, rows.dilation,
+                 cols.dilation, planes.pad,  rows.pad,        cols.pad},
+                in_image_numbers(p),
+                p->stride_planes * in_plane_numbers(p),
                 p->stride_rows * p->in_cols * p->in_channels,
                 p->stride_cols * p->in_channels,
+                planes.first_tap,
+                planes.tap_step,
                 rows.first_tap,
                 rows.tap_step,
                 cols.first_tap,
@@ -81,10 +88,10 @@ static inline gather phase_gather(const conv_problem *p, ptrdiff_t row_residue, 
                 p->filter_cols,
                 1};
     /* if no tap contributes to these inputs: a gather over no channels, which writes zeros (and bias) */
-    if (rows.taps == 0 || cols.taps == 0)
-        g.shape.in_channels = 0, g.shape.filter_rows = g.shape.filter_cols = 1,
-        g.shape.pad_top = g.shape.pad_left = 0;
-    *y_offset = (row_residue * p->in_cols + col_residue) * p->in_channels;
+    if (planes.taps == 0 || rows.taps == 0 || cols.taps == 0)
+        g.shape.in_channels = 0, g.shape.filter_planes = g.shape.filter_rows = g.shape.filter_cols = 1,
+        g.shape.pad_front = g.shape.pad_top = g.shape.pad_left = 0;
+    *y_offset = ((plane_residue * p->in_rows + row_residue) * p->in_cols + col_residue) * p->in_channels;
     return g;
 }
 #endif

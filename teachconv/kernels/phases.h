@@ -1,5 +1,5 @@
 /* phases: the input gradient (and the transposed convolution) as stride_rows * stride_cols small dense
-   convolutions.
+   convolutions, of a volume stride_planes times as many.
 
      dx, stride 2:   A B A B       The same taps of the filter contribute to every A, others to every B, ...
                      C D C D       So A, B, C and D are four gathers over dy. row_gemm computes each of them
@@ -23,7 +23,7 @@
 
 INLINE void phase_layout(const gather *g, gather_layout *l) {
     const conv_problem *s = &g->shape;
-    l->depth = s->filter_rows * s->filter_cols * (s->in_channels / s->groups);
+    l->depth = count_taps(s) * (s->in_channels / s->groups);
     l->group_columns = s->out_channels / s->groups;
     l->panel_columns = 2 * LANES;
     l->panels_per_group = divide_up(l->group_columns, l->panel_columns);
@@ -74,13 +74,14 @@ INLINE conv_problem rung_problem(int tile, int scatters, const conv_problem *p) 
 }
 
 /* Runs the statement for each gather g, whose first output lies `offset` numbers into the result. */
-#define EACH_GATHER(statement)                                                                       \
-    for (ptrdiff_t row = 0; row < (scatters ? smaller(p->stride_rows, p->in_rows) : 1); row++)       \
-        for (ptrdiff_t col = 0; col < (scatters ? smaller(p->stride_cols, p->in_cols) : 1); col++) { \
-            ptrdiff_t offset = 0;                                                                    \
-            const gather g = scatters ? phase_gather(p, row, col, &offset) : forward_gather(p);      \
-            statement;                                                                               \
-        }
+#define EACH_GATHER(statement)                                                                                \
+    for (ptrdiff_t plane = 0; plane < (scatters ? smaller(p->stride_planes, p->in_planes) : 1); plane++)      \
+        for (ptrdiff_t row = 0; row < (scatters ? smaller(p->stride_rows, p->in_rows) : 1); row++)            \
+            for (ptrdiff_t col = 0; col < (scatters ? smaller(p->stride_cols, p->in_cols) : 1); col++) {      \
+                ptrdiff_t offset = 0;                                                                         \
+                const gather g = scatters ? phase_gather(p, plane, row, col, &offset) : forward_gather(p);    \
+                statement;                                                                                    \
+            }
 
 KERNEL ptrdiff_t rung_packed_bytes(int tile, int scatters, const conv_problem *problem) {
     const conv_problem form = rung_problem(tile, scatters, problem), *p = &form;

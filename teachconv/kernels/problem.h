@@ -1,11 +1,14 @@
 /* The convolution problem, in the words of the whole project, and the size arithmetic that every kernel
    shares.
 
-     x  [batch, in_rows, in_cols, in_channels]                               NHWC
-     w  [filter_rows, filter_cols, in_channels / groups, out_channels]       HWIO
-     y  [batch, out_rows, out_cols, out_channels]                            NHWC
+     x  [batch, in_planes, in_rows, in_cols, in_channels]                                  NDHWC
+     w  [filter_planes, filter_rows, filter_cols, in_channels / groups, out_channels]      DHWIO
+     y  [batch, out_planes, out_rows, out_cols, out_channels]                              NDHWC
 
-   A tap is one cell (row, column) of the filter. The one index law says which input it reads:
+   A volume is a stack of planes; an image is one plane, and its filter too. A kernel that knows nothing of planes
+   is given images only.
+
+   A tap is one cell (plane, row, column) of the filter. The one index law says which input it reads:
    in_index = out_index * stride - pad_before + tap * dilation. A tap whose in_index lies outside
    0..in_size-1 contributes nothing. out_rows and pad_top are given, not derived, so the outputs may extend
    beyond the inputs that the taps reach, or end before them. */
@@ -19,9 +22,9 @@
 #include "paths.h"
 
 typedef struct {
-    ptrdiff_t batch, in_rows, in_cols, in_channels, out_rows, out_cols, out_channels, groups;
-    ptrdiff_t filter_rows, filter_cols, stride_rows, stride_cols, dilation_rows, dilation_cols;
-    ptrdiff_t pad_top, pad_left;
+    ptrdiff_t batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols, out_channels;
+    ptrdiff_t groups, filter_planes, filter_rows, filter_cols, stride_planes, stride_rows, stride_cols;
+    ptrdiff_t dilation_planes, dilation_rows, dilation_cols, pad_front, pad_top, pad_left;
 } conv_problem;
 
 enum { CONV_OK = 0, CONV_NO_MEMORY = 1, CONV_TOO_LARGE = 2, CONV_UNSUPPORTED = 3, CONV_OUT_OF_RANGE = 4 };
@@ -51,19 +54,25 @@ static inline ptrdiff_t checked_plus(ptrdiff_t a, ptrdiff_t b) {
    per problem. */
 static inline int problem_fits(const conv_problem *p) {
     const ptrdiff_t x =
-        checked_times(checked_times(checked_times(p->batch, p->in_rows), p->in_cols), p->in_channels);
-    const ptrdiff_t w = checked_times(
-        checked_times(checked_times(p->filter_rows, p->filter_cols), p->in_channels), p->out_channels);
+        checked_times(checked_times(checked_times(checked_times(p->batch, p->in_planes), p->in_rows), p->in_cols),
+                      p->in_channels);
+    const ptrdiff_t w =
+        checked_times(checked_times(checked_times(checked_times(p->filter_planes, p->filter_rows), p->filter_cols),
+                                    p->in_channels),
+                      p->out_channels);
     const ptrdiff_t y =
-        checked_times(checked_times(checked_times(p->batch, p->out_rows), p->out_cols), p->out_channels);
+        checked_times(checked_times(checked_times(checked_times(p->batch, p->out_planes), p->out_rows), p->out_cols),
+                      p->out_channels);
+    const ptrdiff_t reach_planes = checked_plus(checked_times(p->out_planes, p->stride_planes),
+                                                checked_times(p->filter_planes, p->dilation_planes));
     const ptrdiff_t reach_rows = checked_plus(checked_times(p->out_rows, p->stride_rows),
                                               checked_times(p->filter_rows, p->dilation_rows));
     const ptrdiff_t reach_cols = checked_plus(checked_times(p->out_cols, p->stride_cols),
                                               checked_times(p->filter_cols, p->dilation_cols));
     const ptrdiff_t limit = PTRDIFF_MAX / 128;
-    return x >= 0 && w >= 0 && y >= 0 && x < limit && w < limit && y < limit && reach_rows >= 0
-           && reach_cols >= 0 && p->groups > 0 && p->stride_rows > 0 && p->stride_cols > 0
-           && p->dilation_rows > 0 && p->dilation_cols > 0 && p->in_channels % p->groups == 0
+    return x >= 0 && w >= 0 && y >= 0 && x < limit && w < limit && y < limit && reach_planes >= 0
+           && reach_rows >= 0 && reach_cols >= 0 && p->groups > 0 && p->stride_planes > 0 && p->stride_rows > 0
+           && p->stride_cols > 0 && p->dilation_planes > 0 && p->dilation_rows > 0 && p->dilation_cols > 0 && p->in_channels % p->groups == 0
            && p->out_channels % p->groups == 0;
 }
 
@@ -77,8 +86,29 @@ static inline void indices_inside(ptrdiff_t count, ptrdiff_t step, ptrdiff_t sta
 
 /* Returns the number of multiply-adds of a forward pass. A double is exact enough to choose by. */
 static inline double problem_macs(const conv_problem *p) {
-    return (double)p->batch * p->out_rows * p->out_cols * p->out_channels * p->filter_rows * p->filter_cols
-           * (p->in_channels / p->groups);
+    return (double)p->batch * p->out_planes * p->out_rows * p->out_cols * p->out_channels * p->filter_planes
+           * p->filter_rows * p->filter_cols * (p->in_channels / p->groups);
+}
+
+static inline ptrdiff_t count_taps(const conv_problem *p) {
+    return p->filter_planes * p->filter_rows * p->filter_cols;
+}
+
+/* Return the output pixels of the batch, the numbers of one plane of x, and those of one of its volumes. */
+static inline ptrdiff_t count_pixels(const conv_problem *p) {
+    return p->batch * p->out_planes * p->out_rows * p->out_cols;
+}
+static inline ptrdiff_t in_plane_numbers(const conv_problem *p) {
+    return p->in_rows * p->in_cols * p->in_channels;
+}
+static inline ptrdiff_t in_image_numbers(const conv_problem *p) { return p->in_planes * in_plane_numbers(p); }
+
+/* Finds the taps in depth that an output plane has inside the volume. The first of them reads plane
+   first_plane + first * dilation_planes. Returns first_plane, which may lie in the padding. */
+static inline ptrdiff_t planes_inside(const conv_problem *p, ptrdiff_t out_plane, ptrdiff_t *first, ptrdiff_t *past) {
+    const ptrdiff_t first_plane = out_plane * p->stride_planes - p->pad_front;
+    indices_inside(p->filter_planes, p->dilation_planes, first_plane, p->in_planes, first, past);
+    return first_plane;
 }
 
 /* Multiply-adds per thread that are worth starting it: about 50 microseconds of one thread. With fewer, two

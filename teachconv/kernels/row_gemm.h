@@ -25,7 +25,7 @@
    Gain over im2col: no matrix is written and read back, and the tile keeps its sums in registers over the
    whole of k.
 
-   Order of summation in every cell: tap_row, tap_col, in_channel, in every tile, block, panel and thread, so
+   Order of summation in every cell: tap_plane, tap_row, tap_col, in_channel, in every tile, block, panel and thread, so
    the bits are always the same.
    Non-finite data: x may hold anything. Padding is multiplied as zeros, except for whole tap rows of
    PADDED_ROWS above and below the image, so if there is padding, a filter with an infinity or NaN needs the
@@ -118,7 +118,7 @@ INLINE void multiply_line(const block_product *m, ptrdiff_t line, const filter_p
     const gather_layout *l = m->l;
     const pixel_block *block = m->block;
     ptrdiff_t first, past;
-    visible_runs(m->g, l, block->first_out_row + line, &first, &past);
+    visible_runs(m->g, l, block, line, &first, &past);
     first = larger(first, k->run), past = larger(first, smaller(past, k->past_run));
     const real *a = block->a + line * block->line_step
                     + panel->group * (m->g->shape.in_channels / m->g->shape.groups) + k->k0;
@@ -235,7 +235,7 @@ KERNEL int run_blocks(const void *call, const crew_member *me) {
 KERNEL int run_gather(const gather *g, const real *x, const real *w, const real *packed, const real *bias,
                       int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;
-    if (s->batch == 0 || s->out_rows == 0 || s->out_cols == 0 || s->out_channels == 0) return CONV_OK;
+    if (count_pixels(s) == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s), threads);
     const gather_layout l = lay_out_gather(g, sizeof(real), TILE_PIXELS, LANES, threads);
     const ptrdiff_t filter_numbers = packed_filter_numbers(g, &l, LANES),

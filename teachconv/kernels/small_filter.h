@@ -13,7 +13,7 @@ KERNEL void multiply_small_filter(const block_product *m) {
                     tiles = divide_up(block->line_pixels, line_tile_height(l));
     for (ptrdiff_t line = 0; line < block->lines; line++) {
         ptrdiff_t first, past;
-        visible_runs(m->g, l, block->first_out_row + line, &first, &past);
+        visible_runs(m->g, l, block, line, &first, &past);
         const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
         for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
             const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);

@@ -307,7 +307,8 @@ KERNEL int small_layer_or_row_gemm_run(const conv_problem *p, const real *x, con
                                        const real *packed, const real *bias, int relu, real *y,
                                        int threads) {
     small_layer_layout l = {.numbers = -1};
-    if ((is_one_channel(p) || is_few_filters(p)) && p->out_rows > 0 && p->out_cols > 0)
+    const int is_image = p->in_planes == 1 && p->out_planes == 1 && p->filter_planes == 1 && p->pad_front == 0;
+    if (is_image && (is_one_channel(p) || is_few_filters(p)) && p->out_rows > 0 && p->out_cols > 0)
         l = lay_out_small_layer(p);
     if (l.numbers < 0) return row_gemm_run(p, x, w, packed, bias, relu, y, threads);
     /* one channel needs the panels of row_gemm_pack; few filters are read as they are, or from their one panel */

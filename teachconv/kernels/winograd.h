@@ -9,9 +9,9 @@
      A' is the same for all pieces. Summed over them and over in_channels, each element is a matrix product:
 
                  in_channels of each piece           out_channels
-        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         of elements of rows * of cols:
-                                                  [ U of another ]         16 of a 3x3, of 16 slots of V and U,
-                                                  [      ..      ]         16 of a 5x5, of 49
+        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         The products M of a tile are 16 for a
+                                                  [ U of another ]         3x3 and for a 5x5; V and U have a slot for
+                                                  [      ..      ]         each that is summed: 16 and 49.
 
      for each block of tiles                         (V of a block stays in the second-level cache)
        winograd_inputs: d to V                       (and check the range of d while it is in registers)
@@ -21,14 +21,23 @@
              for each group of up to 14 tiles:  register_tile.h: M, a run for each piece
            outputs: M to y                           (M of a round stays in the caches until it is used here)
 
+   A volume has more pieces: the planes of its filter. V of a plane of x is computed once and serves all of them,
+   plane of outputs by plane of outputs, as long as one reads it:
+
+     for each block of tiles
+       for each plane of outputs
+         winograd_inputs of the planes of x that it is the first to read; each replaces one read no more
+         for each panel: as above, with a run for each plane of the filter and each piece
+
    winograd2 is the name of this for 3x3 at stride 1, winograd4 the one for F(4x4, 3x3).
 
-   Order of summation in every cell: piece, in_channel, then A' M A. It does not depend on block, round, group,
+   Order of summation in every cell: plane of the filter, piece, in_channel, then A' M A. It does not depend on block, round, group,
    panel or thread, so the bits are always the same.
    Non-finite, huge or tiny data: if an image has a number of 2^50 (float64: 2^450) or more, or only numbers
    below 2^-50 (2^-450) that are not all zero, row_gemm computes it again; if the filter does, row_gemm
    computes every image again. The filter must be finite, as in row_gemm.
-   Scratch: V of one block, M of one round and one panel of U; V of one tile at least. */
+   Scratch: V of one block, M of one round and one panel of U; V of one tile, and of all the planes that its
+   filter reads, at least. */
 
 #include "winograd_stages.h"
 
@@ -52,7 +61,7 @@ KERNEL int winograd_filter_panels(const void *call, const crew_member *me) {
 KERNEL int winograd_transform_filters(int tile, const gather *g, const real *w, real *u, int threads) {
     const winograd_layout l = winograd_lay_out(tile, g, 1, threads);
     const winograd_filter_call call = {g, &l, w, u};
-    threads = useful_threads((double)l.depth * g->shape.out_channels * 2 * l.slots, threads);
+    threads = useful_threads((double)l.depth * l.planes * g->shape.out_channels * 2 * l.slots, threads);
     return in_crew(threads, winograd_filter_panels, &call);
 }
 
@@ -75,36 +84,49 @@ typedef struct {
 
 enum { WINOGRAD_NO_MEMORY = 1 << 8 }; /* beside the flags of ranges.h */
 
-/* Transforms the inputs of one block and multiplies them by one share of the panels. v, m, panel_u: see
+/* Transforms the inputs of one block and multiplies them by one share of the panels. v, m, panel_u, starts: see
    winograd_blocks. Returns the range flags of the filter. */
-KERNEL int winograd_block(const winograd_call *c, ptrdiff_t job, real *v, real *m, real *panel_u) {
+KERNEL int winograd_block(const winograd_call *c, ptrdiff_t job, real *v, real *m, real *panel_u,
+                          ptrdiff_t *starts) {
     const winograd_layout *l = c->l;
+    const conv_problem *s = &c->g->shape;
     const ptrdiff_t share = job % c->shares, first = job / c->shares * l->block_tiles,
                     past = smaller(l->tiles, first + l->block_tiles);
+    winograd_depth taps = {.starts = starts};
+    ptrdiff_t next = 0; /* the first plane of x that is not transformed yet */
     int flags = 0;
-    winograd_inputs(c->g, l, c->x, first, past, v, c->image_flags);
-    for (ptrdiff_t panel = l->panels * share / c->shares; panel < l->panels * (share + 1) / c->shares;
-         panel++) {
-        if (!c->u) flags |= winograd_filter(c->g, l, c->w, panel, panel_u);
-        winograd_multiply(c->g, l, v, c->u ? c->u + l->panel_numbers * panel : panel_u, panel, first, past,
-                          c->bias, c->relu, m, c->y);
+    for (ptrdiff_t out_plane = 0; out_plane < s->out_planes; out_plane++) {
+        ptrdiff_t past_tap;
+        const ptrdiff_t first_plane = planes_inside(s, out_plane, &taps.first, &past_tap);
+        taps.count = past_tap - taps.first;
+        for (next = larger(next, first_plane + taps.first); next < first_plane + past_tap; next++)
+            winograd_inputs(c->g, l, c->x + next * in_plane_numbers(s), first, past,
+                            v + next % l->planes * l->plane_step, c->image_flags);
+        winograd_list_runs(l, first_plane, &taps);
+        for (ptrdiff_t panel = l->panels * share / c->shares; panel < l->panels * (share + 1) / c->shares;
+             panel++) {
+            if (!c->u) flags |= winograd_filter(c->g, l, c->w, panel, panel_u); /* there is one plane only */
+            winograd_multiply(c->g, l, &taps, v, c->u ? c->u + l->panel_numbers * panel : panel_u, panel, first,
+                              past, c->bias, c->relu, m, c->y + out_plane * c->g->y_plane_step);
+        }
     }
     return flags;
 }
 
-/* Computes one thread's blocks, with scratch of its own: V, M and one panel of U. */
+/* Computes one thread's blocks, with scratch of its own: V, M, one panel of U and the table of runs. */
 KERNEL int winograd_blocks(const void *call, const crew_member *me) {
     const winograd_call *c = (const winograd_call *)call;
     const winograd_layout *l = c->l;
     const ptrdiff_t v_numbers = l->slots * l->slot_step,
                     m_numbers = l->elements * l->round_tiles * 2 * LANES;
-    real *v = (real *)new_scratch((v_numbers + m_numbers + (c->u ? 0 : l->panel_numbers))
-                                  * (ptrdiff_t)sizeof(real));
-    int flags = v ? 0 : WINOGRAD_NO_MEMORY;
-    real *m = v + v_numbers, *panel_u = m + m_numbers;
-    EACH_JOB_TAKEN(me, 1, job, l->blocks * c->shares,
-                   if (v) flags |= winograd_block(c, job, v, m, panel_u));
-    free_scratch(v);
+    ptrdiff_t *starts =
+        (ptrdiff_t *)new_scratch((v_numbers + m_numbers + (c->u ? 0 : l->panel_numbers)) * (ptrdiff_t)sizeof(real)
+                                 + winograd_table_bytes(l));
+    if (!starts) return WINOGRAD_NO_MEMORY;
+    int flags = 0;
+    real *v = (real *)((char *)starts + winograd_table_bytes(l)), *m = v + v_numbers, *panel_u = m + m_numbers;
+    EACH_JOB_TAKEN(me, 1, job, l->blocks * c->shares, flags |= winograd_block(c, job, v, m, panel_u, starts));
+    free_scratch(starts);
     return flags;
 }
 
@@ -149,11 +171,12 @@ KERNEL void winograd_padding_only(const gather *g, const real *bias, int relu, r
     indices_inside(s->out_rows, 1, 2 - s->pad_top, s->in_rows + 2, &first_row, &past_row);
     indices_inside(s->out_cols, 1, 2 - s->pad_left, s->in_cols + 2, &first_col, &past_col);
     if (past_row - first_row == s->out_rows && past_col - first_col == s->out_cols) return;
-    for (ptrdiff_t i = 0; i < s->batch * s->out_rows * s->out_cols; i++) {
-        const ptrdiff_t row = i / s->out_cols % s->out_rows, col = i % s->out_cols;
+    for (ptrdiff_t i = 0; i < count_pixels(s); i++) {
+        const ptrdiff_t row = i / s->out_cols % s->out_rows, col = i % s->out_cols,
+                        plane = i / s->out_cols / s->out_rows;
         if (row >= first_row && row < past_row && col >= first_col && col < past_col) continue;
-        real *cell = y + i / s->out_cols / s->out_rows * g->y_image_step + row * g->y_row_step
-                     + col * g->y_col_step;
+        real *cell = y + plane / s->out_planes * g->y_image_step + plane % s->out_planes * g->y_plane_step
+                     + row * g->y_row_step + col * g->y_col_step;
         for (ptrdiff_t o = 0; o < s->out_channels; o++)
             cell[o] = !bias || (relu && bias[o] < 0) ? 0 : bias[o];
     }
@@ -164,7 +187,7 @@ KERNEL void winograd_padding_only(const gather *g, const real *bias, int relu, r
 KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real *w, const real *u,
                            const real *bias, int relu, real *y, int threads) {
     const conv_problem *s = &g->shape;
-    if (s->batch == 0 || s->out_rows == 0 || s->out_cols == 0 || s->out_channels == 0) return CONV_OK;
+    if (count_pixels(s) == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s) / tile, threads);
     int filter_flags = 0, *image_flags = (int *)calloc((size_t)s->batch, sizeof(int));
     int status = image_flags ? CONV_OK : CONV_NO_MEMORY;
@@ -176,7 +199,7 @@ KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real 
     for (ptrdiff_t image = 0; !status && image < s->batch; image++)
         if (!range_is_safe(filter_flags) || !range_is_safe(image_flags[image])) {
             took(TOOK_REDO); /* mark: fallback of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx if redo by row_gemm */
-            status = w ? run_gather(&one_image, x + image * s->in_rows * s->in_cols * s->in_channels, w, NULL,
+            status = w ? run_gather(&one_image, x + image * in_image_numbers(s), w, NULL,
                                     bias, relu, y + image * g->y_image_step, threads)
                        : CONV_OUT_OF_RANGE;
         }

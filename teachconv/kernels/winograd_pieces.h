@@ -63,7 +63,9 @@ static inline winograd_axis winograd_cols(int tile, const conv_problem *s) {
 
 /* Returns whether tiles of tile x tile outputs can compute the problem, with fewer products than taps. */
 static inline int winograd_can(int tile, const conv_problem *s) {
-    if (tile == 0 || s->dilation_rows != 1 || s->dilation_cols != 1 || s->groups != 1 || s->in_channels == 0) return 0;
+    if (tile == 0 || s->dilation_planes != 1 || s->dilation_rows != 1 || s->dilation_cols != 1 || s->groups != 1
+        || s->in_channels == 0)
+        return 0;
     if (tile == 4)
         return s->filter_rows == 3 && s->filter_cols == 3 && s->stride_rows == 1 && s->stride_cols == 1;
     const winograd_axis rows = winograd_rows(tile, s), cols = winograd_cols(tile, s);

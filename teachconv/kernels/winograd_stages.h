@@ -31,12 +31,13 @@ typedef struct {
     ptrdiff_t tiles; /* of the batch */
     int once;        /* the filter is transformed before all blocks */
     ptrdiff_t block_tiles, blocks, round_tiles;
-    ptrdiff_t depth, depth_step; /* in_channels; rounded up to vectors */
-    ptrdiff_t slot_step;         /* numbers from V of a slot to that of the next */
+    ptrdiff_t depth, depth_step;     /* in_channels; rounded up to vectors */
+    ptrdiff_t planes;                /* of V: as many as the filter has */
+    ptrdiff_t plane_step, slot_step; /* numbers from V of a plane, of a slot, to that of the next */
     ptrdiff_t panel_numbers, panels;
     winograd_patch patch[WINOGRAD_PATCHES];
-    /* The product of an element is a sum of runs, one for each patch that has the element. V has the slots
-       patch by patch, so each run begins somewhere; U has the runs of an element side by side. */
+    /* The product of an element is a sum of runs, one for each tap in depth and patch that has the element. V has
+       the slots patch by patch, so each run begins somewhere; U has the runs of an element side by side. */
     ptrdiff_t runs[WINOGRAD_ELEMENTS], v_starts[WINOGRAD_ELEMENTS][WINOGRAD_PATCHES];
     ptrdiff_t u_starts[WINOGRAD_ELEMENTS];
 } winograd_layout;
@@ -62,7 +63,7 @@ INLINE void winograd_lay_out_runs(winograd_layout *l) {
     for (int e = 0; e < l->elements; e++) {
         l->u_starts[e] = start;
         /* + LANES, here and in slot_step: streams a power of two apart would share one cache set */
-        start += l->runs[e] * l->depth * 2 * LANES + LANES;
+        start += l->planes * l->runs[e] * l->depth * 2 * LANES + LANES;
     }
     l->panel_numbers = start;
 }
@@ -73,23 +74,29 @@ INLINE winograd_layout winograd_lay_out_tiles(int tile, const conv_problem *s) {
     l.rows = winograd_rows(tile, s), l.cols = winograd_cols(tile, s);
     winograd_lay_out_patches(&l);
     l.tiles = s->batch * l.rows.tiles * l.cols.tiles;
-    l.depth = s->in_channels;
+    l.depth = s->in_channels, l.planes = s->filter_planes;
     l.depth_step = divide_up(l.depth, LANES) * LANES;
     l.panels = divide_up(s->out_channels, 2 * LANES);
     return l;
 }
 
+/* Returns the bytes of the table of runs, in whole cache lines: see winograd_depth. */
+INLINE ptrdiff_t winograd_table_bytes(const winograd_layout *l) {
+    return divide_up(l->elements * l->planes * l->patches * (ptrdiff_t)sizeof(ptrdiff_t), LINE_BYTES) * LINE_BYTES;
+}
+
 INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, int threads) {
     const conv_problem *s = &g->shape;
     winograd_layout l = winograd_lay_out_tiles(tile, s);
-    const ptrdiff_t tile_bytes = l.slots * l.depth_step * (ptrdiff_t)sizeof(real);
+    const ptrdiff_t tile_bytes = l.slots * l.planes * l.depth_step * (ptrdiff_t)sizeof(real);
     const ptrdiff_t group_bytes = l.elements * TILE_PIXELS * 2 * VECTOR_BYTES;
     l.round_tiles = larger(1, WINOGRAD_ROUND_BYTES / group_bytes) * TILE_PIXELS;
     const ptrdiff_t fit = TILE_PIXELS * larger(divide_up(WINOGRAD_LEAST_TILES, TILE_PIXELS),
                                                WINOGRAD_BLOCK_BYTES / tile_bytes / TILE_PIXELS),
-                    panel_bytes = l.slots * l.depth * 2 * VECTOR_BYTES,
-                    room = SCRATCH_BYTES - 16384 - l.round_tiles / TILE_PIXELS * group_bytes;
-    l.once = packed || panel_bytes > WINOGRAD_PANEL_BYTES || l.tiles > (room - panel_bytes) / tile_bytes
+                    panel_bytes = l.slots * l.planes * l.depth * 2 * VECTOR_BYTES,
+                    room = SCRATCH_BYTES - 16384 - l.round_tiles / TILE_PIXELS * group_bytes
+                           - winograd_table_bytes(&l);
+    l.once = packed || s->out_planes > 1 || panel_bytes > WINOGRAD_PANEL_BYTES || l.tiles > (room - panel_bytes) / tile_bytes
              || (l.tiles > fit && l.tiles > s->out_channels);
     l.block_tiles = l.once ? smaller(l.tiles, larger(1, smaller(room / tile_bytes, fit))) : l.tiles;
     if (threads > 1)
@@ -97,7 +104,7 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
             smaller(l.block_tiles,
                     larger(TILE_PIXELS, divide_up(divide_up(l.tiles, threads), TILE_PIXELS) * TILE_PIXELS));
     l.blocks = l.block_tiles ? divide_up(l.tiles, l.block_tiles) : 0;
-    l.slot_step = l.block_tiles * l.depth_step + LANES;
+    l.plane_step = l.block_tiles * l.depth_step, l.slot_step = l.planes * l.plane_step + LANES;
     winograd_lay_out_runs(&l);
     return l;
 }
@@ -141,7 +148,7 @@ INLINE void winograd_find_inputs(const int n, const int m, const conv_problem *s
                     past_row = row + l->rows.step * (n - 1), past_col = col + l->cols.step * (m - 1);
     /* mark: stride of winograd/y winograd/dw */
     in->col_step = l->cols.step * s->in_channels, in->row_step = l->rows.step * s->in_cols * s->in_channels;
-    const real *image = x + at.image * s->in_rows * s->in_cols * s->in_channels;
+    const real *image = x + at.image * in_image_numbers(s);
     if (row >= 0 && col >= 0 && past_row < s->in_rows && past_col < s->in_cols) {
         in->corner = image + (row * s->in_cols + col) * s->in_channels;
         in->border =
@@ -213,15 +220,16 @@ INLINE void winograd_transform_inputs(const int n, const int m, const conv_probl
     }
 }
 
-/* Computes U of one piece and panel: [in_channels][width] at u[e] for each of its elements. Returns the range
-   flags of its taps. */
+/* Computes U of one piece, plane of the filter and panel: [in_channels][width] at u[e] for each of its elements.
+   Returns the range flags of its taps. */
 INLINE int winograd_transform_taps(const int n, const int m, const gather *g, const winograd_layout *l,
-                                   const winograd_patch *p, const real *w, ptrdiff_t panel,
+                                   const winograd_patch *p, const real *w, ptrdiff_t plane, ptrdiff_t panel,
                                    ptrdiff_t columns, ptrdiff_t width, real *const *u) {
     const int across = taps_of(m), count_of_taps = taps_of(n) * across;
     const ptrdiff_t depth = l->depth, first_column = panel * 2 * LANES, out_channels = g->shape.out_channels,
                     row_taps = l->rows.step * g->shape.filter_cols,
-                    first_tap = p->rows.first_tap * g->shape.filter_cols + p->cols.first_tap;
+                    first_tap = (plane * g->shape.filter_rows + p->rows.first_tap) * g->shape.filter_cols
+                                + p->cols.first_tap;
     /* if w already has the order needed, it is read in place; otherwise 16 channels at a time are packed
        first, [tap][16 channels][width], so that they stay in the first-level cache */
     const int in_place = !g->swapped && columns == width;
@@ -315,7 +323,7 @@ typedef struct {
     void (*inputs)(const conv_problem *s, const winograd_layout *l, const winograd_patch *p, const real *x,
                    ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags);
     int (*taps)(const gather *g, const winograd_layout *l, const winograd_patch *p, const real *w,
-                ptrdiff_t panel, ptrdiff_t columns, ptrdiff_t width, real *const *u);
+                ptrdiff_t plane, ptrdiff_t panel, ptrdiff_t columns, ptrdiff_t width, real *const *u);
     void (*outputs)(const gather *g, const winograd_layout *l, const real *products, ptrdiff_t first_tile,
                     ptrdiff_t tiles, ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu, real *y);
 } winograd_stages;
@@ -327,9 +335,9 @@ typedef struct {
         winograd_transform_inputs(n, m, s, l, p, x, first, past, v, image_flags);                           \
     }                                                                                                       \
     KERNEL int winograd_taps_##n##m(const gather *g, const winograd_layout *l, const winograd_patch *p,     \
-                                    const real *w, ptrdiff_t panel, ptrdiff_t columns, ptrdiff_t width,     \
-                                    real *const *u) {                                                       \
-        return winograd_transform_taps(n, m, g, l, p, w, panel, columns, width, u);                         \
+                                    const real *w, ptrdiff_t plane, ptrdiff_t panel, ptrdiff_t columns,     \
+                                    ptrdiff_t width, real *const *u) {                                      \
+        return winograd_transform_taps(n, m, g, l, p, w, plane, panel, columns, width, u);                  \
     }                                                                                                       \
     KERNEL void winograd_outputs_##n##m(const gather *g, const winograd_layout *l, const real *products,    \
                                         ptrdiff_t first_tile, ptrdiff_t tiles, ptrdiff_t width,             \
@@ -346,7 +354,7 @@ static const winograd_stages winograd_stages_of[7][7] = {ALL_STAGES(STAGES)};
 #undef STAGES
 /* clang-format on */
 
-/* Computes V of a block's tiles. */
+/* Computes V of a block's tiles in one plane, of which x is the first image's. */
 KERNEL void winograd_inputs(const gather *g, const winograd_layout *l, const real *x, ptrdiff_t first,
                             ptrdiff_t past, real *v, int *image_flags) {
     for (const winograd_patch *p = l->patch; p < l->patch + l->patches; p++)
@@ -362,21 +370,37 @@ KERNEL int winograd_filter(const gather *g, const winograd_layout *l, const real
     real *next[WINOGRAD_ELEMENTS], *to[WINOGRAD_ELEMENTS]; /* run */
     int flags = 0;
     for (int e = 0; e < l->elements; e++) next[e] = u + l->u_starts[e];
-    for (const winograd_patch *p = l->patch; p < l->patch + l->patches; p++) {
-        for (int e = 0; e < p->elements; e++) {
-            to[e] = next[p->element[e]];
-            next[p->element[e]] += l->depth * width;
+    for (ptrdiff_t plane = 0; plane < l->planes; plane++)
+        for (const winograd_patch *p = l->patch; p < l->patch + l->patches; p++) {
+            for (int e = 0; e < p->elements; e++) {
+                to[e] = next[p->element[e]];
+                next[p->element[e]] += l->depth * width;
+            }
+            flags |= winograd_stages_of[p->rows.elements][p->cols.elements].taps(g, l, p, w, plane, panel,
+                                                                                 columns, width, to);
         }
-        flags |= winograd_stages_of[p->rows.elements][p->cols.elements].taps(g, l, p, w, panel, columns,
-                                                                             width, to);
-    }
     return flags;
 }
 
-/* Computes one panel of a block: for each round of tiles the products, then the outputs. */
-KERNEL void winograd_multiply(const gather *g, const winograd_layout *l, const real *v, const real *u,
-                              ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past, const real *bias, int relu,
-                              real *m, real *y) {
+/* The taps in depth of one plane of outputs, without those in the padding, and their runs. */
+typedef struct {
+    ptrdiff_t first, count;
+    ptrdiff_t *starts; /* in V, [elements][count][runs of the element] */
+} winograd_depth;
+
+/* Lists the runs. first_plane: the plane of x that tap 0 reads; V of a plane replaces that of an earlier one. */
+INLINE void winograd_list_runs(const winograd_layout *l, ptrdiff_t first_plane, const winograd_depth *taps) {
+    ptrdiff_t *start = taps->starts;
+    for (int e = 0; e < l->elements; e++)
+        for (ptrdiff_t tap = taps->first; tap < taps->first + taps->count; tap++)
+            for (ptrdiff_t run = 0; run < l->runs[e]; run++)
+                *start++ = l->v_starts[e][run] + (first_plane + tap) % l->planes * l->plane_step;
+}
+
+/* Computes one panel of a block in one plane: for each round of tiles the products, then the outputs. */
+KERNEL void winograd_multiply(const gather *g, const winograd_layout *l, const winograd_depth *taps,
+                              const real *v, const real *u, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t past,
+                              const real *bias, int relu, real *m, real *y) {
     const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES),
                     width = columns > LANES ? 2 * LANES : LANES, m_step = l->round_tiles * width;
     ptrdiff_t m_starts[TILE_PIXELS];
@@ -386,12 +410,15 @@ KERNEL void winograd_multiply(const gather *g, const winograd_layout *l, const r
     for (ptrdiff_t start = first; start < past; start += l->round_tiles) {
         const ptrdiff_t count = smaller(l->round_tiles, past - start),
                         groups = divide_up(count, TILE_PIXELS);
-        for (int e = 0; e < l->elements; e++)
+        const ptrdiff_t *starts = taps->starts;
+        for (int e = 0; e < l->elements; starts += taps->count * l->runs[e++])
             for (ptrdiff_t group = 0; group < groups; group++) {
                 const ptrdiff_t at = count * group / groups, tiles = count * (group + 1) / groups - at;
                 const tile_function multiply = tile_table[tiles][width > LANES];
-                multiply(v + (start - first + at) * l->depth_step, l->depth_step, l->v_starts[e], l->runs[e],
-                         l->depth, u + l->u_starts[e], width, m + e * m_step + at * width, m_starts, &ending);
+                multiply(v + (start - first + at) * l->depth_step, l->depth_step, starts,
+                         taps->count * l->runs[e], l->depth,
+                         u + l->u_starts[e] + taps->first * l->runs[e] * l->depth * width, width,
+                         m + e * m_step + at * width, m_starts, &ending);
             }
         winograd_stages_of[l->rows.elements][l->cols.elements].outputs(
             g, l, m, start, count, width, columns, bias, relu, y + panel * 2 * LANES);

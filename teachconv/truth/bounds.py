@@ -15,14 +15,17 @@ An *ulp*, a unit in the last place, is the distance between a number and the nex
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import inf, isfinite, log2, prod, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from ..backends.planes import with_planes
 from ..dtypes import FloatFormat, accumulator, float_format
 from ..geometry import AxisGeometry, Conv2DGeometry, ConvGeometry
 from ..kinds import Kind
@@ -130,6 +133,9 @@ def winograd(
     filter gradient is G' [sum over tiles of V * (A dy A')] G: two additions for B', two for A, T products and
     sums for T tiles, and six operations for G' give less than gamma_{T+12}.
 
+    The taps in depth of a volume are further channels; in a filter gradient, whose taps in depth are computed
+    one by one, the planes are further images. A sequence is an image of one row.
+
     Args:
         kind: the kind of call.
         first: the call's first array.
@@ -140,12 +146,7 @@ def winograd(
     Returns:
         The bound of each cell.
     """
-    tables = [_pieces(axis, kind.scatters) for axis in geometry.axes]
-    if geometry.rank == 2:
-        return _winograd(kind, first, second, dtype, tables, 12)
-    tables.insert(0, _pieces(AxisGeometry(1, 1, 1, 1, 1, 0, 0), kind.scatters))  # an image of one row
-    first, second = first[:, None], second[:, None] if kind.sums_images else second[None]
-    return _winograd(kind, first, second, dtype, tables, 12).squeeze(0 if kind.sums_images else 1)
+    return _winograd(kind, first, second, geometry, dtype, _pieces, 12)
 
 
 def winograd2(
@@ -168,7 +169,7 @@ def winograd4(
     twice. With the C products and sums this gives gamma_{C+25}, which is less than gamma_{C+32}. Arguments
     and result are those of `winograd2`.
     """
-    return _winograd(kind, first, second, dtype, _tiles_of_four(kind, geometry, "winograd4"), 32)
+    return _winograd(kind, first, second, geometry, dtype, partial(_tiles_of_four, "winograd4"), 32)
 
 
 def winograd4_balanced(
@@ -193,7 +194,7 @@ def winograd4_balanced(
     three cells outside the window adds an error of its own size. Arguments and result are those of
     `winograd2`.
     """
-    return _winograd(kind, first, second, dtype, _tiles_of_four(kind, geometry, "winograd4_balanced"), 32)
+    return _winograd(kind, first, second, geometry, dtype, partial(_tiles_of_four, "winograd4_balanced"), 32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,23 +253,21 @@ def _pieces(axis: AxisGeometry, scatters: bool) -> _Tiles:
     return _Tiles(b, g, a, int(first), step, size, most)
 
 
-def _tiles_of_four(kind: Kind, geometry: Conv2DGeometry, name: str) -> list[_Tiles]:
-    """Return the transforms of F(4, 3) along rows and columns."""
+def _tiles_of_four(name: str, axis: AxisGeometry, scatters: bool) -> _Tiles:
+    """Return the transforms of F(4, 3) along an axis."""
     b, g, a = _WINOGRAD[name]
-    return [
-        _Tiles(b, g[:, ::-1], a, axis.pad_before - 2, 4, axis.in_size)
-        if kind.scatters
-        else _Tiles(b, g, a, -axis.pad_before, 4, axis.out_size)
-        for axis in geometry.axes
-    ]
+    if scatters:
+        return _Tiles(b, g[:, ::-1], a, axis.pad_before - 2, 4, axis.in_size)
+    return _Tiles(b, g, a, -axis.pad_before, 4, axis.out_size)
 
 
 def _winograd(
     kind: Kind,
     first: np.ndarray,
     second: np.ndarray,
+    geometry: ConvGeometry,
     dtype: Any,
-    tables: list[_Tiles],
+    tiles_of: Callable[[AxisGeometry, bool], _Tiles],
     roundings: int,
 ) -> np.ndarray:
     """Evaluate the transforms on absolute values; bound the error by gamma_{terms + roundings} times that.
@@ -277,7 +276,14 @@ def _winograd(
     of V = B' d B, and of U = G g G' or A dy A', that is less than 8 eta in all, which the other factor of the
     product multiplies; in each product, and in each step of the last transform, it is eta / 2.
     """
-    form, (rows, cols) = float_format(accumulator(dtype)), tables
+    if geometry.rank != 2:
+
+        def flat(a: np.ndarray, b: np.ndarray, image: ConvGeometry, *nothing: Any) -> np.ndarray:
+            return _winograd(kind, a, b, image, dtype, tiles_of, roundings)
+
+        return with_planes(flat, kind, first.astype(np.float64), second, geometry)
+    form = float_format(accumulator(dtype))
+    tables = rows, cols = [tiles_of(axis, kind.scatters) for axis in geometry.axes]
     sizes = [np.where(np.isfinite(array), np.abs(array.astype(np.float64)), 0) for array in (first, second)]
     # unscaled, squares of large numbers would overflow to infinity, and 0 * infinity is NaN
     scales = [np.ldexp(1.0, min(1023, -np.frexp(array.max(initial=0.0))[1])) for array in sizes]

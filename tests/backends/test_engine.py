@@ -158,7 +158,7 @@ def test_a_plan_does_not_count_the_transform_of_its_filter():
     how = {"input_shape": (1, 20, 256), "padding": "SAME", "backend": "cython"}
     assert tc.plan(tc.conv1d, w[0], **how).algorithm == "winograd"
     volume = tc.plan(tc.conv3d, w[None], input_shape=(1, 1, 7, 7, 256), padding="SAME", backend="cython")
-    assert volume.algorithm == "row_gemm"  # planes keep no transformed filter
+    assert volume.algorithm == "winograd2"
 
 
 def test_plans_take_another_batch_and_refuse_another_image():

@@ -83,6 +83,7 @@ static int is_depthwise(int kernel) { return kernels[kernel].algorithm == DEPTHW
 static int is_col2im(int kernel) { return kernels[kernel].algorithm == COL2IM; }
 static int is_winograd4(int kernel) { return kernels[kernel].algorithm == WINOGRAD4; }
 static int is_of_pieces(int kernel) { return kernels[kernel].algorithm == WINOGRAD; }
+static int takes_volumes(int kernel) { return !is_of_filter(kernel) && !is_depthwise(kernel) && !is_col2im(kernel); }
 static int is_winograd(int kernel) {
     return kernels[kernel].algorithm == WINOGRAD2 || is_winograd4(kernel) || is_of_pieces(kernel);
 }
@@ -161,6 +162,17 @@ static trial decode(byte_source *from) {
     }
     t.seed = (uint32_t)take(from, 65536);
     if (fitting && !is_winograd(t.kernel)) make_common(&t, take(from, 5));
+    p->in_planes = p->out_planes = p->filter_planes = p->stride_planes = p->dilation_planes = 1;
+    if (takes_volumes(t.kernel) && take(from, 2)) {
+        p->in_planes = take_between(from, 1, 6), p->out_planes = take_between(from, 1, 6);
+        p->filter_planes = take_between(from, 1, take(from, 8) ? 4 : 12);
+        p->stride_planes = take_step(from), p->dilation_planes = take_step(from), p->pad_front = take_pad(from);
+        if (fitting && is_winograd(t.kernel)) p->dilation_planes = 1;
+        if (take(from, 2)) { /* planes of a few pixels leave room for several */
+            p->in_rows = 1 + p->in_rows % 6, p->in_cols = 1 + p->in_cols % 6;
+            p->out_rows = 1 + p->out_rows % 6, p->out_cols = 1 + p->out_cols % 6;
+        }
+    }
     return t;
 }
 
@@ -225,30 +237,32 @@ static int is_all_finite(const array *a) {
 
 /* y, dx or dw by the index law, whichever is `result`; the two others are read. */
 static void convolve(const conv_problem *p, double *x, double *w, double *y, double *result, ptrdiff_t count) {
-    const ptrdiff_t ins = p->in_channels / p->groups, outs = p->out_channels / p->groups;
+    const ptrdiff_t ins = p->in_channels / p->groups, outs = p->out_channels / p->groups,
+                    taps_of_plane = p->filter_rows * p->filter_cols;
     for (ptrdiff_t i = 0; i < count; i++) result[i] = 0;
-    for (ptrdiff_t n = 0; n < p->batch; n++)
-        for (ptrdiff_t out_row = 0; out_row < p->out_rows; out_row++)
-            for (ptrdiff_t tap_row = 0; tap_row < p->filter_rows; tap_row++) {
-                const ptrdiff_t in_row = out_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
-                if (in_row < 0 || in_row >= p->in_rows) continue;
-                for (ptrdiff_t out_col = 0; out_col < p->out_cols; out_col++)
-                    for (ptrdiff_t tap_col = 0; tap_col < p->filter_cols; tap_col++) {
-                        const ptrdiff_t in_col =
-                            out_col * p->stride_cols - p->pad_left + tap_col * p->dilation_cols;
-                        if (in_col < 0 || in_col >= p->in_cols) continue;
-                        double *xs = x + ((n * p->in_rows + in_row) * p->in_cols + in_col) * p->in_channels;
-                        double *ys = y + ((n * p->out_rows + out_row) * p->out_cols + out_col) * p->out_channels;
-                        double *ws = w + (tap_row * p->filter_cols + tap_col) * ins * p->out_channels;
-                        for (ptrdiff_t i = 0; i < ins; i++)
-                            for (ptrdiff_t o = 0; o < p->out_channels; o++) {
-                                const ptrdiff_t c = o / outs * ins + i;
-                                if (result == y) ys[o] += xs[c] * ws[i * p->out_channels + o];
-                                else if (result == x) xs[c] += ys[o] * ws[i * p->out_channels + o];
-                                else ws[i * p->out_channels + o] += xs[c] * ys[o];
-                            }
-                    }
-            }
+    for (ptrdiff_t pixel = 0; pixel < count_pixels(p); pixel++)
+        for (ptrdiff_t tap = 0; tap < count_taps(p); tap++) {
+            const ptrdiff_t plane = pixel / p->out_cols / p->out_rows, n = plane / p->out_planes;
+            const ptrdiff_t in_plane = plane % p->out_planes * p->stride_planes - p->pad_front
+                                       + tap / taps_of_plane * p->dilation_planes;
+            const ptrdiff_t in_row = pixel / p->out_cols % p->out_rows * p->stride_rows - p->pad_top
+                                     + tap % taps_of_plane / p->filter_cols * p->dilation_rows;
+            const ptrdiff_t in_col =
+                pixel % p->out_cols * p->stride_cols - p->pad_left + tap % p->filter_cols * p->dilation_cols;
+            if (in_plane < 0 || in_plane >= p->in_planes || in_row < 0 || in_row >= p->in_rows || in_col < 0
+                || in_col >= p->in_cols)
+                continue;
+            double *xs =
+                x + (((n * p->in_planes + in_plane) * p->in_rows + in_row) * p->in_cols + in_col) * p->in_channels;
+            double *ys = y + pixel * p->out_channels, *ws = w + tap * ins * p->out_channels;
+            for (ptrdiff_t i = 0; i < ins; i++)
+                for (ptrdiff_t o = 0; o < p->out_channels; o++) {
+                    const ptrdiff_t c = o / outs * ins + i;
+                    if (result == y) ys[o] += xs[c] * ws[i * p->out_channels + o];
+                    else if (result == x) xs[c] += ys[o] * ws[i * p->out_channels + o];
+                    else ws[i * p->out_channels + o] += xs[c] * ys[o];
+                }
+        }
 }
 
 /* --------------------------------------------------------------------------------------------- one trial -- */
@@ -257,13 +271,14 @@ static void fail(const trial *t, const char *why) {
     const conv_problem *p = &t->p;
     fprintf(stderr,
             "%s\nkernel %d double %d isa %d threads %d packed %d (threads %d) bias %d relu %d offsets %td %td %td "
-            "exponents %d %d specials %d %d seed %u\nbatch %td in %td %td %td out %td %td %td groups %td filter "
-            "%td %td strides %td %td dilations %td %td pads %td %td\n",
+            "exponents %d %d specials %d %d seed %u\nbatch %td in %td %td %td %td out %td %td %td %td groups %td "
+            "filter %td %td %td strides %td %td %td dilations %td %td %td pads %td %td %td\n",
             why, t->kernel, t->is_double, t->isa, t->threads, t->packed, t->pack_threads, t->has_bias, t->relu,
             t->offsets[0], t->offsets[1], t->offsets[2], t->exponents[0], t->exponents[1], t->specials[0],
-            t->specials[1], t->seed, p->batch, p->in_rows, p->in_cols, p->in_channels, p->out_rows, p->out_cols,
-            p->out_channels, p->groups, p->filter_rows, p->filter_cols, p->stride_rows, p->stride_cols,
-            p->dilation_rows, p->dilation_cols, p->pad_top, p->pad_left);
+            t->specials[1], t->seed, p->batch, p->in_planes, p->in_rows, p->in_cols, p->in_channels, p->out_planes,
+            p->out_rows, p->out_cols, p->out_channels, p->groups, p->filter_planes, p->filter_rows, p->filter_cols,
+            p->stride_planes, p->stride_rows, p->stride_cols, p->dilation_planes, p->dilation_rows,
+            p->dilation_cols, p->pad_front, p->pad_top, p->pad_left);
     abort();
 }
 
@@ -305,7 +320,7 @@ static int run(const trial *t, int threads, const array *first, const array *sec
 static double winograd4_error(const trial *t) {
     const double pixels = (double)(t->p.batch * t->p.out_rows * t->p.out_cols),
                  depth = is_of_filter(t->kernel) ? pixels
-                                                 : (double)larger(t->p.in_channels, t->p.out_channels),
+                                                 : (double)t->p.filter_planes * larger(t->p.in_channels, t->p.out_channels),
                  u = t->is_double ? 0x1p-53 : 0x1p-24;
     const double largest = ldexp(7.0 * 7 * depth, t->exponents[0] + t->exponents[1]);
     const double last = is_of_filter(t->kernel) ? 7.3 * 2.7 : 1.5 * 7.4, grown = 5.2 * 5.2 * last * last * largest;
@@ -355,9 +370,8 @@ static void check_choices(const trial *t) {
 static void try_one(const trial *t) {
     const conv_problem *p = &t->p;
     if (!problem_fits(p) || problem_macs(p) > MOST_MACS) return;
-    const ptrdiff_t xs = p->batch * p->in_rows * p->in_cols * p->in_channels,
-                    ys = p->batch * p->out_rows * p->out_cols * p->out_channels,
-                    ws = p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
+    const ptrdiff_t xs = p->batch * in_image_numbers(p), ys = count_pixels(p) * p->out_channels,
+                    ws = count_taps(p) * (p->in_channels / p->groups) * p->out_channels;
     if (larger(xs, larger(ys, ws)) > MOST_NUMBERS) return;
     const int of_filter = is_of_filter(t->kernel), scatters = is_scatter(t->kernel);
     teachconv_set_isa(t->isa);
