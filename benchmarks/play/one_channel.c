@@ -11,10 +11,10 @@ int main(int argc, char **argv) {
 
     /* right? */
     plain_loops(&p, FORWARD, x, w, want);
-    check("one_channel", one_channel_or_row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1), y, want, y_count(&p));
+    check("one_channel", small_layer_or_row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1), y, want, y_count(&p));
 
     /* how fast? */
-    TIME("one_channel", p, one_channel_or_row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1));
+    TIME("one_channel", p, small_layer_or_row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1));
     free_scratch(x), free_scratch(w), free_scratch(y), free_scratch(want);
     return 0;
 }

@@ -121,7 +121,8 @@ static inline int choose_input_gradient(const conv_problem *p, const choice *c) 
         }
     /* mark: choice of winograd/dx winograd2/dx winograd4/dx */
     const int gather = fastest(&sum, p, c->precision, PHASES);
-    const ptrdiff_t taps = p->filter_rows * p->filter_cols, channels = p->in_channels;
+    const conv_problem merged = merge_columns(p);
+    const ptrdiff_t taps = merged.filter_rows * merged.filter_cols, channels = merged.in_channels;
     if (gather != PHASES) return gather;
     return p->groups == 1 && taps > 1 /* mark: choice of col2im phases */
                    && 2 * taps * channels <= taps * in_vectors(channels, c->lanes)

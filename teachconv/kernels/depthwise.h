@@ -1,8 +1,8 @@
 /* depthwise: groups == in_channels. Nothing is summed over channels, so the lanes of a vector are channels.
 
      for each image, for each strip of 4 out rows                     <- threads share these
-       3x3 at stride 1 or 2, 5x5 at stride 1, with all tap rows inside:  depthwise_tall_tile.h, up to two rows
-       otherwise:          depthwise_tile.h, row by row; border pixels one by one, with the taps inside
+       3x3 at stride 1 or 2, 5x5 at stride 1, with all tap rows inside:  tall tiles (depthwise_tiles.h), up to two rows
+       otherwise:          tiles, row by row; border pixels one by one, with the taps inside
 
    If x and y exceed the caches, the results are streamed.
 
@@ -74,17 +74,17 @@ INLINE void depthwise_border(const conv_problem *s, ptrdiff_t tall, int in_tall_
    to the first row's first output. */
 KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t image, ptrdiff_t group,
                           const real *w, const depthwise_ending *ending, ptrdiff_t out_row,
-                          ptrdiff_t tall, ptrdiff_t y_pixel, real *y) {
+                          ptrdiff_t tall, real *y) {
     const conv_problem *s = &g->shape;
-    /* mark: stride of depthwise/y if wide rows adjacent tall */
+    /* mark: stride of depthwise/y if rows adjacent tall */
     const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top, first_lane = group * cache->group_lanes;
     const ptrdiff_t taps = g->stored_cols * g->stored_rows, pixel = cache->pixel_step;
     const real *rows[DEPTHWISE_MAX_ROWS + TALL_TILE_ROWS - 1];
     ptrdiff_t first_row, past_row, first, past;
-    /* mark: padding of depthwise/y if wide rows adjacent tall */
+    /* mark: padding of depthwise/y if rows adjacent tall */
     indices_inside(s->filter_rows, s->dilation_rows, in_row, s->in_rows, &first_row, &past_row);
     for (ptrdiff_t tap = first_row; tap < past_row + tall - 1; tap++)
-        /* mark: dilation of depthwise/y if wide rows adjacent tall */
+        /* mark: dilation of depthwise/y if rows adjacent tall */
         rows[tap - first_row] = cached_row(cache, s->in_rows, image, group, in_row + tap * s->dilation_rows);
     inner_columns(s, &first, &past);
     const int near = cache->channels * (ptrdiff_t)sizeof(real) < 1024;
@@ -96,7 +96,7 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
                               .w_tap = g->tap_col_step * LANES,
                               .w_row = g->tap_row_step * g->stored_cols * LANES,
                               .w_block = taps * LANES,
-                              .y_pixel = y_pixel,
+                              .y_pixel = g->y_col_step,
                               .y_row = g->y_row_step,
                               .lanes = past_lane(cache, group) - first_lane,
                               .x_ahead = near && cache->in_place ? DEPTHWISE_READ_AHEAD : 0,
@@ -122,10 +122,8 @@ KERNEL void depthwise_row(const gather *g, const row_cache *cache, ptrdiff_t ima
     }
     for (ptrdiff_t pixels = tile, col = first; pixels > 0 && col < past; pixels = rest) {
         const ptrdiff_t count = (past - col) / pixels;
-        (s->filter_cols >= 5 && adjacent ? depthwise_tiles_adjacent
-         : s->filter_cols == 3
-             ? depthwise_tiles_3
-             : depthwise_tiles)(pixels, count, &k, rows, start + col * k.x_pixel, w, bias, y + col * y_pixel);
+        (s->filter_cols >= DEPTHWISE_WIDE && adjacent ? depthwise_tiles_adjacent : depthwise_tiles)(
+            pixels, count, &k, rows, start + col * k.x_pixel, w, bias, y + col * k.y_pixel);
         col += count * pixels;
     }
 }
@@ -145,7 +143,7 @@ KERNEL void depthwise_rows(const gather *g, const row_cache *cache, ptrdiff_t im
                                     ? 1
                                     : smaller(past_row, s->in_rows - s->filter_rows + 1 + s->pad_top) - row;
         count = tall ? smaller(TALL_TILE_ROWS, whole) : 1;
-        depthwise_row(g, cache, image, group, w, ending, row, count, g->y_col_step, y + row * g->y_row_step);
+        depthwise_row(g, cache, image, group, w, ending, row, count, y + row * g->y_row_step);
     }
 }
 
@@ -189,12 +187,11 @@ KERNEL int depthwise_strips(const void *call, const crew_member *me) {
     return ready ? CONV_OK : CONV_NO_MEMORY;
 }
 
-KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, const real *unused,
-                         const real *bias, int relu, real *y, int threads) {
-    (void)unused;
-    if (!depthwise_can(p)) return CONV_UNSUPPORTED;
-    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0) return CONV_OK;
-    const gather whole = forward_gather(p);
+/* Computes a gather: a whole problem, or its input gradient at stride 1. reversed: the filter is stored from the
+   last tap to the first. */
+KERNEL int depthwise_gather(const gather *g, const real *x, const real *w, int reversed, const real *bias,
+                            int relu, real *y, int threads) {
+    const conv_problem *p = &g->shape;
     const ptrdiff_t multiplier = p->out_channels / p->in_channels,
                     slots = slots_for((p->filter_rows - 1) * p->dilation_rows + TALL_TILE_ROWS, p->in_rows);
     const ptrdiff_t group_lanes = lanes_at_a_time(p->out_channels, multiplier, slots * p->in_cols);
@@ -203,10 +200,10 @@ KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, co
     const ptrdiff_t cols = columns_that_fit(p->out_cols, row_lanes * p->in_cols,
                                             row_lanes * (reach - p->stride_cols), row_lanes * p->stride_cols,
                                             scratch_numbers(slots));
-    real *packed = depthwise_packed(p, w, in_place, 0); /* mark: kernel of depthwise/y */
+    real *packed = depthwise_packed(p, w, in_place, reversed);
     if (!packed) return CONV_NO_MEMORY;
     const depthwise_ending ending = {bias, relu, depthwise_streams(p, y, p->out_channels)};
-    const depthwise_call call = {.g = &whole,
+    const depthwise_call call = {.g = g,
                                  .x = x,
                                  .packed = packed,
                                  .y = y,
@@ -222,4 +219,13 @@ KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, co
     const int status = in_crew(useful_threads(problem_macs(p) * 4, threads), depthwise_strips, &call);
     free_scratch(packed);
     return status;
+}
+
+KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, const real *unused,
+                         const real *bias, int relu, real *y, int threads) {
+    (void)unused;
+    if (!depthwise_can(p)) return CONV_UNSUPPORTED;
+    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0) return CONV_OK;
+    const gather g = forward_gather(p);
+    return depthwise_gather(&g, x, w, 0, bias, relu, y, threads); /* mark: kernel of depthwise/y */
 }

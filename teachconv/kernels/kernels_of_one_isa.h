@@ -17,18 +17,15 @@
 #include "winograd_matrices.h"
 #include "winograd.h"
 #include "phases.h"
-#include "one_channel.h"
+#include "small_layers.h"
 #include "planes.h"
 #include "col2im.h"
 #include "pixel_gemm.h"
 #include "winograd_filter_gradient.h"
 #include "row_cache.h"
-#include "depthwise_tile.h"
-#include "depthwise_tall_tile.h"
+#include "depthwise_tiles.h"
 #include "depthwise.h"
-#include "depthwise_input_tile.h"
 #include "depthwise_input_gradient.h"
-#include "depthwise_filter_tile.h"
 #include "depthwise_filter_gradient.h"
 
 #if defined(KERNEL_TABLE)
@@ -50,7 +47,7 @@
 /* clang-format off */
 PACK(row_gemm) PACK(phases) PACK(col2im)
 PACK(winograd) PACK(winograd_input) PACK(winograd4) PACK(winograd4_input)
-RUN(one_channel_or_row_gemm) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
+RUN(small_layer_or_row_gemm) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
 RUN(winograd) RUN(winograd_input) RUN(winograd4) RUN(winograd4_input)
 RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(winograd_filter)
 RUN_FILTER_GRADIENT(winograd4_filter) RUN_FILTER_GRADIENT(depthwise_filter)
@@ -67,7 +64,7 @@ RUN_FILTER_GRADIENT(winograd4_filter) RUN_FILTER_GRADIENT(depthwise_filter)
 extern const kernel_table KERNEL_TABLE;
 const kernel_table KERNEL_TABLE = {
     .lanes = LANES,
-    .forward = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_one_channel_or_row_gemm_run},
+    .forward = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_small_layer_or_row_gemm_run},
                 [WINOGRAD] = PACKED_RUNG(winograd),
                 [WINOGRAD2] = PACKED_RUNG(winograd),
                 [WINOGRAD4] = PACKED_RUNG(winograd4),

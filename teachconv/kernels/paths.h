@@ -16,10 +16,10 @@
     X(MERGED, "merged")                                              \
     X(TAPS, "taps")                                                  \
     X(ADJACENT, "adjacent")                                          \
-    X(WIDE, "wide")                                                  \
     X(ROWS, "rows")                                                  \
     X(MOVING, "moving")                                              \
     X(ONE_CHANNEL, "one_channel")                                    \
+    X(FEW_FILTERS, "few_filters")                                    \
     X(TILES, "tiles")                                                \
     X(TALL, "tall")
 

@@ -27,13 +27,13 @@ static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_
         divisor = other, other = rest;
     }
     a.count = in_size > residue ? divide_up(in_size - residue, stride) : 0;
-    /* mark: dilation of phases depthwise/dx if phases wide rows adjacent tall */
+    /* mark: dilation of phases depthwise/dx if phases rows adjacent tall */
     a.dilation = dilation / divisor;
-    /* mark: padding of phases depthwise/dx if phases wide rows adjacent tall */
+    /* mark: padding of phases depthwise/dx if phases rows adjacent tall */
     const ptrdiff_t wanted = residue + pad - floor_divide(residue + pad, stride) * stride,
                     step = stride / divisor;
     for (ptrdiff_t tap = 0; tap < smaller(filter, step); tap++)
-        /* mark: stride of phases winograd/dx depthwise/dx if phases wide rows adjacent tall */
+        /* mark: stride of phases winograd/dx depthwise/dx if phases rows adjacent tall */
         if (tap * dilation % stride == wanted) {
             a.taps = (filter - 1 - tap) / step + 1;
             a.first_tap = tap + (a.taps - 1) * step;
@@ -43,8 +43,25 @@ static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_
     return a;
 }
 
-/* Returns phase (plane_residue, row_residue, col_residue) of the input gradient as a gather over dy. *y_offset becomes the
-   position of the phase's first input in dx. */
+/* Where a filter is as wide as its stride, no two outputs read the same column of x. Then one row of taps and the
+   pixels that it reads have the same order in memory, and can be taken for one pixel of more channels:
+
+     x  [rows, out_cols * stride_cols, channels]            [rows, out_cols, stride_cols * channels]
+     w  [filter_rows, stride_cols, channels, outputs]       [filter_rows, 1, stride_cols * channels, outputs]
+
+   Returns the problem with such pixels, or the problem itself. */
+static inline conv_problem merge_columns(const conv_problem *p) {
+    conv_problem merged = *p;
+    if (p->filter_cols != p->stride_cols || p->in_cols != p->out_cols * p->stride_cols || p->pad_left != 0
+        || p->dilation_cols != 1 || p->groups != 1)
+        return merged;
+    merged.in_cols = p->out_cols, merged.in_channels = p->stride_cols * p->in_channels;
+    merged.filter_cols = merged.stride_cols = 1;
+    return merged;
+}
+
+/* Returns phase (plane_residue, row_residue, col_residue) of the input gradient as a gather over dy. *y_offset
+   becomes the position of the phase's first input in dx. */
 static inline gather phase_gather(const conv_problem *p, ptrdiff_t plane_residue, ptrdiff_t row_residue,
                                   ptrdiff_t col_residue, ptrdiff_t *y_offset) {
     const phase_axis planes = phase_of(plane_residue, p->in_planes, p->filter_planes, p->stride_planes,

@@ -10,6 +10,8 @@
                      (few pixels and a large filter: exchanged.h)
                      or winograd.h, if the rung is one of its names
 
+   If the filter is as wide as the stride, the phases of a row are one (merge_columns in phase_axis.h).
+
    Gain over scattering: no zeros are inserted into dy, and every cell of dx is written once, so no sums are
    read back from memory.
 
@@ -66,6 +68,11 @@ INLINE int rung_can(int tile, int scatters, const conv_problem *p) {
     return tile == 0 || (scatters ? winograd_can_input(tile, p) : winograd_can(tile, p));
 }
 
+/* Returns the problem in the form in which a rung computes it. */
+INLINE conv_problem rung_problem(int tile, int scatters, const conv_problem *p) {
+    return tile == 0 && scatters ? merge_columns(p) : *p;
+}
+
 /* Runs the statement for each gather g, whose first output lies `offset` numbers into the result. */
 #define EACH_GATHER(statement)                                                                                \
     for (ptrdiff_t plane = 0; plane < (scatters ? smaller(p->stride_planes, p->in_planes) : 1); plane++)      \
@@ -76,14 +83,17 @@ INLINE int rung_can(int tile, int scatters, const conv_problem *p) {
                 statement;                                                                                    \
             }
 
-KERNEL ptrdiff_t rung_packed_bytes(int tile, int scatters, const conv_problem *p) {
+KERNEL ptrdiff_t rung_packed_bytes(int tile, int scatters, const conv_problem *problem) {
+    const conv_problem form = rung_problem(tile, scatters, problem), *p = &form;
     ptrdiff_t numbers = 0;
     if (!rung_can(tile, scatters, p)) return 0;
     EACH_GATHER(numbers = checked_plus(numbers, gather_packed_numbers(tile, &g)))
     return checked_times(numbers, sizeof(real));
 }
 
-KERNEL int rung_pack(int tile, int scatters, const conv_problem *p, const real *w, real *packed, int threads) {
+KERNEL int rung_pack(int tile, int scatters, const conv_problem *problem, const real *w, real *packed,
+                     int threads) {
+    const conv_problem form = rung_problem(tile, scatters, problem), *p = &form;
     int status = CONV_OK;
     if (!rung_can(tile, scatters, p)) return CONV_UNSUPPORTED;
     EACH_GATHER(status |= pack_gather(tile, &g, w, packed, threads);
@@ -91,13 +101,23 @@ KERNEL int rung_pack(int tile, int scatters, const conv_problem *p, const real *
     return status;
 }
 
-KERNEL int rung_run(int tile, int scatters, const conv_problem *p, const real *data, const real *w,
+KERNEL int rung_run(int tile, int scatters, const conv_problem *problem, const real *data, const real *w,
                     const real *packed, const real *bias, int relu, real *result, int threads) {
+    const conv_problem form = rung_problem(tile, scatters, problem), *p = &form;
+    const ptrdiff_t channels = problem->in_channels;
+    real *repeated = NULL; /* the bias, if a pixel of the form is several of the problem */
     int status = CONV_OK;
     if (!rung_can(tile, scatters, p)) return CONV_UNSUPPORTED;
+    if (bias && p->in_channels != channels) {
+        repeated = (real *)new_scratch(p->in_channels * (ptrdiff_t)sizeof(real));
+        if (!repeated) return CONV_NO_MEMORY;
+        for (ptrdiff_t i = 0; i < p->in_channels; i++) repeated[i] = bias[i % channels];
+        bias = repeated;
+    }
     if (scatters) took(TOOK_PHASES);
     EACH_GATHER(status |= run_one_gather(tile, &g, data, w, packed, bias, relu, result + offset, threads);
                 if (packed) packed += gather_packed_numbers(tile, &g))
+    free_scratch(repeated);
     return status;
 }
 #undef EACH_GATHER

@@ -55,19 +55,13 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
 #define TILES_OF(rows) \
     TILE_OF(one, rows, 1, 0) TILE_OF(two, rows, 2, 0) \
     TILE_OF(one_merged, rows, 1, 1) TILE_OF(two_merged, rows, 2, 1)
-TILES_OF(1) TILES_OF(2) TILES_OF(3) TILES_OF(4) TILES_OF(5) TILES_OF(6)
-#if TILE_PIXELS > 6
-TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES_OF(13) TILES_OF(14)
-#endif
+EACH_HEIGHT(TILES_OF)
 #undef TILES_OF
 #undef TILE_OF
 #define NAMED(rows, name) pixel_tile_##rows##_##name
-#define ALL(rows) {{NAMED(rows, one), NAMED(rows, two)}, {NAMED(rows, one_merged), NAMED(rows, two_merged)}}
+#define ALL(rows) {{NAMED(rows, one), NAMED(rows, two)}, {NAMED(rows, one_merged), NAMED(rows, two_merged)}},
 static const pixel_function pixel_tile_table[TILE_PIXELS + 1][2][TILE_VECTORS] = {
-    {{0, 0}, {0, 0}}, ALL(1), ALL(2), ALL(3), ALL(4), ALL(5), ALL(6),
-#if TILE_PIXELS > 6
-    ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12), ALL(13), ALL(14),
-#endif
+    {{0, 0}, {0, 0}}, EACH_HEIGHT(ALL)
 };
 #undef ALL
 #undef NAMED

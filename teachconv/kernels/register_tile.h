@@ -188,19 +188,13 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
 /* clang-format off */
 #define TILES_OF(pixels) \
     TILE_OF(one, pixels, 1, 0) TILE_OF(two, pixels, 2, 0) TILE_OF(copying, pixels, 2, 1)
-TILES_OF(1) TILES_OF(2) TILES_OF(3) TILES_OF(4) TILES_OF(5) TILES_OF(6)
-#if TILE_PIXELS > 6
-TILES_OF(7) TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES_OF(13) TILES_OF(14)
-#endif
+EACH_HEIGHT(TILES_OF)
 #undef TILES_OF
 #undef TILE_OF
 
-#define ALL(pixels) {tile_##pixels##_one, tile_##pixels##_two, tile_##pixels##_copying}
+#define ALL(pixels) {tile_##pixels##_one, tile_##pixels##_two, tile_##pixels##_copying},
 static const tile_function tile_table[TILE_PIXELS + 1][COPYING + 1] = {
-    {0, 0, 0}, ALL(1), ALL(2), ALL(3), ALL(4), ALL(5), ALL(6),
-#if TILE_PIXELS > 6
-    ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12), ALL(13), ALL(14),
-#endif
+    {0, 0, 0}, EACH_HEIGHT(ALL)
 };
 #undef ALL
 /* clang-format on */

@@ -31,6 +31,14 @@
 #define ISA_TARGET
 #endif
 
+/* X of every height of a register tile */
+#define UP_TO_SIX(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#if TILE_PIXELS > 6
+#define EACH_HEIGHT(X) UP_TO_SIX(X) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#else
+#define EACH_HEIGHT(X) UP_TO_SIX(X)
+#endif
+
 #if REAL_IS_DOUBLE
 typedef double real;
 #else

@@ -545,9 +545,23 @@ def test_results_lie_elsewhere_in_a_page_than_the_input():
         ((1, 3, 3, 1), (3, 3, 1, 16), 1, ((4, 0), (5, 5)), 1),
         ((2, 150, 60, 1), (3, 3, 1, 16), (2, 1), "SAME", (5, 1)),  # two blocks of rows
         ((1, 2, 9, 1), (3, 3, 1, 48), 1, "SAME", (1, 3)),
+        # few filters: squares of pixels that fit and that do not, every stride and dilation, one to six channels
+        ((2, 20, 37, 1), (5, 5, 1, 1), 1, "SAME", 1),
+        ((1, 28, 28, 3), (3, 3, 3, 6), 1, "VALID", 1),
+        ((2, 9, 90, 6), (2, 5, 6, 3), (2, 3), ((1, 2), (3, 0)), (2, 1)),
+        ((1, 7, 40, 2), (3, 3, 2, 10), 1, ((4, 0), (9, 5)), (1, 2)),
+        ((1, 150, 60, 4), (3, 3, 4, 5), (1, 2), "SAME", (5, 3)),  # several blocks of rows
+        ((3, 1, 17, 1), (1, 3, 1, 8), 1, "SAME", 1),
+        # filters as wide as their stride, whose input gradient merges columns; too few and too many columns
+        ((2, 8, 12, 5), (2, 2, 5, 7), 2, "VALID", 1),
+        ((1, 9, 15, 21), (3, 3, 21, 33), 3, "VALID", 1),
+        ((1, 4, 8, 40), (4, 2, 40, 3), (4, 2), "VALID", 1),
+        ((1, 7, 10, 9), (2, 2, 9, 5), 2, "SAME", 1),
+        ((1, 9, 11, 9), (2, 2, 9, 5), 2, "VALID", 1),
+        ((1, 6, 8, 9), (3, 2, 9, 40), (1, 2), "VALID", (2, 1)),
     ],
 )
-def test_tiles_and_one_channel(isa, dtype, x, w, strides, padding, dilations):
+def test_kernels_of_special_layers(isa, dtype, x, w, strides, padding, dilations):
     """Integers make every sum exact, so the results equal those of another backend."""
     g = conv2d_geometry(x, w, strides, padding, dilations=dilations)
     x, w, dy = (make_array(shape, dtype, "integers") for shape in (x, w, g.output_shape))
@@ -569,8 +583,24 @@ def test_results_beyond_the_caches_have_the_same_bits():
     )
 
 
-def test_one_channel_gives_the_bits_of_row_gemm():
+@pytest.mark.parametrize("filters", [16, 3])
+def test_small_layers_give_the_bits_of_row_gemm(filters):
     """A row of 90,000 columns does not fit the scratch, and row_gemm computes it; its beginning does."""
-    x, w = make_array((1, 3, 90_000, 1), "float32"), make_array((3, 3, 1, 16), "float32")
+    x, w = make_array((1, 3, 90_000, 1), "float32"), make_array((3, 3, 1, filters), "float32")
     whole, part = tc.conv2d(x, w), tc.conv2d(x[:, :, :40], w)
     assert np.array_equal(whole[:, :, :38], part)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_merged_columns_have_the_bits_of_phases(isa, dtype):
+    """Eight columns are four times two; seven are not, and are computed phase by phase. A plan packs the same."""
+    w, dy = make_array((2, 2, 21, 33), dtype), make_array((2, 4, 4, 33), dtype)
+    bias = make_array((21,), dtype, "normal", "bias")
+    options = {"backend": "cython", "algorithm": "phases"}
+    for more in ({}, {"bias": bias}):
+        merged, phases = (
+            tc.conv2d_transpose(dy, w, (2, size, size, 21), 2, "SAME", **more, **options) for size in (8, 7)
+        )
+        assert_same_bits(merged[:, :7, :7], phases)
+    planned = tc.plan(tc.conv2d_transpose, w, input_shape=dy.shape, strides=2, **options)
+    assert_same_bits(planned(dy) + bias, merged)

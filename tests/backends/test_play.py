@@ -108,7 +108,7 @@ int main(void) {
             const conv_problem p = layer_from(1, NULL, 9, channels, channels, 3, 1, depthwise);
             real *x = integers(x_count(&p)), *y = integers(y_count(&p)), *w = integers(w_count(&p));
             int status = phases_run(&p, y, w, NULL, NULL, 0, x, 1) | pixel_gemm_run(&p, x, y, w, 1)
-                         | one_channel_or_row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1);
+                         | small_layer_or_row_gemm_run(&p, x, w, NULL, NULL, 0, y, 1);
             if (p.groups == 1)
                 status |= winograd_run(&p, x, w, NULL, NULL, 0, y, 1) | col2im_run(&p, y, w, NULL, NULL, 0, x, 1);
             if (depthwise)

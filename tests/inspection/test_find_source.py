@@ -229,9 +229,10 @@ def test_where_a_compiled_kernel_gives_way_the_chain_says_so():
 
 @pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
 def test_the_way_through_the_kernel_is_the_one_that_was_taken():
-    """Rows of seven outputs and more are padded and read in place, shorter ones are copied patch by patch."""
-    for size, function in ((8, "fill_patches"), (20, "fill_padded_rows")):
-        x, w = np.ones((1, size, size, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
+    """Rows of seven outputs and more are padded and read in place, shorter ones copied; few filters have a way of their own."""
+    ways = (8, 20, "fill_patches"), (20, 20, "fill_padded_rows"), (20, 2, "copy_small_layer")
+    for size, filters, function in ways:
+        x, w = np.ones((1, size, size, 2), "float32"), np.ones((3, 3, 2, filters), "float32")
         chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="cython")
         (line,) = (line for line in chain.lines if line.mark == "stride")
         assert marks.function_at(line.file, line.line)[0] == function
