@@ -1,6 +1,7 @@
 """Times teachconv's CPU engine next to PyTorch, ONNX Runtime, TensorFlow, JAX and NumPy.
 
-    python benchmarks/cpu.py                                everything, on one core
+    python benchmarks/cpu.py                                images: everything, on one core
+    python benchmarks/cpu.py --rank 1,3 --dtypes float32    sequences and volumes
     python benchmarks/cpu.py --quick                        a smoke test: seconds, NumPy only
     python benchmarks/cpu.py --ops forward --shape mine:28x28x64:3x3x128:s2 --seconds 5
 
@@ -25,7 +26,7 @@ from typing import Any, Protocol
 import machine
 import plot
 import report
-from layers import LAYERS, OPS, QUICK_LAYERS, Layer, Problem, expand, fits, parse_shape
+from layers import OPS, QUICK_TABLES, TABLES, Layer, Problem, expand, fits, parse_shape
 from racing import Budget, Measurement, Race, validate_small
 
 import teachconv as tc
@@ -38,6 +39,12 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     peers = [*report.FRAMEWORKS, "numpy"]
     add_layer_arguments(parser, "1,8", "tiny layers, NumPy only")
     add_aims_argument(parser)
+    parser.add_argument(
+        "--rank",
+        type=whole_numbers,
+        default=[2],
+        help="1: sequences, 2: images (the default), 3: volumes; such as 1,3",
+    )
     parser.add_argument("--threads", type=whole_numbers, default=[1], help="such as 1,2 (default: 1)")
     parser.add_argument("--ops", type=some_of(OPS), default=list(OPS), help=f"of {','.join(OPS)}")
     dtypes = ("float32", "float64")
@@ -65,6 +72,8 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     arguments.rounds = arguments.rounds or (2 if quick else 7)
     arguments.seconds = arguments.seconds or (0.02 if quick else 2.0)
     arguments.cores = arguments.cores or allowed_cores()
+    if not {*arguments.rank} <= {*TABLES}:
+        parser.error(f"--rank must be of 1,2,3; got {arguments.rank}")
     if max(arguments.threads) > len(arguments.cores):
         parser.error(f"--threads {max(arguments.threads)} needs as many cores; got {arguments.cores}")
     return arguments
@@ -106,8 +115,8 @@ def add_layer_arguments(parser: argparse.ArgumentParser, batches: str, quick: st
         type=shape_argument,
         action="append",
         default=[],
-        help="NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:gGROUPS] in place of the table, repeatable; "
-        "for transposed ROWSxCOLSxIN is what goes in",
+        help="NAME:ROWSxCOLSxIN:KROWSxKCOLSxOUT[:sSTRIDE][:dDILATION][:gGROUPS] in place of the table, "
+        "repeatable; for transposed ROWSxCOLSxIN is what goes in",
     )
     parser.add_argument("--layers", metavar="TEXT", help="only layers with TEXT in their name")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page of the documentation")
@@ -128,7 +137,8 @@ def allowed_cores() -> list[int]:
 
 def problems(arguments: argparse.Namespace) -> list[Problem]:
     """Return the problems of this run; the dtypes of one problem are adjacent and share its truth."""
-    layers = layer_list(arguments, QUICK_LAYERS if arguments.quick else LAYERS)
+    tables = QUICK_TABLES if arguments.quick else TABLES
+    layers = layer_list(arguments, [layer for rank in arguments.rank for layer in tables[rank]])
     return [
         Problem(layer, op, batch, dtype)
         for asked in arguments.ops
@@ -209,7 +219,7 @@ def measure(arguments: argparse.Namespace, facts: dict[str, Any]) -> tuple[list[
                 facts["versions"] |= worker.versions
             try:
                 for number, problem in enumerate(work):
-                    name = f"{problem.op} {problem.layer.name} batch {problem.batch} {problem.dtype}"
+                    name = f"{problem.label} {problem.layer.name} batch {problem.batch} {problem.dtype}"
                     say(name, turn * len(work) + number)
                     key = (problem.op, problem.layer, problem.dtype)
                     failure = "" if key in checked else validate_small(problem)
@@ -275,6 +285,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("nothing to time: no layer fits --ops, --layers and --shape", file=sys.stderr)
         return 2
     facts = machine.facts_of_run("benchmarks/cpu.py", argv)
+    facts["ranks"] = sorted({problem.layer.rank for problem in problems(arguments)})
     started = time.monotonic()
     measured, wrong = measure(arguments, facts)
     facts["minutes"] = round((time.monotonic() - started) / 60, 1)

@@ -16,10 +16,25 @@ import numpy as np
 Facts = dict[str, Any]
 Arrays = dict[str, np.ndarray]
 Run = Callable[[], Any]
-Restore = Callable[[Any], np.ndarray]  # a result as NHWC, or HWIO for a filter gradient
+Restore = Callable[[Any], np.ndarray]  # a result with its channels last, or as [*sizes, in, out]
 
-NHWC_TO_NCHW, NCHW_TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
-HWIO_TO_OIHW, OIHW_TO_HWIO = (3, 2, 0, 1), (2, 3, 1, 0)
+
+# The axes of an array of n axes: images between [batch, *sizes, channels] and [batch, channels, *sizes],
+# filters between [*sizes, in, out] and [out, in, *sizes]
+def channels_first(n: int) -> tuple[int, ...]:
+    return (0, n - 1, *range(1, n - 1))
+
+
+def channels_last(n: int) -> tuple[int, ...]:
+    return (0, *range(2, n), 1)
+
+
+def filters_first(n: int) -> tuple[int, ...]:
+    return (n - 1, n - 2, *range(n - 2))
+
+
+def filters_last(n: int) -> tuple[int, ...]:
+    return (*range(2, n), 1, 0)
 
 
 class RefusedError(Exception):
@@ -45,11 +60,12 @@ class OnnxRuntime:
             raise RefusedError("inference only: no gradients")
         helper, numpy_helper = self.onnx.helper, self.onnx.numpy_helper
         given, op_type = ("x", "Conv") if facts["kind"] == "conv2d" else ("dy", "ConvTranspose")
-        data = np.ascontiguousarray(arrays[given].transpose(NHWC_TO_NCHW))
-        weights = np.ascontiguousarray(arrays["w"].transpose(HWIO_TO_OIHW))
+        data = np.ascontiguousarray(arrays[given].transpose(channels_first(arrays[given].ndim)))
+        weights = np.ascontiguousarray(arrays["w"].transpose(filters_first(arrays["w"].ndim)))
         attributes = {
             "strides": facts["strides"],
             "pads": facts["padding"] * 2,
+            "dilations": facts["dilations"],
             "group": facts["groups"],
             "kernel_shape": weights.shape[2:],
         }
@@ -68,7 +84,7 @@ class OnnxRuntime:
             )
         except Exception as error:
             raise RefusedError(f"no {op_type} for {facts['dtype']}: {first_line(error)}") from error
-        return lambda: session.run(None, {"x": data})[0], lambda y: y.transpose(NCHW_TO_NHWC)
+        return lambda: session.run(None, {"x": data})[0], lambda y: y.transpose(channels_last(y.ndim))
 
 
 class LiteRt:
@@ -155,8 +171,8 @@ class OpenVino:
     def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
         _forward_only(facts)
         opset = self.openvino.opset13
-        data = np.ascontiguousarray(arrays["x"].transpose(NHWC_TO_NCHW))
-        weights = np.ascontiguousarray(arrays["w"].transpose(HWIO_TO_OIHW))
+        data = np.ascontiguousarray(arrays["x"].transpose(channels_first(4)))
+        weights = np.ascontiguousarray(arrays["w"].transpose(filters_first(arrays["w"].ndim)))
         x = opset.parameter(data.shape, data.dtype)
         pads = facts["padding"]
         if facts["depthwise"]:  # [groups, outs / groups, depth, rows, cols]
@@ -170,7 +186,7 @@ class OpenVino:
         request.set_input_tensor(self.openvino.Tensor(data))
 
         def restore(_: Any) -> np.ndarray:
-            return np.array(request.get_output_tensor().data).transpose(NCHW_TO_NHWC)
+            return np.array(request.get_output_tensor().data).transpose(channels_last(4))
 
         return lambda: request.infer(), restore
 
@@ -193,7 +209,7 @@ class Ncnn:
         ncnn, channels = self.ncnn, facts["shapes"]["x"][3]
         if facts["dtype"] != "float32":
             raise RefusedError(f"no {facts['dtype']}")
-        net = self._net(facts, np.ascontiguousarray(arrays["w"].transpose(HWIO_TO_OIHW), np.float32))
+        net = self._net(facts, np.ascontiguousarray(arrays["w"].transpose(filters_first(4)), np.float32))
         packing = next(size for size in (16, 8, 4, 1) if channels % size == 0)
         images = [np.ascontiguousarray(image.transpose(2, 0, 1)) for image in arrays["x"]]
         data = [ncnn.convert_packing(ncnn.Mat(image).clone(), packing, net.opt) for image in images]
@@ -208,7 +224,7 @@ class Ncnn:
 
         def restore(results: list[Any]) -> np.ndarray:
             planes = [np.array(ncnn.convert_packing(result, 1, net.opt)) for result in results]
-            return np.stack(planes).transpose(NCHW_TO_NHWC)
+            return np.stack(planes).transpose(channels_last(4))
 
         return lambda: [compute(image) for image in data], restore
 

@@ -54,7 +54,7 @@ class Mode:
 
 
 def _is_winograd(layer: Layer) -> bool:
-    return (layer.filter_rows, layer.filter_cols, layer.stride, layer.groups) == (3, 3, 1, 1)
+    return (layer.filter_sizes, layer.stride, layer.groups) == ((3, 3), 1, 1)
 
 
 MODES = (

@@ -57,10 +57,13 @@ def describe() -> dict[str, str]:
 
 
 def processor() -> str:
-    """Return the name of this machine's processor, as its system has it."""
-    lines = _read(Path("/proc/cpuinfo")).splitlines()
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return next(iter(models), "") or platform.processor() or platform.machine()
+    """Return the name of this machine's processor, as its system has it; a name alone, with its numbers."""
+    pairs = [line.partition(":") for line in _read(Path("/proc/cpuinfo")).splitlines()]
+    facts = {key.strip(): value.strip() for key, _, value in pairs}
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    if "cpu family" not in facts or any(letter.isdigit() for letter in name):
+        return name
+    return f"{name} (family {facts['cpu family']}, model {facts['model']})"
 
 
 def _read(path: Path) -> str:

@@ -27,10 +27,6 @@ from typing import Any
 
 import numpy as np
 from engines import (
-    HWIO_TO_OIHW,
-    NCHW_TO_NHWC,
-    NHWC_TO_NCHW,
-    OIHW_TO_HWIO,
     Arrays,
     Facts,
     LiteRt,
@@ -40,12 +36,16 @@ from engines import (
     RefusedError,
     Restore,
     Run,
+    channels_first,
+    channels_last,
+    filters_first,
+    filters_last,
     first_line,
 )
 
 
 class Torch:
-    """PyTorch: NCHW in memory order, or channels_last, which is NHWC underneath."""
+    """PyTorch: channels first in memory order, or channels_last, for images and volumes."""
 
     channels_last = False
     device = "cpu"
@@ -57,39 +57,47 @@ class Torch:
         if torch.get_num_interop_threads() != 1:  # PyTorch takes this once in a process
             torch.set_num_interop_threads(1)
         self.torch = torch
-        self.format = torch.channels_last if self.channels_last else torch.contiguous_format
         self.versions = {"torch": torch.__version__}
 
     def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
         torch = self.torch
         x, w, dy = (self._tensor(facts, arrays, name) for name in ("x", "w", "dy"))
-        strides, padding, groups = facts["strides"], facts["padding"], facts["groups"]
+        strides, padding, dilations = facts["strides"], facts["padding"], facts["dilations"]
+        rank, groups = len(strides), facts["groups"]
         if facts["op"] == "transposed":
-            transpose = torch.nn.functional.conv_transpose2d
-            return lambda: transpose(dy, w, None, strides, padding, 0, groups), self._images
+            transpose = getattr(torch.nn.functional, f"conv_transpose{rank}d")
+            return lambda: transpose(dy, w, None, strides, padding, 0, groups, dilations), self._images
         if facts["kind"] == "conv2d":
-            conv = torch.nn.functional.conv2d
-            return lambda: conv(x, w, None, strides, padding, 1, groups), self._images
+            conv = getattr(torch.nn.functional, f"conv{rank}d")
+            return lambda: conv(x, w, None, strides, padding, dilations, groups), self._images
         backward = torch.ops.aten.convolution_backward
-        fixed = (None, strides, padding, [1, 1], False, [0, 0], groups)
+        fixed = (None, strides, padding, dilations, False, [0] * rank, groups)
         if facts["kind"] == "conv2d_backprop_input":
             return lambda: backward(dy, x, w, *fixed, [True, False, False])[0], self._images
         return (
             lambda: backward(dy, x, w, *fixed, [False, True, False])[1],
-            lambda dw: dw.cpu().numpy().transpose(OIHW_TO_HWIO),
+            lambda dw: dw.cpu().numpy().transpose(filters_last(dw.ndim)),
         )
 
     def _tensor(self, facts: Facts, arrays: Arrays, name: str) -> Any:
-        order = HWIO_TO_OIHW if name == "w" else NHWC_TO_NCHW
+        axes = len(facts["shapes"][name])
+        order = filters_first(axes) if name == "w" else channels_first(axes)
         if name in arrays:
             tensor = self.torch.from_numpy(arrays[name].transpose(order).copy())
         else:  # PyTorch takes shape and layout of the gradient from the array it belongs to
             shape = [facts["shapes"][name][axis] for axis in order]
             tensor = self.torch.empty(shape, dtype=getattr(self.torch, facts["dtype"]))
-        return tensor.contiguous(memory_format=self.format).to(self.device)
+        return tensor.contiguous(memory_format=self._format(axes)).to(self.device)
+
+    def _format(self, axes: int) -> Any:
+        if not self.channels_last:
+            return self.torch.contiguous_format
+        if axes == 3:
+            raise RefusedError("no channels_last for sequences")
+        return self.torch.channels_last if axes == 4 else self.torch.channels_last_3d
 
     def _images(self, y: Any) -> np.ndarray:
-        return y.cpu().numpy().transpose(NCHW_TO_NHWC)
+        return y.cpu().numpy().transpose(channels_last(y.ndim))
 
 
 class TorchChannelsLast(Torch):
@@ -97,7 +105,7 @@ class TorchChannelsLast(Torch):
 
 
 class TensorFlow:
-    """TensorFlow's raw ops, each compiled by tf.function; NHWC, which its CPU kernels require."""
+    """TensorFlow's raw ops, each compiled by tf.function; channels last, which its CPU kernels require."""
 
     def __init__(self, threads: int) -> None:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -110,46 +118,66 @@ class TensorFlow:
         self.versions = {"tensorflow": tf.__version__}
 
     def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
-        raw, (rows, cols) = self.tf.raw_ops, facts["padding"]
-        options = {"strides": [1, *facts["strides"], 1], "padding": "SAME"}
-        if not facts["is_same"]:
-            options |= {"padding": "EXPLICIT", "explicit_paddings": [0, 0, rows, rows, cols, cols, 0, 0]}
-        shapes = dict(facts["shapes"])
+        shapes, op = dict(facts["shapes"]), self._op(facts)
+        dilations, options = facts["dilations"], self._padding(facts)
+        options["strides"] = [1, *facts["strides"], 1]
+        if len(dilations) == 1:  # as tf.nn.conv1d does; a depthwise convolution wants equal strides
+            options["strides"], dilations = [1, *facts["strides"] * 2, 1], [1, *dilations]
+            shapes = {name: [*shape[:-2], 1, *shape[-2:]] for name, shape in shapes.items()}
+            shapes["w"] = [1, *facts["shapes"]["w"]]
+        options["dilations"] = [1, *dilations, 1]
         if facts["depthwise"]:
+            options["dilations"] = dilations
             taps, channels, outs = shapes["w"][:2], shapes["x"][3], shapes["w"][3]
             shapes["w"] = [*taps, channels, outs // channels]
         given = {name: self.tf.constant(array.reshape(shapes[name]).copy()) for name, array in arrays.items()}
-        kind = facts["kind"].removeprefix("conv2d") or "_"
-        op = {
-            "_": (raw.Conv2D, raw.DepthwiseConv2dNative),
-            "_backprop_input": (raw.Conv2DBackpropInput, raw.DepthwiseConv2dNativeBackpropInput),
-            "_backprop_filter": (raw.Conv2DBackpropFilter, raw.DepthwiseConv2dNativeBackpropFilter),
-        }[kind][facts["depthwise"]]
-        if kind == "_":
+        if facts["kind"] == "conv2d":
             function = self.tf.function(lambda x, w: op(input=x, filter=w, **options))
-            operands = given["x"], given["w"]
-        elif kind == "_backprop_input":
+            operands, result = (given["x"], given["w"]), "dy"
+        elif facts["kind"] == "conv2d_backprop_input":
             sizes = shapes["x"]
             function = self.tf.function(
                 lambda w, dy: op(input_sizes=sizes, filter=w, out_backprop=dy, **options)
             )
-            operands = given["w"], given["dy"]
+            operands, result = (given["w"], given["dy"]), "x"
         else:
             sizes = shapes["w"]
             function = self.tf.function(
                 lambda x, dy: op(input=x, filter_sizes=sizes, out_backprop=dy, **options)
             )
-            operands = given["x"], given["dy"]
+            operands, result = (given["x"], given["dy"]), "w"
         compiled = function.get_concrete_function(*operands)
-        result_shape = facts["shapes"]["w"] if kind == "_backprop_filter" else None
-        return (
-            lambda: compiled(*operands),
-            lambda y: y.numpy().reshape(result_shape) if result_shape else y.numpy(),
-        )
+        return lambda: compiled(*operands), lambda y: y.numpy().reshape(facts["shapes"][result])
+
+    def _op(self, facts: Facts) -> Any:
+        raw = self.tf.raw_ops
+        ops = {
+            "conv2d": (raw.Conv2D, raw.DepthwiseConv2dNative, raw.Conv3D),
+            "conv2d_backprop_input": (
+                raw.Conv2DBackpropInput,
+                raw.DepthwiseConv2dNativeBackpropInput,
+                raw.Conv3DBackpropInputV2,
+            ),
+            "conv2d_backprop_filter": (
+                raw.Conv2DBackpropFilter,
+                raw.DepthwiseConv2dNativeBackpropFilter,
+                raw.Conv3DBackpropFilterV2,
+            ),
+        }
+        return ops[facts["kind"]][2 if len(facts["strides"]) == 3 else facts["depthwise"]]
+
+    def _padding(self, facts: Facts) -> dict[str, Any]:
+        if facts["is_same"]:
+            return {"padding": "SAME"}
+        if len(facts["strides"]) == 3:
+            raise RefusedError("no explicit padding for volumes")
+        pads = facts["padding"] if len(facts["padding"]) == 2 else [0, *facts["padding"]]
+        twice = [pad for pad in pads for _ in range(2)]
+        return {"padding": "EXPLICIT", "explicit_paddings": [0, 0, *twice, 0, 0]}
 
 
 class Jax:
-    """JAX: conv_general_dilated and its linear transposes under jit; NHWC and HWIO."""
+    """JAX: conv_general_dilated and its linear transposes under jit; channels last."""
 
     def __init__(self, threads: int) -> None:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -163,7 +191,7 @@ class Jax:
         self.versions = {"jax": jax.__version__, "jaxlib": jax.lib.__version__}
 
     def prepare(self, facts: Facts, arrays: Arrays) -> tuple[Run, Restore]:
-        jax = self.jax
+        jax, axes = self.jax, "DHW"[3 - len(facts["strides"]) :]
 
         def forward(x: Any, w: Any) -> Any:
             return jax.lax.conv_general_dilated(
@@ -171,7 +199,8 @@ class Jax:
                 w,
                 facts["strides"],
                 [(pad, pad) for pad in facts["padding"]],
-                dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                rhs_dilation=facts["dilations"],
+                dimension_numbers=(f"N{axes}C", f"{axes}IO", f"N{axes}C"),
                 feature_group_count=facts["groups"],
             )
 

@@ -19,7 +19,7 @@ import roofline  # noqa: E402
 
 from teachconv.backends import get  # noqa: E402
 
-CPU_PAGES = ("benchmarks_cpu.md", "benchmarks_cpu_epyc.md")  # one for each processor, the newest first
+CPU_PAGES = ("benchmarks_cpu_epyc.md", "benchmarks_cpu.md")  # one for each processor, the newest first
 OPS = {
     "forward": "conv2d",
     "input_gradient": "conv2d_backprop_input",

@@ -14,7 +14,8 @@
 
    Order of summation in every cell: within a tap, out_channel; then block of out rows, and in it out_row,
    out_col. One thread adds, so the bits are always the same.
-   Non-finite data: allowed everywhere. No padding is multiplied; taps that fall outside dx are dropped.
+   Non-finite data: allowed everywhere in columns, which multiply no padding; taps that fall outside dx are dropped.
+   planes.h multiplies zeros by the filter, so that must be finite there.
    With one to four in_channels at stride_cols 1, neighbouring patches overlap by less than a store, so that
    each load would wait for the store before it. There planes.h does the same with other vectors.
    Scratch: the columns of some out rows (512 KB), of one at least. If one row's columns take more than 2 MB,
@@ -173,8 +174,7 @@ KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, cons
     const ptrdiff_t row_columns = p->out_cols * col2im_step(p);
     const ptrdiff_t block_rows =
         larger(1, smaller(p->out_rows, 512 * 1024 / (ptrdiff_t)sizeof(real) / larger(1, row_columns)));
-    /* + LANES: the last load may reach beyond the columns */
-    const ptrdiff_t column_numbers = checked_plus(checked_times(block_rows, row_columns), LANES);
+    const ptrdiff_t column_numbers = checked_times(block_rows, row_columns);
     const int image_threads = (int)smaller(threads, p->batch);
     if (planes.row_count && !packed) packed = w;
     real *own_packed = packed ? NULL : (real *)new_scratch(col2im_packed_bytes(p));

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #endif
 
-/* Kernels and BLAS need a few kilobytes; the system's default, often 8 MB, would be taken from a limit on the
+/* Kernels and BLAS need less than 100 KB; the system's default, often 8 MB, would be taken from a limit on the
    address space. */
 #define STACK_BYTES ((size_t)1024 * 1024)
 
@@ -93,6 +93,18 @@ static void begin_again(void) {
     pool = NULL;
 }
 
+static void prepare_for_forks(void) {
+#if defined(__unix__) || defined(__APPLE__)
+    pthread_atfork(NULL, NULL, begin_again);
+#endif
+}
+
+static void lock_pool(void) {
+    static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+    pthread_once(&prepared, prepare_for_forks);
+    pthread_mutex_lock(&pool_lock);
+}
+
 static int no_memory_for_a_stack(void) { /* pthread_create says EAGAIN in either case */
 #if defined(MAP_ANON)
     void *block = mmap(NULL, 2 * STACK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0);
@@ -127,7 +139,7 @@ static worker *new_worker(int *reason) {
 }
 
 static int no_more_than(int asked, int size, int reason) {
-    pthread_mutex_lock(&pool_lock);
+    lock_pool();
     if (!shortage.reason || size < shortage.size) shortage = (crew_shortage){asked, size, reason};
     pthread_mutex_unlock(&pool_lock);
     return size;
@@ -135,13 +147,9 @@ static int no_more_than(int asked, int size, int reason) {
 
 /* Takes workers for a crew of `asked` threads from the pool, or creates them; returns the crew's size. */
 static int hire(int asked, worker **hired) {
-    static int registered = 0;
     int size = 1, reason = 0;
     *hired = NULL;
-    pthread_mutex_lock(&pool_lock);
-#if defined(__unix__) || defined(__APPLE__)
-    if (!registered) registered = !pthread_atfork(NULL, NULL, begin_again);
-#endif
+    lock_pool();
     for (worker *w; size < asked && (w = pool); size++) pool = w->next, w->next = *hired, *hired = w;
     pthread_mutex_unlock(&pool_lock);
     for (worker *w; size < asked && (w = new_worker(&reason)); size++) w->next = *hired, *hired = w;
@@ -156,7 +164,7 @@ static int hire(int asked, worker **hired) {
 static void dismiss(worker *hired) {
     worker *last = hired;
     while (last->next) last = last->next;
-    pthread_mutex_lock(&pool_lock);
+    lock_pool();
     last->next = pool, pool = hired;
     pthread_mutex_unlock(&pool_lock);
 }
@@ -194,7 +202,7 @@ void crew_meet(crew *c) {
 ptrdiff_t crew_take(crew *c, ptrdiff_t count) { return atomic_fetch_add(&c->taken, count); }
 
 crew_shortage take_shortage(void) {
-    pthread_mutex_lock(&pool_lock);
+    lock_pool();
     const crew_shortage taken = shortage;
     shortage.reason = 0;
     pthread_mutex_unlock(&pool_lock);

@@ -30,24 +30,14 @@
 #else
 #define LANES_LITERAL (VECTOR_BYTES / 4)
 #endif
-#if ISA_LEVEL == 2
-#if REAL_IS_DOUBLE
-#define EACH_LANE(f, d) LANES_8(f, 8, d)
-#else
+#if LANES_LITERAL == 16
 #define EACH_LANE(f, d) LANES_16(f, 16, d)
-#endif
-#elif ISA_LEVEL == 1
-#if REAL_IS_DOUBLE
-#define EACH_LANE(f, d) LANES_4(f, 4, d)
-#else
+#elif LANES_LITERAL == 8
 #define EACH_LANE(f, d) LANES_8(f, 8, d)
-#endif
-#else
-#if REAL_IS_DOUBLE
-#define EACH_LANE(f, d) LANES_2(f, 2, d)
-#else
+#elif LANES_LITERAL == 4
 #define EACH_LANE(f, d) LANES_4(f, 4, d)
-#endif
+#else
+#define EACH_LANE(f, d) LANES_2(f, 2, d)
 #endif
 #define SHUFFLE_STEP(d)                                                                              \
     if (LANES > d) {                                                                                 \

@@ -18,6 +18,8 @@
 
    Order of summation in every cell: within a tap, out_channel; then block of out rows, and in it tap_row,
    tap_col. The zeros beside a row change no sum, because a sum that begins with +0 is never -0.
+   Non-finite data: dy may hold anything; the filter must be finite, because the last vector of a row is filled up
+   with zeros.
    Scratch: the planes of some out rows (512 KB), of one at least (2 MB at most); the filter is not packed. */
 #define MOST_PLANE_CHANNELS 4
 

@@ -16,7 +16,6 @@ int teachconv_paths = 0;
 #define NAME_OF_PATH(path, name) name,
 const char *const teachconv_path_names[PATH_COUNT] = {PATHS(NAME_OF_PATH)};
 
-#define CACHE_LINE 64
 #define HUGE_PAGE (2 * 1024 * 1024)
 
 /* A block of 2 MB or more is aligned to that and advised to consist of huge pages: the first touch of each of
@@ -24,11 +23,11 @@ const char *const teachconv_path_names[PATH_COUNT] = {PATHS(NAME_OF_PATH)};
    without effect. */
 static void *allocate(size_t bytes) {
 #if defined(_WIN32)
-    return _aligned_malloc(bytes + CACHE_LINE, CACHE_LINE);
+    return _aligned_malloc(bytes + LINE_BYTES, LINE_BYTES);
 #else
-    const size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : CACHE_LINE;
+    const size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : LINE_BYTES;
     /* C11 requires a multiple of the alignment; at least a line is allocated, and one more than is asked for */
-    const size_t size = (bytes + CACHE_LINE + unit - 1) / unit * unit;
+    const size_t size = (bytes + LINE_BYTES + unit - 1) / unit * unit;
     void *block = aligned_alloc(unit, size);
 #if defined(MADV_HUGEPAGE)
     if (block && unit == HUGE_PAGE) madvise(block, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
@@ -66,7 +65,7 @@ static size_t kept_bytes = 0; /* of all of them */
 static size_t most_kept_bytes = KEPT_BYTES;
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static void unlock_kept(void) { pthread_mutex_unlock(&kept_lock); }
-static void lock_kept(void) { pthread_mutex_lock(&kept_lock); }
+static void hold_kept(void) { pthread_mutex_lock(&kept_lock); }
 
 /* A forked child has none of the threads that blocks were lent to. */
 static void unlock_in_child(void) {
@@ -76,21 +75,26 @@ static void unlock_in_child(void) {
 
 static void prepare_for_forks(void) {
 #if defined(__unix__) || defined(__APPLE__)
-    static int done = 0;
-    if (!done) done = !pthread_atfork(lock_kept, unlock_kept, unlock_in_child);
+    pthread_atfork(hold_kept, unlock_kept, unlock_in_child);
 #endif
+}
+
+/* The lock is never taken before forks are prepared for: a child would inherit it locked, for ever. */
+static void lock_kept(void) {
+    static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+    pthread_once(&prepared, prepare_for_forks);
+    hold_kept();
 }
 #else /* without a lock nothing is kept */
 static size_t most_kept_bytes = 0;
 static void unlock_kept(void) {}
 static void lock_kept(void) {}
-static void prepare_for_forks(void) {}
 #endif
 
 /* Gives blocks that no call uses back to the system, until those that are left take at most `most` bytes. */
 static void forget_blocks(size_t most) {
-    EACH_KEPT(k)
-    if (k->block && !k->lent && kept_bytes > most) {
+    EACH_KEPT(k) {
+        if (!k->block || k->lent || kept_bytes <= most) continue;
         release(k->block);
         kept_bytes -= k->bytes;
         k->block = NULL;
@@ -99,19 +103,20 @@ static void forget_blocks(size_t most) {
 
 /* Returns the smallest block that is large enough, or a new one; NULL if that would be too much to keep. */
 static kept_block *find_block(size_t bytes) {
-    kept_block *found = NULL;
-    EACH_KEPT(k)
-    if (k->block && !k->lent && k->bytes >= bytes && (!found || k->bytes < found->bytes)) found = k;
+    kept_block *found = NULL, *empty = NULL;
+    EACH_KEPT(k) {
+        if (k->block && !k->lent && k->bytes >= bytes && (!found || k->bytes < found->bytes)) found = k;
+    }
     if (found || bytes > most_kept_bytes) return found;
     forget_blocks(most_kept_bytes - bytes); /* all of them are too small */
     if (kept_bytes > most_kept_bytes - bytes) return NULL;
-    EACH_KEPT(k)
-    if (!k->block && (k->block = allocate(bytes))) {
-        k->bytes = bytes;
-        kept_bytes += bytes;
-        return k;
+    EACH_KEPT(k) {
+        if (!k->block) empty = k;
     }
-    return NULL;
+    if (!empty || !(empty->block = allocate(bytes))) return NULL;
+    empty->bytes = bytes;
+    kept_bytes += bytes;
+    return empty;
 }
 
 void *new_scratch(ptrdiff_t bytes) {
@@ -120,7 +125,6 @@ void *new_scratch(ptrdiff_t bytes) {
     if (size < WORTH_KEEPING) return allocate(size);
     size = (size + WORTH_KEEPING - 1) / WORTH_KEEPING * WORTH_KEEPING;
     lock_kept();
-    prepare_for_forks();
     kept_block *found = find_block(size);
     void *block = found ? found->block : NULL;
     if (found) found->lent = 1;
@@ -135,8 +139,9 @@ void *new_scratch(ptrdiff_t bytes) {
 void free_scratch(void *block) {
     int is_kept = 0;
     lock_kept();
-    EACH_KEPT(k)
-    if (block && k->block == block) is_kept = 1, k->lent = 0;
+    EACH_KEPT(k) {
+        if (block && k->block == block) is_kept = 1, k->lent = 0;
+    }
     if (is_kept) forget_blocks(most_kept_bytes);
     unlock_kept();
     if (!is_kept) release(block);

@@ -9,9 +9,9 @@
      A' is the same for all pieces. Summed over them and over in_channels, each element is a matrix product:
 
                  in_channels of each piece           out_channels
-        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         of elements of rows * of cols:
-                                                  [ U of another ]         16 of a 3x3, of 16 slots of V and U,
-                                                  [      ..      ]         16 of a 5x5, of 49
+        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         The products M of a tile are 16 for a
+                                                  [ U of another ]         3x3 and for a 5x5; V and U have a slot for
+                                                  [      ..      ]         each that is summed: 16 and 49.
 
      for each block of tiles                         (V of a block stays in the second-level cache)
        winograd_inputs: d to V                       (and check the range of d while it is in registers)
@@ -122,10 +122,10 @@ KERNEL int winograd_blocks(const void *call, const crew_member *me) {
     ptrdiff_t *starts =
         (ptrdiff_t *)new_scratch((v_numbers + m_numbers + (c->u ? 0 : l->panel_numbers)) * (ptrdiff_t)sizeof(real)
                                  + winograd_table_bytes(l));
-    int flags = starts ? 0 : WINOGRAD_NO_MEMORY;
+    if (!starts) return WINOGRAD_NO_MEMORY;
+    int flags = 0;
     real *v = (real *)((char *)starts + winograd_table_bytes(l)), *m = v + v_numbers, *panel_u = m + m_numbers;
-    EACH_JOB_TAKEN(me, 1, job, l->blocks * c->shares,
-                   if (starts) flags |= winograd_block(c, job, v, m, panel_u, starts));
+    EACH_JOB_TAKEN(me, 1, job, l->blocks * c->shares, flags |= winograd_block(c, job, v, m, panel_u, starts));
     free_scratch(starts);
     return flags;
 }

@@ -237,14 +237,16 @@ KERNEL int winograd_filter_try(const conv_problem *p, const winograd_layout *l, 
     return status;
 }
 
-/* Writes zeros for the taps that read padding only. With F(3x3, 4x4) the other taps leave rounding errors
-   there. */
+/* Writes zeros for the taps that read padding only. The other taps of their piece leave rounding errors there: a
+   tap's gradient is a sum of elements, in which the inputs that other taps read cancel. */
 KERNEL void winograd_clear_taps(const conv_problem *p, real *dw) {
     const ptrdiff_t numbers = p->in_channels * p->out_channels;
     for (ptrdiff_t tap = 0; tap < p->filter_rows * p->filter_cols; tap++) {
         ptrdiff_t first_row, past_row, first_col, past_col;
-        indices_inside(p->out_rows, 1, tap / p->filter_cols - p->pad_top, p->in_rows, &first_row, &past_row);
-        indices_inside(p->out_cols, 1, tap % p->filter_cols - p->pad_left, p->in_cols, &first_col, &past_col);
+        indices_inside(p->out_rows, p->stride_rows, tap / p->filter_cols - p->pad_top, p->in_rows, &first_row,
+                       &past_row);
+        indices_inside(p->out_cols, p->stride_cols, tap % p->filter_cols - p->pad_left, p->in_cols, &first_col,
+                       &past_col);
         if (first_row == past_row || first_col == past_col)
             memset(dw + tap * numbers, 0, sizeof(real) * (size_t)numbers);
     }
@@ -258,7 +260,7 @@ KERNEL int winograd_filter_run_by(int tile, const conv_problem *p, const real *x
     const winograd_layout l = winograd_lay_out_gradient(tile, p);
     /* mark: kernel of winograd/dw winograd4/dw */
     const int status = winograd_filter_try(p, &l, x, dy, dw, threads);
-    if (status == CONV_OK && tile == 4) winograd_clear_taps(p, dw);
+    if (status == CONV_OK) winograd_clear_taps(p, dw);
     if (status != CONV_OUT_OF_RANGE) return status;
     took(TOOK_REDO); /* mark: fallback of winograd/dw winograd4/dw if redo by pixel_gemm */
     return pixel_gemm_run(p, x, dy, dw, threads);
