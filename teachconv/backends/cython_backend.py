@@ -30,7 +30,7 @@ from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
 from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_needs
-from .planes import ONE_ROW, as_image, flat_geometry, planes_gathered, with_planes
+from .planes import ONE_ROW, flat_geometry, planes_gathered, with_planes
 
 
 def _load() -> tuple[Any, Exception | None]:
@@ -170,8 +170,8 @@ ALGORITHMS = (
     ),
 )
 _NAMED = {algorithm.name: algorithm for algorithm in ALGORITHMS}
-# what gathers or scatters over volumes; other algorithms, and filter gradients, compute them by their planes
-_OF_VOLUMES = ("row_gemm", "winograd", "winograd2", "winograd4", "phases")
+# what gathers or scatters over any number of axes; the others do so over two: `with_planes`
+_OF_ANY_RANK = ("row_gemm", "winograd", "winograd2", "winograd4", "phases")
 RANKS = (1, 2, 3)
 
 _LINE = 64  # bytes of a cache line
@@ -285,8 +285,6 @@ def pack(
 ) -> PackedFilters:
     """Choose the algorithm once and pack the filter once, for many calls with the same filter."""
     isa = _kernels.isa_level()
-    if geometry.rank == 1:
-        geometry, w = flat_geometry(kind, geometry), as_image(w, "filters")
     filters = np.ascontiguousarray(to_accumulator(w))
     job = _prepare(kind, geometry, w.dtype, algorithm, precision, planned=True)
     if job.chosen in _LOOPS or job.by_planes:
@@ -299,8 +297,7 @@ def pack(
         check_memory((size,), filters.dtype, "the packed filter")
         numbers = _aligned((size,), filters)
         threads = job.problem.threads(settings.get_num_threads())
-        flat = filters.reshape(-1)
-        if _kernels.pack(job.chosen, kind.scatters, job.problem, flat, numbers, threads):
+        if _kernels.pack(job.chosen, kind.scatters, job.problem, filters.reshape(-1), numbers, threads):
             numbers = None  # out of the transform's range: each call deals with that itself
     return PackedFilters(filters, kind, job.chosen, numbers, isa)
 
@@ -368,8 +365,7 @@ def _prepare(
     )
     chosen = _NAMED[algorithm or rules]
     why = "asked for" if algorithm else chosen.why
-    volume = geometry.rank == 3 and chosen.name in _OF_VOLUMES and not kind.sums_images
-    by_planes = geometry.rank != 2 and not volume
+    by_planes = geometry.rank != 2 and (kind.sums_images or chosen.name not in _OF_ANY_RANK)
     # a scatter has an edge on every side, beyond which zeros are multiplied too
     gives_way_to = chosen.gives_way_to if geometry.has_padding or kind.scatters else ""
     shape = geometry.shape_of(kind.result)
@@ -403,8 +399,7 @@ def _run(
     if geometry.rank != 2 and (job := _prepare(kind, geometry, first.dtype, algorithm, precision)).by_planes:
 
         def run(a: np.ndarray, b: np.ndarray, flat: ConvGeometry, *last: Any) -> np.ndarray:
-            w = b if packed is None or packed.numbers is None else packed
-            return _run(kind, a, w, flat, job.chosen, precision, *last)
+            return _run(kind, a, b, flat, job.chosen, precision, *last)
 
         return with_planes(run, kind, first, second, geometry, bias, activation, out)
     with record.stage("choose algorithm") as stage:

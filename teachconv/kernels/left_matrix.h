@@ -29,8 +29,9 @@ KERNEL void fill_padded_rows(const gather *g, const gather_layout *l, const real
             continue;
         }
         memset(to, 0, sizeof(real) * (size_t)(first * s->in_channels));
-        memcpy(to + first * s->in_channels, plane + (in_row * s->in_cols + col_start + first) * s->in_channels,
-               sizeof(real) * (size_t)((past - first) * s->in_channels));
+        if (first < past)
+            memcpy(to + first * s->in_channels, plane + (in_row * s->in_cols + col_start + first) * s->in_channels,
+                   sizeof(real) * (size_t)((past - first) * s->in_channels));
         memset(to + past * s->in_channels, 0,
                sizeof(real) * (size_t)((l->padded_cols - past) * s->in_channels));
     }

@@ -277,11 +277,10 @@ def _winograd(
     product multiplies; in each product, and in each step of the last transform, it is eta / 2.
     """
     if geometry.rank != 2:
-
-        def flat(a: np.ndarray, b: np.ndarray, image: ConvGeometry, *nothing: Any) -> np.ndarray:
-            return _winograd(kind, a, b, image, dtype, tiles_of, roundings)
-
-        return with_planes(flat, kind, first.astype(np.float64), second, geometry)
+        return with_planes(
+            lambda a, b, image, *nothing: _winograd(kind, a, b, image, dtype, tiles_of, roundings),
+            *(kind, first.astype(np.float64), second, geometry),
+        )
     form = float_format(accumulator(dtype))
     tables = rows, cols = [tiles_of(axis, kind.scatters) for axis in geometry.axes]
     sizes = [np.where(np.isfinite(array), np.abs(array.astype(np.float64)), 0) for array in (first, second)]

@@ -72,7 +72,7 @@ def test_c_has_the_algorithms_that_python_has_for_the_same_kinds():
     kernels = import_module("teachconv._kernels")
     compiled = [one for one in cython_backend.ALGORITHMS if one.name not in cython_backend._LOOPS]
     assert [one.name for one in compiled] == list(kernels.ALGORITHMS)
-    problem = kernels.Problem(*tc.conv2d_geometry(X.shape, (3, 3, 1, 4), padding="SAME").integers)
+    problem = cython_backend._problem(tc.conv2d_geometry(X.shape, (3, 3, 1, 4), padding="SAME"))
 
     def has(name, kind):
         try:
@@ -91,7 +91,7 @@ def test_c_has_the_algorithms_that_python_has_for_the_same_kinds():
 @COMPILED
 def test_a_kernel_that_there_is_not_is_refused_before_it_is_called():
     kernels = import_module("teachconv._kernels")
-    problem = kernels.Problem(*tc.conv2d_geometry(X.shape, (3, 3, 4, 4)).integers)
+    problem = cython_backend._problem(tc.conv2d_geometry(X.shape, (3, 3, 4, 4)))
     with pytest.raises(KeyError, match="phases"):
         kernels.packed_numbers("phases", False, problem, 4)
     with pytest.raises(KeyError, match="row_gemm"):
