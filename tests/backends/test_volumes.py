@@ -66,9 +66,7 @@ def kinds_of(name, geometry):
 def test_any_volume_keeps_its_bound_and_integers_are_exact(name, data):
     many = data.draw(st.sampled_from([3, 3, 18]))
     g = conv_geometry(
-        **data.draw(
-            problems(rank=3, max_size=5, max_filter=4, max_channels=many, algorithm=ALGORITHMS[name])
-        )
+        **data.draw(problems(rank=3, max_size=5, max_filter=4, max_channels=many, algorithm=ALGORITHMS[name]))
     )
     for kind in kinds_of(name, g):
         check(name, kind, g)
@@ -127,9 +125,7 @@ def test_each_way_through_the_kernels_is_exact_on_integers(isa, name):
 def test_bits_depend_on_neither_threads_nor_batch_nor_plan(name):
     g, before = case(name, batch=3, channels=(33, 40)), tc.get_num_threads()
     arrays = arrays_of(g)
-    alone = conv_geometry(
-        (1, *g.input_shape[1:]), g.filters_shape, g.strides, g.padding, None, g.dilations
-    )
+    alone = conv_geometry((1, *g.input_shape[1:]), g.filters_shape, g.strides, g.padding, None, g.dilations)
     try:
         for algorithm in ALGORITHMS:
             for kind in set(kinds_of(algorithm, g)) - {FILTER_GRADIENT}:
