@@ -26,9 +26,9 @@ ctypedef fused real:
 
 cdef extern from "kernels/engine.h" nogil:
     ctypedef struct conv_problem:
-        Py_ssize_t batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols, out_channels
-        Py_ssize_t groups, filter_planes, filter_rows, filter_cols, stride_planes, stride_rows, stride_cols
-        Py_ssize_t dilation_planes, dilation_rows, dilation_cols, pad_front, pad_top, pad_left
+        Py_ssize_t batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols
+        Py_ssize_t out_channels, groups, filter_planes, filter_rows, filter_cols, stride_planes, stride_rows
+        Py_ssize_t stride_cols, dilation_planes, dilation_rows, dilation_cols, pad_front, pad_top, pad_left
 
     ctypedef struct conv_rung:
         Py_ssize_t (*packed_bytes)(const conv_problem *p) noexcept nogil
@@ -110,9 +110,9 @@ cdef class Problem:
         Py_ssize_t pad_top, Py_ssize_t pad_left,
     ):
         self.p = conv_problem(
-            batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols, out_channels, groups,
-            filter_planes, filter_rows, filter_cols, stride_planes, stride_rows, stride_cols, dilation_planes,
-            dilation_rows, dilation_cols, pad_front, pad_top, pad_left,
+            batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols, out_channels,
+            groups, filter_planes, filter_rows, filter_cols, stride_planes, stride_rows, stride_cols,
+            dilation_planes, dilation_rows, dilation_cols, pad_front, pad_top, pad_left,
         )
         if not problem_fits(&self.p):
             raise MemoryError("the convolution is too large for the sizes of this processor")
