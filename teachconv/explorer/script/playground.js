@@ -218,7 +218,11 @@ class Playground {
 
   /** Set whether the picture is stale: it then shows the last legal call, not the one in the fields. */
   stale(on) {
-    for (const part of [this.stage, this.facts]) part.classList.toggle("stale", on);
+    for (const part of [this.stage, this.facts]) {
+      part.classList.toggle("stale", on);
+      part.inert = on;
+      part.ariaDisabled = String(on); // it is grey on purpose
+    }
     this.help.hidden = !on;
   }
 
