@@ -134,7 +134,11 @@ def _page(pictures: list[tuple[str, np.ndarray]], sections: list[tuple[str, str]
         f"{image.shape[0]} x {image.shape[1]}</figcaption></figure>"
         for caption, image in pictures
     )
-    body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
+    # on a phone a table scrolls, which the keyboard has to reach
+    tables = (html.replace("<table", "<table tabindex='0'") for _, html in sections)
+    body = "".join(
+        f"<h2>{escape(title)}</h2>{html}" for (title, _), html in zip(sections, tables, strict=True)
+    )
     return (
         "<!DOCTYPE html><html lang='en'><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"

@@ -221,9 +221,9 @@ class Lens {
   /** Paint the result around a place, as much of it as the stage shows. */
   brush([row, col]) {
     const [high, wide] = this.app.view.drawn(this.app.doc.result).map((list) => inside(list).length);
-    const box = [Math.max(0, col - (wide >> 1)), Math.max(0, row - (high >> 1)), wide, high].map((cells) => Math.ceil(cells / this.every));
-    this.target.getContext("2d").clearRect(...box);
-    this.target.getContext("2d").drawImage(this.all, ...box, ...box);
+    const [x, y, across, down] = [Math.max(0, col - (wide >> 1)), Math.max(0, row - (high >> 1)), wide, high].map((cells) => Math.ceil(cells / this.every));
+    this.target.getContext("2d").clearRect(x, y, across, down);
+    this.target.getContext("2d").drawImage(this.all, x, y, across, down, x, y, across, down);
   }
 
   /** The lens is over a place of the image. */

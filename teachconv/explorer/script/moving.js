@@ -39,7 +39,7 @@ export function imageHost(data, lens) {
       const { data: bytes, from } = await pixelsOf(file, () => [rows, cols]);
       const grey = (at) => Math.round(0.299 * bytes[at] + 0.587 * bytes[at + 1] + 0.114 * bytes[at + 2]);
       const byte = channels === 3 ? (i) => bytes[4 * floorDiv(i, 3) + (i % 3)] : (i) => grey(4 * i);
-      image = { shape: held.shape, numbers: unfilled(held, call).map((_, i) => byte(i) / (held.scale ?? 255)),
+      image = { shape: held.shape, numbers: Promise.resolve(unfilled(held, call).map((_, i) => byte(i) / (held.scale ?? 255))),
         note: `Your image of ${from} pixels was scaled here to the ${rows} × ${cols} of the call; it does not leave this page.` };
       await again(app);
     },

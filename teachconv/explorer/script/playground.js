@@ -218,7 +218,7 @@ class Playground {
 
   /** Set whether the picture is stale: it then shows the last legal call, not the one in the fields. */
   stale(on) {
-    for (const part of [this.stage, this.facts]) part.classList.toggle("stale", on);
+    for (const part of [this.stage, this.facts]) Object.assign(part, { inert: on, ariaDisabled: String(on) }).classList.toggle("stale", on);
     this.help.hidden = !on;
   }
 
