@@ -121,7 +121,8 @@ export function fitGrids(app) {
   const beside = row(planes, width - times - equals - 4 * gap - 3 * numbers);
   const alone = cellIn(width - 20, Math.max(source.columns, operand.columns, result.columns));
   const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
-  const flat = beside.cell < LEGIBLE && alone >= LEGIBLE && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
+  const wanted = app.presenting ? 53 : LEGIBLE; // on a slide, digits of 22 pixels
+  const flat = beside.cell < wanted && alone >= wanted && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
   const paper = app.root.classList.contains("drawn");
   const low = paper || (!grows(app) && innerHeight < 640); // only one row fits
   const wide = tight || (!flat && beside.cell >= (!narrow || alone < WRITTEN ? 5 : paper ? 6 : low ? 15 : 22)); // in a narrow page, only if legible
