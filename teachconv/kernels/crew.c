@@ -93,7 +93,7 @@ static void begin_again(void) {
     pool = NULL;
 }
 
-static void prepare_for_forks(void) {
+static void prepare_pool_for_forks(void) {
 #if defined(__unix__) || defined(__APPLE__)
     pthread_atfork(NULL, NULL, begin_again);
 #endif
@@ -101,7 +101,7 @@ static void prepare_for_forks(void) {
 
 static void lock_pool(void) {
     static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-    pthread_once(&prepared, prepare_for_forks);
+    pthread_once(&prepared, prepare_pool_for_forks);
     pthread_mutex_lock(&pool_lock);
 }
 

@@ -111,7 +111,7 @@ static kept_block *find_block(size_t bytes) {
     forget_blocks(most_kept_bytes - bytes); /* all of them are too small */
     if (kept_bytes > most_kept_bytes - bytes) return NULL;
     EACH_KEPT(k) {
-        if (!k->block) empty = k;
+        if (!k->block && !empty) empty = k;
     }
     if (!empty || !(empty->block = allocate(bytes))) return NULL;
     empty->bytes = bytes;
