@@ -296,7 +296,7 @@ def test_the_percents_of_a_page_are_those_of_its_numbers(name):
                 if speed.strip():
                     assert abs(100 * float(speed) / peak - float(percent)) <= 1 + 0.03 * float(percent)
                     checked += 1
-    assert checked >= 50
+    assert checked >= 45
 
 
 PAGES = sorted((FOLDER.parent / "docs").glob("benchmarks_cpu*.md"))
@@ -364,8 +364,8 @@ def test_a_plan_is_judged_by_the_best_engine_of_its_kind(module):
     assert "geometric mean 2.68; of 2 layers and batches ahead in 1" in second
     assert second.endswith(f"behind in 1: {layers.LAYERS[4].name}, batch 1 (0.80)")
     assert plans.aims(measured) == [
-        "- our plan: geometric mean 3.00 (aim: 1.5, met)",
-        "- fast plan: geometric mean 2.68 (aim: 1.3, met)",
+        "- our plan: geometric mean 3.00 (aim: 1.50, met)",
+        "- fast plan: geometric mean 2.68 (aim: 1.30, met)",
     ]
     head, row, mean, worst = plans.table(measured, 2 * measured[0].gflops("plan"))
     assert row[-1] == "50 | 400"
