@@ -444,7 +444,7 @@ def conv1d(
             and none after it, at every stride, so that no output reads a later input.
         data_format: "NWC" or "NCW".
         dilations: the spacing of the filter's cells, given as ``strides`` are; 1 or None means none.
-        name, bias, backend, algorithm, precision, out: as in `conv2d`; Winograd's transforms need two axes.
+        name, bias, backend, algorithm, precision, out: as in `conv2d`; not ``winograd2``, ``winograd4``.
 
     Returns:
         [batch, out_size, out_channels] in ``data_format`` order.
@@ -615,7 +615,7 @@ def conv3d(
             (left, right)), or 5 pairs in ``data_format`` order. Negative numbers crop.
         data_format: "NDHWC" or "NCDHW".
         dilations: the spacing of the filter's cells, given as ``strides`` are; 1 or None means none.
-        name, bias, backend, algorithm, precision, out: as in `conv2d`; Winograd's transforms need two axes.
+        name, bias, backend, algorithm, precision, out: as in `conv2d`.
 
     Returns:
         [batch, out_depth, out_rows, out_cols, out_channels] in ``data_format`` order.
@@ -790,7 +790,7 @@ def convolution(
             also "CAUSAL" for one axis, as in `conv1d`.
         data_format: "NWC", "NHWC" or "NDHWC", which None stands for, or "NCW", "NCHW" or "NCDHW".
         dilations: as strides; 1 or None means none.
-        name, bias, backend, algorithm, precision, out: as in `conv2d`; Winograd's transforms need two axes.
+        name, bias, backend, algorithm, precision, out: as in `conv2d`.
 
     Returns:
         ``[batch, *out_sizes, out_channels]`` in ``data_format`` order.
