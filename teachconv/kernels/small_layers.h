@@ -255,22 +255,21 @@ KERNEL void small_layer_block(const small_layer_call *c, ptrdiff_t i, real *rows
     const ptrdiff_t blocks = divide_up(p->out_rows, c->l.height), first_row = i % blocks * c->l.height,
                     count = smaller(c->l.height, p->out_rows - first_row);
     real *y = c->y + (i / blocks * p->out_rows + first_row) * p->out_cols * p->out_channels;
-    const small_layer_walk k = {.rows = count,
-                                .pixels = p->out_cols,
-                                .x_row = p->stride_rows * c->l.row,
-                                .x_pixel = p->stride_cols,
-                                /* mark: dilation of row_gemm if one_channel */
-                                .x_tap_row = p->dilation_rows * c->l.row,
-                                .x_tap = p->dilation_cols,
-                                .starts = starts,
-                                .depth = c->l.depth,
-                                .w_step = c->w_step,
-                                .outs = p->out_channels,
-                                .bias = c->bias,
-                                .relu = c->relu};
+    small_layer_walk k = {.rows = count,
+                          .pixels = p->out_cols,
+                          .x_row = p->stride_rows * c->l.row,
+                          .x_pixel = p->stride_cols,
+                          .starts = starts,
+                          .depth = c->l.depth,
+                          .w_step = c->w_step,
+                          .outs = p->out_channels,
+                          .bias = c->bias,
+                          .relu = c->relu};
     copy_small_layer(p, &c->l, c->x + i / blocks * p->in_rows * p->in_cols * p->in_channels, first_row,
                      c->l.reach - (c->l.height - count) * p->stride_rows, rows);
     if (is_one_channel(p)) {
+        /* mark: dilation of row_gemm if one_channel */
+        k.x_tap_row = p->dilation_rows * c->l.row, k.x_tap = p->dilation_cols;
         one_channel_panels(k, rows, c->w, y);
         return;
     }
