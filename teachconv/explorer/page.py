@@ -34,7 +34,7 @@ addEventListener("message", ({ data }) => {
 });
 let height = 0; // while it plays it only grows, so that the text below the frame stays in its place
 const tell = () => {
-  height = Math.max(document.body.offsetHeight, document.querySelector(".playing") ? height : 0);
+  height = Math.max(Math.ceil(document.body.getBoundingClientRect().height), document.querySelector(".playing") ? height : 0);
   parent.postMessage({ explorerHeight: height }, "*");
 };
 if (parent !== window) addEventListener("load", () => {
