@@ -45,7 +45,7 @@ export function overview(app) {
   return { element, show, why };
 }
 
-/** What a page is about, for a reader who was given nothing but the page. */
+/** What a page is about, for a reader who got only this page. */
 export function whatItIs({ kind, names, pool }) {
   if (pool) return "Pooling, number by number.";
   if (kind === "conv2d") return "A convolution, number by number; the filter is not flipped.";

@@ -111,7 +111,7 @@ export function fitGrids(app) {
   const least = (narrow ? 1.25 : 2.1) * em; // the smallest cell of a filter beside large planes
   const tight = isTight(app);
   const paper = app.root.classList.contains("drawn");
-  const [gap, numbers] = tight ? [0.3 * em, 2] : [paper ? 0.3 * em : em, 20];
+  const [gap, numbers] = tight ? [0.3 * em, 2] : [paper ? 0.3 * em : em, app.presenting ? Math.max(20, 0.026 * innerHeight) : 20]; // as the CSS has them
   const row = (others, room) => { // the cell size of planes in one row, and that of a small filter among them
     const even = cellIn(room, others + filter.columns);
     const shrunk = cellIn(room - filter.columns * (least + 1), others);

@@ -84,7 +84,7 @@ function equation(view, taps, app) {
   const figures = shown.map(([key, list]) => {
     const columns = new Set(list.map((tap) => tap.operand[axis])).size;
     if (parts.size === 1) return added("", list, columns, app, false); // the headline has its sum
-    return productFigure(key, list, columns, sumOf(doc, list), app, parts.size > 3);
+    return productFigure(key, list, columns, sumOf(doc, list), app, parts.size > 3, parts.size === 3);
   });
   const sums = [...shown.map(([, list]) => list), ...(folded.length ? [folded.flatMap(([, list]) => list)] : [])].map((list) => sumOf(doc, list));
   const more = folded.length
@@ -98,9 +98,9 @@ function equation(view, taps, app) {
 }
 
 /** Products as a grid, with their sum below. */
-function productFigure(title, list, columns, total, app, dense) {
+function productFigure(title, list, columns, total, app, dense, three = false) {
   const wide = columns * Math.max(3.4, ...list.map((tap) => (tap.product === undefined ? 0 : 0.9 + 0.42 * factors(tap).length))); // in em
-  const size = dense || list.length > 64 || wide > CLOSE ? " dense" : wide > ROOMY ? " close" : "";
+  const size = dense || list.length > 64 || wide > CLOSE ? " dense" : three ? " close three" : wide > ROOMY ? " close" : "";
   const many = list.length > 6 * columns ? " many" : ""; // rows
   const grid = h("div", { class: `products${size}${many}`, tabindex: columns > 5 ? "0" : null, role: "group", "aria-label": title || "the products" }, list.map((tap) => productCell(tap, app)));
   grid.style.setProperty("--cols", String(columns));
