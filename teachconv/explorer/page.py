@@ -34,9 +34,14 @@ addEventListener("message", ({ data }) => {
 });
 let height = 0; // while it plays it only grows, so that the text below the frame stays in its place
 const tell = () => {
-  height = Math.max(document.body.offsetHeight, document.querySelector(".playing") ? height : 0);
+  const all = Math.ceil(document.body.getBoundingClientRect().height);
+  height = Math.max(all, document.querySelector(".playing") ? height : 0);
   parent.postMessage({ explorerHeight: height }, "*");
 };
+// a bar that was needed before makes the page narrower, and could then be needed again
+if (parent !== window) addEventListener("resize", () => {
+  document.documentElement.style.overflowY = innerHeight >= height ? "hidden" : "";
+});
 if (parent !== window) addEventListener("load", () => {
   document.body.style.padding = ".4em .1em"; // the document around has a margin, and more below the frame
   for (const e of document.querySelectorAll("[data-section=calls]")) e.open = false;

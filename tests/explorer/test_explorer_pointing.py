@@ -403,8 +403,11 @@ def test_a_refused_size_stays_refused_elsewhere(show):
     x = np.random.default_rng(8).integers(0, 256, (1, 80, 90, 3)).astype("float32")
     w = integers(3, 3, 2, 3)
     page = show(tc.explore(tc.conv2d_transpose, x, w, None, 2))
+    crossed = "return document.querySelectorAll('.choices .refused').length"
+    before = page.run(crossed)
     page.choose("output size", "158 × 178")
     assert "refuses" in page.look()["message"]
+    assert page.run(crossed) == before  # the other choices, which are legal, are not crossed out
     page.run(CLICK, 0.01, 0.99)
     page.run("return new Promise((done) => setTimeout(done, 150))")  # the image is decoded
     row, col, value = place(page)

@@ -15,7 +15,7 @@ import { drawStamps } from "./stamping.js";
 import { buildControls, buildTools, buildTransport, channelControls, labelControls } from "./controls.js";
 import { Quiz } from "./quiz.js";
 import { Tour } from "./tour.js";
-import { callable, copyButton, inWords, leftOut, legendEntries, overview, themeButton } from "./parts.js";
+import { callable, copyButton, inWords, leftOut, legendEntries, overview, themeButton, whatItIs } from "./parts.js";
 
 export class App {
   constructor(root, data, host) {
@@ -55,6 +55,7 @@ export class App {
     this.quiz.on = false;
     this.key = data.variants.controls.map((control) => control.base);
     this.base = this.key.join();
+    this.legal = this.key; // the choices that are drawn
     this.view = new View(this.doc, this.doc.base);
     this.other = data.beside?.call ? new View(data.beside.call, data.beside.call.base) : null;
     this.allRows = this.allChannels = false;
@@ -117,7 +118,7 @@ export class App {
     this.sum = h("section", { class: "sum", "aria-label": "The sum" });
     this.sky = h("div", { class: "sky", "aria-hidden": "true" });
     this.legend = h("ul", { class: "legend" });
-    this.people = h("p", { class: "people" });
+    this.people = h("span", { class: "people" });
     this.summary = h("p", { class: "summary" });
     this.heading = h("code", {}, breakable(doc.code));
     this.overview = this.host?.lens?.(this) ?? overview(this);
@@ -130,14 +131,14 @@ export class App {
     const rest = this.sections.filter((section) => !beside.includes(section));
     this.root.classList.add("tcx");
     this.root.replaceChildren(
-      h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), h("div", { class: "about" }, this.people, this.summary)), themeButton(this.root, !this.data.live)),
+      h("header", {}, h("div", {}, h("h1", {}, this.heading, copyButton(() => callable(this.heading.textContent), "copy the call")), h("p", { class: "about" }, this.host?.shows ? null : h("b", {}, whatItIs(doc), " "), this.people)), themeButton(this.root, !this.data.live)),
       h("div", { class: "top" }, this.data.variants.controls.length ? settings : null,
         doc.shown ? h("div", { class: "shown" }, this.overview?.whole ? null : this.overview?.element, h("p", {}, doc.shown, " ", this.overview?.why)) : null),
       this.message,
       h("div", { class: "main" }, h("div", { class: "windows" }, this.overview?.whole ? this.overview.element : null, this.channels, this.rooms, this.stage, this.tour.element, this.legend, this.transport, buildTools(this)),
         h("div", { class: "side" }, this.quiz.element, beside.map(({ element }) => element), this.sum)), this.live,
       ...rest.map(({ element }) => element),
-      h("footer", {}, h("p", {}, "In a grid the arrow keys move the cell; the space bar goes through the steps. ", leftOut(this.data, this.variants))),
+      h("footer", {}, this.summary, h("p", {}, "In a grid the arrow keys move the cell; the space bar goes through the steps. ", leftOut(this.data, this.variants))),
       this.sky,
     );
   }
@@ -154,6 +155,7 @@ export class App {
     this.check(control, choice);
     const variant = this.variantOf(this.key);
     this.message.hidden = Boolean(variant && !variant.error);
+    if (this.message.hidden) this.legal = [...this.key];
     this.stage.classList.toggle("stale", !this.message.hidden);
     labelControls(this);
     if (!variant) {

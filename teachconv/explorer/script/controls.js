@@ -21,11 +21,11 @@ export function buildControls(app) {
   });
 }
 
-/** Label each choice by whether it is possible with the other choices as they are. */
+/** Label each choice by whether it is possible with the other choices as they are drawn. */
 export function labelControls(app) {
   for (const [number, control] of app.data.variants.controls.entries()) {
     for (const [i, label] of app.inputs[number].entries()) {
-      const variant = app.variantOf(app.key.with(number, i));
+      const variant = app.variantOf(app.legal.with(number, i));
       const absent = !variant;
       const [input, words] = label.children;
       input.disabled = absent;
@@ -33,7 +33,7 @@ export function labelControls(app) {
       label.title = absent ? "not on this page" : variant?.error ?? "";
       const sized = (held) => (held?.shapes ? spatial(app.doc, app.doc.result, held.shapes[app.doc.result]) : undefined);
       const size = sized(variant);
-      words.textContent = control.name === "output size" && size ? size.join(" × ") : choiceLabel(control, i, sized(app.variantOf(app.key.with(number, 0))));
+      words.textContent = control.name === "output size" && size ? size.join(" × ") : choiceLabel(control, i, sized(app.variantOf(app.legal.with(number, 0))));
     }
   }
 }

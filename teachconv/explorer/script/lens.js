@@ -290,7 +290,7 @@ class Lens {
     fields.style.setProperty("--cols", String(this.cols));
     keepFocus(this.filter, () => this.filter.replaceChildren(h("div", { class: "palette", role: "group", "aria-label": "Filters to try" },
       names.map((name) => h("button", { type: "button", onclick: () => use(name) }, name)), h("button", { type: "button", onclick: () => host.refilter(app, null) }, "as given")),
-      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight`), fields));
+      h("p", {}, h("b", {}, doc.names.filter), `${among}: drag a weight`, this.planes.length > 1 && doc.format ? h("small", {}, `; those to try are divided by ${this.planes.length} channels`) : ""), fields));
   }
 
   /** A weight changes: the result is painted again at once. */

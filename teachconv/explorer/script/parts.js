@@ -45,6 +45,14 @@ export function overview(app) {
   return { element, show, why };
 }
 
+/** What a page is about, for a reader who got only this page. */
+export function whatItIs({ kind, names, pool }) {
+  if (pool) return "Pooling, number by number.";
+  if (kind === "conv2d") return "A convolution, number by number; the filter is not flipped.";
+  if (kind === "conv2d_backprop_filter") return "The gradient of a filter.";
+  return names.in === "output" ? "A transposed convolution." : "The gradient of an input.";
+}
+
 /** A call in one sentence for people: what a cell is made of, and how the window moves. */
 export function inWords({ doc, axes, variant }) {
   if (doc.empty) return "";
@@ -126,7 +134,7 @@ export function legendEntries(grids, doc, focus, beside) {
   return [entry("current", MARKS.current), ...others,
     ...["padding", "outside", "cut", "beyond", "crop", "unread"].filter((kind) => kinds.has(kind)).map((kind) => entry(kind, words[kind])),
     ...(beside ? [entry("other", MARKS.other)] : []),
-    ...["source", doc.pool ? [] : "operand", "result"].flat().map((name) => scaleEntry(doc.names[doc[name]], grids[name]))].filter(Boolean);
+    ...["source", doc.pool ? [] : "operand", "result"].flat().map((name) => scaleEntry(`${doc.names[doc[name]]}${doc.shown && name === "result" ? ", this part" : ""}`, grids[name]))].filter(Boolean);
 }
 
 /** The colours of a plane, with the numbers that have them: the same for all its channels. */
@@ -151,13 +159,13 @@ export function choiceLabel(control, i, usual) {
 export const callable = (code) => code.replaceAll(/(\w) \[[\d, ]*\]/g, "$1");
 
 /** A button that copies a text, which may be null. */
-export function copyButton(text, label) {
+export function copyButton(text, label, words = "copy") {
   const button = h("button", { type: "button", class: "copy", "aria-label": label, title: label, onclick: async () => {
-    const words = text();
-    if (words === null) return;
-    button.textContent = (await copied(words)) ? "copied" : "not copied";
-    setTimeout(() => { button.textContent = "copy"; }, 1500);
-  } }, "copy");
+    const copy = text();
+    if (copy === null) return;
+    button.textContent = (await copied(copy)) ? "copied" : "not copied";
+    setTimeout(() => { button.textContent = words; }, 1500);
+  } }, words);
   return button;
 }
 

@@ -62,10 +62,9 @@ export function shareButtons(app) {
     return `${page}${text && `#${text}`}`;
   };
   const host = h("select", { "aria-label": "the page around the frame" }, Object.keys(EMBEDS).map((name) => h("option", { value: name }, name)));
-  const named = (words, button) => h("label", {}, words, " ", button);
   return [
     h("button", { type: "button", class: "slide-show", title: "fill the page: f", onclick: () => present(app, "present") }, "present"),
-    ...(ADDRESSED ? [named("link", copyButton(() => address(null), "copy a link to what is shown")),
-      h("span", { role: "group", "aria-label": "A frame of what is shown" }, "frame for ", host, copyButton(() => EMBEDS[host.value](address, app), "copy a frame of what is shown"))] : []),
+    ...(ADDRESSED ? [copyButton(() => address(null), "copy a link to what is shown", "copy link"),
+      h("span", { role: "group", "aria-label": "A frame of what is shown" }, "frame for ", host, copyButton(() => EMBEDS[host.value](address, app), "copy a frame of what is shown", "copy frame"))] : []),
   ];
 }

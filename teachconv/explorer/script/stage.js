@@ -34,7 +34,7 @@ export function drawGrids(app) {
     for (const [name, grid] of Object.entries(app.grids)) if (before[name] !== grid) before[name].element.replaceWith(grid.element);
     result.element.previousElementSibling.replaceWith(equals);
   } else {
-    app.stage.replaceChildren(source.element, sign(pooled ? "" : "×"), operand.element, equals, result.element);
+    app.stage.replaceChildren(source.element, sign(pooled ? "" : "∗"), operand.element, equals, result.element);
   }
 }
 
@@ -110,7 +110,8 @@ export function fitGrids(app) {
   const narrow = width < 44 * em;
   const least = (narrow ? 1.25 : 2.1) * em; // the smallest cell of a filter beside large planes
   const tight = isTight(app);
-  const [gap, numbers] = tight ? [0.3 * em, 2] : [em, 20];
+  const paper = app.root.classList.contains("drawn");
+  const [gap, numbers] = tight ? [0.3 * em, 2] : [paper ? 0.3 * em : em, app.presenting ? Math.max(20, 0.026 * innerHeight) : 20]; // as the CSS has them
   const row = (others, room) => { // the cell size of planes in one row, and that of a small filter among them
     const even = cellIn(room, others + filter.columns);
     const shrunk = cellIn(room - filter.columns * (least + 1), others);
@@ -123,7 +124,6 @@ export function fitGrids(app) {
   const rows = [source, operand, result].map((grid) => Math.max(1, grid.rows.length));
   const wanted = app.presenting ? 53 : LEGIBLE; // on a slide, digits of 22 pixels
   const flat = beside.cell < wanted && alone >= wanted && rows.reduce((sum, n) => sum + n) * Math.min(alone, 2.9 * em) < (HIGHEST - 12) * em;
-  const paper = app.root.classList.contains("drawn");
   const low = paper || (!grows(app) && innerHeight < 640); // only one row fits
   const wide = tight || (!flat && beside.cell >= (!narrow || alone < WRITTEN ? 5 : paper ? 6 : low ? 15 : 22)); // in a narrow page, only if legible
   const below = row(Math.min(source.columns, plane.columns), width - times - equals - 3 * 0.3 * em - 2 * 20);

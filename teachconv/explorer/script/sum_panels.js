@@ -7,6 +7,7 @@ import { index, named } from "./view.js";
 const ROWS = 120; // rows of a table of products before it is expanded
 const GRIDS = 6; // channels of a sum before it is unfolded
 const [ROOMY, CLOSE] = [22, 28]; // em of a grid of products that has its usual size, and that still has its factors
+const COLOURS = ["red", "green", "blue"];
 const LARGEST_GRID = 144; // products that are drawn as a grid; more are only listed
 
 const known = (value) => (value === undefined ? "not here" : full(value));
@@ -69,9 +70,10 @@ function equation(view, taps, app) {
   if (!taps.list.length && taps.bias === null) return [];
   const filterGradient = doc.kind === "conv2d_backprop_filter";
   const parts = new Map();
+  const photo = view.isPhoto();
   const title = (tap) => (filterGradient
     ? [`image ${tap.source[0]}`, ...(doc.rank === 3 ? [`${doc.names.out} ${view.planeName("out", tap.operand[3])}`] : [])].join(", ")
-    : `${doc.names[doc.source]} ${view.planeName(doc.source, tap.source[3])}`);
+    : `${doc.names[doc.source]} ${view.planeName(doc.source, tap.source[3])}${photo ? `, ${COLOURS[tap.source[3]]}` : ""}`);
   for (const tap of taps.list) {
     const key = title(tap);
     parts.set(key, [...(parts.get(key) ?? []), tap]);
@@ -82,7 +84,7 @@ function equation(view, taps, app) {
   const figures = shown.map(([key, list]) => {
     const columns = new Set(list.map((tap) => tap.operand[axis])).size;
     if (parts.size === 1) return added("", list, columns, app, false); // the headline has its sum
-    return productFigure(key, list, columns, sumOf(doc, list), app, parts.size > 2);
+    return productFigure(key, list, columns, sumOf(doc, list), app, parts.size > 3, parts.size === 3);
   });
   const sums = [...shown.map(([, list]) => list), ...(folded.length ? [folded.flatMap(([, list]) => list)] : [])].map((list) => sumOf(doc, list));
   const more = folded.length
@@ -96,9 +98,9 @@ function equation(view, taps, app) {
 }
 
 /** Products as a grid, with their sum below. */
-function productFigure(title, list, columns, total, app, dense) {
+function productFigure(title, list, columns, total, app, dense, three = false) {
   const wide = columns * Math.max(3.4, ...list.map((tap) => (tap.product === undefined ? 0 : 0.9 + 0.42 * factors(tap).length))); // in em
-  const size = dense || list.length > 64 || wide > CLOSE ? " dense" : wide > ROOMY ? " close" : "";
+  const size = dense || list.length > 64 || wide > CLOSE ? " dense" : three ? " close three" : wide > ROOMY ? " close" : "";
   const many = list.length > 6 * columns ? " many" : ""; // rows
   const grid = h("div", { class: `products${size}${many}`, tabindex: columns > 5 ? "0" : null, role: "group", "aria-label": title || "the products" }, list.map((tap) => productCell(tap, app)));
   grid.style.setProperty("--cols", String(columns));

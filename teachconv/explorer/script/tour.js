@@ -141,14 +141,14 @@ export class Tour {
     const count = steps.length === 5 ? "five" : String(steps.length);
     this.element.replaceChildren(...now === null ? [
       h("p", {}, "Point at any cell."),
-      ...leave,
       button("on", `▷ ${count} steps`, `the tour: ${count} steps, one for each press of the space bar`, () => this.next()),
       button("begin-quiz", "? quiz", "quiz: predict, then see", () => this.app.quiz.begin()),
+      ...leave,
     ] : [
       button("back", "←", "previous step", () => this.go(now - 1)),
       h("p", { role: "status" }, h("b", {}, `${now + 1}/${steps.length} `), steps[now].text),
-      ...leave,
       button("on", now + 1 < steps.length ? "→" : "✓", now + 1 < steps.length ? "next step" : "end of the tour", () => this.next()),
+      ...leave,
     ]);
     if (pressed) (this.element.querySelector(`.${pressed}`) ?? this.element.querySelector("button")).focus({ preventScroll: true });
   }
