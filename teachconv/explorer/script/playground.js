@@ -1,7 +1,7 @@
 // The playground: the reader sets up a convolution; the app that draws the calls of Python draws it.
 
 import { mount } from "./main.js";
-import { h, keepFocus, plural, unique } from "./elements.js";
+import { forPeople, h, keepFocus, plural, unique } from "./elements.js";
 import { copyButton } from "./parts.js";
 import { callDocument } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
@@ -25,6 +25,7 @@ class Playground {
     this.help = h("div", { class: "help", hidden: true });
     this.facts = h("ul", { class: "numbers" });
     this.stage = h("div", {});
+    this.wrong = {}; // what was typed into fields that cannot take it, and why: {text, why} by name
     root.classList.add("playground");
     const beginnings = BEGINNINGS.map(([words, address]) => h("button", { type: "button", onclick: () => this.begin(`#${address}`) }, words));
     const about = h("div", { class: "title" },
@@ -32,7 +33,7 @@ class Playground {
       home && window.parent === window ? h("a", { href: home }, "teachconv") : null);
     const begin = h("div", { class: "beginnings", role: "group", "aria-label": "Examples" }, "Start with ", beginnings);
     const box = (name, ...parts) => h("div", { class: `tcx head ${name}` }, parts);
-    root.replaceChildren(box("first", about, begin), box("set", this.form), box("refusal", this.problem, this.help), box("set", this.facts), this.stage);
+    root.replaceChildren(box("first", about, begin), box("set", this.form), box("refusal", this.problem, this.help), box("known", this.facts), this.stage);
     root.addEventListener("dragover", (event) => event.preventDefault());
     root.addEventListener("drop", (event) => this.dropped(event));
     addEventListener("paste", (event) => this.pasted(event));
@@ -44,6 +45,7 @@ class Playground {
   read() {
     const { state, problems } = fromAddress(location.hash);
     this.state = state;
+    this.wrong = {};
     this.arrays();
     this.buildForm();
     this.draw();
@@ -54,6 +56,7 @@ class Playground {
   begin(address) {
     if (ADDRESSED) writeAddress(address, true);
     this.state = { ...fromAddress(address).state, as: this.state.as };
+    this.wrong = {};
     this.arrays();
     this.buildForm();
     this.draw();
@@ -73,9 +76,11 @@ class Playground {
       setField(this.state, name, value);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.say(error.message);
+      this.wrong[name] = { text: value, why: error.message };
+      this.mark();
       return;
     }
+    delete this.wrong[name];
     if (["n", "c"].includes(name) && Array.isArray(this.state.x)) this.state.x = defaultState().x; // numbers for another shape
     if (["k", "c", "o", "g"].includes(name) && Array.isArray(this.state.w)) this.state.w = defaultState().w;
     if (name === "op") Object.assign(this.state, { size: null, op_pad: null });
@@ -106,8 +111,21 @@ class Playground {
     return this.data(this.document(this.state));
   }
 
+  /** Mark the fields that hold what they cannot take, say why, and grey the picture: it shows none of that. */
+  mark() {
+    for (const input of this.form.querySelectorAll("input[name]")) {
+      input.ariaInvalid = Object.hasOwn(this.wrong, input.name) ? "true" : null;
+      input.style.width = input.value.length > 3 && input.closest(".stepper") ? `${Math.min(input.value.length, 14) + 2}ch` : "";
+    }
+    const why = Object.values(this.wrong).map((field) => field.why);
+    if (!why.length) return;
+    this.say(why.join("; "));
+    this.help.replaceChildren();
+    this.stale(true);
+  }
+
   say(problem) {
-    this.problem.textContent = problem;
+    this.problem.textContent = forPeople(problem);
     this.problem.hidden = !problem;
   }
 
@@ -121,7 +139,7 @@ class Playground {
       return h("label", {}, h("span", {}, label), select);
     };
     const number = (name, label, value, hint = "") => {
-      const input = h("input", { name, value, size: 5, placeholder: hint, autocomplete: "off", inputmode: "text",
+      const input = h("input", { name, value: this.wrong[name]?.text ?? value, size: 5, placeholder: hint, autocomplete: "off", inputmode: "text",
         onchange: () => this.change(name, input.value), onkeydown: (event) => {
           const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
           if (!step) return;
@@ -135,7 +153,6 @@ class Playground {
       const { least, most } = FIELDS[name];
       const input = number(name, label, sizeText(state[name])).querySelector("input");
       input.id = unique("field");
-      if (input.value.length > 3) input.style.width = `${input.value.length + 2}ch`;
       const slider = h("input", { type: "range", min: least, max: Math.min(most, 64), value: Math.max(...state[name]), "aria-label": `${label}, as a slider`,
         oninput: () => {
           input.value = slider.value;
@@ -165,6 +182,7 @@ class Playground {
       state.op === "avg_pool" ? flag("counted", "count padding") : null,
       ...Object.keys(FIELDS).slice(4, pool ? 5 : undefined).map((name) => field(name, pool ? "channels" : undefined)),
     ].filter(Boolean)));
+    for (const name of Object.keys(this.wrong)) if (!this.form.querySelector(`input[name=${name}]`)) delete this.wrong[name];
   }
 
   /** The field for the output size of a transposed call: the legal sizes, where they are known. */
@@ -200,6 +218,7 @@ class Playground {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.refused(error);
+      this.mark();
       return;
     }
     const { channels, on, tap, modes, step, quiz } = state; // drawing clears these
@@ -213,6 +232,7 @@ class Playground {
     this.ready = true;
     showAgain(this.app, { channels, on, tap, modes, step, quiz });
     const drawn = resolve(this.call.name, this.call.shapes, this.call.words);
+    this.mark();
     this.drawFacts(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn);
   }
 
