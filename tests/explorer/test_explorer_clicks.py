@@ -16,7 +16,7 @@ WALK = """
 let [steps, seed] = arguments;
 const random = () => { seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0; return seed / 2 ** 32; };
 const one = (list) => list[Math.floor(random() * list.length)];
-const shown = (e) => e.checkVisibility() && !e.disabled && e.getClientRects().length;
+const shown = (e) => e.checkVisibility() && !e.disabled && !e.closest("[inert]") && e.getClientRects().length;
 const kindOf = (e) => e.dataset.thumb ? "thumb" : e.dataset.channel ? "channel" : e.matches("fieldset input") ? "argument"
   : e.matches("[role=gridcell]") ? `cell of ${e.closest(".stage") ? "the stage" : "a panel"}` : e.matches("tbody tr") ? "row"
   : e.getAttribute("name") ? "field" : e.matches(".entry, .product, summary, textarea") ? e.classList[0] ?? e.localName

@@ -8,14 +8,13 @@ import { resolve, translate } from "./calls.js";
 import { Refusal, multiplyAdds, poolGeometry, shapesOf, weights } from "./law.js";
 import { FRAMEWORKS } from "./rules.js";
 import { lens } from "./lens.js";
-import { overhang } from "./overhang.js";
+import { remedies } from "./overhang.js";
 import { ADDRESSED, writeAddress } from "./present.js";
 import { shownIn, showAgain } from "./shown.js";
 import { download } from "./take_away.js";
 import { BEGINNINGS, FIELDS, OPERATIONS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, isPool, paddingWords, poolOf, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
-const NO_VARIANTS = { controls: [], table: {}, left_out: 0 };
 const sizeText = (pair) => (pair[0] === pair[1] ? String(pair[0]) : pair.join(" × "));
 
 class Playground {
@@ -25,7 +24,6 @@ class Playground {
     this.help = h("div", { class: "help", hidden: true });
     this.facts = h("ul", { class: "numbers" });
     this.stage = h("div", {});
-    this.wrong = {}; // what was typed into fields that cannot take it, and why: {text, why} by name
     root.classList.add("playground");
     const beginnings = BEGINNINGS.map(([words, address]) => h("button", { type: "button", onclick: () => this.begin(`#${address}`) }, words));
     const about = h("div", { class: "title" },
@@ -45,7 +43,7 @@ class Playground {
   read() {
     const { state, problems } = fromAddress(location.hash);
     this.state = state;
-    this.wrong = {};
+    this.wrong = {}; // what was typed into fields that cannot take it, and why: {text, why} by name
     this.arrays();
     this.buildForm();
     this.draw();
@@ -77,8 +75,7 @@ class Playground {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.wrong[name] = { text: value, why: error.message };
-      this.mark();
-      return;
+      return this.mark();
     }
     delete this.wrong[name];
     if (["n", "c"].includes(name) && Array.isArray(this.state.x)) this.state.x = defaultState().x; // numbers for another shape
@@ -119,9 +116,8 @@ class Playground {
     }
     const why = Object.values(this.wrong).map((field) => field.why);
     if (!why.length) return;
-    this.say(why.join("; "));
     this.help.replaceChildren();
-    this.stale(true);
+    this.stale(why.join("; "));
   }
 
   say(problem) {
@@ -210,16 +206,13 @@ class Playground {
 
   draw() {
     const { state } = this;
-    this.say("");
-    this.stale(false);
+    this.stale("");
     let made;
     try {
       made = this.document(state);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.refused(error);
-      this.mark();
-      return;
+      return this.refused(error);
     }
     const { channels, on, tap, modes, step, quiz } = state; // drawing clears these
     if (this.app) this.app.draw(this.data(made));
@@ -236,8 +229,10 @@ class Playground {
     this.drawFacts(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn);
   }
 
-  /** Set whether the picture is stale: it then shows the last legal call, not the one in the fields. */
-  stale(on) {
+  /** Say why the picture is stale: it shows the last legal call, not the one in the fields; or "" if it is not. */
+  stale(why) {
+    const on = Boolean(why);
+    this.say(why);
     for (const part of [this.stage, this.facts]) Object.assign(part, { inert: on, ariaDisabled: String(on) }).classList.toggle("stale", on);
     this.help.hidden = !on;
   }
@@ -252,26 +247,13 @@ class Playground {
       this.state = state;
       this.arrays();
     }
-    this.say(error.message);
-    this.stale(true);
-    const legal = (p) => {
-      try {
-        const tried = { ...state, p, size: null, op_pad: null };
-        const { name, shapes, words } = isPool(tried) ? poolOf(tried).call : callOf(tried);
-        return Boolean(resolve(name, shapes, words));
-      } catch (other) {
-        if (!(other instanceof Refusal)) throw other;
-        return false;
-      }
-    };
-    const pads = Array.from({ length: 20 }, (_, i) => [i + 1]).find(legal);
-    const offers = [legal("same") ? "same" : null, pads ? String(pads[0]) : null].filter(Boolean);
-    const buttons = offers.map((p) => h("button", { type: "button", onclick: () => this.change("p", p) }, `padding ${p.toUpperCase()}`));
-    this.help.replaceChildren(...[offers.length ? overhang(state) : null, buttons.length ? h("p", {}, "Legal padding: ") : null, ...buttons].filter(Boolean));
+    this.stale(error.message);
+    this.help.replaceChildren(...remedies(state, (p) => this.change("p", p)));
+    this.mark();
   }
 
   data(call) {
-    return { call, variants: NO_VARIANTS, beside: null, playground: true };
+    return { call, variants: { controls: [], table: {}, left_out: 0 }, beside: null, playground: true };
   }
 
   /** The document of a state; of its TensorFlow call if the chosen framework has no such call. */
