@@ -140,11 +140,11 @@ export class Tour {
     const leave = this.app.presenting ? [button("whole", "✕", "show the whole page", () => present(this.app, null))] : [];
     const had = document.activeElement; // the keyboard's focus stays on the button that was pressed
     const pressed = this.element.contains(had) ? had.className : null;
-    const count = `${COUNTS[steps.length] ?? steps.length} ${steps.length === 1 ? "step" : "steps"}`;
+    const count = COUNTS[steps.length] ?? String(steps.length);
     this.element.replaceChildren(...now === null ? [
       h("p", {}, "Point at any cell."),
       ...leave,
-      button("on", `▷ ${count}`, `the tour: ${count}, one for each press of the space bar`, () => this.next()),
+      button("on", `▷ ${count} steps`, `the tour: ${count} steps, one for each press of the space bar`, () => this.next()),
       button("begin-quiz", "? quiz", "quiz: predict, then see", () => this.app.quiz.begin()),
     ] : [
       button("back", "←", "previous step", () => this.go(now - 1)),
