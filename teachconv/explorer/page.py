@@ -117,10 +117,10 @@ MODULES = (
 # documents made on the page
 PLAYGROUND_MODULES = (
     "lens",
-    "overhang",
     "call_document",
     "playground_numbers",
     "playground_state",
+    "overhang",
     "playground",
 )
 

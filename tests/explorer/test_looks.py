@@ -411,7 +411,7 @@ def test_all_channels_of_a_large_call_are_painted_or_said_to_be_missing(driver, 
 def test_a_refused_call_keeps_the_picture_and_offers_what_would_do(driver, paths):
     driver.get("about:blank")
     page = Page(driver, Address(paths["playground"], "#conv2d&n=2&k=5&p=valid"))
-    assert "VALID needs in_rows >= 5" in page.all(".head .message")[0].text
+    assert "VALID needs at least 5 rows" in page.all(".head .message")[0].text
     assert page.run("return document.querySelectorAll('.playground .stale .stage .cell').length") > 0
     assert page.run("return document.querySelectorAll('.help .over').length") == 25 - 4
     offers = page.all(".help button")

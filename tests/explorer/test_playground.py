@@ -240,12 +240,66 @@ def test_a_cell_of_the_result_that_nothing_feeds_is_said(at):
 
 def test_a_refused_call_shows_the_error(at):
     page = at("#conv2d&n=2&k=5&s=1&p=valid")
-    with pytest.raises(ValueError, match="VALID needs in_rows") as refused:
+    with pytest.raises(ValueError, match=r"VALID needs in_rows >= 5 \(filter 5, dilation 1\); got 2"):
         tc.conv2d_geometry((1, 2, 2, 1), (5, 5, 1, 1))
-    assert problem(page) == str(refused.value)
+    assert problem(page) == "VALID needs at least 5 rows (filter 5, dilation 1); got 2"
+    set_field(page, "n", "6,2")
+    assert problem(page) == "VALID needs at least 5 columns (filter 5, dilation 1); got 2"
     set_field(page, "n", "6")
     assert problem(page) == ""
     assert page.look()["grids"]
+
+
+FIELDS = """const shown = (e) => e.scrollWidth <= e.clientWidth;
+return { values: Object.fromEntries([...document.querySelectorAll(".call .stepper input")].map((e) => [e.name, e.value])),
+  wrong: [...document.querySelectorAll(".call [aria-invalid=true]")].map((e) => e.name), whole: [...document.querySelectorAll(".call .stepper input")].every(shown),
+  grey: document.querySelectorAll(".stale .stage").length === 1 };"""
+
+
+def test_a_field_keeps_what_it_cannot_take_and_the_picture_is_grey(at):
+    page = at("#conv2d&n=7&k=3&s=2&p=same")
+    for value in ("banana", "-3", "1e9", "2.5", ""):
+        set_field(page, "k", value)
+        seen = page.run(FIELDS)
+        assert (seen["values"]["k"], seen["wrong"], seen["grey"], seen["whole"]) == (value, ["k"], True, True)
+        got = f'"{value}"' if value else "nothing"
+        assert (
+            problem(page) == f"filter must be a whole number or two (rows × columns) from 1 to 15; got {got}"
+        )
+    set_field(page, "s", "0")
+    assert page.run(FIELDS)["wrong"] == ["k", "s"]
+    assert problem(page).count("must be") == 2
+    set_field(page, "k", "4")  # the stride is still wrong, and stays as it was typed
+    seen = page.run(FIELDS)
+    assert (seen["values"]["k"], seen["values"]["s"], seen["wrong"], seen["grey"]) == ("4", "0", ["s"], True)
+    assert problem(page).startswith("stride must be")
+    set_field(page, "s", "3")
+    assert page.run(FIELDS)["wrong"] == []
+    assert (problem(page), page.run(FIELDS)["grey"]) == ("", False)
+    assert "filters [4, 4, 1, 1], strides=3" in heading(page)
+    set_field(page, "s", "0")
+    page.run("document.querySelector('.beginnings button:nth-of-type(3)').click()")
+    assert (problem(page), page.run(FIELDS)["wrong"], page.run(FIELDS)["grey"]) == ("", [], False)
+    set_field(page, "o", "0")  # a field that goes takes its fault with it
+    page.run(
+        "const op = document.querySelector('[name=op]'); op.value = 'max_pool'; op.dispatchEvent(new Event('change'))"
+    )
+    assert (problem(page), page.run(FIELDS)["grey"]) == ("", False)
+
+
+@pytest.mark.parametrize("op", ["conv2d", "transpose"])
+def test_on_a_phone_the_fields_come_before_the_picture(at, op):
+    page = at(f"#{op}&n=4&k=3&s=2&p=valid", width=390, height=844)
+    box = "const { top, bottom } = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, bottom]"
+    beginnings, call, stage = (page.run(box, name) for name in (".beginnings", ".call", ".stage"))
+    assert beginnings[1] <= call[0]
+    assert call[1] <= stage[0]
+    assert call[1] < 600
+
+
+def test_messages_are_for_people(at):
+    assert problem(at("#nonsense")) == 'the playground has no operation "nonsense"'
+    assert problem(at("#conv2d&q=3")) == 'the playground cannot read "q=3" in its address'
 
 
 def test_groups_that_do_not_divide_the_channels_are_refused(at):
@@ -473,7 +527,7 @@ def test_a_pool_shows_what_python_computes(at, op):
         page.run("location.hash = arguments[0]", "#" + "&".join([op, *sizes, *flags]))
         page.run("return new Promise((done) => setTimeout(done, 30))")
         if problem(page):
-            assert "needs in_" in problem(page)
+            assert "needs at least" in problem(page)
             continue
         text = heading(page)
         call = re.sub(r"(input|X) \[.*?\]", "image", text)

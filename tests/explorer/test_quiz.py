@@ -172,7 +172,11 @@ def test_wrong_answers_have_the_diagnosis_expected(driver, paths, call):
 def test_right_answers_make_points_and_go_on(driver, paths):
     page, cell = ask(driver, paths["same"], 1, 1)
     assert page.run("return document.activeElement.name") == "answer"
-    assert give(page, 1, 12345)["said"] == "No usual mistake leads there: try again."
+    taps = [tap for tap in tc.explain(tc.conv2d, X, W, 2, "SAME", at=cell).taps if not tap.in_padding]
+    products = [f"{tap.input_value:.0f} × {tap.filter_value:.0f} = {tap.product:.0f}" for tap in taps]
+    hint = "No usual mistake leads there. Add the products of the taps one by one: "
+    assert give(page, 1, 12345)["said"] == f"{hint}the first is {products[0]}."
+    assert give(page, 1, 12345)["said"] == f"{hint}{products[0]}, {products[1]}, …"
     seen = give(page, 1, SAME[cell])
     assert (seen["said"], seen["hash"]) == ("That is it.", "#quiz=1,1,0")  # not at the first try
     assert page.look()["headline"] == f"output[{', '.join(map(str, cell))}] = {SAME[cell]:.0f}"
@@ -195,6 +199,11 @@ def test_right_answers_make_points_and_go_on(driver, paths):
 NUMBERS = """const seen = (e) => e.checkVisibility() ? [e.textContent, e.title, e.getAttribute("aria-label")] : [];
 return [document.querySelector("[data-role=spoken]").textContent, ...seen(document.querySelector(".sum .headline")), ...seen(document.querySelector(".summary")),
   ...seen(document.querySelector(`.stage .grid:last-of-type [data-row="${arguments[0]}"][data-col="${arguments[1]}"]`))].join(" ");"""
+
+
+# the planes that are seen, the cells of padding, and whether a window is marked
+PICTURE = """const seen = [...document.querySelectorAll(".stage .grid")].filter((e) => e.checkVisibility());
+return [seen.map((e) => e.querySelector("figcaption").textContent), seen[0].querySelectorAll(".padding").length, document.querySelector(".stage .slide") !== null];"""
 
 
 def test_what_is_asked_is_nowhere_on_the_page(driver, paths):
@@ -220,8 +229,45 @@ def test_what_is_asked_is_nowhere_on_the_page(driver, paths):
     page, cell = ask(driver, paths["same"], 2, 1)
     assert page.run("return document.querySelectorAll('.stage .window, .stage .slide').length") == 0
     page, cell = ask(driver, paths["same"], 3, 1)
-    assert not page.run("return document.querySelector('.stage').checkVisibility()")
+    assert page.run(PICTURE) == [
+        ["input8 × 8", "filters3 × 3"],
+        17,
+        True,
+    ]  # with the padding, which is at two sides
+    page, cell = ask(driver, paths["same"], 4, 1)
+    assert page.run(ASKED)["question"] == "Where is there more padding: above or below?"
+    assert page.run(PICTURE) == [["input8 × 8", "filters3 × 3"], 0, True]
+    assert page.run("return document.activeElement.className") == "asks"  # no answer looks chosen
+    assert give(page, 4, "before")["code"] == "padding_side"
+    assert page.run(PICTURE)[1] == 0
+    assert page.run("return document.activeElement.className") == "asks"
+    give(page, 4, "after")
+    assert page.run(PICTURE)[1] == 17
     assert page.complaints() == []
+
+
+def test_the_size_is_not_asked_where_the_call_says_it(driver, tmp_path):
+    path = tc.explore(tc.conv2d_transpose, T, V, (1, 8, 8, 1), 2, "SAME", budget=1).save(tmp_path / "p.html")
+    page, _ = ask(driver, path, 3, 1)
+    assert not page.run(ASKED)["question"].startswith("How large")
+    assert page.complaints() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "level", "typed", "said"),
+    [
+        ("same", 1, "abc", "A number is expected."),
+        ("same", 3, "large", "Whole numbers, one for each axis, are expected."),
+        ("same", 2, "x", "Row and column, two whole numbers, are expected."),
+        ("causal", 3, "", "A number is expected."),
+    ],
+)
+def test_what_is_no_number_is_said(driver, paths, call, level, typed, said):
+    page, _ = ask(driver, paths[call], level, 1)
+    page.run(ANSWER, [typed] * 2)
+    seen = page.run(ASKED)
+    assert (seen["said"], seen["hash"]) == (said, f"#quiz=1,{level},0")
+    assert page.run("return document.activeElement.name") == "answer"
 
 
 def test_a_number_that_is_not_whole_counts_in_two_digits(driver, paths):

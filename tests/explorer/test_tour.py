@@ -99,8 +99,7 @@ def test_an_address_opens_a_step_and_a_click_ends_the_tour(driver, paths):
 @needs_browser
 def test_a_teachers_story(driver, paths):
     page = Page(driver, paths["story"])
-    page.press(" ")
-    now = page.run(NOW)
+    now = page.run(NOW)  # it opens on its first step
     value = float(tc.conv2d(X, W, 2, "SAME")[0, 1, 2, 1])
     assert now["caption"] == "1/3 Here we begin."
     assert now["headline"] == f"output[0, 1, 2, 1] = {value:.0f}"
@@ -113,7 +112,58 @@ def test_a_teachers_story(driver, paths):
     assert now["lit"] == [False, False, True, False, False]
     page.press(" ")
     assert page.run(NOW)["lit"] == [True] * 5
+    page.press(" ")
+    assert page.all(".caption .on")[0].text == "▷ three steps"
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["story"], "#step=2"))
+    assert page.run(NOW)["caption"] == "2/3 The third product."
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["story"], "#at=1,1"))
+    assert page.run(NOW)["headline"].startswith("output[0, 1, 1, ")  # for a cell, not for the story
     assert page.complaints() == []
+
+
+@needs_browser
+def test_an_address_that_is_typed_into_an_open_page_is_shown(driver, paths):
+    driver.get("about:blank")
+    page = Page(driver, Address(paths["conv2d"], "#at=1,1"))
+
+    def go(address):
+        page.run("location.hash = arguments[0]; return new Promise((done) => setTimeout(done, 100))", address)
+
+    go("at=1,2")
+    assert "[0, 1, 2, " in page.look()["headline"]
+    go("step=2")
+    assert page.run(NOW)["caption"].startswith("2/5")
+    go("at=0,1")
+    assert "[0, 0, 1, " in page.look()["headline"]
+    assert page.run("return document.querySelector('.touring')") is None
+    go("quiz=1,1,0")
+    assert page.run("return document.querySelector('.quizzing') !== null")
+    go("at=2,1")
+    assert "[0, 2, 1, " in page.look()["headline"]
+    go("present")
+    assert page.run("return document.querySelector('.presenting') !== null")
+    go("at=0,0")
+    assert page.run("return document.querySelector('.presenting, .quizzing')") is None
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_a_sum_of_all_taps_is_no_longer_so_far(driver, paths, tmp_path):
+    told = [("Nearly.", (0, 0, 0, 0), 7), ("All.", (0, 0, 0, 0), 8)]
+    x, w = integers(1, 5, 5, 1), integers(3, 3, 1, 1)
+    for name, words, last in (
+        ("plain", {}, "="),
+        ("bias", {"bias": np.ones(1, "float32")}, "so far"),  # the bias is still to come
+    ):
+        path = tc.explore(tc.conv2d, x, w, story=told, budget=1, **words).save(tmp_path / f"{name}.html")
+        page = Page(driver, path)
+        assert " so far " in page.look()["headline"]
+        page.press(" ")
+        total = tc.conv2d(x, w)[0, 0, 0, 0]
+        assert page.look()["headline"] == f"output[0, 0, 0, 0] {last} {total:.0f}"
+        assert page.complaints() == []
 
 
 @pytest.mark.parametrize(

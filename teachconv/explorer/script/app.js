@@ -1,7 +1,7 @@
 // The app: one call, the place that is selected in it, and the page that shows both.
 
 import { axisOf, resultAround, sourceAmid } from "./axis_tables.js";
-import { breakable, h, keepFocus } from "./elements.js";
+import { breakable, forPeople, h, keepFocus } from "./elements.js";
 import { View, index, inside, named, placeOf } from "./view.js";
 import { Grid } from "./grids.js";
 import { fedMarks, pointed } from "./pointing.js";
@@ -38,7 +38,8 @@ export class App {
     root.addEventListener("pointerover", (event) => event.target.closest?.("[role=grid]") || this.unhover());
     root.addEventListener("pointerleave", () => this.unhover());
     root.addEventListener("click", (event) => this.tour.now !== null && event.target.closest?.("[role=grid], .transport") && this.tour.leave());
-    readAddress(this);
+    readAddress(this, true);
+    addEventListener("hashchange", () => readAddress(this));
     this.player.open(root, this.stage);
     addEventListener("beforeprint", () => this.onPaper(true));
     addEventListener("afterprint", () => this.onPaper(false));
@@ -161,7 +162,7 @@ export class App {
     if (!variant) {
       this.message.textContent = "This combination is not on this page: call tc.explore with these arguments.";
     } else if (variant.error) {
-      this.message.textContent = `The op refuses these arguments: ${variant.error}`;
+      this.message.textContent = `The op refuses these arguments: ${forPeople(variant.error)}`;
     } else {
       this.take(variant);
       this.drawStage();

@@ -1,6 +1,6 @@
 // The controls of the page: the arguments of the call, the channels, and the buttons that step and play.
 
-import { h, unique } from "./elements.js";
+import { forPeople, h, unique } from "./elements.js";
 import { SPEEDS } from "./motion.js";
 import { choiceLabel, spatial } from "./parts.js";
 import { shareButtons } from "./present.js";
@@ -30,7 +30,7 @@ export function labelControls(app) {
       const [input, words] = label.children;
       input.disabled = absent;
       label.className = absent ? "absent" : variant?.error ? "refused" : "";
-      label.title = absent ? "not on this page" : variant?.error ?? "";
+      label.title = absent ? "not on this page" : forPeople(variant?.error ?? "");
       const sized = (held) => (held?.shapes ? spatial(app.doc, app.doc.result, held.shapes[app.doc.result]) : undefined);
       const size = sized(variant);
       words.textContent = control.name === "output size" && size ? size.join(" × ") : choiceLabel(control, i, sized(app.variantOf(app.legal.with(number, 0))));

@@ -20,6 +20,13 @@ export const breakable = (code) => code.split(/(?<=[._(])/).flatMap((part, i) =>
 
 export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
+const AXIS_WORDS = { depth: "slices", rows: "rows", cols: "columns" };
+/** Python's message of a refusal without the names of variables. */
+export const forPeople = (message) => message
+  .replace(/\bin_(depth|rows|cols) >= (\d+)/g, (_, axis, least) => `at least ${least} ${AXIS_WORDS[axis]}`)
+  .replace("pad_before + pad_after may be", "the padding before and after may together be")
+  .replace(/\bcols\b/g, "columns");
+
 /** A table. `each(i)` returns the attributes of row i. Columns whose name begins with "<" hold text; the others hold numbers. */
 export function table(caption, columns, rows, each = (_) => ({})) {
   const heads = columns.map((name) =>

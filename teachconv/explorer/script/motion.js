@@ -116,6 +116,12 @@ export class Player {
     if (last) flySum(this.app, SPEEDS[this.speed].cell * 0.6);
   }
 
+  /** Whether nothing is missing after a tap: the others are in the padding, and neither a bias nor a division follows. */
+  allAdded(tap) {
+    const { doc } = this.app;
+    return !doc.bias && doc.pool?.reduce !== "average" && this.taps.slice(tap + 1).every(({ outside }) => outside);
+  }
+
   /** Show the taps of the cell up to the last one that is to be seen; a new one flies in. */
   show(fresh = false) {
     this.showAhead();
@@ -125,8 +131,9 @@ export class Player {
       element.classList.toggle("later", last !== null && Number(element.dataset.tap) > last);
     }
     const running = last === null ? undefined : this.taps[last].running;
-    app.sum.querySelector(".is").textContent = last === null ? "=" : "so far";
-    app.sum.querySelector("output").textContent = last === null ? app.shown.text : running === undefined ? "?" : full(running);
+    const done = last === null || this.allAdded(last);
+    app.sum.querySelector(".is").textContent = done ? "=" : "so far";
+    app.sum.querySelector("output").textContent = done ? app.shown.text : running === undefined ? "?" : full(running);
     app.light(last === null ? null : this.taps[last]);
     if (fresh && last !== null) flyFactors(app, this.taps[last], SPEEDS[this.speed].tap * 0.8);
   }

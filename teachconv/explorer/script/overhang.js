@@ -1,9 +1,33 @@
-// What is wrong with a filter that is too large, as a picture.
+// What is wrong with a call that is refused, as a picture, and which padding would do.
 
+import { resolve } from "./calls.js";
+import { h } from "./elements.js";
 import { Grid } from "./grids.js";
+import { Refusal } from "./law.js";
+import { callOf, isPool, poolOf } from "./playground_state.js";
+
+/** Whether the call of a state is legal with another padding. */
+function legal(state, p) {
+  try {
+    const tried = { ...state, p, size: null, op_pad: null };
+    const { name, shapes, words } = isPool(tried) ? poolOf(tried).call : callOf(tried);
+    return Boolean(resolve(name, shapes, words));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return false;
+  }
+}
+
+/** Where the filter of a refused call hangs over, and a button for each padding that would be legal. */
+export function remedies(state, choose) {
+  const pads = Array.from({ length: 20 }, (_, i) => [i + 1]).find((p) => legal(state, p));
+  const offers = [legal(state, "same") ? "same" : null, pads ? String(pads[0]) : null].filter(Boolean);
+  const buttons = offers.map((p) => h("button", { type: "button", onclick: () => choose(p) }, `padding ${p.toUpperCase()}`));
+  return [offers.length ? overhang(state) : null, buttons.length ? h("p", {}, "Legal padding: ") : null, ...buttons].filter(Boolean);
+}
 
 /** The input, its padding, and the filter that hangs over it; null if it does not. */
-export function overhang({ n, k, d, p, op }) {
+function overhang({ n, k, d, p, op }) {
   const pads = Array.isArray(p) ? (p.length === 4 ? [p.slice(0, 2), p.slice(2)] : [p[0], p.at(-1)].map((pad) => [pad, pad])) : [[0, 0], [0, 0]];
   const filter = k.map((size, axis) => (size - 1) * d[axis] + 1);
   if (op !== "conv2d" || !filter.some((size, axis) => size > n[axis] + pads[axis][0] + pads[axis][1])) return null;

@@ -1,21 +1,20 @@
 // The playground: the reader sets up a convolution; the app that draws the calls of Python draws it.
 
 import { mount } from "./main.js";
-import { h, keepFocus, plural, unique } from "./elements.js";
+import { forPeople, h, keepFocus, plural, unique } from "./elements.js";
 import { copyButton } from "./parts.js";
 import { callDocument } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
 import { Refusal, multiplyAdds, poolGeometry, shapesOf, weights } from "./law.js";
 import { FRAMEWORKS } from "./rules.js";
 import { lens } from "./lens.js";
-import { overhang } from "./overhang.js";
+import { remedies } from "./overhang.js";
 import { ADDRESSED, writeAddress } from "./present.js";
 import { shownIn, showAgain } from "./shown.js";
 import { download } from "./take_away.js";
 import { BEGINNINGS, FIELDS, OPERATIONS, Wordless, callOf, canonicalShapes, defaultState, fromAddress, isPool, paddingWords, poolOf, setField, toAddress } from "./playground_state.js";
 import { PRESETS, fromCsv, fromImage, fromNpy, imageOf, numbersFor, positionOf, toCsv, toNpy } from "./playground_numbers.js";
 
-const NO_VARIANTS = { controls: [], table: {}, left_out: 0 };
 const sizeText = (pair) => (pair[0] === pair[1] ? String(pair[0]) : pair.join(" × "));
 
 class Playground {
@@ -32,7 +31,7 @@ class Playground {
       home && window.parent === window ? h("a", { href: home }, "teachconv") : null);
     const begin = h("div", { class: "beginnings", role: "group", "aria-label": "Examples" }, "Start with ", beginnings);
     const box = (name, ...parts) => h("div", { class: `tcx head ${name}` }, parts);
-    root.replaceChildren(box("first", about, begin), box("set", this.form), box("refusal", this.problem, this.help), box("set", this.facts), this.stage);
+    root.replaceChildren(box("first", about, begin), box("set", this.form), box("refusal", this.problem, this.help), box("known", this.facts), this.stage);
     root.addEventListener("dragover", (event) => event.preventDefault());
     root.addEventListener("drop", (event) => this.dropped(event));
     addEventListener("paste", (event) => this.pasted(event));
@@ -44,6 +43,7 @@ class Playground {
   read() {
     const { state, problems } = fromAddress(location.hash);
     this.state = state;
+    this.wrong = {}; // what was typed into fields that cannot take it, and why: {text, why} by name
     this.arrays();
     this.buildForm();
     this.draw();
@@ -54,6 +54,7 @@ class Playground {
   begin(address) {
     if (ADDRESSED) writeAddress(address, true);
     this.state = { ...fromAddress(address).state, as: this.state.as };
+    this.wrong = {};
     this.arrays();
     this.buildForm();
     this.draw();
@@ -73,9 +74,10 @@ class Playground {
       setField(this.state, name, value);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.say(error.message);
-      return;
+      this.wrong[name] = { text: value, why: error.message };
+      return this.mark();
     }
+    delete this.wrong[name];
     if (["n", "c"].includes(name) && Array.isArray(this.state.x)) this.state.x = defaultState().x; // numbers for another shape
     if (["k", "c", "o", "g"].includes(name) && Array.isArray(this.state.w)) this.state.w = defaultState().w;
     if (name === "op") Object.assign(this.state, { size: null, op_pad: null });
@@ -106,8 +108,20 @@ class Playground {
     return this.data(this.document(this.state));
   }
 
+  /** Mark the fields that hold what they cannot take, say why, and grey the picture: it shows none of that. */
+  mark() {
+    for (const input of this.form.querySelectorAll("input[name]")) {
+      input.ariaInvalid = Object.hasOwn(this.wrong, input.name) ? "true" : null;
+      input.style.width = input.value.length > 3 && input.closest(".stepper") ? `${Math.min(input.value.length, 14) + 2}ch` : "";
+    }
+    const why = Object.values(this.wrong).map((field) => field.why);
+    if (!why.length) return;
+    this.help.replaceChildren();
+    this.stale(why.join("; "));
+  }
+
   say(problem) {
-    this.problem.textContent = problem;
+    this.problem.textContent = forPeople(problem);
     this.problem.hidden = !problem;
   }
 
@@ -121,7 +135,7 @@ class Playground {
       return h("label", {}, h("span", {}, label), select);
     };
     const number = (name, label, value, hint = "") => {
-      const input = h("input", { name, value, size: 5, placeholder: hint, autocomplete: "off", inputmode: "text",
+      const input = h("input", { name, value: this.wrong[name]?.text ?? value, size: 5, placeholder: hint, autocomplete: "off", inputmode: "text",
         onchange: () => this.change(name, input.value), onkeydown: (event) => {
           const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
           if (!step) return;
@@ -135,7 +149,6 @@ class Playground {
       const { least, most } = FIELDS[name];
       const input = number(name, label, sizeText(state[name])).querySelector("input");
       input.id = unique("field");
-      if (input.value.length > 3) input.style.width = `${input.value.length + 2}ch`;
       const slider = h("input", { type: "range", min: least, max: Math.min(most, 64), value: Math.max(...state[name]), "aria-label": `${label}, as a slider`,
         oninput: () => {
           input.value = slider.value;
@@ -165,6 +178,7 @@ class Playground {
       state.op === "avg_pool" ? flag("counted", "count padding") : null,
       ...Object.keys(FIELDS).slice(4, pool ? 5 : undefined).map((name) => field(name, pool ? "channels" : undefined)),
     ].filter(Boolean)));
+    for (const name of Object.keys(this.wrong)) if (!this.form.querySelector(`input[name=${name}]`)) delete this.wrong[name];
   }
 
   /** The field for the output size of a transposed call: the legal sizes, where they are known. */
@@ -192,15 +206,13 @@ class Playground {
 
   draw() {
     const { state } = this;
-    this.say("");
-    this.stale(false);
+    this.stale("");
     let made;
     try {
       made = this.document(state);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.refused(error);
-      return;
+      return this.refused(error);
     }
     const { channels, on, tap, modes, step, quiz } = state; // drawing clears these
     if (this.app) this.app.draw(this.data(made));
@@ -213,11 +225,14 @@ class Playground {
     this.ready = true;
     showAgain(this.app, { channels, on, tap, modes, step, quiz });
     const drawn = resolve(this.call.name, this.call.shapes, this.call.words);
+    this.mark();
     this.drawFacts(isPool(state) ? { ...drawn, geometry: poolGeometry(drawn.geometry, poolOf(state).pool.ceil) } : drawn);
   }
 
-  /** Set whether the picture is stale: it then shows the last legal call, not the one in the fields. */
-  stale(on) {
+  /** Say why the picture is stale: it shows the last legal call, not the one in the fields; or "" if it is not. */
+  stale(why) {
+    const on = Boolean(why);
+    this.say(why);
     for (const part of [this.stage, this.facts]) Object.assign(part, { inert: on, ariaDisabled: String(on) }).classList.toggle("stale", on);
     this.help.hidden = !on;
   }
@@ -232,26 +247,13 @@ class Playground {
       this.state = state;
       this.arrays();
     }
-    this.say(error.message);
-    this.stale(true);
-    const legal = (p) => {
-      try {
-        const tried = { ...state, p, size: null, op_pad: null };
-        const { name, shapes, words } = isPool(tried) ? poolOf(tried).call : callOf(tried);
-        return Boolean(resolve(name, shapes, words));
-      } catch (other) {
-        if (!(other instanceof Refusal)) throw other;
-        return false;
-      }
-    };
-    const pads = Array.from({ length: 20 }, (_, i) => [i + 1]).find(legal);
-    const offers = [legal("same") ? "same" : null, pads ? String(pads[0]) : null].filter(Boolean);
-    const buttons = offers.map((p) => h("button", { type: "button", onclick: () => this.change("p", p) }, `padding ${p.toUpperCase()}`));
-    this.help.replaceChildren(...[offers.length ? overhang(state) : null, buttons.length ? h("p", {}, "Legal padding: ") : null, ...buttons].filter(Boolean));
+    this.stale(error.message);
+    this.help.replaceChildren(...remedies(state, (p) => this.change("p", p)));
+    this.mark();
   }
 
   data(call) {
-    return { call, variants: NO_VARIANTS, beside: null, playground: true };
+    return { call, variants: { controls: [], table: {}, left_out: 0 }, beside: null, playground: true };
   }
 
   /** The document of a state; of its TensorFlow call if the chosen framework has no such call. */

@@ -46,13 +46,15 @@ export const BEGINNINGS = [
   ["checkerboard", "transpose&n=4&k=3&s=2&p=valid&x=ones&w=ones"],
 ];
 
+const HOW_MANY = { 1: "a whole number", 2: "two (rows × columns)", 3: "three", 4: "four (top, bottom, left, right)" };
+
 /** The numbers of a text such as "7", "7,5", "7x5" or "7 × 5"; refused if one is not in the range. */
 function numbersOf(text, name, counts, least, most) {
   const parts = String(text).trim().split(/\s*[x×,\s]\s*/);
   const numbers = parts.map((part) => (/^[+-]?\d+$/.test(part) ? Number(part) : NaN));
   if (!counts.includes(numbers.length) || numbers.some((number) => !(number >= least && number <= most))) {
-    const how = counts.map((number) => (number === 1 ? "one number" : `${number} numbers`)).join(" or ");
-    throw new Refusal(`${name} must be ${how} from ${least} to ${most}; got "${text}"`);
+    const how = counts.map((number) => HOW_MANY[number]).join(" or ");
+    throw new Refusal(`${name} must be ${how} from ${least} to ${most}; got ${text === "" ? "nothing" : `"${text}"`}`);
   }
   return numbers.map((number) => number + 0); // -0 is 0
 }
@@ -103,7 +105,7 @@ export function setField(state, name, text) {
   } else if (name === "x" || name === "w") {
     state[name] = numbersOrPreset(name, text);
   } else {
-    throw new Refusal(`the address has no parameter ${name}=${text}`);
+    throw new Refusal(name === "op" ? `the playground has no operation "${text}"` : `the playground cannot read "${name}=${text}" in its address`);
   }
 }
 

@@ -16,13 +16,14 @@ export function writeAddress(address, step = false) {
   if (parent !== window && navigator.userActivation?.hasBeenActive) parent.postMessage({ explorerAddress: address }, "*");
 }
 
-/** Show what the address of a page says: a slide, a step of the tour, a question, or a cell. */
-export function readAddress(app) {
+/** Show what the address of a page says: a slide, a step of the tour, a question, or a cell; a story begins by itself. */
+export function readAddress(app, opened = false) {
   const address = location.hash; // each of them writes its own
-  if (presenting(address)) present(app, presenting(address));
+  if (presenting(address) !== app.presenting) present(app, presenting(address));
   app.tour.read(address);
   app.quiz.read(address);
   const at = AT.exec(address);
+  if (opened && app.data.story && !at && app.tour.now === null && !app.quiz.on) app.tour.go(0);
   if (!at || app.host?.shows) return; // the playground reads its own
   app.select(Number(at[1]), Number(at[2]));
   app.player.stay();

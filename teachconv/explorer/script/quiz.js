@@ -3,13 +3,16 @@
 import { axisOf } from "./axis_tables.js";
 import { h, plural } from "./elements.js";
 import { paddedSide } from "./law.js";
+import { Grid } from "./grids.js";
 import { full } from "./numbers.js";
 import { slips } from "./slips.js";
 import { index, inside } from "./view.js";
 
 const KINDS_ASKED = ["number", "window", "size", "side"];
 const MOST_PRODUCTS = 40; // of a sum that a reader works out
-const SIDE_WORDS = [["before", "after"], ["above", "below"], ["in front", "behind"]]; // of the first axis of 1, 2 and 3
+const SIDE_WORDS = [["on the left", "on the right"], ["above", "below"], ["in front", "behind"]]; // of the first axis of 1, 2 and 3
+const MOST_GIVEN = 3; // products that the hints give away
+const EXPECTED = { number: "A number is", window: "Row and column, two whole numbers, are", size: "Whole numbers, one for each axis, are" };
 
 /** A seeded sequence of numbers from 0 to 1: mulberry32. */
 function seeded(seed) {
@@ -30,6 +33,9 @@ export function alike(answer, value) {
   return Math.abs(a - b) <= 0.5 * 10 ** (Math.floor(Math.log10(Math.abs(b))) - 1);
 }
 
+/** The first items of a list of `length`, which end a sentence. */
+const firstOnes = (items, length) => `${items.length === 1 ? "the first is " : ""}${items.join(", ")}${items.length > 1 && items.length < length ? ", …" : "."}`;
+
 const equalLists = (a, b) => a.length === b.length && a.every((item, i) => item === b[i]);
 
 /** The quiz of an app: its panel beside the windows, and its place in the address. */
@@ -41,7 +47,7 @@ export class Quiz {
     this.score = 0;
     this.asked = this.said = null;
     this.first = true; // whether no wrong answer was given yet
-    addEventListener("hashchange", () => this.read());
+    this.hints = 0; // how many were given to this question
     this.element = h("section", { class: "quiz", "aria-label": "The quiz", hidden: true });
   }
 
@@ -49,10 +55,11 @@ export class Quiz {
     return this.on ? `quiz=${this.seed},${this.level},${this.score}` : null;
   }
 
-  /** Begin where an address says, if it has a quiz. */
-  read(address = location.hash) {
+  /** Begin where an address says; without a quiz in it the quiz is over. */
+  read(address) {
     const found = /(?:^#|&)quiz=(\d+),([1-4]),(\d+)/.exec(address);
     if (found) this.begin(...found.slice(1).map(Number));
+    else if (this.on) this.end();
   }
 
   begin(seed = 1, level = 1, score = 0) {
@@ -84,19 +91,21 @@ export class Quiz {
     const { view } = app;
     for (let tried = 0; !this.questionOf(KINDS_ASKED[this.level - 1]) && tried < 4; tried++) this.level = (this.level % 4) + 1;
     this.asked = this.questionOf(KINDS_ASKED[this.level - 1]);
-    Object.assign(this, { answered: false, said: null, first: true });
+    Object.assign(this, { answered: false, said: null, first: true, hints: 0 });
     if (!this.asked) this.on = false; // nothing of this call can be asked
-    else if (this.asked.cell) Object.assign(app.state, { row: this.asked.cell[1], col: this.asked.cell[2], focus: null });
+    else if (!this.asked.cell) Object.assign(app.state, { row: app.first[0], col: app.first[1], focus: null });
+    else Object.assign(app.state, { row: this.asked.cell[1], col: this.asked.cell[2], focus: null });
     if (view.doc.result === "filter" && this.asked?.cell) Object.assign(app.state, { row: this.asked.cell[0], col: this.asked.cell[1] });
     app.pinned = null;
     app.drawStage();
     app.tell();
-    this.element.querySelector("input, button")?.focus({ preventScroll: true });
+    this.focus();
   }
 
   /** A question of a kind with its answer; null if this call has none. */
   questionOf(kind) {
-    const { view, doc } = this.app;
+    const { app } = this;
+    const { view, doc } = app;
     const forward = view.kind === "conv2d";
     const axes = view.axes.map(axisOf);
     if (kind === "number" || (kind === "window" && forward)) {
@@ -108,12 +117,12 @@ export class Quiz {
       const where = doc.rank === 1 ? "Click its first cell" : "Click its first cell, at the top and on the left";
       return { kind, cell, answer: [row, col], words: `Where does the window of ${doc.names[doc.result]}[${at}] begin? ${where}; padding counts.` };
     }
-    if (kind === "size" && (forward || doc.names.in === "output")) {
+    if (kind === "size" && (forward || (doc.names.in === "output" && !app.heading.textContent.includes("output_shape=(")))) {
       return { kind, answer: axes.map((axis) => (forward ? axis.out_size : axis.in_size)), words: `How large is the ${doc.names[doc.result]}, ${axes.length > 1 ? `as ${["depth", "rows", "columns"].slice(-axes.length).join(" × ")}` : "in cells"}?` };
     }
     if (kind === "side" && forward && axes[0].pad_before + axes[0].pad_after > 0) {
-      const name = ["depth", "rows", "columns"].at(-axes.length);
-      return { kind, answer: paddedSide(axes[0]), words: `Along the ${name}: where is there more padding?` };
+      const { before, after } = this.sides;
+      return { kind, answer: paddedSide(axes[0]), words: `Where is there more padding: ${before} or ${after}?` };
     }
     return null;
   }
@@ -150,11 +159,29 @@ export class Quiz {
     } else {
       this.first = false;
       const found = this.diagnose(given);
-      this.said = { right, code: found?.[0] ?? "", words: found ? this.sentence(found[1]) : "No usual mistake leads there: try again." };
+      this.said = { right, code: found?.[0] ?? "", words: found ? this.sentence(found[1]) : `No usual mistake leads there. ${this.hint()}` };
     }
     this.app.drawStage();
     this.app.tell();
-    this.element.querySelector(this.answered ? ".next" : "input, button")?.focus({ preventScroll: true });
+    this.focus();
+  }
+
+  /** Put the keyboard where the reader goes on; of buttons that are answers none, or it would look chosen. */
+  focus() {
+    (this.element.querySelector(this.answered ? ".next" : "input") ?? this.element.querySelector(".asks"))?.focus({ preventScroll: true });
+  }
+
+  /** How to come to the answer; of a sum also its first products, one more each time. */
+  hint() {
+    const { asked: { kind, cell }, app: { view, doc } } = this;
+    if (kind === "side") return "Count the cells that all windows need together, and those that the input has.";
+    if (kind === "size") return doc.source === "in" ? "Count the places where the window can begin: every one gives a cell." : "Lay the stamps out one by one, then take away what is cut.";
+    if (kind === "window") return "The windows begin in the padding, if there is any; each next one is a stride further.";
+    const taps = view.taps(cell).list.filter((tap) => !tap.outside);
+    this.hints = Math.min(this.hints + 1, MOST_GIVEN, taps.length);
+    const given = taps.slice(0, this.hints);
+    if (doc.pool) return `${doc.pool.reduce === "max" ? "Look for the largest of" : "Add up"} the ${plural(taps.length, "number")} of the window: ${firstOnes(given.map((tap) => full(tap.value)), taps.length)}`;
+    return `Add the products of the taps one by one: ${firstOnes(given.map((tap) => `${full(tap.value)} × ${full(tap.weight)} = ${full(tap.product)}`), taps.length)}`;
   }
 
   /** The first slip of the table that leads to a wrong answer: [code, words]; null if none does. */
@@ -212,7 +239,8 @@ export class Quiz {
     if (hidden) {
       app.root.dataset.asks = asked.kind;
       app.live.textContent = "";
-      if (asked.kind !== "number") for (const name of ["source", "operand"]) this.bare(name);
+      if (asked.kind === "window") for (const name of ["source", "operand"]) this.bare(name);
+      if (asked.kind === "side") this.unpadded();
       if (asked.cell) this.blank(asked.cell);
     } else delete app.root.dataset.asks;
     if (on) this.element.replaceChildren(...this.parts().filter(Boolean));
@@ -223,6 +251,23 @@ export class Quiz {
     const { [name]: grid } = this.app.grids;
     grid.mark([]);
     grid.frame("window-frame", []);
+  }
+
+  /** Draw the source without its padding, and the window where it is inside. */
+  unpadded() {
+    const { grids, shown } = this.app;
+    const padding = ([, kind]) => kind === "padding" || kind === "outside";
+    const { source } = grids;
+    if (source.rows.some(padding) || source.cols.some(padding)) {
+      const { rows, cols, content, flat, scale, floor, element } = source;
+      grids.source = Object.assign(new Grid({ title: element.querySelector("b").textContent, note: element.querySelector("small")?.textContent, rows: rows.filter((i) => !padding(i)), cols: cols.filter((i) => !padding(i)), content, flat, scale, least: floor }), { whole: content });
+      grids.source.sizeAs(source);
+      element.replaceWith(grids.source.element);
+    }
+    const window = shown.frames.source ?? [];
+    const whole = window.every(([row, col]) => grids.source.cells.has(`${row},${col}`)); // else it would show the padding
+    grids.source.mark(whole ? shown.marks.source : []);
+    grids.source.frame("window-frame", whole ? window : []);
   }
 
   /** Write a question mark into a cell of the result. */
@@ -240,7 +285,7 @@ export class Quiz {
     const { asked, said, answered } = this;
     const act = (name, words, onclick) => h("button", { type: "button", class: name, onclick }, words);
     return [
-      h("h2", { class: "asks" }, asked.words),
+      h("h2", { class: "asks", tabindex: "-1" }, asked.words),
       answered ? null : this.form(),
       h("p", { class: said?.right ? "right" : "wrong", role: "status", "data-code": said?.code ?? null }, said?.words ?? ""),
       h("p", {}, answered ? act("next", "next question", () => this.next()) : act("give", "show it", () => this.give()), act("end", "end the quiz", () => this.end()),
@@ -262,7 +307,12 @@ export class Quiz {
       const found = numbers();
       const { length } = kind === "size" ? this.asked.answer : names;
       const all = kind === "size" && found.length === 1 ? Array.from({ length }, () => found[0]) : found;
-      if (all.length !== length) return;
+      if (all.length !== length) {
+        this.said = { right: false, words: `${length === 1 ? EXPECTED.number : EXPECTED[kind]} expected.` };
+        this.draw();
+        this.focus();
+        return;
+      }
       this.answer(kind === "number" ? all[0] : kind === "window" && length === 1 ? [0, ...all] : all);
     };
     return h("form", { onsubmit: take }, kind === "window" ? "Or by number: " : null, inputs, " ", h("button", { type: "submit" }, "check"));

@@ -1,6 +1,6 @@
 // Exports: the picture as SVG or PNG, and the call as Python code for any framework.
 
-import { h } from "./elements.js";
+import { forPeople, h } from "./elements.js";
 import { translate } from "./calls.js";
 import { copyButton } from "./parts.js";
 import { fromJson } from "./python.js";
@@ -44,7 +44,7 @@ export function callCopier(app) {
   const said = h("span", { class: "said", role: "status" });
   const text = () => {
     const code = codeOf(app.doc, app.variantOf(app.key), choice.value);
-    said.textContent = code.startsWith("not possible") ? code : "";
+    said.textContent = code.startsWith("not possible") ? forPeople(code) : "";
     return said.textContent ? null : code;
   };
   return h("div", { class: "take-away", role: "group", "aria-label": "The call in another framework" },

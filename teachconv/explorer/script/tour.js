@@ -4,6 +4,8 @@ import { h, plural } from "./elements.js";
 import { present } from "./present.js";
 import { inside } from "./view.js";
 
+const COUNTS = ["no", "one", "two", "three", "four", "five", "six"];
+
 /** The cell of the result with the most taps in the padding, or null if no cell has any. */
 function padded(app) {
   const outside = (axis, i) => (axis[app.doc.source === "in" ? "gather" : "scatter"][i] ?? []).filter(([, , out]) => out).length;
@@ -67,7 +69,6 @@ export class Tour {
     this.app = app;
     this.now = null; // the number of the step that is shown, from 0
     this.element = h("div", { class: "caption" });
-    addEventListener("hashchange", () => this.read());
   }
 
   /** The steps: those of a teacher, or the five of every page. */
@@ -75,10 +76,11 @@ export class Tour {
     return this.app.data.story ?? usualSteps(this.app);
   }
 
-  /** Show the step that the address asks for, if any. */
-  read(address = location.hash) {
+  /** Show the step that an address asks for; without one the tour is over. */
+  read(address) {
     const step = /(?:^#|&)step=(\d+)/.exec(address);
     if (step && Number(step[1]) - 1 !== this.now) this.go(Number(step[1]) - 1);
+    else if (!step && this.now !== null) this.leave();
   }
 
   /** Show a step; one beyond the first or the last ends the tour. */
@@ -138,7 +140,7 @@ export class Tour {
     const leave = this.app.presenting ? [button("whole", "✕", "show the whole page", () => present(this.app, null))] : [];
     const had = document.activeElement; // the keyboard's focus stays on the button that was pressed
     const pressed = this.element.contains(had) ? had.className : null;
-    const count = steps.length === 5 ? "five" : String(steps.length);
+    const count = COUNTS[steps.length] ?? String(steps.length);
     this.element.replaceChildren(...now === null ? [
       h("p", {}, "Point at any cell."),
       button("on", `▷ ${count} steps`, `the tour: ${count} steps, one for each press of the space bar`, () => this.next()),
