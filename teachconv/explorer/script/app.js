@@ -56,7 +56,7 @@ export class App {
     this.quiz.on = false;
     this.key = data.variants.controls.map((control) => control.base);
     this.base = this.key.join();
-    this.legal = this.key; // the choices that are drawn
+    this.legal = [...this.key]; // the choices that are drawn
     this.view = new View(this.doc, this.doc.base);
     this.other = data.beside?.call ? new View(data.beside.call, data.beside.call.base) : null;
     this.allRows = this.allChannels = false;
