@@ -640,7 +640,7 @@ def test_the_frame_of_a_notebook(driver, tmp_path):
 
     def settle():  # the frame takes the height of what is in it
         deadline = time.monotonic() + 60
-        while page.run("return innerHeight != document.body.offsetHeight"):
+        while page.run("return innerHeight != Math.ceil(document.body.getBoundingClientRect().height)"):
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
@@ -726,7 +726,8 @@ def test_a_sum_that_is_not_complete_says_so_far(show):
     for number in range(8):
         page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
         channels = ["adds up to 8"] * (number >= 6) + ["adds up to 4"] * (number == 7)
-        assert page.look()["headline"] == f"output[0, 0, 0, 0] so far {(3 * number + 4) // 2}"
+        said = "= 12" if number == 7 else f"so far {(3 * number + 4) // 2}"  # all taps are added, or not yet
+        assert page.look()["headline"] == f"output[0, 0, 0, 0] {said}"
         assert page.run(shown) == channels
     page.run("document.querySelector('[aria-label=\"next tap\"]').click()")
     assert page.look()["headline"] == "output[0, 0, 0, 0] = 12"
