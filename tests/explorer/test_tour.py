@@ -346,14 +346,14 @@ def test_a_link_and_a_frame_to_copy(driver, paths):
     page = Page(driver, Address(paths["conv2d"], "#step=2"))
     page.run("window.copies = []; navigator.clipboard.writeText = async (text) => { copies.push(text); };")
     page.run(
-        "for (const label of ['a link', 'a frame']) document.querySelector(`[aria-label='copy ${label} to what is shown'], [aria-label='copy ${label} of what is shown']`).click()"
+        "for (const label of ['link', 'frame']) document.querySelector(`[aria-label='copy ${label} to what is shown'], [aria-label='copy ${label} of what is shown']`).click()"
     )
     link, frame = page.run("return copies")
     assert link == paths["conv2d"].as_uri() + "#step=2"
     assert f'<iframe src="{paths["conv2d"].as_uri()}#embed&step=2" title="tc.conv2d(' in frame
     copy = """const host = document.querySelector("[aria-label='the page around the frame']");
     copies.length = 0;
-    for (const { value } of host.options) { host.value = value; document.querySelector("[aria-label='copy a frame of what is shown']").click(); }
+    for (const { value } of host.options) { host.value = value; document.querySelector("[aria-label='copy frame of what is shown']").click(); }
     return copies;"""
     html, reveal, quarto, book, myst = page.run(copy)
     assert html == frame
@@ -364,7 +364,7 @@ def test_a_link_and_a_frame_to_copy(driver, paths):
     page.press("\ue00c")  # a link to a cell
     page.run(
         """document.querySelector('.stage .grid:last-of-type [data-row="2"][data-col="0"]').click();
-        copies.length = 0; document.querySelector("[aria-label='copy a link to what is shown']").click();"""
+        copies.length = 0; document.querySelector("[aria-label='copy link to what is shown']").click();"""
     )
     (link,) = page.run("return copies")
     assert link == paths["conv2d"].as_uri() + "#at=2,0"

@@ -65,7 +65,7 @@ export function shareButtons(app) {
   const host = h("select", { "aria-label": "the page around the frame" }, Object.keys(EMBEDS).map((name) => h("option", { value: name }, name)));
   return [
     h("button", { type: "button", class: "slide-show", title: "fill the page: f", onclick: () => present(app, "present") }, "present"),
-    ...(ADDRESSED ? [copyButton(() => address(null), "copy a link to what is shown", "copy link"),
-      h("span", { role: "group", "aria-label": "A frame of what is shown" }, "frame for ", host, copyButton(() => EMBEDS[host.value](address, app), "copy a frame of what is shown", "copy frame"))] : []),
+    ...(ADDRESSED ? [copyButton(() => address(null), "copy link to what is shown", "copy link"),
+      h("span", { role: "group", "aria-label": "A frame of what is shown" }, "frame for ", host, copyButton(() => EMBEDS[host.value](address, app), "copy frame of what is shown", "copy frame"))] : []),
   ];
 }

@@ -48,7 +48,7 @@ export function callCopier(app) {
     return said.textContent ? null : code;
   };
   return h("div", { class: "take-away", role: "group", "aria-label": "The call in another framework" },
-    h("label", {}, "the call for ", choice), copyButton(text, "copy the call for the chosen framework", "copy call"), said);
+    h("label", {}, "the call for ", choice), copyButton(text, "copy call for the chosen framework", "copy call"), said);
 }
 
 /** The code of a variant's call in a framework, or "not possible: " and why. */
