@@ -335,7 +335,7 @@ def load(module: str) -> Any:
 def winograd_needs(kind: Kind, geometry: ConvGeometry) -> str:
     """Return what Winograd's 3 x 3 transforms need and a geometry lacks, or "": for `Algorithm.refuses`."""
     sizes = geometry.filters_shape[-4:-2], geometry.strides[-2:], geometry.dilations, geometry.groups
-    if sizes[:2] == ((3, 3), (1, 1)) and set(geometry.dilations) == {1} and geometry.groups == 1:
+    if sizes == ((3, 3), (1, 1), (1,) * geometry.rank, 1):
         return ""
     return (
         f"filters 3 x 3, strides 1, dilations 1 and one group; got filters {sizes[0]}, strides {sizes[1]}, "

@@ -34,9 +34,12 @@ INLINE int col2im_fits(const conv_problem *p) {
 }
 
 INLINE gather col2im_product(const conv_problem *p, ptrdiff_t out_rows, ptrdiff_t columns) {
-    const conv_problem product = {1, 1, out_rows, p->out_cols, p->out_channels, 1, out_rows, p->out_cols, columns,
-                                  1, 1, 1,        1,           1,               1, 1,        1,           1,
-                                  1, 0, 0,        0};
+    const conv_problem product = {.batch = 1, .in_planes = 1, .in_rows = out_rows, .in_cols = p->out_cols,
+                                  .in_channels = p->out_channels, .out_planes = 1, .out_rows = out_rows,
+                                  .out_cols = p->out_cols, .out_channels = columns, .groups = 1,
+                                  .filter_planes = 1, .filter_rows = 1, .filter_cols = 1,
+                                  .stride_planes = 1, .stride_rows = 1, .stride_cols = 1,
+                                  .dilation_planes = 1, .dilation_rows = 1, .dilation_cols = 1};
     gather g = forward_gather(&product);
     g.swapped = 1; /* w [taps * in_channels, out_channels] is the transpose of what the product needs */
     return g;

@@ -97,11 +97,7 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
         for (ptrdiff_t first = 0; first < count; first += 2 * LANES)
             transpose(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
                       packed + first * depth, smaller(2 * LANES, padded - first));
-        for (ptrdiff_t i = 0, pixel = done; i < count; i++, pixel++)
-            y_starts[i] = pixel / s->out_cols / s->out_rows / s->out_planes * g->y_image_step
-                          + pixel / s->out_cols / s->out_rows % s->out_planes * g->y_plane_step
-                          + pixel / s->out_cols % s->out_rows * g->y_row_step
-                          + pixel % s->out_cols * g->y_col_step;
+        for (ptrdiff_t i = 0; i < count; i++) y_starts[i] = y_start(g, done + i);
         in_crew(threads, exchanged_tiles, &e);
     }
     free_scratch(patches);

@@ -38,6 +38,14 @@ static inline ptrdiff_t stored_tap(const gather *g, ptrdiff_t tap) {
            + g->first_tap_col + tap % s->filter_cols * g->tap_col_step;
 }
 
+/* Returns where an output pixel of the batch begins in y. */
+static inline ptrdiff_t y_start(const gather *g, ptrdiff_t pixel) {
+    const conv_problem *s = &g->shape;
+    const ptrdiff_t row = pixel / s->out_cols, plane = row / s->out_rows;
+    return plane / s->out_planes * g->y_image_step + plane % s->out_planes * g->y_plane_step
+           + row % s->out_rows * g->y_row_step + pixel % s->out_cols * g->y_col_step;
+}
+
 /* Where row_gemm takes its left matrix from, each a path: x itself, rows copied with padding, copied patches. */
 enum { WHOLE_INPUT = TOOK_WHOLE_INPUT, PADDED_ROWS = TOOK_PADDED_ROWS, PATCHES = TOOK_PATCHES };
 

@@ -72,8 +72,8 @@ static inline int problem_fits(const conv_problem *p) {
     const ptrdiff_t limit = PTRDIFF_MAX / 128;
     return x >= 0 && w >= 0 && y >= 0 && x < limit && w < limit && y < limit && reach_planes >= 0
            && reach_rows >= 0 && reach_cols >= 0 && p->groups > 0 && p->stride_planes > 0 && p->stride_rows > 0
-           && p->stride_cols > 0 && p->dilation_planes > 0 && p->dilation_rows > 0 && p->dilation_cols > 0 && p->in_channels % p->groups == 0
-           && p->out_channels % p->groups == 0;
+           && p->stride_cols > 0 && p->dilation_planes > 0 && p->dilation_rows > 0 && p->dilation_cols > 0
+           && p->in_channels % p->groups == 0 && p->out_channels % p->groups == 0;
 }
 
 /* Finds the range first..past-1 of the output indices (or taps) i with 0 <= i * step + start < size. All

@@ -172,11 +172,9 @@ KERNEL void winograd_padding_only(const gather *g, const real *bias, int relu, r
     indices_inside(s->out_cols, 1, 2 - s->pad_left, s->in_cols + 2, &first_col, &past_col);
     if (past_row - first_row == s->out_rows && past_col - first_col == s->out_cols) return;
     for (ptrdiff_t i = 0; i < count_pixels(s); i++) {
-        const ptrdiff_t row = i / s->out_cols % s->out_rows, col = i % s->out_cols,
-                        plane = i / s->out_cols / s->out_rows;
+        const ptrdiff_t row = i / s->out_cols % s->out_rows, col = i % s->out_cols;
         if (row >= first_row && row < past_row && col >= first_col && col < past_col) continue;
-        real *cell = y + plane / s->out_planes * g->y_image_step + plane % s->out_planes * g->y_plane_step
-                     + row * g->y_row_step + col * g->y_col_step;
+        real *cell = y + y_start(g, i);
         for (ptrdiff_t o = 0; o < s->out_channels; o++)
             cell[o] = !bias || (relu && bias[o] < 0) ? 0 : bias[o];
     }
