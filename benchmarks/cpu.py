@@ -199,9 +199,10 @@ def pin(cores: Sequence[int]) -> None:
     tc.set_num_threads(len(cores))
 
 
-def measure(arguments: argparse.Namespace, facts: dict[str, Any]) -> tuple[list[Measurement], list[str]]:
+def measure(
+    arguments: argparse.Namespace, work: Sequence[Problem], facts: dict[str, Any]
+) -> tuple[list[Measurement], list[str]]:
     """Run every problem; return the measurements and the failures of teachconv."""
-    work = problems(arguments)
     names = ["teachconv", *(["plan"] if arguments.plan else []), *arguments.peers]
     precision = None if arguments.precision == "default" else arguments.precision
     budget = Budget(arguments.rounds, arguments.seconds)
@@ -281,13 +282,14 @@ def _draw(facts: dict[str, Any], measured: list[Measurement], path: Path) -> boo
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
-    if not problems(arguments):
+    work = problems(arguments)
+    if not work:
         print("nothing to time: no layer fits --ops, --layers and --shape", file=sys.stderr)
         return 2
     facts = machine.facts_of_run("benchmarks/cpu.py", argv)
-    facts["ranks"] = sorted({problem.layer.rank for problem in problems(arguments)})
+    facts["ranks"] = sorted({problem.layer.rank for problem in work})
     started = time.monotonic()
-    measured, wrong = measure(arguments, facts)
+    measured, wrong = measure(arguments, work, facts)
     facts["minutes"] = round((time.monotonic() - started) / 60, 1)
     facts["aims"] = report.judge_aims(measured, arguments.precision)
     show(arguments, facts, measured)

@@ -53,17 +53,13 @@ class Mode:
     aim: Callable[[Layer], float]
 
 
-def _is_winograd(layer: Layer) -> bool:
-    return (layer.filter_sizes, layer.stride, layer.groups) == ((3, 3), 1, 1)
-
-
 MODES = (
     Mode(
         "float32",
         "float32",
         None,
         lambda truth, _: bounds.direct(truth.abs_sum, truth.terms, "float32"),
-        lambda layer: 1.0 if _is_winograd(layer) else 0.8,
+        lambda layer: 1.0 if layer.is_3x3 else 0.8,
     ),
     Mode(
         "tf32",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ class Layer:
         return len(self.sizes)
 
     @property
+    def is_3x3(self) -> bool:
+        """Whether it is 3x3 at stride 1 without dilation or groups, as Winograd's 3x3 transforms need."""
+        return (self.filter_sizes, self.stride, self.dilation, self.groups) == ((3, 3), 1, 1, 1)
+
+    @property
     def spec(self) -> str:
         """The layer in the format of ``--shape``."""
         shapes = (*self.sizes, self.in_channels), (*self.filter_sizes, self.out_channels)
@@ -65,13 +71,14 @@ class Layer:
         return replace(self, sizes=sizes, dilation=dilation, groups=groups, **channels)
 
 
-def _square(name: str, channels: tuple[int, int], size: int, filter_size: int, **more: Any) -> Layer:
-    return Layer(name, (size, size), channels[0], (filter_size, filter_size), channels[1], **more)
+def _equal(
+    rank: int, name: str, channels: tuple[int, int], size: int, filter_size: int, **more: Any
+) -> Layer:
+    """A layer whose axes are equal."""
+    return Layer(name, (size,) * rank, channels[0], (filter_size,) * rank, channels[1], **more)
 
 
-def _line(name: str, channels: tuple[int, int], size: int, filter_size: int, **more: Any) -> Layer:
-    return Layer(name, (size,), channels[0], (filter_size,), channels[1], **more)
-
+_line, _square = partial(_equal, 1), partial(_equal, 2)
 
 LAYERS = (
     # ResNet-50

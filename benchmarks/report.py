@@ -38,8 +38,7 @@ def _any_layer(layer: Layer) -> bool:
 
 
 def _winograd_layer(layer: Layer) -> bool:
-    filters = (layer.filter_sizes, layer.stride, layer.groups)
-    return filters == ((3, 3), 1, 1) and min(layer.in_channels, layer.out_channels) >= 64
+    return layer.is_3x3 and min(layer.in_channels, layer.out_channels) >= 64
 
 
 @dataclass(frozen=True)
