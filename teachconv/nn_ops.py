@@ -444,7 +444,7 @@ def conv1d(
             and none after it, at every stride, so that no output reads a later input.
         data_format: "NWC" or "NCW".
         dilations: the spacing of the filter's cells, given as ``strides`` are; 1 or None means none.
-        name, bias, backend, algorithm, precision, out: as in `conv2d`; not ``winograd2``, ``winograd4``.
+        name, bias, backend, algorithm, precision, out: as in `conv2d`; not ``winograd2``.
 
     Returns:
         [batch, out_size, out_channels] in ``data_format`` order.

@@ -51,7 +51,7 @@ static inline double winograd_work(int tile, const conv_problem *s, ptrdiff_t la
     const double in = (double)in_vectors(s->in_channels, lanes),
                  out = (double)in_vectors(s->out_channels, lanes),
                  tiles = (double)rows.tiles * cols.tiles, slots = rows.slots * cols.slots,
-                 elements = rows.elements * cols.elements, per_slot = tile == 2 ? 5.6 : 4.2,
+                 elements = elements_of(rows.form) * elements_of(cols.form), per_slot = tile == 2 ? 5.6 : 4.2,
                  per_element = tile == 2 ? 6.3 : 2.8,
                  /* V of a plane serves all the taps in depth that read it */
                  planes = (double)smaller(s->in_planes, s->out_planes * s->filter_planes);
@@ -74,11 +74,11 @@ typedef struct {
 /* filter_two, filter_four: the work for each number of the transformed filter. */
 static inline void add_work(work *sum, const conv_problem *s, const choice *c, double filter_two,
                             double filter_four) {
-    const int filled = fills_vectors(s, c->lanes);
-    const double direct = direct_work(s, c->lanes),
-                 two = filled && winograd_can(2, s) ? winograd_work(2, s, c->lanes, filter_two) : direct;
-    sum->direct += direct, sum->two += two;
-    sum->four += filled && winograd_can(4, s) ? winograd_work(4, s, c->lanes, filter_four) : two;
+    const int can = fills_vectors(s, c->lanes) && winograd_can(s);
+    const double direct = direct_work(s, c->lanes);
+    sum->direct += direct;
+    sum->two += can ? winograd_work(2, s, c->lanes, filter_two) : direct;
+    sum->four += can ? winograd_work(4, s, c->lanes, filter_four) : direct;
 }
 
 /* The filter is transformed and read, or in a plan read alone. */
@@ -91,10 +91,11 @@ static inline void add_gather(work *sum, const conv_problem *s, const choice *c)
 /* Returns the winograd that is faster than `direct`, if the precision allows one. */
 static inline int fastest(const work *sum, const conv_problem *p, int precision, int direct) {
     const double least = sum->two < sum->direct ? sum->two : sum->direct;
-    if (precision == FAST && winograd_can(4, p) && sum->four < 0.95 * least)
-        return WINOGRAD4;
+    if (precision == FAST && sum->four < 0.95 * least) return WINOGRAD4;
     if (precision == STRICT || sum->two >= 0.95 * sum->direct) return direct;
-    return winograd_can(4, p) ? WINOGRAD2 : WINOGRAD; /* winograd2 is the name for 3x3 at stride 1 */
+    /* winograd2 is the name for 3x3 at stride 1 */
+    return p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1 ? WINOGRAD2
+                                                                                                    : WINOGRAD;
 }
 
 static inline int choose_forward(const conv_problem *p, const choice *c) {
@@ -112,7 +113,7 @@ static inline int choose_input_gradient(const conv_problem *p, const choice *c) 
     work sum = {0};
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dx */
     /* at larger strides, counting the work of all phases would take long */
-    if (winograd_can_input(2, p) && p->stride_planes <= 8 && p->stride_rows <= 8 && p->stride_cols <= 8)
+    if (winograd_can_input(p) && p->stride_planes <= 8 && p->stride_rows <= 8 && p->stride_cols <= 8)
         for (ptrdiff_t i = 0; i < p->stride_planes * p->stride_rows * p->stride_cols; i++) {
             ptrdiff_t offset;
             const gather g = phase_gather(p, i / p->stride_cols / p->stride_rows,

@@ -34,13 +34,13 @@ INLINE void phase_layout(const gather *g, gather_layout *l) {
 /* Returns how many numbers of the packed filter belong to one gather; -1 if too many. */
 INLINE ptrdiff_t gather_packed_numbers(int tile, const gather *g) {
     gather_layout l = {0};
-    if (winograd_can(tile, &g->shape)) return winograd_filter_numbers(tile, g);
+    if (tile && winograd_can(&g->shape)) return winograd_filter_numbers(tile, g);
     phase_layout(g, &l);
     return packed_filter_numbers(g, &l, LANES);
 }
 
 INLINE int pack_gather(int tile, const gather *g, const real *w, real *packed, int threads) {
-    if (winograd_can(tile, &g->shape))
+    if (tile && winograd_can(&g->shape))
         return range_is_safe(winograd_transform_filters(tile, g, w, packed, threads)) ? CONV_OK
                                                                                       : CONV_OUT_OF_RANGE;
     gather_layout l = {0};
@@ -53,7 +53,7 @@ INLINE int pack_gather(int tile, const gather *g, const real *w, real *packed, i
 INLINE int run_one_gather(int tile, const gather *g, const real *data, const real *w, const real *packed,
                           const real *bias, int relu, real *result, int threads) {
     const conv_problem *s = &g->shape;
-    if (winograd_can(tile, s))
+    if (tile && winograd_can(s))
         /* mark: kernel of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx */
         return winograd_gather(tile, g, data, w, packed, bias, relu, result, threads);
     if (!packed && g->swapped && exchange_pays(s))
@@ -65,7 +65,7 @@ INLINE int run_one_gather(int tile, const gather *g, const real *data, const rea
 /* ---- scatters: whether the gathers are the phases of an input gradient, or the one of the forward op ---- */
 
 INLINE int rung_can(int tile, int scatters, const conv_problem *p) {
-    return tile == 0 || (scatters ? winograd_can_input(tile, p) : winograd_can(tile, p));
+    return tile == 0 || (scatters ? winograd_can_input(p) : winograd_can(p));
 }
 
 /* Returns the problem in the form in which a rung computes it. */

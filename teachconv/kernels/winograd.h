@@ -1,5 +1,5 @@
 /* winograd: a convolution with few multiplications, by tiles of outputs. A filter is cut into pieces of up to
-   three taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis, or by F(4, 3)
+   three taps (winograd_pieces.h), and each piece computes the tile by F(2, r) along each axis, or by F(4, r)
    (winograd_matrices.h). The stages are in winograd_stages.h.
 
      tile x tile outputs y of a piece g of the filter, from n x m inputs d, one for each of its elements:
@@ -29,7 +29,7 @@
          winograd_inputs of the planes of x that it is the first to read; each replaces one read no more
          for each panel: as above, with a run for each plane of the filter and each piece
 
-   winograd2 is the name of this for 3x3 at stride 1, winograd4 the one for F(4x4, 3x3).
+   winograd2 is the name of this for 3x3 at stride 1, winograd4 the one for tiles of 4 x 4.
 
    Order of summation in every cell: plane of the filter, piece, in_channel, then A' M A. It does not depend on block, round, group,
    panel or thread, so the bits are always the same.
@@ -162,14 +162,15 @@ KERNEL int winograd_try(int tile, const gather *g, const real *x, const real *w,
     return flags & WINOGRAD_NO_MEMORY ? CONV_NO_MEMORY : CONV_OK;
 }
 
-/* Writes the cells whose windows lie in the padding: the bias alone. With F(4x4, 3x3) the other cells of their
-   tiles leave rounding errors there. */
+/* Writes the cells whose windows lie in the padding: the bias alone. With F(4, r) the other cells of their tiles
+   leave rounding errors there. */
 KERNEL void winograd_padding_only(const gather *g, const real *bias, int relu, real *y) {
     const conv_problem *s = &g->shape;
     ptrdiff_t first_row, past_row, first_col, past_col;
     /* the last tap of the first of them, and the first tap of the last, lie inside */
-    indices_inside(s->out_rows, 1, 2 - s->pad_top, s->in_rows + 2, &first_row, &past_row);
-    indices_inside(s->out_cols, 1, 2 - s->pad_left, s->in_cols + 2, &first_col, &past_col);
+    const ptrdiff_t down = s->filter_rows - 1, right = s->filter_cols - 1;
+    indices_inside(s->out_rows, s->stride_rows, down - s->pad_top, s->in_rows + down, &first_row, &past_row);
+    indices_inside(s->out_cols, s->stride_cols, right - s->pad_left, s->in_cols + right, &first_col, &past_col);
     if (past_row - first_row == s->out_rows && past_col - first_col == s->out_cols) return;
     for (ptrdiff_t i = 0; i < count_pixels(s); i++) {
         const ptrdiff_t row = i / s->out_cols % s->out_rows, col = i % s->out_cols;

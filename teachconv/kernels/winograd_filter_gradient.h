@@ -28,10 +28,11 @@ typedef struct {
 } winograd_gradient_call;
 
 /* Computes A dy A' of some tiles and one panel: [elements][tiles][width]. */
-INLINE void winograd_transform_gradients(const int n, const int m, const gather *g, const winograd_layout *l,
-                                         const real *dy, ptrdiff_t first, ptrdiff_t past, ptrdiff_t width,
+INLINE void winograd_transform_gradients(const int down, const int across, const gather *g,
+                                         const winograd_layout *l, const real *dy, ptrdiff_t first, ptrdiff_t past, ptrdiff_t width,
                                          ptrdiff_t columns, real *d, ptrdiff_t d_step, range_seen *range) {
-    const int tile_rows = outputs_of(n), tile_cols = outputs_of(m);
+    const int n = elements_of(down), m = elements_of(across), tile_rows = outputs_of(down),
+              tile_cols = outputs_of(across);
     tile_place at = winograd_place(l, first);
     for (ptrdiff_t i = first; i < past; i++, winograd_next(l, &at), d += width) {
         const real *corner = dy + at.image * g->y_image_step + tile_rows * at.row * g->y_row_step
@@ -50,13 +51,13 @@ INLINE void winograd_transform_gradients(const int n, const int m, const gather 
             }
             UNROLL(4)
             for (int j = 0; j < tile_cols; j++) {
-                winograd_output_gradient_line(n, in + j, tile_cols, line);
+                winograd_output_gradient_line(down, in + j, tile_cols, line);
                 UNROLL(6)
                 for (int e = 0; e < n; e++) t[e * tile_cols + j] = line[e];
             }
             UNROLL(6)
             for (int e = 0; e < n; e++) {
-                winograd_output_gradient_line(m, t + e * tile_cols, 1, line);
+                winograd_output_gradient_line(across, t + e * tile_cols, 1, line);
                 UNROLL(6)
                 for (int f = 0; f < m; f++) store(d + (e * m + f) * d_step + c, line[f]);
             }
@@ -65,10 +66,10 @@ INLINE void winograd_transform_gradients(const int n, const int m, const gather 
 }
 
 /* Computes G' M G of one patch and panel. products: [elements][in_channels][width]. */
-INLINE void winograd_finish_gradient(const int n, const int m, const conv_problem *s, const winograd_layout *l,
-                                     const winograd_patch *p, const real *products, ptrdiff_t m_step,
-                                     ptrdiff_t width, ptrdiff_t columns, real *dw) {
-    const int down = taps_of(n), across = taps_of(m);
+INLINE void winograd_finish_gradient(const int down, const int across, const conv_problem *s,
+                                     const winograd_layout *l, const winograd_patch *p, const real *products,
+                                     ptrdiff_t m_step, ptrdiff_t width, ptrdiff_t columns, real *dw) {
+    const int n = elements_of(down), m = elements_of(across), tap_rows = taps_of(down), tap_cols = taps_of(across);
     for (ptrdiff_t k = 0; k < l->depth; k++)
         for (ptrdiff_t c = 0; c < width; c += LANES) {
             vec column[6], t[6 * 3], lines[3 * 6], out[3];
@@ -76,15 +77,15 @@ INLINE void winograd_finish_gradient(const int n, const int m, const conv_proble
             for (int j = 0; j < m; j++) {
                 UNROLL(6)
                 for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * m_step + k * width + c);
-                winograd_filter_gradient_line(n, column, 1, t + j * 3);
+                winograd_filter_gradient_line(down, column, 1, t + j * 3);
                 UNROLL(3)
-                for (int r = 0; r < down; r++) lines[r * m + j] = t[j * 3 + r];
+                for (int r = 0; r < tap_rows; r++) lines[r * m + j] = t[j * 3 + r];
             }
             UNROLL(3)
-            for (int r = 0; r < down; r++) {
-                winograd_filter_gradient_line(m, lines + r * m, 1, out);
+            for (int r = 0; r < tap_rows; r++) {
+                winograd_filter_gradient_line(across, lines + r * m, 1, out);
                 UNROLL(3)
-                for (int q = 0; q < across; q++) {
+                for (int q = 0; q < tap_cols; q++) {
                     const ptrdiff_t tap = (p->rows.first_tap + r * l->rows.step) * s->filter_cols
                                           + p->cols.first_tap + q * l->cols.step;
                     finish_sum(dw + (tap * l->depth + k) * s->out_channels + c, out[q], NULL, columns - c,
@@ -102,22 +103,22 @@ typedef struct {
                    const real *products, ptrdiff_t m_step, ptrdiff_t width, ptrdiff_t columns, real *dw);
 } winograd_gradient_stages;
 
-#define STAGES(n, m)                                                                                     \
-    KERNEL void winograd_gradients_##n##m(const gather *g, const winograd_layout *l, const real *dy,     \
+#define STAGES(down, across)                                                                                     \
+    KERNEL void winograd_gradients_##down##across(const gather *g, const winograd_layout *l, const real *dy,     \
                                           ptrdiff_t first, ptrdiff_t past, ptrdiff_t width,              \
                                           ptrdiff_t columns, real *d, ptrdiff_t d_step,                  \
                                           range_seen *range) {                                           \
-        winograd_transform_gradients(n, m, g, l, dy, first, past, width, columns, d, d_step, range);     \
+        winograd_transform_gradients(down, across, g, l, dy, first, past, width, columns, d, d_step, range);     \
     }                                                                                                    \
-    KERNEL void winograd_finish_##n##m(const conv_problem *s, const winograd_layout *l,                  \
+    KERNEL void winograd_finish_##down##across(const conv_problem *s, const winograd_layout *l,                  \
                                        const winograd_patch *p, const real *products, ptrdiff_t m_step,  \
                                        ptrdiff_t width, ptrdiff_t columns, real *dw) {                   \
-        winograd_finish_gradient(n, m, s, l, p, products, m_step, width, columns, dw);                   \
+        winograd_finish_gradient(down, across, s, l, p, products, m_step, width, columns, dw);                   \
     }
 ALL_STAGES(STAGES)
 #undef STAGES
-#define STAGES(n, m) [n][m] = {winograd_gradients_##n##m, winograd_finish_##n##m},
-static const winograd_gradient_stages winograd_gradient_stages_of[7][7] = {ALL_STAGES(STAGES)};
+#define STAGES(down, across) [down][across] = {winograd_gradients_##down##across, winograd_finish_##down##across},
+static const winograd_gradient_stages winograd_gradient_stages_of[8][8] = {ALL_STAGES(STAGES)};
 #undef STAGES
 #undef ALL_STAGES
 
@@ -133,7 +134,7 @@ KERNEL int winograd_transform_share(const winograd_gradient_call *c, ptrdiff_t f
     for (ptrdiff_t panel = 0; panel < l->panels; panel++) {
         const ptrdiff_t columns = smaller(2 * LANES, outs - panel * 2 * LANES),
                         width = columns > LANES ? 2 * LANES : LANES;
-        winograd_gradient_stages_of[l->rows.elements][l->cols.elements].gradients(
+        winograd_gradient_stages_of[l->rows.form][l->cols.form].gradients(
             c->g, l, c->dy + panel * 2 * LANES, first + start, first + stop, width, columns,
             c->d + panel * l->elements * c->d_step + start * width, c->d_step, &range);
     }
@@ -167,7 +168,7 @@ KERNEL void winograd_gradient_patch(const winograd_gradient_call *c, ptrdiff_t j
     const winograd_patch *p = l->patch + job % l->patches;
     const ptrdiff_t panel = job / l->patches,
                     columns = smaller(2 * LANES, c->g->shape.out_channels - panel * 2 * LANES);
-    winograd_gradient_stages_of[p->rows.elements][p->cols.elements].finish(
+    winograd_gradient_stages_of[p->rows.form][p->cols.form].finish(
         &c->g->shape, l, p, c->m + (panel * l->slots + p->slot) * c->m_step, c->m_step,
         columns > LANES ? 2 * LANES : LANES, columns, c->dw + panel * 2 * LANES);
 }
@@ -254,7 +255,7 @@ KERNEL void winograd_clear_taps(const conv_problem *p, real *dw) {
 
 KERNEL int winograd_filter_run_by(int tile, const conv_problem *p, const real *x, const real *dy, real *dw,
                                   int threads) {
-    if (!winograd_can(tile, p)) return CONV_UNSUPPORTED;
+    if (!winograd_can(p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0)
         return pixel_gemm_run(p, x, dy, dw, threads); /* a sum over nothing */
     const winograd_layout l = winograd_lay_out_gradient(tile, p);

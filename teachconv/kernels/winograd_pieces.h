@@ -12,6 +12,9 @@
      3 taps, stride 2  g0 g2 | g1                even taps read even inputs, odd taps odd ones: two filters at
                                                  stride 1, F(2, 2) + F(2, 1): 3 + 2 = 5 products, not 6
 
+   F(4, r) has six points, of which F(4, 2) uses five and F(4, 1) four: five taps take 6 + 5 products for 4
+   outputs, not 20, and 11 * 11 instead of 400 along both axes.
+
    (D. Huang et al., DWM: A Decomposable Winograd Method for Convolution Acceleration, AAAI 2020.) */
 #ifndef TEACHCONV_WINOGRAD_PIECES_H
 #define TEACHCONV_WINOGRAD_PIECES_H
@@ -19,18 +22,19 @@
 
 enum { WINOGRAD_MOST_PIECES = 3, WINOGRAD_MOST_ELEMENTS = 6 }; /* of one axis */
 
-/* An element is a point of one axis: F(m, r) has m + r - 1. Their number says which F(m, r) it is: 1 for
-   F(1, 1), where there is nothing to gain; 2, 3, 4 for F(2, 1), F(2, 2), F(2, 3); 6 for F(4, 3). */
-static inline int outputs_of(int elements) { return elements == 6 ? 4 : elements == 1 ? 1 : 2; }
-static inline int taps_of(int elements) { return elements + 1 - outputs_of(elements); }
+/* A form is the number of an F(m, r): 1 is F(1, 1), where there is nothing to gain; 2, 3, 4 are F(2, 1), F(2, 2),
+   F(2, 3); 5, 6, 7 are F(4, 1), F(4, 2), F(4, 3). An element is a point of one axis: there are m + r - 1. */
+static inline int outputs_of(int form) { return form > 4 ? 4 : form > 1 ? 2 : 1; }
+static inline int taps_of(int form) { return form > 4 ? form - 4 : form > 1 ? form - 1 : 1; }
+static inline int elements_of(int form) { return outputs_of(form) + taps_of(form) - 1; }
 
 typedef struct {
-    int elements;
+    int form;
     ptrdiff_t first_tap;
 } winograd_piece;
 
 typedef struct {
-    int elements;   /* of the largest piece, and so of the sums of all */
+    int form;       /* of the largest piece, whose elements are the sums of all */
     int slots;      /* elements of all pieces: the products for a tile */
     int pieces;     /* 0 if there would be too many */
     ptrdiff_t step; /* from a tap of a piece, or from an input, to the next: the stride */
@@ -44,13 +48,13 @@ static inline winograd_axis winograd_cut(int tile, ptrdiff_t filter, ptrdiff_t s
     for (ptrdiff_t phase = 0; phase < smaller(stride, filter); phase++)
         for (ptrdiff_t left = divide_up(filter - phase, stride), first = phase; left > 0;) {
             const ptrdiff_t taps = left == 4 ? 2 : smaller(3, left);
-            const int elements = filter == 1 ? 1 : (int)(tile + taps - 1);
+            const int form = filter == 1 ? 1 : (int)((tile == 4 ? 4 : 1) + taps);
             if (a.pieces == WINOGRAD_MOST_PIECES) return (winograd_axis){0};
-            a.piece[a.pieces++] = (winograd_piece){elements, first};
-            a.elements = (int)larger(a.elements, elements), a.slots += elements;
+            a.piece[a.pieces++] = (winograd_piece){form, first};
+            a.form = (int)larger(a.form, form), a.slots += elements_of(form);
             left -= taps, first += taps * stride;
         }
-    a.tiles = divide_up(outs, outputs_of(a.elements));
+    a.tiles = divide_up(outs, outputs_of(a.form));
     return a;
 }
 
@@ -61,23 +65,20 @@ static inline winograd_axis winograd_cols(int tile, const conv_problem *s) {
     return winograd_cut(tile, s->filter_cols, s->stride_cols, s->out_cols);
 }
 
-/* Returns whether tiles of tile x tile outputs can compute the problem, with fewer products than taps. */
-static inline int winograd_can(int tile, const conv_problem *s) {
-    if (tile == 0 || s->dilation_planes != 1 || s->dilation_rows != 1 || s->dilation_cols != 1 || s->groups != 1
+/* Returns whether tiles can compute the problem, with fewer products than taps. */
+static inline int winograd_can(const conv_problem *s) {
+    if (s->dilation_planes != 1 || s->dilation_rows != 1 || s->dilation_cols != 1 || s->groups != 1
         || s->in_channels == 0)
         return 0;
-    if (tile == 4)
-        return s->filter_rows == 3 && s->filter_cols == 3 && s->stride_rows == 1 && s->stride_cols == 1;
-    const winograd_axis rows = winograd_rows(tile, s), cols = winograd_cols(tile, s);
-    return rows.pieces && cols.pieces && larger(rows.elements, cols.elements) > 2;
+    const winograd_axis rows = winograd_rows(2, s), cols = winograd_cols(2, s);
+    return rows.pieces && cols.pieces && larger(taps_of(rows.form), taps_of(cols.form)) > 1;
 }
 
 /* Returns whether they can compute its input gradient, which is a problem at stride 1 for each phase. */
-static inline int winograd_can_input(int tile, const conv_problem *p) {
+static inline int winograd_can_input(const conv_problem *p) {
     conv_problem phase = *p; /* the one with the most taps */
-    if (tile == 4) return winograd_can(tile, p);
     phase.filter_rows = divide_up(p->filter_rows, p->stride_rows), phase.stride_rows = 1;
     phase.filter_cols = divide_up(p->filter_cols, p->stride_cols), phase.stride_cols = 1;
-    return winograd_can(tile, &phase);
+    return winograd_can(&phase);
 }
 #endif

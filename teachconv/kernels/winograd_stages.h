@@ -43,14 +43,15 @@ typedef struct {
 } winograd_layout;
 
 INLINE void winograd_lay_out_patches(winograd_layout *l) {
-    l->patches = l->slots = 0, l->elements = l->rows.elements * l->cols.elements;
+    const int across = elements_of(l->cols.form);
+    l->patches = l->slots = 0, l->elements = elements_of(l->rows.form) * across;
     for (int i = 0; i < l->rows.pieces * l->cols.pieces; i++) {
         winograd_patch *p = &l->patch[l->patches++];
         p->rows = l->rows.piece[i / l->cols.pieces], p->cols = l->cols.piece[i % l->cols.pieces];
-        p->elements = p->rows.elements * p->cols.elements, p->slot = l->slots;
+        const int m = elements_of(p->cols.form);
+        p->elements = elements_of(p->rows.form) * m, p->slot = l->slots;
         l->slots += p->elements;
-        for (int e = 0; e < p->elements; e++)
-            p->element[e] = e / p->cols.elements * l->cols.elements + e % p->cols.elements;
+        for (int e = 0; e < p->elements; e++) p->element[e] = e / m * across + e % m;
     }
 }
 
@@ -109,8 +110,8 @@ INLINE winograd_layout winograd_lay_out(int tile, const gather *g, int packed, i
     return l;
 }
 
-/* ---- the stages; n and m, the elements along rows and columns, are constants in each of their copies, so that
-   the loops unroll ---- */
+/* ---- the stages; the forms of rows and columns, and so their n and m elements, are constants in each of their
+   copies, so that the loops unroll ---- */
 
 /* The place of a tile: tiles follow each other column by column, row by row, image by image. */
 typedef struct {
@@ -143,10 +144,10 @@ INLINE void winograd_find_inputs(const int n, const int m, const conv_problem *s
                                  const winograd_patch *p, const real *x, tile_place at, tile_inputs *in) {
     static const real zeros[LANES];
     /* mark: padding of winograd winograd2 winograd4 */
-    const ptrdiff_t row = l->rows.step * outputs_of(l->rows.elements) * at.row + p->rows.first_tap - s->pad_top,
-                    col = l->cols.step * outputs_of(l->cols.elements) * at.col + p->cols.first_tap - s->pad_left,
+    const ptrdiff_t row = l->rows.step * outputs_of(l->rows.form) * at.row + p->rows.first_tap - s->pad_top,
+                    col = l->cols.step * outputs_of(l->cols.form) * at.col + p->cols.first_tap - s->pad_left,
                     past_row = row + l->rows.step * (n - 1), past_col = col + l->cols.step * (m - 1);
-    /* mark: stride of winograd/y winograd/dw */
+    /* mark: stride of winograd/y winograd/dw winograd4/y winograd4/dw */
     in->col_step = l->cols.step * s->in_channels, in->row_step = l->rows.step * s->in_cols * s->in_channels;
     const real *image = x + at.image * in_image_numbers(s);
     if (row >= 0 && col >= 0 && past_row < s->in_rows && past_col < s->in_cols) {
@@ -166,17 +167,23 @@ INLINE void winograd_find_inputs(const int n, const int m, const conv_problem *s
 }
 
 /* Transforms the `lanes` channels of a piece of a tile that begin at c into n * m of the matrices V. */
-INLINE void winograd_transform_vector(const int n, const int m, const tile_inputs *in, int first_of_phase,
-                                      ptrdiff_t c, ptrdiff_t lanes, real *v, ptrdiff_t slot_step,
-                                      range_seen *range) {
-    const int rows = outputs_of(n), cols = outputs_of(m);
+INLINE void winograd_transform_vector(const int down, const int across, const tile_inputs *in,
+                                      int first_of_phase, ptrdiff_t c, ptrdiff_t lanes, real *v,
+                                      ptrdiff_t slot_step, range_seen *range) {
+    const int n = elements_of(down), m = elements_of(across), rows = outputs_of(down), cols = outputs_of(across);
     vec d[WINOGRAD_ELEMENTS];
+    _Alignas(64) real copied[WINOGRAD_ELEMENTS * LANES];
+    const real *from = copied;
+    ptrdiff_t row_step = m * LANES, col_step = LANES;
+    if (in->corner && lanes == LANES) from = in->corner + c, row_step = in->row_step, col_step = in->col_step;
+    else
+        for (int e = 0; e < n * m; e++)
+            store(copied + e * LANES,
+                  load_part(in->corner ? in->corner + e / m * in->row_step + e % m * in->col_step + c
+                                       : in->each[e] + (in->inside[e] & c),
+                            lanes));
     UNROLL(36)
-    for (int e = 0; e < n * m; e++) {
-        const real *from = in->corner ? in->corner + e / m * in->row_step + e % m * in->col_step + c
-                                      : in->each[e] + (in->inside[e] & c);
-        d[e] = lanes == LANES ? load(from) : load_part(from, lanes);
-    }
+    for (int e = 0; e < n * m; e++) d[e] = load(from + e / m * row_step + e % m * col_step);
     /* tiles overlap: away from the border, the first inputs of all tiles cover each input once, if the patch is
        the first of its phase */
     if (in->border) {
@@ -187,15 +194,15 @@ INLINE void winograd_transform_vector(const int n, const int m, const tile_input
         for (int e = 0; e < rows * cols; e++) look_at(range, d[e / cols * m + e % cols]);
     }
     UNROLL(6)
-    for (int i = 0; i < m; i++) winograd_input_line(n, d + i, m);
+    for (int i = 0; i < m; i++) winograd_input_line(down, d + i, m);
     UNROLL(6)
-    for (int i = 0; i < n; i++) winograd_input_line(m, d + m * i, 1);
+    for (int i = 0; i < n; i++) winograd_input_line(across, d + m * i, 1);
     UNROLL(36)
     for (int e = 0; e < n * m; e++) store(v + e * slot_step + c, d[e]);
 }
 
 /* Transforms one piece of the block's tiles, and adds the range flags of each image to image_flags. */
-INLINE void winograd_transform_inputs(const int n, const int m, const conv_problem *s,
+INLINE void winograd_transform_inputs(const int down, const int across, const conv_problem *s,
                                       const winograd_layout *l, const winograd_patch *p, const real *x,
                                       ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags) {
     const ptrdiff_t depth = l->depth, slot_step = l->slot_step;
@@ -204,12 +211,10 @@ INLINE void winograd_transform_inputs(const int n, const int m, const conv_probl
     tile_inputs in = {0};
     tile_place at = winograd_place(l, first);
     for (ptrdiff_t i = first; i < past; i++, v += l->depth_step) {
-        winograd_find_inputs(n, m, s, l, p, x, at, &in);
-        ptrdiff_t c = 0;
-        for (; c + LANES <= depth; c += LANES)
-            winograd_transform_vector(n, m, &in, first_of_phase, c, LANES, v, slot_step, &range);
-        if (c < depth)
-            winograd_transform_vector(n, m, &in, first_of_phase, c, depth - c, v, slot_step, &range);
+        winograd_find_inputs(elements_of(down), elements_of(across), s, l, p, x, at, &in);
+        for (ptrdiff_t c = 0; c < depth; c += LANES)
+            winograd_transform_vector(down, across, &in, first_of_phase, c, smaller(LANES, depth - c), v,
+                                      slot_step, &range);
         const ptrdiff_t image = at.image;
         winograd_next(l, &at);
         if (i + 1 == past || at.image > image) {
@@ -222,10 +227,12 @@ INLINE void winograd_transform_inputs(const int n, const int m, const conv_probl
 
 /* Computes U of one piece, plane of the filter and panel: [in_channels][width] at u[e] for each of its elements.
    Returns the range flags of its taps. */
-INLINE int winograd_transform_taps(const int n, const int m, const gather *g, const winograd_layout *l,
-                                   const winograd_patch *p, const real *w, ptrdiff_t plane, ptrdiff_t panel,
-                                   ptrdiff_t columns, ptrdiff_t width, real *const *u) {
-    const int across = taps_of(m), count_of_taps = taps_of(n) * across;
+INLINE int winograd_transform_taps(const int down, const int across, const gather *g,
+                                   const winograd_layout *l, const winograd_patch *p, const real *w,
+                                   ptrdiff_t plane, ptrdiff_t panel, ptrdiff_t columns, ptrdiff_t width,
+                                   real *const *u) {
+    const int n = elements_of(down), m = elements_of(across), tap_cols = taps_of(across),
+              taps_in_all = taps_of(down) * tap_cols;
     const ptrdiff_t depth = l->depth, first_column = panel * 2 * LANES, out_channels = g->shape.out_channels,
                     row_taps = l->rows.step * g->shape.filter_cols,
                     first_tap = (plane * g->shape.filter_rows + p->rows.first_tap) * g->shape.filter_cols
@@ -235,14 +242,14 @@ INLINE int winograd_transform_taps(const int n, const int m, const gather *g, co
     const int in_place = !g->swapped && columns == width;
     _Alignas(64) real packed[9 * 16 * 2 * 16];
     const ptrdiff_t k_step = in_place ? out_channels : width,
-                    tap_row_step = in_place ? row_taps * depth * out_channels : across * 16 * width,
+                    tap_row_step = in_place ? row_taps * depth * out_channels : tap_cols * 16 * width,
                     tap_col_step = in_place ? l->cols.step * depth * out_channels : 16 * width;
     range_seen range = {0};
     for (ptrdiff_t first = 0; first < depth; first += 16) {
         const ptrdiff_t count = smaller(16, depth - first);
         const real *from = in_place ? w + (first_tap * depth + first) * out_channels + first_column : packed;
-        for (int e = 0; e < (in_place ? 0 : count_of_taps); e++) {
-            const ptrdiff_t tap = first_tap + e / across * row_taps + e % across * l->cols.step;
+        for (int e = 0; e < (in_place ? 0 : taps_in_all); e++) {
+            const ptrdiff_t tap = first_tap + e / tap_cols * row_taps + e % tap_cols * l->cols.step;
             pack_panel(g, w, 0, first_column, columns, width, tap * depth + first,
                        tap * depth + first + count, packed + e * 16 * width);
         }
@@ -250,21 +257,21 @@ INLINE int winograd_transform_taps(const int n, const int m, const gather *g, co
             const real *at = from + i / width * k_step + i % width;
             vec taps[9], line[WINOGRAD_MOST_ELEMENTS], t[3 * WINOGRAD_MOST_ELEMENTS];
             UNROLL(9)
-            for (int e = 0; e < count_of_taps; e++) {
-                const real *tap = at + e / across * tap_row_step + e % across * tap_col_step;
+            for (int e = 0; e < taps_in_all; e++) {
+                const real *tap = at + e / tap_cols * tap_row_step + e % tap_cols * tap_col_step;
                 if (in_place) PREFETCH(tap + 16 * k_step, 3);
                 taps[e] = load(tap);
                 look_at(&range, taps[e]);
             }
             UNROLL(3)
-            for (int j = 0; j < across; j++) {
-                winograd_filter_line(n, taps + j, across, line);
+            for (int j = 0; j < tap_cols; j++) {
+                winograd_filter_line(down, taps + j, tap_cols, line);
                 UNROLL(6)
-                for (int e = 0; e < n; e++) t[e * across + j] = line[e];
+                for (int e = 0; e < n; e++) t[e * tap_cols + j] = line[e];
             }
             UNROLL(6)
             for (int e = 0; e < n; e++) {
-                winograd_filter_line(m, t + e * across, 1, line);
+                winograd_filter_line(across, t + e * tap_cols, 1, line);
                 UNROLL(6)
                 for (int f = 0; f < m; f++) store(u[e * m + f] + first * width + i, line[f]);
             }
@@ -275,11 +282,12 @@ INLINE int winograd_transform_taps(const int n, const int m, const gather *g, co
 
 /* Transforms the products of each tile of a round into its outputs.
    products: [elements][round_tiles][width]. */
-INLINE void winograd_transform_outputs(const int n, const int m, const gather *g, const winograd_layout *l,
-                                       const real *products, ptrdiff_t first_tile, ptrdiff_t tiles,
+INLINE void winograd_transform_outputs(const int down, const int across, const gather *g,
+                                       const winograd_layout *l, const real *products, ptrdiff_t first_tile, ptrdiff_t tiles,
                                        ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu,
                                        real *y) {
-    const int tile_rows = outputs_of(n), tile_cols = outputs_of(m);
+    const int n = elements_of(down), m = elements_of(across), tile_rows = outputs_of(down),
+              tile_cols = outputs_of(across);
     const conv_problem *s = &g->shape;
     const ptrdiff_t step = l->round_tiles * width;
     tile_place at = winograd_place(l, first_tile);
@@ -294,31 +302,21 @@ INLINE void winograd_transform_outputs(const int n, const int m, const gather *g
             for (int j = 0; j < m; j++) {
                 UNROLL(6)
                 for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * step + i * width + c);
-                winograd_output_line(n, column, 1, t[j]);
+                winograd_output_line(down, column, 1, t[j]);
                 UNROLL(4)
                 for (int r = 0; r < tile_rows; r++) lines[r * m + j] = t[j][r];
             }
             UNROLL(4)
-            for (int r = 0; r < tile_rows; r++) winograd_output_line(m, lines + r * m, 1, o[r]);
-            if (rows == tile_rows && cols == tile_cols) {
-                UNROLL(4)
-                for (int r = 0; r < tile_rows; r++) {
-                    UNROLL(4)
-                    for (int q = 0; q < tile_cols; q++)
-                        finish_sum(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
-                                   bias ? bias + c : NULL, columns - c, relu);
-                }
-            } else {
-                for (int r = 0; r < rows; r++)
-                    for (int q = 0; q < cols; q++)
-                        finish_sum(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
-                                   bias ? bias + c : NULL, columns - c, relu);
-            }
+            for (int r = 0; r < tile_rows; r++) winograd_output_line(across, lines + r * m, 1, o[r]);
+            for (int r = 0; r < rows; r++)
+                for (int q = 0; q < cols; q++)
+                    finish_sum(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
+                               bias ? bias + c : NULL, columns - c, relu);
         }
     }
 }
 
-/* The stages for n elements along the rows and m along the columns: of a patch, or of the tile. */
+/* The stages for one form along the rows and one along the columns: of a patch, or of the tile. */
 typedef struct {
     void (*inputs)(const conv_problem *s, const winograd_layout *l, const winograd_patch *p, const real *x,
                    ptrdiff_t first, ptrdiff_t past, real *v, int *image_flags);
@@ -328,29 +326,30 @@ typedef struct {
                     ptrdiff_t tiles, ptrdiff_t width, ptrdiff_t columns, const real *bias, int relu, real *y);
 } winograd_stages;
 
-#define STAGES(n, m)                                                                                        \
-    KERNEL void winograd_inputs_##n##m(const conv_problem *s, const winograd_layout *l,                     \
+#define STAGES(down, across)                                                                                        \
+    KERNEL void winograd_inputs_##down##across(const conv_problem *s, const winograd_layout *l,                     \
                                        const winograd_patch *p, const real *x, ptrdiff_t first,             \
                                        ptrdiff_t past, real *v, int *image_flags) {                         \
-        winograd_transform_inputs(n, m, s, l, p, x, first, past, v, image_flags);                           \
+        winograd_transform_inputs(down, across, s, l, p, x, first, past, v, image_flags);                           \
     }                                                                                                       \
-    KERNEL int winograd_taps_##n##m(const gather *g, const winograd_layout *l, const winograd_patch *p,     \
+    KERNEL int winograd_taps_##down##across(const gather *g, const winograd_layout *l, const winograd_patch *p,     \
                                     const real *w, ptrdiff_t plane, ptrdiff_t panel, ptrdiff_t columns,     \
                                     ptrdiff_t width, real *const *u) {                                      \
-        return winograd_transform_taps(n, m, g, l, p, w, plane, panel, columns, width, u);                  \
+        return winograd_transform_taps(down, across, g, l, p, w, plane, panel, columns, width, u);                  \
     }                                                                                                       \
-    KERNEL void winograd_outputs_##n##m(const gather *g, const winograd_layout *l, const real *products,    \
+    KERNEL void winograd_outputs_##down##across(const gather *g, const winograd_layout *l, const real *products,    \
                                         ptrdiff_t first_tile, ptrdiff_t tiles, ptrdiff_t width,             \
                                         ptrdiff_t columns, const real *bias, int relu, real *y) {           \
-        winograd_transform_outputs(n, m, g, l, products, first_tile, tiles, width, columns, bias, relu, y); \
+        winograd_transform_outputs(down, across, g, l, products, first_tile, tiles, width, columns, bias, relu, y); \
     }
 /* clang-format off */
-#define ALL_STAGES(X) X(1, 2) X(1, 3) X(1, 4) X(2, 1) X(3, 1) X(4, 1) \
-    X(2, 2) X(2, 3) X(2, 4) X(3, 2) X(3, 3) X(3, 4) X(4, 2) X(4, 3) X(4, 4) X(6, 6)
+#define ALL_STAGES(X) \
+    X(1, 2) X(1, 3) X(1, 4) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(4, 1) X(4, 2) X(4, 3) X(4, 4) \
+    X(1, 5) X(1, 6) X(1, 7) X(5, 1) X(5, 5) X(5, 6) X(5, 7) X(6, 1) X(6, 5) X(6, 6) X(6, 7) X(7, 1) X(7, 5) X(7, 6) X(7, 7)
 ALL_STAGES(STAGES)
 #undef STAGES
-#define STAGES(n, m) [n][m] = {winograd_inputs_##n##m, winograd_taps_##n##m, winograd_outputs_##n##m},
-static const winograd_stages winograd_stages_of[7][7] = {ALL_STAGES(STAGES)};
+#define STAGES(down, across) [down][across] = {winograd_inputs_##down##across, winograd_taps_##down##across, winograd_outputs_##down##across},
+static const winograd_stages winograd_stages_of[8][8] = {ALL_STAGES(STAGES)};
 #undef STAGES
 /* clang-format on */
 
@@ -358,7 +357,7 @@ static const winograd_stages winograd_stages_of[7][7] = {ALL_STAGES(STAGES)};
 KERNEL void winograd_inputs(const gather *g, const winograd_layout *l, const real *x, ptrdiff_t first,
                             ptrdiff_t past, real *v, int *image_flags) {
     for (const winograd_patch *p = l->patch; p < l->patch + l->patches; p++)
-        winograd_stages_of[p->rows.elements][p->cols.elements].inputs(
+        winograd_stages_of[p->rows.form][p->cols.form].inputs(
             &g->shape, l, p, x, first, past, v + p->slot * l->slot_step, image_flags);
 }
 
@@ -376,7 +375,7 @@ KERNEL int winograd_filter(const gather *g, const winograd_layout *l, const real
                 to[e] = next[p->element[e]];
                 next[p->element[e]] += l->depth * width;
             }
-            flags |= winograd_stages_of[p->rows.elements][p->cols.elements].taps(g, l, p, w, plane, panel,
+            flags |= winograd_stages_of[p->rows.form][p->cols.form].taps(g, l, p, w, plane, panel,
                                                                                  columns, width, to);
         }
     return flags;
@@ -420,7 +419,7 @@ KERNEL void winograd_multiply(const gather *g, const winograd_layout *l, const w
                          u + l->u_starts[e] + taps->first * l->runs[e] * l->depth * width, width,
                          m + e * m_step + at * width, m_starts, &ending);
             }
-        winograd_stages_of[l->rows.elements][l->cols.elements].outputs(
+        winograd_stages_of[l->rows.form][l->cols.form].outputs(
             g, l, m, start, count, width, columns, bias, relu, y + panel * 2 * LANES);
     }
 }

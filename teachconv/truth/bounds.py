@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import inf, isfinite, log2, prod, sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -146,7 +146,7 @@ def winograd(
     Returns:
         The bound of each cell.
     """
-    return _winograd(kind, first, second, geometry, dtype, _pieces, 12)
+    return _winograd(kind, first, second, geometry, dtype, partial(_pieces, _PIECES[2]), 12)
 
 
 def winograd2(
@@ -169,32 +169,33 @@ def winograd4(
     twice. With the C products and sums this gives gamma_{C+25}, which is less than gamma_{C+32}. Arguments
     and result are those of `winograd2`.
     """
-    return _winograd(kind, first, second, geometry, dtype, partial(_tiles_of_four, "winograd4"), 32)
+    return _winograd(kind, first, second, geometry, dtype, partial(_pieces, {3: _TEXTBOOK}), 32)
 
 
 def winograd4_balanced(
     kind: Kind, first: np.ndarray, second: np.ndarray, geometry: Conv2DGeometry, dtype: Any
 ) -> np.ndarray:
-    """Bound the error of F(4x4, 3x3) with the points 0, +-sqrt(1/2), +-sqrt(2) and infinity for each cell.
+    """Bound the error of F(4, r) with the points 0, +-sqrt(1/2), +-sqrt(2) and infinity for each cell.
 
-    As for `winograd4`, the roundings are counted (kernels/winograd_matrices.h). A number of B' d has passed
-    at most four: a difference, a product with a square root that is itself rounded, and a sum. One of G g has
-    passed five: products with two rounded constants, and a sum. One of A' m has passed five: a difference, a
-    product with a rounded constant, and two sums. Each matrix is applied twice, and C products are summed;
-    that gives gamma_{C+28}, less than gamma_{C+32}. The matrices have entries up to 2.9 instead of 8.
+    A filter has pieces of r taps, up to 3, as in `winograd`; F(4, 2) uses five of the points, F(4, 1) four. As for
+    `winograd4`, the roundings are counted (kernels/winograd_matrices.h). A number of B' d has passed at most
+    five: products with a square root that is itself rounded, and three sums. One of G g has passed five:
+    products with two rounded constants, and a sum. One of A' m has passed five: a difference, a product with a
+    rounded constant, and two sums. Each matrix is applied twice, and P C products are summed for P pieces and C
+    channels; that gives gamma_{PC+30}, less than gamma_{PC+32}. The matrices have entries up to 2.9 instead of 8.
 
-    A filter gradient is G' [sum over tiles of V * (A dy A')] G, F(3x3, 4x4). A number of A dy has passed
-    four: a sum, a product with a rounded square root, and a sum. One of G' m has passed five: a sum, a
-    product with a rounded constant, and two sums. With T products and sums for T tiles: gamma_{T+26}.
+    A filter gradient is G' [sum over tiles of V * (A dy A')] G, F(r, 4) for pieces of r taps. A number of A dy
+    has passed four: a sum, a product with a rounded square root, and a sum. One of G' m has passed seven: two
+    products with rounded constants, and three sums. With T products and sums for T tiles: gamma_{T+32}.
 
     This bound is norm-wise. In one dimension, y[0] of F(2, 3) is the sum of m[0], m[1] and m[2], which read
     d[0], d[1] and d[2], the window of y[0]; y[1] likewise reads d[1], d[2] and d[3] only. So the bound of
     `winograd2` depends on the inputs of the cell's own window. In F(4, 3), y[0] is the sum of five products,
     which read d[3] and d[4] too. What these contribute cancels, but its roundings do not: a large input up to
     three cells outside the window adds an error of its own size. Arguments and result are those of
-    `winograd2`.
+    `winograd`.
     """
-    return _winograd(kind, first, second, geometry, dtype, partial(_tiles_of_four, "winograd4_balanced"), 32)
+    return _winograd(kind, first, second, geometry, dtype, partial(_pieces, _PIECES[4]), 32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,42 +224,40 @@ class _Tiles:
         return max(1, -(-self.size // len(self.a)))
 
 
-def _pieces(axis: AxisGeometry, scatters: bool) -> _Tiles:
-    """Return the transforms of an axis whose taps are cut into pieces of up to three."""
+_Matrices: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # the sizes of B', G and A'
+
+
+def _pieces(tables: dict[int, _Matrices], axis: AxisGeometry, scatters: bool) -> _Tiles:
+    """Return the transforms of an axis whose taps are cut into pieces of up to three, by their number of taps."""
     s, taps = axis.stride, range(axis.filter_size)
-    # the taps of each phase, what the first one reads for output 0, how far the next lie, and two outputs
-    phases = [(taps[phase::s], phase - axis.pad_before, s, (0, 1)) for phase in taps[:s]]
+    if axis.filter_size == 1:
+        tables = _PIECES[1]
+    m = len(next(iter(tables.values()))[2])  # outputs of a tile
+    # the taps of each phase, what the first one reads for output 0, how far the next lie, and its outputs
+    phases = [(taps[phase::s], phase - axis.pad_before, s, range(m)) for phase in taps[:s]]
     if scatters:
         law = [(phase, *divmod(phase + axis.pad_before, s)) for phase in range(s)]
         phases = [
-            (taps[tap::s][::-1], start + 1 - len(taps[tap::s]), 1, (phase, phase + s))
+            (taps[tap::s][::-1], start + 1 - len(taps[tap::s]), 1, range(phase, m * s, s))
             for phase, start, tap in law
         ]
-    pieces: list[tuple[range, np.ndarray, tuple[int, int]]] = []
+    pieces: list[tuple[range, np.ndarray, range]] = []
     for some, start, step, outs in phases:
         while some:
             r = 2 if len(some) == 4 else min(3, len(some))
-            pieces.append((some[:r], start + step * np.arange(r + 1), outs))
+            pieces.append((some[:r], start + step * np.arange(r + m - 1), outs))
             some, start = some[r:], start + step * r
     first = min(inputs[0] for _, inputs, _ in pieces)
     slots, span = (sum(len(i) for _, i, _ in pieces), max(i[-1] for _, i, _ in pieces) + 1 - first)
     b, g = np.zeros((slots, span)), np.zeros((slots, len(taps)))
-    a = np.zeros((2 * s if scatters else 2, slots))
+    a = np.zeros((m * s if scatters else m, slots))
     at = 0
     for some, inputs, outs in pieces:
         rows = slice(at, at := at + len(inputs))
-        b[rows, inputs - first], g[rows, list(some)], a[list(outs), rows] = _PIECES[len(some)]
+        b[rows, inputs - first], g[rows, list(some)], a[list(outs), rows] = tables[len(some)]
     most = max(-(-len(some) // 3) for some, *_ in phases)
-    step, size = (2, axis.in_size) if scatters else (2 * s, axis.out_size)
+    step, size = (m, axis.in_size) if scatters else (m * s, axis.out_size)
     return _Tiles(b, g, a, int(first), step, size, most)
-
-
-def _tiles_of_four(name: str, axis: AxisGeometry, scatters: bool) -> _Tiles:
-    """Return the transforms of F(4, 3) along an axis."""
-    b, g, a = _WINOGRAD[name]
-    if scatters:
-        return _Tiles(b, g[:, ::-1], a, axis.pad_before - 2, 4, axis.in_size)
-    return _Tiles(b, g, a, -axis.pad_before, 4, axis.out_size)
 
 
 def _winograd(
@@ -273,7 +272,7 @@ def _winograd(
     """Evaluate the transforms on absolute values; bound the error by gamma_{terms + roundings} times that.
 
     Where numbers become subnormal, a rounding costs up to eta / 2 instead of u times the number. In an entry
-    of V = B' d B, and of U = G g G' or A dy A', that is less than 8 eta in all, which the other factor of the
+    of V = B' d B, and of U = G g G' or A dy A', that is less than 12 eta in all, which the other factor of the
     product multiplies; in each product, and in each step of the last transform, it is eta / 2.
     """
     if geometry.rank != 2:
@@ -304,8 +303,8 @@ def _winograd(
             v = np.einsum("ai,tucij,bj->abtuc", rows.b, d, cols.b)
             u = np.einsum(law, g[0], e, g[1])
             m = gamma(steps, form.unit_roundoff) * np.einsum(products, v, u) / scales[0] / scales[1]
-            m += 8 * eta / scales[0] * np.einsum(products, v, np.ones_like(u))
-            parts.append(m + 8 * eta / scales[1] * np.einsum(products, np.ones_like(v), u))
+            m += 12 * eta / scales[0] * np.einsum(products, v, np.ones_like(u))
+            parts.append(m + 12 * eta / scales[1] * np.einsum(products, np.ones_like(v), u))
         if kind.sums_images:
             parts = [np.sum(parts, axis=0)]
         y = np.stack([np.einsum(last_law, a[0], m + steps * eta, a[1]) for m in parts])
@@ -334,49 +333,52 @@ def _windows(data: np.ndarray, tables: list[_Tiles]) -> np.ndarray:
 
 
 def _table(*rows: str) -> np.ndarray:
-    """Return a matrix given by its rows, with entries such as "5" or "1/6"."""
-    parts = [[entry.partition("/") for entry in row.split()] for row in rows]
-    return np.array([[float(top) / float(bottom or 1) for top, _, bottom in row] for row in parts])
+    """Return a matrix given by its rows, with entries such as "5", "1/6" and "2a/3": a, b are the roots of 1/2, 2."""
+    roots = {"a": sqrt(0.5), "b": sqrt(2)}
+
+    def entry(text: str) -> float:
+        top, _, bottom = text.partition("/")
+        return float(top.rstrip("ab") or 1) * roots.get(top[-1], 1.0) / float(bottom or 1)
+
+    return np.array([[entry(text) for text in row.split()] for row in rows])
 
 
-_A, _B = sqrt(0.5), sqrt(2)
-
-# the absolute values of the entries of B', G and A': of F(2, r) by its taps r, and of F(4, 3)
-_PIECES = {
-    1: (np.eye(2), _table("1", "1"), np.eye(2)),
-    2: (_table("1 1 0", "0 1 1", "0 1 0"), _table("1 0", "0 1", "1 1"), _table("1 0 1", "0 1 1")),
-    3: (
-        _table("1 0 1 0", "0 1 0 1", "0 1 1 0", "0 1 1 0"),
-        _table("1 0 0", "0 0 1", "1/2 1/2 1/2", "1/2 1/2 1/2"),
-        _table("1 0 1 1", "0 1 1 1"),
-    ),
-}
-_WINOGRAD = {
-    "winograd4": (
-        _table("4 0 5 0 1 0", *["0 4 4 1 1 0"] * 2, *["0 2 1 2 1 0"] * 2, "0 4 0 5 0 1"),
-        _table("1/4 0 0", *["1/6 1/6 1/6"] * 2, *["1/24 1/12 1/6"] * 2, "0 0 1"),
-        _table("1 1 1 1 1 0", "0 1 1 2 2 0", "0 1 1 4 4 0", "0 1 1 8 8 1"),
-    ),
-    "winograd4_balanced": (
-        np.array(
-            [
-                [1, 0, 2.5, 0, 1, 0],
-                *[[0, _B, 2, _A, 1, 0]] * 2,
-                *[[0, _A, 0.5, _B, 1, 0]] * 2,
-                [0, 1, 0, 2.5, 0, 1],
-            ]
+# the absolute values of the entries of B', G and A' of F(m, r), by m and r
+_PIECES: dict[int, dict[int, _Matrices]] = {
+    1: {1: (np.eye(1), np.eye(1), np.eye(1))},
+    2: {
+        1: (np.eye(2), _table("1", "1"), np.eye(2)),
+        2: (_table("1 1 0", "0 1 1", "0 1 0"), _table("1 0", "0 1", "1 1"), _table("1 0 1", "0 1 1")),
+        3: (
+            _table("1 0 1 0", "0 1 0 1", "0 1 1 0", "0 1 1 0"),
+            _table("1 0 0", "0 0 1", "1/2 1/2 1/2", "1/2 1/2 1/2"),
+            _table("1 0 1 1", "0 1 1 1"),
         ),
-        np.array([[1, 0, 0], *[[2 / 3, 2 / 3 * _A, 1 / 3]] * 2, *[[1 / 6, _B / 6, 1 / 3]] * 2, [0, 0, 1]]),
-        np.array(
-            [
-                [1, 1, 1, 1, 1, 0],
-                [0, _A, _A, _B, _B, 0],
-                [0, 0.5, 0.5, 2, 2, 0],
-                [0, _A / 2, _A / 2, 2 * _B, 2 * _B, 1],
-            ]
-        ),
-    ),
+    },
+    4: {
+        taps: (b, g, a[:, : taps + 3])
+        for a in [_table("1 0 1 1 1 1", "0 0 a a b b", "0 0 1/2 1/2 2 2", "0 1 a/2 a/2 2b 2b")]
+        for taps, b, g in (
+            (1, _table("1 0 2 0", "0 1/2 0 1", "0 a 1 0", "0 a 1 0"), np.ones((4, 1))),
+            (
+                2,
+                _table("1 a 2 b 0", "0 a 1/2 b 1", "0 1 a 1 0", "0 1 3a 1 0", "0 1/2 0 1 0"),
+                _table("1 0", "0 1", "b 1", "b/3 1/3", "2a/3 2/3"),
+            ),
+            (
+                3,
+                _table("1 0 5/2 0 1 0", "0 1 0 5/2 0 1", *["0 b 2 a 1 0"] * 2, *["0 a 1/2 b 1 0"] * 2),
+                _table("1 0 0", "0 0 1", *["2/3 2a/3 1/3"] * 2, *["1/6 b/6 1/3"] * 2),
+            ),
+        )
+    },
 }
+# F(4, 3) with the points 0, +-1, +-2 and infinity
+_TEXTBOOK = (
+    _table("4 0 5 0 1 0", *["0 4 4 1 1 0"] * 2, *["0 2 1 2 1 0"] * 2, "0 4 0 5 0 1"),
+    _table("1/4 0 0", *["1/6 1/6 1/6"] * 2, *["1/24 1/12 1/6"] * 2, "0 0 1"),
+    _table("1 1 1 1 1 0", "0 1 1 2 2 0", "0 1 1 4 4 0", "0 1 1 8 8 1"),
+)
 
 
 def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:

@@ -572,7 +572,8 @@ def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
     elif is_integer(dtype):
         return
     elif error in WINOGRADS:
-        needs = (pieces_needs if error == "winograd" else winograd_needs)(call.kind, call.geometry)
+        pieces = error in ("winograd", "winograd4_balanced")
+        needs = (pieces_needs if pieces else winograd_needs)(call.kind, call.geometry)
     elif error in HALF_SUMS and dtype.name != HALF_SUMS[error]:
         needs = f"data of {HALF_SUMS[error]}; got {dtype.name}"
     if needs:
