@@ -158,9 +158,7 @@ KERNEL int col2im_pack(const conv_problem *p, const real *w, real *packed, int t
         return CONV_OK;
     }
     const gather g = col2im_product(p, 1, p->filter_rows * p->filter_cols * p->in_channels);
-    gather_layout l = {0};
-    phase_layout(&g, &l);
-    pack_filter(&g, &l, w, packed, threads);
+    pack_filter(&g, w, packed, threads);
     return CONV_OK;
 }
 

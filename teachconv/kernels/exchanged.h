@@ -77,9 +77,8 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
                          int threads) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t pixels = count_pixels(s), taps = count_taps(s), depth = taps * s->in_channels;
-    const ptrdiff_t chunk = smaller(exchanged_pixels(s), divide_up(pixels, LANES) * LANES),
-                    height = tile_height(s->in_channels * (ptrdiff_t)sizeof(real), TILE_PIXELS),
-                    tiles = divide_up(s->out_channels, height);
+    const ptrdiff_t chunk = smaller(exchanged_pixels(s), round_up(pixels, LANES)),
+                    tiles = divide_up(s->out_channels, tile_height(s->in_channels));
     const ptrdiff_t numbers = whole_lines(depth * chunk);
     real *patches = (real *)new_scratch(2 * numbers * (ptrdiff_t)sizeof(real)
                                         + (chunk + taps) * (ptrdiff_t)sizeof(ptrdiff_t));
@@ -90,14 +89,14 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
         tap_starts[tap] = stored_tap(g, tap) * s->out_channels * s->in_channels;
     for (ptrdiff_t done = 0; done < pixels; done += chunk) {
         const ptrdiff_t count = smaller(chunk, pixels - done);
-        const ptrdiff_t padded = divide_up(count, LANES) * LANES;
+        const ptrdiff_t padded = round_up(count, LANES);
         const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps, tiles, bias, relu, y};
         took(TOOK_PATCHES);
         fill_patches(g, x, done, count, depth, patches);
         for (ptrdiff_t first = 0; first < count; first += 2 * LANES)
             transpose(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
                       packed + first * depth, smaller(2 * LANES, padded - first));
-        for (ptrdiff_t i = 0; i < count; i++) y_starts[i] = y_start(g, done + i);
+        list_y_starts(g, done, count, y_starts);
         in_crew(threads, exchanged_tiles, &e);
     }
     free_scratch(patches);
