@@ -130,10 +130,10 @@ KERNEL void pack_panel(const gather *g, const real *w, ptrdiff_t group, ptrdiff_
 
 /* How the filter of a gather is cut into panels. */
 typedef struct {
-    ptrdiff_t depth;                     /* rows: multiply-adds per output cell, taps * in_channels / groups */
+    ptrdiff_t depth;                       /* rows: multiply-adds per output cell, taps * in_channels / groups */
     ptrdiff_t group_inputs, group_columns; /* in_channels and out_channels of a group */
-    ptrdiff_t per_group, count;          /* panels */
-    ptrdiff_t numbers;                   /* of the packed filter; -1 if too many */
+    ptrdiff_t per_group, count;            /* panels */
+    ptrdiff_t numbers;                     /* of the packed filter; -1 if too many */
 } panel_layout;
 
 INLINE panel_layout lay_out_panels(const conv_problem *s) {

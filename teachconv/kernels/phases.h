@@ -110,15 +110,16 @@ KERNEL int rung_run(int tile, int scatters, const conv_problem *problem, const r
 }
 #undef EACH_GATHER
 
+/* What the table of kernels calls, whose pointers have no type. */
 #define RUNG(name, tile, scatters)                                                                    \
     KERNEL ptrdiff_t name##_packed_bytes(const conv_problem *p) {                                     \
         return rung_packed_bytes(tile, scatters, p);                                                  \
     }                                                                                                 \
-    KERNEL int name##_pack(const conv_problem *p, const real *w, real *packed, int threads) {         \
+    KERNEL int name##_pack(const conv_problem *p, const void *w, void *packed, int threads) {         \
         return rung_pack(tile, scatters, p, w, packed, threads);                                      \
     }                                                                                                 \
-    KERNEL int name##_run(const conv_problem *p, const real *data, const real *w, const real *packed, \
-                          const real *bias, int relu, real *result, int threads) {                    \
+    KERNEL int name##_run(const conv_problem *p, const void *data, const void *w, const void *packed, \
+                          const void *bias, int relu, void *result, int threads) {                    \
         return rung_run(tile, scatters, p, data, w, packed, bias, relu, result, threads);             \
     }
 RUNG(row_gemm, 0, 0)

@@ -36,7 +36,7 @@
 typedef struct {
     const gather *g;
     gather_layout l;
-    const real *x, *w, *packed, *bias; /* packed: the filter, or NULL: then w is packed piece by piece, or read in place */
+    const real *x, *w, *packed, *bias; /* packed: or NULL, then w is packed piece by piece, or read in place */
     int relu;
     real *y;
     int small_filter, streaming; /* the loops in two other orders */
@@ -58,35 +58,24 @@ typedef struct {
 /* A piece of k: some whole runs, or a part of one: runs run..past_run-1, of each k0..k0+length-1. */
 typedef struct {
     ptrdiff_t run, past_run, k0, length;
-    ptrdiff_t most_runs, most_length;
     ptrdiff_t first_k, rows; /* its rows of the packed filter */
+    int last;
 } k_piece;
 
-INLINE void set_piece(const gather_layout *l, k_piece *k) {
-    k->past_run = smaller(l->runs, k->run + k->most_runs);
-    k->length = smaller(k->most_length, l->run_length - k->k0);
-    k->first_k = k->run * l->run_length + k->k0;
-    k->rows = (k->past_run - k->run) * k->length;
-}
-
-/* Returns the first piece; pieces take at most `bytes` of a panel. */
-INLINE k_piece first_piece(const gather_layout *l, ptrdiff_t bytes) {
-    const ptrdiff_t rows_that_fit = bytes / (2 * LANES * (ptrdiff_t)sizeof(real));
-    const ptrdiff_t parts = larger(1, divide_up(l->run_length, rows_that_fit));
-    k_piece k = {0};
-    k.most_runs = parts > 1 ? 1 : larger(1, rows_that_fit / larger(1, l->run_length));
-    k.most_length = larger(1, divide_up(l->run_length, parts));
-    set_piece(l, &k);
+/* Returns piece `index` of those that take at most `bytes` of a panel. */
+INLINE k_piece piece_at(const gather_layout *l, ptrdiff_t bytes, ptrdiff_t index) {
+    const ptrdiff_t fit = bytes / (2 * LANES * (ptrdiff_t)sizeof(real)),
+                    parts = larger(1, divide_up(l->run_length, fit)),
+                    most_runs = parts > 1 ? 1 : larger(1, fit / larger(1, l->run_length)),
+                    most_length = larger(1, divide_up(l->run_length, parts)),
+                    per_run = larger(1, divide_up(l->run_length, most_length));
+    k_piece k = {.run = index / per_run * most_runs, .k0 = index % per_run * most_length};
+    k.past_run = smaller(l->runs, k.run + most_runs);
+    k.length = smaller(most_length, l->run_length - k.k0);
+    k.first_k = k.run * l->run_length + k.k0;
+    k.rows = (k.past_run - k.run) * k.length;
+    k.last = k.past_run == l->runs && k.k0 + k.length == l->run_length;
     return k;
-}
-
-/* Moves on to the next piece; returns 0 after the last. */
-INLINE int next_piece(const gather_layout *l, k_piece *k) {
-    k->k0 += k->most_length;
-    if (k->k0 >= l->run_length) k->k0 = 0, k->run = k->past_run;
-    if (k->run >= l->runs) return 0;
-    set_piece(l, k);
-    return 1;
 }
 
 /* Returns how many tiles a line is cut into. */
@@ -104,7 +93,8 @@ INLINE void multiply_line(const gather_run *r, const pixel_block *block, ptrdiff
     const real *a = block->a + line * l->line_step + panel->group * l->panels.group_inputs + k->k0;
     const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
     const ptrdiff_t rows = (past - first) * k->length, skipped = first < past ? (first - k->run) * k->length : 0;
-    for (ptrdiff_t pixel = 0, pixels, tiles = count_tiles(l, block->line_pixels); tiles > 0; tiles--, pixel += pixels) {
+    ptrdiff_t tiles = count_tiles(l, block->line_pixels);
+    for (ptrdiff_t pixel = 0, pixels; tiles > 0; tiles--, pixel += pixels) {
         pixels = divide_up(block->line_pixels - pixel, tiles); /* 28 become 14 + 14, and 16 become 8 + 8 */
         const int copying = piece->copy && rows == k->rows;
         const int shape = copying ? COPYING : panel->width > LANES ? TWO_VECTORS : ONE_VECTOR;
@@ -121,11 +111,10 @@ INLINE void multiply_line(const gather_run *r, const pixel_block *block, ptrdiff
 /* Loop 2: multiplies all lines of the block by one piece. */
 INLINE void multiply_piece(const gather_run *r, const pixel_block *block, const filter_panel *panel,
                            const k_piece *k, filter_piece piece) {
-    const int last = k->past_run == r->l.runs && k->k0 + k->length >= r->l.run_length;
-    const tile_ending ending = {.bias = last && r->bias ? r->bias + panel->y_column : NULL,
+    const tile_ending ending = {.bias = k->last && r->bias ? r->bias + panel->y_column : NULL,
                                 .columns = panel->columns,
                                 .resume = k->first_k > 0,
-                                .relu = last && r->relu};
+                                .relu = k->last && r->relu};
     for (ptrdiff_t line = 0; line < block->lines; line++)
         multiply_line(r, block, line, panel, k, &piece, ending);
 }
@@ -141,8 +130,9 @@ INLINE void pack_piece(const gather_run *r, const pixel_block *block, const filt
    to prefetch from memory. */
 KERNEL void multiply_panel(const gather_run *r, const pixel_block *block, ptrdiff_t index) {
     const filter_panel panel = panel_at(&r->l.panels, index);
-    k_piece k = first_piece(&r->l, PIECE_BYTES);
-    do {
+    k_piece k = {0};
+    for (ptrdiff_t i = 0; !k.last; i++) {
+        k = piece_at(&r->l, PIECE_BYTES, i);
         filter_piece piece = {.b = block->piece, .b_step = panel.width};
         if (r->packed) {
             piece.b = r->packed + panel.start + k.first_k * panel.width;
@@ -152,7 +142,7 @@ KERNEL void multiply_panel(const gather_run *r, const pixel_block *block, ptrdif
         }
         piece.ahead = (const char *)(piece.b + k.rows * panel.width);
         multiply_piece(r, block, &panel, &k, piece);
-    } while (next_piece(&r->l, &k));
+    }
 }
 
 #include "small_filter.h"
@@ -197,8 +187,15 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     const conv_problem *s = &g->shape;
     if (count_pixels(s) == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s), threads);
-    gather_run r = {.g = g, .l = lay_out_gather(s, threads), .x = x, .w = w, .packed = packed, .bias = bias,
-                    .relu = relu, .y = y, .shares = 1};
+    gather_run r = {.g = g,
+                    .l = lay_out_gather(s, threads),
+                    .x = x,
+                    .w = w,
+                    .packed = packed,
+                    .bias = bias,
+                    .relu = relu,
+                    .y = y,
+                    .shares = 1};
     const ptrdiff_t bytes = checked_times(r.l.panels.numbers, sizeof(real));
     r.small_filter = bytes <= SMALL_FILTER_BYTES;
     real *own_packed = NULL;

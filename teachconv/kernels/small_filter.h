@@ -12,7 +12,8 @@ KERNEL void multiply_small_filter(const gather_run *r, const pixel_block *block)
         ptrdiff_t first, past;
         visible_runs(r->g, l, block, line, &first, &past);
         const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
-        for (ptrdiff_t pixel = 0, pixels, tiles = count_tiles(l, block->line_pixels); tiles > 0; tiles--, pixel += pixels) {
+        ptrdiff_t tiles = count_tiles(l, block->line_pixels);
+        for (ptrdiff_t pixel = 0, pixels; tiles > 0; tiles--, pixel += pixels) {
             pixels = divide_up(block->line_pixels - pixel, tiles);
             for (ptrdiff_t index = 0; index < l->panels.count; index++) {
                 const filter_panel panel = panel_at(&l->panels, index);

@@ -15,8 +15,9 @@
 KERNEL void multiply_streaming(const gather_run *r, const pixel_block *block, ptrdiff_t first_panel,
                                ptrdiff_t past_panel) {
     const ptrdiff_t row_numbers = r->g->shape.out_channels;
-    k_piece k = first_piece(&r->l, COPIED_BYTES);
-    do {
+    k_piece k = {0};
+    for (ptrdiff_t i = 0; !k.last; i++) {
+        k = piece_at(&r->l, COPIED_BYTES, i);
         const real *w = r->w + k.first_k * row_numbers, *next = w + k.rows * row_numbers;
         for (ptrdiff_t index = first_panel; index < past_panel; index++) {
             const filter_panel panel = panel_at(&r->l.panels, index);
@@ -29,5 +30,5 @@ KERNEL void multiply_streaming(const gather_run *r, const pixel_block *block, pt
             }
             multiply_piece(r, block, &panel, &k, piece);
         }
-    } while (next_piece(&r->l, &k));
+    }
 }
