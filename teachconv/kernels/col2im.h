@@ -24,7 +24,7 @@
 /* Returns how many numbers the columns of one pixel take: whole vectors, because storing part of a vector is
    slow. */
 INLINE ptrdiff_t col2im_step(const conv_problem *p) {
-    return divide_up(p->filter_rows * p->filter_cols * p->in_channels, LANES) * LANES;
+    return round_up(p->filter_rows * p->filter_cols * p->in_channels, LANES);
 }
 
 /* Returns whether the columns of one out row keep within the scratch bound. */
@@ -45,20 +45,10 @@ INLINE gather col2im_product(const conv_problem *p, ptrdiff_t out_rows, ptrdiff_
     return g;
 }
 
-/* A vector of 16 bytes, for runs shorter than a vector. */
-#if defined(TEACHCONV_VECTORS)
-typedef real short_vector __attribute__((vector_size(16), may_alias, aligned(sizeof(real))));
-#else
-typedef real short_vector;
-#endif
-#define SHORT_LANES ((ptrdiff_t)(sizeof(short_vector) / sizeof(real)))
-
 INLINE void add_numbers(real *to, const real *from, ptrdiff_t count) {
     ptrdiff_t i = 0;
     for (; i + LANES <= count; i += LANES) store(to + i, load(to + i) + load(from + i));
-    for (; i + SHORT_LANES <= count; i += SHORT_LANES)
-        *(short_vector *)(to + i) += *(const short_vector *)(from + i);
-    for (; i < count; i++) to[i] += from[i];
+    if (i < count) store_part(to + i, load_part(to + i, count - i) + load_part(from + i, count - i), count - i);
 }
 
 /* Adds the columns of one out row to dx (one image). */
@@ -90,9 +80,9 @@ typedef struct {
     const real *dy, *packed, *bias;
     int relu;
     real *dx;
-    ptrdiff_t block_rows, column_numbers;
-    plane_block planes; /* row_count > 0: in place of columns */
-    int threads;        /* of one image's products */
+    ptrdiff_t block_rows; /* out rows whose columns are computed at a time */
+    plane_block planes;   /* row_count > 0: in place of columns */
+    int threads;          /* of one image's products */
 } col2im_call;
 
 /* Adds one image's columns to dx. */
@@ -115,7 +105,7 @@ INLINE int columns_image(const col2im_call *c, const real *dy, real *columns, re
 /* Computes dx of one image. */
 KERNEL int col2im_image(const col2im_call *c, ptrdiff_t image, real *scratch) {
     const conv_problem *p = c->p;
-    const ptrdiff_t numbers = p->in_rows * p->in_cols * p->in_channels;
+    const ptrdiff_t numbers = in_plane_numbers(p);
     const real *dy = c->dy + image * p->out_rows * p->out_cols * p->out_channels;
     real *dx = c->dx + image * numbers;
     int status = CONV_OK;
@@ -133,8 +123,9 @@ KERNEL int col2im_image(const col2im_call *c, ptrdiff_t image, real *scratch) {
 KERNEL int col2im_images(const void *call, const crew_member *me) {
     const col2im_call *c = (const col2im_call *)call;
     const conv_problem *p = c->p;
-    const ptrdiff_t bytes = c->planes.row_count ? planes_scratch_bytes(p, &c->planes)
-                                                : checked_times(c->column_numbers, sizeof(real));
+    const ptrdiff_t bytes = c->planes.row_count
+                                ? planes_scratch_bytes(p, &c->planes)
+                                : checked_times(c->block_rows, p->out_cols * col2im_step(p) * (ptrdiff_t)sizeof(real));
     real *scratch = (real *)new_scratch(bytes);
     int status = scratch ? CONV_OK : CONV_NO_MEMORY;
     if (scratch && c->planes.row_count) memset(scratch, 0, (size_t)bytes);
@@ -150,54 +141,40 @@ KERNEL ptrdiff_t col2im_packed_bytes(const conv_problem *p) {
     return checked_times(checked_times(columns, p->out_channels), sizeof(real));
 }
 
-KERNEL int col2im_pack(const conv_problem *p, const real *w, real *packed, int threads) {
-    const plane_block b = plane_sizes(p);
+KERNEL int col2im_pack(const conv_problem *p, const void *w, void *packed, int threads) {
+    const gather g = col2im_product(p, 1, count_taps(p) * p->in_channels);
     if (p->groups != 1) return CONV_UNSUPPORTED;
-    if (b.row_count) {
-        memcpy(packed, w, sizeof(real) * (size_t)(b.planes * p->out_channels));
-        return CONV_OK;
-    }
-    const gather g = col2im_product(p, 1, p->filter_rows * p->filter_cols * p->in_channels);
-    gather_layout l = {0};
-    phase_layout(&g, &l);
-    pack_filter(&g, &l, w, packed, threads);
+    if (plane_sizes(p).row_count) memcpy(packed, w, (size_t)col2im_packed_bytes(p));
+    else pack_filter(&g, w, packed, threads);
     return CONV_OK;
 }
 
-KERNEL int col2im_run(const conv_problem *p, const real *dy, const real *w, const real *packed,
-                      const real *bias, int relu, real *dx, int threads) {
+KERNEL int col2im_run(const conv_problem *p, const void *dy, const void *w, const void *packed, const void *bias,
+                      int relu, void *dx, int threads) {
     const plane_block planes = plane_sizes(p);
-    const int fits = planes.row_count || col2im_fits(p);
-    if (p->groups != 1 || (!w && !fits)) return CONV_UNSUPPORTED;
-    if (!fits)
+    if (p->groups != 1) return CONV_UNSUPPORTED;
+    if (!planes.row_count && !col2im_fits(p))
         /* mark: fallback of col2im if phases by phases */
-        return phases_run(p, dy, w, NULL, bias, relu, dx, threads);
-    if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;
+        return w ? phases_run(p, dy, w, NULL, bias, relu, dx, threads) : CONV_UNSUPPORTED;
+    if (p->batch == 0 || in_plane_numbers(p) == 0) return CONV_OK;
     threads = useful_threads(problem_macs(p), threads);
-    const ptrdiff_t row_columns = p->out_cols * col2im_step(p);
-    const ptrdiff_t block_rows =
-        larger(1, smaller(p->out_rows, 512 * 1024 / (ptrdiff_t)sizeof(real) / larger(1, row_columns)));
-    const ptrdiff_t column_numbers = checked_times(block_rows, row_columns);
     const int image_threads = (int)smaller(threads, p->batch);
-    if (planes.row_count && !packed) packed = w;
+    const ptrdiff_t rows_that_fit =
+        512 * 1024 / (ptrdiff_t)sizeof(real) / larger(1, p->out_cols * col2im_step(p));
+    if (!packed && planes.row_count) packed = w;
     real *own_packed = packed ? NULL : (real *)new_scratch(col2im_packed_bytes(p));
-    if (!packed) {
-        if (!own_packed) return CONV_NO_MEMORY;
-        col2im_pack(p, w, own_packed, threads);
-        packed = own_packed;
-    }
+    if (!packed && !own_packed) return CONV_NO_MEMORY;
+    if (own_packed) col2im_pack(p, w, own_packed, threads);
     const col2im_call call = {.p = p,
                               .dy = dy,
-                              .packed = packed,
+                              .packed = own_packed ? own_packed : packed,
                               .bias = bias,
                               .relu = relu,
                               .dx = dx,
-                              .block_rows = block_rows,
-                              .column_numbers = column_numbers,
+                              .block_rows = larger(1, smaller(p->out_rows, rows_that_fit)),
                               .planes = planes,
                               .threads = image_threads > 1 ? 1 : threads};
     const int status = in_crew(image_threads, col2im_images, &call); /* mark: kernel of col2im */
     free_scratch(own_packed);
     return status;
 }
-#undef SHORT_LANES

@@ -1,6 +1,23 @@
 /* The pool of threads behind crew.h. */
 #include "crew.h"
 
+static crew_shortage shortage = {0, 0, 0};
+
+static int no_more_than(int asked, int size, int reason) {
+    lock_process();
+    if (!shortage.reason || size < shortage.size) shortage = (crew_shortage){asked, size, reason};
+    unlock_process();
+    return size;
+}
+
+crew_shortage take_shortage(void) {
+    lock_process();
+    const crew_shortage taken = shortage;
+    shortage.reason = 0;
+    unlock_process();
+    return taken;
+}
+
 #if defined(CREW_THREADS)
 #include <pthread.h>
 #include <stdatomic.h>
@@ -67,10 +84,9 @@ struct worker {
     void *set_aside;   /* while a crew is gathered: as much memory as its scratch will take */
 };
 
-/* The workers that are in no crew. */
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static worker *pool = NULL;
-static crew_shortage shortage = {0, 0, 0};
+static worker *pool = NULL; /* the workers that are in no crew */
+
+void forget_workers(void) { pool = NULL; }
 
 static void *work_for_crews(void *argument) {
     worker *w = argument;
@@ -85,24 +101,6 @@ static void *work_for_crews(void *argument) {
         }
     }
     return NULL;
-}
-
-/* A forked child has none of its parent's threads, and perhaps a lock that one of them held. */
-static void begin_again(void) {
-    pthread_mutex_init(&pool_lock, NULL);
-    pool = NULL;
-}
-
-static void prepare_pool_for_forks(void) {
-#if defined(__unix__) || defined(__APPLE__)
-    pthread_atfork(NULL, NULL, begin_again);
-#endif
-}
-
-static void lock_pool(void) {
-    static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-    pthread_once(&prepared, prepare_pool_for_forks);
-    pthread_mutex_lock(&pool_lock);
 }
 
 static int no_memory_for_a_stack(void) { /* pthread_create says EAGAIN in either case */
@@ -138,20 +136,13 @@ static worker *new_worker(int *reason) {
     return NULL;
 }
 
-static int no_more_than(int asked, int size, int reason) {
-    lock_pool();
-    if (!shortage.reason || size < shortage.size) shortage = (crew_shortage){asked, size, reason};
-    pthread_mutex_unlock(&pool_lock);
-    return size;
-}
-
 /* Takes workers for a crew of `asked` threads from the pool, or creates them; returns the crew's size. */
 static int hire(int asked, worker **hired) {
     int size = 1, reason = 0;
     *hired = NULL;
-    lock_pool();
+    lock_process();
     for (worker *w; size < asked && (w = pool); size++) pool = w->next, w->next = *hired, *hired = w;
-    pthread_mutex_unlock(&pool_lock);
+    unlock_process();
     for (worker *w; size < asked && (w = new_worker(&reason)); size++) w->next = *hired, *hired = w;
     for (worker *w = *hired; w && w->set_aside; w = w->next) { /* the new ones are in front */
         free_scratch(w->set_aside);
@@ -164,9 +155,9 @@ static int hire(int asked, worker **hired) {
 static void dismiss(worker *hired) {
     worker *last = hired;
     while (last->next) last = last->next;
-    lock_pool();
+    lock_process();
     last->next = pool, pool = hired;
-    pthread_mutex_unlock(&pool_lock);
+    unlock_process();
 }
 
 int run_crew(int threads, crew_work work, const void *call) {
@@ -201,20 +192,12 @@ void crew_meet(crew *c) {
 
 ptrdiff_t crew_take(crew *c, ptrdiff_t count) { return atomic_fetch_add(&c->taken, count); }
 
-crew_shortage take_shortage(void) {
-    lock_pool();
-    const crew_shortage taken = shortage;
-    shortage.reason = 0;
-    pthread_mutex_unlock(&pool_lock);
-    return taken;
-}
-
 #else /* one thread */
 
-static crew_shortage shortage = {0, 0, 0};
+void forget_workers(void) {}
 
 int run_crew(int threads, crew_work work, const void *call) {
-    shortage = (crew_shortage){threads, 1, CREW_UNSUPPORTED};
+    no_more_than(threads, 1, CREW_UNSUPPORTED);
     return in_crew(1, work, call);
 }
 
@@ -224,11 +207,4 @@ ptrdiff_t crew_take(crew *c, ptrdiff_t count) {
     (void)c;
     return count;
 }
-
-crew_shortage take_shortage(void) {
-    const crew_shortage taken = shortage;
-    shortage.reason = 0;
-    return taken;
-}
-
 #endif

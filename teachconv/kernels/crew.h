@@ -20,6 +20,12 @@
 #endif
 #endif
 
+/* One lock for what all calls share: the pool of workers, and the scratch that is kept (process.c). It is free in a
+   forked child, which has none of its parent's workers. */
+void lock_process(void);
+void unlock_process(void);
+void forget_workers(void);
+
 typedef struct crew crew;
 
 /* What a thread knows of its crew. crew is NULL if it is alone. */

@@ -14,31 +14,21 @@ typedef struct {
     const gather *g;
     const real *w, *packed;
     const ptrdiff_t *tap_starts, *y_starts; /* [taps] in w; [pixels] in y */
-    ptrdiff_t pixels, padded, taps, tiles;  /* padded: rounded up to vectors */
+    ptrdiff_t pixels, padded, taps;         /* padded: rounded up to vectors */
     const real *bias;
     int relu;
     real *y;
 } exchanged;
 
-/* Writes the tile's sums [in_channel][pixel] to dx, with bias and relu as register_tile.h applies them. */
-INLINE void store_exchanged(const real *sums, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t pixels,
-                            const real *bias, int relu, const ptrdiff_t *y_starts, real *y) {
-    for (ptrdiff_t pixel = 0; pixel < pixels; pixel++)
-        for (ptrdiff_t row = 0; row < rows; row++) {
-            const real value = bias ? sums[row * width + pixel] + bias[row] : sums[row * width + pixel];
-            y[y_starts[pixel] + row] = relu && value < 0 ? 0 : value;
-        }
-}
-
 /* Computes in_channels row..row+rows-1 of dx at all pixels. */
 KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows) {
     const ptrdiff_t channels = e->g->shape.in_channels, depth = e->taps * channels, zero = 0;
-    const real *w = e->w + row * channels, *packed = e->packed;
+    const real *w = e->w + row * channels;
     /* a tap's rows lie side by side: while they are multiplied, those of the next tap or of the next tile are
        prefetched, some bytes per k; more than a cache line per k would leave gaps */
     const ptrdiff_t row_bytes = rows * (ptrdiff_t)sizeof(real), line = row_bytes <= 64 ? row_bytes : 0;
     ptrdiff_t sum_starts[TILE_PIXELS];
-    real sums[TILE_PIXELS * FEW_PIXELS];
+    real sums[TILE_PIXELS * FEW_PIXELS]; /* [in_channel][pixel] */
     for (ptrdiff_t i = 0; i < rows; i++) sum_starts[i] = i * e->padded;
     for (ptrdiff_t tap = 0; tap < e->taps; tap++) {
         const real *next =
@@ -46,14 +36,16 @@ KERNEL void exchanged_tile(const exchanged *e, ptrdiff_t row, ptrdiff_t rows) {
         for (ptrdiff_t first = 0; first < e->pixels; first += 2 * LANES) {
             const ptrdiff_t width = smaller(2 * LANES, e->padded - first);
             const tile_ending ending = {NULL, width, tap > 0, 0, next, first == 0 ? line : 0, NULL};
-            const tile_function multiply = tile_table[rows][width > LANES];
-            multiply(w + e->tap_starts[tap], channels, &zero, 1, channels,
-                     packed + first * depth + tap * channels * width, width, sums + first, sum_starts,
-                     &ending);
+            tile_table[rows][width > LANES](w + e->tap_starts[tap], channels, &zero, 1, channels,
+                                            e->packed + first * depth + tap * channels * width, width,
+                                            sums + first, sum_starts, &ending);
         }
     }
-    store_exchanged(sums, e->padded, rows, e->pixels, e->bias ? e->bias + row : NULL, e->relu, e->y_starts,
-                    e->y + row);
+    for (ptrdiff_t pixel = 0; pixel < e->pixels; pixel++)
+        for (ptrdiff_t i = 0; i < rows; i++) { /* bias and relu as in register_tile.h */
+            const real sum = sums[sum_starts[i] + pixel], value = e->bias ? sum + e->bias[row + i] : sum;
+            e->y[e->y_starts[pixel] + row + i] = e->relu && value < 0 ? 0 : value;
+        }
 }
 
 /* Returns how many pixels to compute at a time: as many as the scratch bound allows for two copies of their
@@ -67,20 +59,19 @@ INLINE ptrdiff_t exchanged_pixels(const conv_problem *s) {
 /* Computes one thread's tiles. */
 KERNEL int exchanged_tiles(const void *call, const crew_member *me) {
     const exchanged *e = (const exchanged *)call;
-    const ptrdiff_t rows = e->g->shape.out_channels;
-    EACH_JOB(me, tile, e->tiles,
-             exchanged_tile(e, rows * tile / e->tiles, rows * (tile + 1) / e->tiles - rows * tile / e->tiles));
+    const ptrdiff_t rows = e->g->shape.out_channels, tiles = divide_up(rows, tile_height(e->g->shape.in_channels));
+    EACH_JOB(me, tile, tiles, {
+        const ptrdiff_t row = rows * tile / tiles;
+        exchanged_tile(e, row, rows * (tile + 1) / tiles - row);
+    });
     return CONV_OK;
 }
 
 KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const real *bias, int relu, real *y,
                          int threads) {
     const conv_problem *s = &g->shape;
-    const ptrdiff_t pixels = count_pixels(s), taps = count_taps(s), depth = taps * s->in_channels;
-    const ptrdiff_t chunk = smaller(exchanged_pixels(s), divide_up(pixels, LANES) * LANES),
-                    height = tile_height(s->in_channels * (ptrdiff_t)sizeof(real), TILE_PIXELS),
-                    tiles = divide_up(s->out_channels, height);
-    const ptrdiff_t numbers = whole_lines(depth * chunk);
+    const ptrdiff_t pixels = count_pixels(s), taps = count_taps(s), depth = taps * s->in_channels,
+                    chunk = smaller(exchanged_pixels(s), round_up(pixels, LANES)), numbers = whole_lines(depth * chunk);
     real *patches = (real *)new_scratch(2 * numbers * (ptrdiff_t)sizeof(real)
                                         + (chunk + taps) * (ptrdiff_t)sizeof(ptrdiff_t));
     if (!patches) return CONV_NO_MEMORY;
@@ -88,16 +79,15 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
     ptrdiff_t *tap_starts = (ptrdiff_t *)(packed + numbers), *y_starts = tap_starts + taps;
     for (ptrdiff_t tap = 0; tap < taps; tap++)
         tap_starts[tap] = stored_tap(g, tap) * s->out_channels * s->in_channels;
+    took(TOOK_PATCHES);
     for (ptrdiff_t done = 0; done < pixels; done += chunk) {
-        const ptrdiff_t count = smaller(chunk, pixels - done);
-        const ptrdiff_t padded = divide_up(count, LANES) * LANES;
-        const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps, tiles, bias, relu, y};
-        took(TOOK_PATCHES);
+        const ptrdiff_t count = smaller(chunk, pixels - done), padded = round_up(count, LANES);
+        const exchanged e = {g, w, packed, tap_starts, y_starts, count, padded, taps, bias, relu, y};
         fill_patches(g, x, done, count, depth, patches);
         for (ptrdiff_t first = 0; first < count; first += 2 * LANES)
             transpose(patches + first * depth, depth, depth, smaller(2 * LANES, count - first),
                       packed + first * depth, smaller(2 * LANES, padded - first));
-        for (ptrdiff_t i = 0; i < count; i++) y_starts[i] = y_start(g, done + i);
+        list_y_starts(g, done, count, y_starts);
         in_crew(threads, exchanged_tiles, &e);
     }
     free_scratch(patches);

@@ -29,42 +29,31 @@
 #include "depthwise_filter_gradient.h"
 
 #if defined(KERNEL_TABLE)
-/* The table's functions take void pointers. */
-#define PACK(f)                                                                                  \
-    static int any_##f##_pack(const conv_problem *p, const void *w, void *packed, int threads) { \
-        return f##_pack(p, (const real *)w, (real *)packed, threads);                            \
-    }
+/* The table's functions take void pointers; these take real ones. */
 #define RUN(f)                                                                                           \
     static int any_##f##_run(const conv_problem *p, const void *data, const void *w, const void *packed, \
                              const void *bias, int relu, void *result, int threads) {                    \
-        return f##_run(p, (const real *)data, (const real *)w, (const real *)packed, (const real *)bias, \
-                       relu, (real *)result, threads);                                                   \
+        return f##_run(p, data, w, packed, bias, relu, result, threads);                                 \
     }
 #define RUN_FILTER_GRADIENT(f)                                                                              \
     static int any_##f##_run(const conv_problem *p, const void *x, const void *dy, void *dw, int threads) { \
-        return f##_run(p, (const real *)x, (const real *)dy, (real *)dw, threads);                          \
+        return f##_run(p, x, dy, dw, threads);                                                              \
     }
 /* clang-format off */
-PACK(row_gemm) PACK(phases) PACK(col2im)
-PACK(winograd) PACK(winograd_input) PACK(winograd4) PACK(winograd4_input)
-RUN(small_layer_or_row_gemm) RUN(phases) RUN(col2im) RUN(depthwise) RUN(depthwise_input)
-RUN(winograd) RUN(winograd_input) RUN(winograd4) RUN(winograd4_input)
+RUN(depthwise) RUN(depthwise_input)
 RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(winograd_filter)
 RUN_FILTER_GRADIENT(winograd4_filter) RUN_FILTER_GRADIENT(depthwise_filter)
-    /* clang-format on */
-    static int any_all_finite(const void *x, ptrdiff_t count) {
-    return all_finite((const real *)x, count);
-}
+/* clang-format on */
 
 #define PACKED_RUNG(f) \
-    { f##_packed_bytes, any_##f##_pack, any_##f##_run }
+    { f##_packed_bytes, f##_pack, f##_run }
 #define PLAIN_RUNG(f) \
     { NULL, NULL, any_##f##_run }
 
 extern const kernel_table KERNEL_TABLE;
 const kernel_table KERNEL_TABLE = {
     .lanes = LANES,
-    .forward = {[ROW_GEMM] = {row_gemm_packed_bytes, any_row_gemm_pack, any_small_layer_or_row_gemm_run},
+    .forward = {[ROW_GEMM] = {row_gemm_packed_bytes, row_gemm_pack, small_layer_or_row_gemm_run},
                 [WINOGRAD] = PACKED_RUNG(winograd),
                 [WINOGRAD2] = PACKED_RUNG(winograd),
                 [WINOGRAD4] = PACKED_RUNG(winograd4),
@@ -79,7 +68,7 @@ const kernel_table KERNEL_TABLE = {
                         [WINOGRAD] = any_winograd_filter_run,
                         [WINOGRAD4] = any_winograd4_filter_run,
                         [DEPTHWISE] = any_depthwise_filter_run},
-    .all_finite = any_all_finite,
+    .all_finite = all_finite,
 };
 #endif
 #endif

@@ -128,41 +128,60 @@ KERNEL void pack_panel(const gather *g, const real *w, ptrdiff_t group, ptrdiff_
     }
 }
 
-/* Returns where a panel of a group begins in the packed filter, and sets its columns and its width in
-   numbers. */
-INLINE ptrdiff_t find_panel(const gather_layout *l, ptrdiff_t group, ptrdiff_t panel, ptrdiff_t *columns,
-                            ptrdiff_t *width) {
-    *columns = smaller(l->panel_columns, l->group_columns - panel * l->panel_columns);
-    *width = *columns > LANES ? 2 * LANES : LANES;
-    return l->depth * (group * packed_columns(l, LANES) + panel * l->panel_columns);
+/* How the filter of a gather is cut into panels. */
+typedef struct {
+    ptrdiff_t depth;                       /* rows: multiply-adds per output cell, taps * in_channels / groups */
+    ptrdiff_t group_inputs, group_columns; /* in_channels and out_channels of a group */
+    ptrdiff_t per_group, count;            /* panels */
+    ptrdiff_t numbers;                     /* of the packed filter; -1 if too many */
+} panel_layout;
+
+INLINE panel_layout lay_out_panels(const conv_problem *s) {
+    panel_layout l = {.group_inputs = s->in_channels / s->groups, .group_columns = s->out_channels / s->groups};
+    l.depth = count_taps(s) * l.group_inputs;
+    l.per_group = divide_up(l.group_columns, 2 * LANES);
+    l.count = s->groups * l.per_group;
+    l.numbers = checked_times(checked_times(s->groups, l.depth), round_up(l.group_columns, LANES));
+    return l;
+}
+
+/* One panel: at most 2 vectors of the out_channels of a group. */
+typedef struct {
+    ptrdiff_t group, first_column; /* within the group */
+    ptrdiff_t y_column;            /* in y */
+    ptrdiff_t columns, width;      /* those that exist; rounded up to vectors */
+    ptrdiff_t start;               /* in the packed filter */
+} filter_panel;
+
+INLINE filter_panel panel_at(const panel_layout *l, ptrdiff_t index) {
+    filter_panel p = {.group = index / l->per_group};
+    p.first_column = index % l->per_group * 2 * LANES;
+    p.y_column = p.group * l->group_columns + p.first_column;
+    p.columns = smaller(2 * LANES, l->group_columns - p.first_column);
+    p.width = p.columns > LANES ? 2 * LANES : LANES;
+    p.start = l->depth * (p.group * round_up(l->group_columns, LANES) + p.first_column);
+    return p;
 }
 
 /* What all threads of one pack_filter share. */
 typedef struct {
     const gather *g;
-    const gather_layout *l;
+    panel_layout panels;
     const real *w;
     real *packed;
 } pack_call;
 
-/* Packs panel i of all groups'. */
-KERNEL void pack_one_panel(const pack_call *c, ptrdiff_t i) {
-    const gather_layout *l = c->l;
-    ptrdiff_t columns, width;
-    const ptrdiff_t group = i / l->panels_per_group, panel = i % l->panels_per_group;
-    const ptrdiff_t start = find_panel(l, group, panel, &columns, &width);
-    pack_panel(c->g, c->w, group, panel * l->panel_columns, columns, width, 0, l->depth, c->packed + start);
-}
-
 /* Packs one thread's panels. */
 KERNEL int pack_panels(const void *call, const crew_member *me) {
     const pack_call *c = (const pack_call *)call;
-    EACH_JOB(me, i, c->g->shape.groups * c->l->panels_per_group, pack_one_panel(c, i));
+    EACH_JOB(me, i, c->panels.count, {
+        const filter_panel p = panel_at(&c->panels, i);
+        pack_panel(c->g, c->w, p.group, p.first_column, p.columns, p.width, 0, c->panels.depth, c->packed + p.start);
+    });
     return CONV_OK;
 }
 
-KERNEL void pack_filter(const gather *g, const gather_layout *l, const real *w, real *packed, int threads) {
-    const ptrdiff_t panels = g->shape.groups * l->panels_per_group;
-    const pack_call call = {g, l, w, packed};
-    in_crew(useful_threads((double)panels * l->depth * l->panel_columns, threads), pack_panels, &call);
+KERNEL void pack_filter(const gather *g, const real *w, real *packed, int threads) {
+    const pack_call call = {g, lay_out_panels(&g->shape), w, packed};
+    in_crew(useful_threads((double)call.panels.count * call.panels.depth * 2 * LANES, threads), pack_panels, &call);
 }

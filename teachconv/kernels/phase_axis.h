@@ -9,38 +9,38 @@
 #define TEACHCONV_PHASE_AXIS_H
 #include "gather.h"
 
+/* One axis of a phase: a gather over dy at stride 1, and where its taps are stored in the user's filter. */
 typedef struct {
-    ptrdiff_t count; /* inputs of this residue class: residue, residue + stride, ... */
-    /* taps that contribute to them, read from last to first, because a gather's taps grow with the index */
-    ptrdiff_t taps;
-    ptrdiff_t first_tap, tap_step; /* of the user's filter; tap_step is negative */
-    ptrdiff_t pad, dilation; /* out index of the phase's m-th input and j-th tap: m - pad + j * dilation */
+    conv_axis axis; /* out: inputs of the residue class: residue, residue + stride, ... */
+    /* from last to first, because a gather's taps grow with the index: tap_step is negative */
+    ptrdiff_t first_tap, tap_step;
 } phase_axis;
 
-static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_t filter, ptrdiff_t stride,
-                                  ptrdiff_t dilation, ptrdiff_t pad) {
-    phase_axis a = {0, 0, 0, -1, 0, 1};
+static inline phase_axis phase_of(ptrdiff_t residue, const conv_axis *a) {
+    phase_axis phase = {.axis = {.in = a->out, .stride = 1}, .tap_step = -1};
     /* greatest common divisor: taps of one class lie stride / divisor apart */
-    ptrdiff_t divisor = stride, other = dilation;
+    ptrdiff_t divisor = a->stride, other = a->dilation;
     while (other) {
         const ptrdiff_t rest = divisor % other;
         divisor = other, other = rest;
     }
-    a.count = in_size > residue ? divide_up(in_size - residue, stride) : 0;
+    phase.axis.out = a->in > residue ? divide_up(a->in - residue, a->stride) : 0;
     /* mark: dilation of phases depthwise/dx if phases rows adjacent tall */
-    a.dilation = dilation / divisor;
+    phase.axis.dilation = a->dilation / divisor;
     /* mark: padding of phases depthwise/dx if phases rows adjacent tall */
-    const ptrdiff_t wanted = residue + pad - floor_divide(residue + pad, stride) * stride,
-                    step = stride / divisor;
-    for (ptrdiff_t tap = 0; tap < smaller(filter, step); tap++)
+    const ptrdiff_t wanted = residue + a->pad - floor_divide(residue + a->pad, a->stride) * a->stride,
+                    step = a->stride / divisor;
+    for (ptrdiff_t tap = 0; tap < smaller(a->filter, step); tap++)
         /* mark: stride of phases winograd/dx winograd4/dx depthwise/dx if phases rows adjacent tall */
-        if (tap * dilation % stride == wanted) {
-            a.taps = (filter - 1 - tap) / step + 1;
-            a.first_tap = tap + (a.taps - 1) * step;
-            a.tap_step = -step;
-            a.pad = (a.taps - 1) * a.dilation - floor_divide(residue + pad - tap * dilation, stride);
+        if (tap * a->dilation % a->stride == wanted) {
+            const ptrdiff_t taps = (a->filter - 1 - tap) / step + 1;
+            phase.axis.filter = taps;
+            phase.first_tap = tap + (taps - 1) * step;
+            phase.tap_step = -step;
+            phase.axis.pad = (taps - 1) * phase.axis.dilation
+                             - floor_divide(residue + a->pad - tap * a->dilation, a->stride);
         }
-    return a;
+    return phase;
 }
 
 /* Where a filter is as wide as its stride, no two outputs read the same column of x. Then one row of taps and the
@@ -64,13 +64,14 @@ static inline conv_problem merge_columns(const conv_problem *p) {
    becomes the position of the phase's first input in dx. */
 static inline gather phase_gather(const conv_problem *p, ptrdiff_t plane_residue, ptrdiff_t row_residue,
                                   ptrdiff_t col_residue, ptrdiff_t *y_offset) {
-    const phase_axis planes = phase_of(plane_residue, p->in_planes, p->filter_planes, p->stride_planes,
-                                       p->dilation_planes, p->pad_front);
-    const phase_axis rows =
-        phase_of(row_residue, p->in_rows, p->filter_rows, p->stride_rows, p->dilation_rows, p->pad_top);
-    const phase_axis cols =
-        phase_of(col_residue, p->in_cols, p->filter_cols, p->stride_cols, p->dilation_cols, p->pad_left);
-    gather g = {.y_image_step = in_image_numbers(p),
+    const phase_axis planes = phase_of(plane_residue, &p->axes[0]), rows = phase_of(row_residue, &p->axes[1]),
+                     cols = phase_of(col_residue, &p->axes[2]);
+    gather g = {.shape = {.batch = p->batch,
+                          .in_channels = p->out_channels,
+                          .out_channels = p->in_channels,
+                          .groups = p->groups,
+                          .axes = {planes.axis, rows.axis, cols.axis}},
+                .y_image_step = in_image_numbers(p),
                 .y_plane_step = p->stride_planes * in_plane_numbers(p),
                 .y_row_step = p->stride_rows * p->in_cols * p->in_channels,
                 .y_col_step = p->stride_cols * p->in_channels,
@@ -83,32 +84,10 @@ static inline gather phase_gather(const conv_problem *p, ptrdiff_t plane_residue
                 .stored_rows = p->filter_rows,
                 .stored_cols = p->filter_cols,
                 .swapped = 1};
-    g.shape = (conv_problem){.batch = p->batch,
-                             .in_planes = p->out_planes,
-                             .in_rows = p->out_rows,
-                             .in_cols = p->out_cols,
-                             .in_channels = p->out_channels,
-                             .out_planes = planes.count,
-                             .out_rows = rows.count,
-                             .out_cols = cols.count,
-                             .out_channels = p->in_channels,
-                             .groups = p->groups,
-                             .filter_planes = planes.taps,
-                             .filter_rows = rows.taps,
-                             .filter_cols = cols.taps,
-                             .stride_planes = 1,
-                             .stride_rows = 1,
-                             .stride_cols = 1,
-                             .dilation_planes = planes.dilation,
-                             .dilation_rows = rows.dilation,
-                             .dilation_cols = cols.dilation,
-                             .pad_front = planes.pad,
-                             .pad_top = rows.pad,
-                             .pad_left = cols.pad};
-    /* if no tap contributes to these inputs: a gather over no channels, which writes zeros (and bias) */
-    if (planes.taps == 0 || rows.taps == 0 || cols.taps == 0)
-        g.shape.in_channels = 0, g.shape.filter_planes = g.shape.filter_rows = g.shape.filter_cols = 1,
-        g.shape.pad_front = g.shape.pad_top = g.shape.pad_left = 0;
+    if (count_taps(&g.shape) == 0) { /* a gather over no channels, which writes zeros (and bias) */
+        g.shape.in_channels = 0;
+        for (conv_axis *a = g.shape.axes; a < g.shape.axes + 3; a++) a->filter = 1, a->pad = 0;
+    }
     *y_offset = ((plane_residue * p->in_rows + row_residue) * p->in_cols + col_residue) * p->in_channels;
     return g;
 }

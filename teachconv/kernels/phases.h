@@ -21,31 +21,19 @@
 
    The forward op is one gather, so this file has its rungs as well. */
 
-INLINE void phase_layout(const gather *g, gather_layout *l) {
-    const conv_problem *s = &g->shape;
-    l->depth = count_taps(s) * (s->in_channels / s->groups);
-    l->group_columns = s->out_channels / s->groups;
-    l->panel_columns = 2 * LANES;
-    l->panels_per_group = divide_up(l->group_columns, l->panel_columns);
-}
-
 /* ---- tile: 0, or the outputs of a tile of winograd.h along an axis, which takes the gathers that it can ---- */
 
 /* Returns how many numbers of the packed filter belong to one gather; -1 if too many. */
 INLINE ptrdiff_t gather_packed_numbers(int tile, const gather *g) {
-    gather_layout l = {0};
     if (tile && winograd_can(&g->shape)) return winograd_filter_numbers(tile, g);
-    phase_layout(g, &l);
-    return packed_filter_numbers(g, &l, LANES);
+    return lay_out_panels(&g->shape).numbers;
 }
 
 INLINE int pack_gather(int tile, const gather *g, const real *w, real *packed, int threads) {
     if (tile && winograd_can(&g->shape))
         return range_is_safe(winograd_transform_filters(tile, g, w, packed, threads)) ? CONV_OK
                                                                                       : CONV_OUT_OF_RANGE;
-    gather_layout l = {0};
-    phase_layout(g, &l);
-    pack_filter(g, &l, w, packed, threads);
+    pack_filter(g, w, packed, threads);
     return CONV_OK;
 }
 
@@ -122,15 +110,16 @@ KERNEL int rung_run(int tile, int scatters, const conv_problem *problem, const r
 }
 #undef EACH_GATHER
 
+/* What the table of kernels calls, whose pointers have no type. */
 #define RUNG(name, tile, scatters)                                                                    \
     KERNEL ptrdiff_t name##_packed_bytes(const conv_problem *p) {                                     \
         return rung_packed_bytes(tile, scatters, p);                                                  \
     }                                                                                                 \
-    KERNEL int name##_pack(const conv_problem *p, const real *w, real *packed, int threads) {         \
+    KERNEL int name##_pack(const conv_problem *p, const void *w, void *packed, int threads) {         \
         return rung_pack(tile, scatters, p, w, packed, threads);                                      \
     }                                                                                                 \
-    KERNEL int name##_run(const conv_problem *p, const real *data, const real *w, const real *packed, \
-                          const real *bias, int relu, real *result, int threads) {                    \
+    KERNEL int name##_run(const conv_problem *p, const void *data, const void *w, const void *packed, \
+                          const void *bias, int relu, void *result, int threads) {                    \
         return rung_run(tile, scatters, p, data, w, packed, bias, relu, result, threads);             \
     }
 RUNG(row_gemm, 0, 0)

@@ -21,10 +21,21 @@
 #include <string.h>
 #include "paths.h"
 
+/* One axis: the sizes of x, y and the filter along it, and the numbers of the index law. */
 typedef struct {
-    ptrdiff_t batch, in_planes, in_rows, in_cols, in_channels, out_planes, out_rows, out_cols, out_channels;
-    ptrdiff_t groups, filter_planes, filter_rows, filter_cols, stride_planes, stride_rows, stride_cols;
-    ptrdiff_t dilation_planes, dilation_rows, dilation_cols, pad_front, pad_top, pad_left;
+    ptrdiff_t in, out, filter, stride, dilation, pad;
+} conv_axis;
+
+typedef struct {
+    ptrdiff_t batch, in_channels, out_channels, groups;
+    union { /* the axes one after the other, or each number by its name */
+        conv_axis axes[3];
+        struct {
+            ptrdiff_t in_planes, out_planes, filter_planes, stride_planes, dilation_planes, pad_front;
+            ptrdiff_t in_rows, out_rows, filter_rows, stride_rows, dilation_rows, pad_top;
+            ptrdiff_t in_cols, out_cols, filter_cols, stride_cols, dilation_cols, pad_left;
+        };
+    };
 } conv_problem;
 
 enum { CONV_OK = 0, CONV_NO_MEMORY = 1, CONV_TOO_LARGE = 2, CONV_UNSUPPORTED = 3, CONV_OUT_OF_RANGE = 4 };
@@ -32,6 +43,7 @@ enum { CONV_OK = 0, CONV_NO_MEMORY = 1, CONV_TOO_LARGE = 2, CONV_UNSUPPORTED = 3
 static inline ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 static inline ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 static inline ptrdiff_t divide_up(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; } /* a >= 0, b > 0 */
+static inline ptrdiff_t round_up(ptrdiff_t a, ptrdiff_t unit) { return divide_up(a, unit) * unit; }
 static inline ptrdiff_t floor_divide(ptrdiff_t a, ptrdiff_t b) {
     if (b == 1) return a; /* the usual stride; a division takes up to 90 cycles */
     return a >= 0 ? a / b : -((b - 1 - a) / b);
@@ -53,28 +65,20 @@ static inline ptrdiff_t checked_plus(ptrdiff_t a, ptrdiff_t b) {
 /* Returns whether the size of every array, in bytes of the widest type, fits into a ptrdiff_t. Checked once
    per problem. */
 static inline int problem_fits(const conv_problem *p) {
-    const ptrdiff_t x =
-        checked_times(checked_times(checked_times(checked_times(p->batch, p->in_planes), p->in_rows), p->in_cols),
-                      p->in_channels);
-    const ptrdiff_t w =
-        checked_times(checked_times(checked_times(checked_times(p->filter_planes, p->filter_rows), p->filter_cols),
-                                    p->in_channels),
-                      p->out_channels);
-    const ptrdiff_t y =
-        checked_times(checked_times(checked_times(checked_times(p->batch, p->out_planes), p->out_rows), p->out_cols),
-                      p->out_channels);
-    const ptrdiff_t reach_planes = checked_plus(checked_times(p->out_planes, p->stride_planes),
-                                                checked_times(p->filter_planes, p->dilation_planes));
-    const ptrdiff_t reach_rows = checked_plus(checked_times(p->out_rows, p->stride_rows),
-                                              checked_times(p->filter_rows, p->dilation_rows));
-    const ptrdiff_t reach_cols = checked_plus(checked_times(p->out_cols, p->stride_cols),
-                                              checked_times(p->filter_cols, p->dilation_cols));
-    const ptrdiff_t limit = PTRDIFF_MAX / 128;
-    return x >= 0 && w >= 0 && y >= 0 && x < limit && w < limit && y < limit && reach_planes >= 0
-           && reach_rows >= 0 && reach_cols >= 0 && p->groups > 0 && p->stride_planes > 0 && p->stride_rows > 0
-           && p->stride_cols > 0 && p->dilation_planes > 0 && p->dilation_rows > 0 && p->dilation_cols > 0
-           && p->in_channels % p->groups == 0 && p->out_channels % p->groups == 0;
+    ptrdiff_t x = p->batch, y = p->batch, w = 1;
+    int fits = p->groups > 0 && p->in_channels % p->groups == 0 && p->out_channels % p->groups == 0;
+    for (const conv_axis *a = p->axes; a < p->axes + 3; a++) {
+        x = checked_times(x, a->in), y = checked_times(y, a->out), w = checked_times(w, a->filter);
+        fits &= a->stride > 0 && a->dilation > 0
+                && checked_plus(checked_times(a->out, a->stride), checked_times(a->filter, a->dilation)) >= 0;
+    }
+    x = checked_times(x, p->in_channels), y = checked_times(y, p->out_channels);
+    w = checked_times(checked_times(w, p->in_channels), p->out_channels);
+    return fits && x >= 0 && y >= 0 && w >= 0 && larger(x, larger(y, w)) < PTRDIFF_MAX / 128;
 }
+
+/* Returns how many inputs there are from an output's first tap to its last. */
+static inline ptrdiff_t taps_reach(const conv_axis *a) { return (a->filter - 1) * a->dilation + 1; }
 
 /* Finds the range first..past-1 of the output indices (or taps) i with 0 <= i * step + start < size. All
    others lie in the padding. */
@@ -140,7 +144,7 @@ static inline int useful_threads(double macs, int threads) {
 
 /* Rounds a count of numbers up to whole cache lines (16 numbers are one line or two), so that several arrays
    of any type can share one block of scratch and each begins aligned. */
-static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return divide_up(numbers, 16) * 16; }
+static inline ptrdiff_t whole_lines(ptrdiff_t numbers) { return round_up(numbers, 16); }
 
 /* Allocates scratch in whole cache lines; returns NULL if there is no memory or `bytes` is negative. It is freed
    at the end of the call, and kept for a later one: at most KEPT_BYTES by all threads of the process together. */

@@ -1,4 +1,4 @@
-/* What kernels need of the process: scratch memory, and the record of paths. */
+/* What kernels need of the process: scratch memory, its lock, and the record of paths. */
 #include "problem.h"
 #include "crew.h"
 #if defined(__linux__)
@@ -63,32 +63,33 @@ static size_t kept_bytes = 0; /* of all of them */
 
 #if defined(CREW_THREADS)
 static size_t most_kept_bytes = KEPT_BYTES;
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static void unlock_kept(void) { pthread_mutex_unlock(&kept_lock); }
-static void hold_kept(void) { pthread_mutex_lock(&kept_lock); }
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void hold_lock(void) { pthread_mutex_lock(&lock); }
+void unlock_process(void) { pthread_mutex_unlock(&lock); }
 
 /* A forked child has none of the threads that blocks were lent to. */
 static void unlock_in_child(void) {
     EACH_KEPT(k) k->lent = 0;
-    unlock_kept();
+    forget_workers();
+    unlock_process();
 }
 
 static void prepare_for_forks(void) {
 #if defined(__unix__) || defined(__APPLE__)
-    pthread_atfork(hold_kept, unlock_kept, unlock_in_child);
+    pthread_atfork(hold_lock, unlock_process, unlock_in_child);
 #endif
 }
 
 /* The lock is never taken before forks are prepared for: a child would inherit it locked, for ever. */
-static void lock_kept(void) {
+void lock_process(void) {
     static pthread_once_t prepared = PTHREAD_ONCE_INIT;
     pthread_once(&prepared, prepare_for_forks);
-    hold_kept();
+    hold_lock();
 }
 #else /* without a lock nothing is kept */
 static size_t most_kept_bytes = 0;
-static void unlock_kept(void) {}
-static void lock_kept(void) {}
+void unlock_process(void) {}
+void lock_process(void) {}
 #endif
 
 /* Gives blocks that no call uses back to the system, until those that are left take at most `most` bytes. */
@@ -124,7 +125,7 @@ void *new_scratch(ptrdiff_t bytes) {
     size_t size = (size_t)bytes;
     if (size < WORTH_KEEPING) return allocate(size);
     size = (size + WORTH_KEEPING - 1) / WORTH_KEEPING * WORTH_KEEPING;
-    lock_kept();
+    lock_process();
     kept_block *found = find_block(size);
     void *block = found ? found->block : NULL;
     if (found) found->lent = 1;
@@ -132,26 +133,26 @@ void *new_scratch(ptrdiff_t bytes) {
         forget_blocks(0);
         block = allocate(size);
     }
-    unlock_kept();
+    unlock_process();
     return block;
 }
 
 void free_scratch(void *block) {
     int is_kept = 0;
-    lock_kept();
+    lock_process();
     EACH_KEPT(k) {
         if (block && k->block == block) is_kept = 1, k->lent = 0;
     }
     if (is_kept) forget_blocks(most_kept_bytes);
-    unlock_kept();
+    unlock_process();
     if (!is_kept) release(block);
 }
 
 void keep_scratch(ptrdiff_t bytes) {
-    lock_kept();
+    lock_process();
 #if defined(CREW_THREADS)
     most_kept_bytes = (size_t)bytes;
 #endif
     forget_blocks((size_t)bytes);
-    unlock_kept();
+    unlock_process();
 }

@@ -62,7 +62,8 @@ INLINE int range_flags(const range_seen *range) {
     return flags;
 }
 
-KERNEL int all_finite(const real *x, ptrdiff_t count) {
+KERNEL int all_finite(const void *numbers, ptrdiff_t count) {
+    const real *x = numbers;
     /* stop at the first block with a number that is not finite */
     for (ptrdiff_t first = 0; first < count; first += 4096) {
         const ptrdiff_t past = smaller(count, first + 4096);

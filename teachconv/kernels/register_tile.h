@@ -33,9 +33,11 @@ typedef struct {
    reads. */
 enum { ONE_VECTOR = 0, TWO_VECTORS = 1, COPYING = 2 };
 
-typedef void (*tile_function)(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,
-                              ptrdiff_t runs, ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y,
-                              const ptrdiff_t *y_starts, const tile_ending *ending);
+/* b_step: vectors * LANES in a packed panel, out_channels if w itself is read */
+#define TILE_PARAMETERS                                                                                     \
+    const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs, ptrdiff_t run_length, \
+        const real *b, ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts, const tile_ending *ending
+typedef void (*tile_function)(TILE_PARAMETERS);
 
 INLINE void finish_sum(real *to, vec value, const real *bias, ptrdiff_t columns, int relu) {
     if (columns >= LANES) {
@@ -47,8 +49,8 @@ INLINE void finish_sum(real *to, vec value, const real *bias, ptrdiff_t columns,
     }
 }
 
-/* These two read and write the tile's last vector if the columns do not fill it: one vector per pixel, with
-   bias and relu. They are not inlined, because each of about 360 tiles would repeat their code. */
+/* These two read and write the tile's last vector if the columns do not fill it: one vector per pixel. They are not
+   inlined, because each of about 360 tiles would repeat their code. */
 KERNEL void read_cut_vectors(int pixels, const real *y, const ptrdiff_t *y_starts, ptrdiff_t columns,
                              vec *cut) {
     for (int p = 0; p < pixels; p++) cut[p] = load_part(y + y_starts[p], columns);
@@ -56,54 +58,30 @@ KERNEL void read_cut_vectors(int pixels, const real *y, const ptrdiff_t *y_start
 
 KERNEL void finish_cut_vectors(int pixels, const vec *cut, real *y, const ptrdiff_t *y_starts,
                                const real *bias, ptrdiff_t columns, int relu) {
-    const vec b = bias ? load_part(bias, columns) : (vec){0};
-    for (int p = 0; p < pixels; p++) {
-        vec value = cut[p];
-        if (bias) value += b;
-        store_part(y + y_starts[p], relu ? rectify(value) : value, columns);
-    }
+    for (int p = 0; p < pixels; p++) finish_sum(y + y_starts[p], cut[p], bias, columns, relu);
 }
 
-/* Reads one column of vectors. */
-INLINE void read_sums(const int pixels, const int v, vec (*sum)[TILE_VECTORS], const real *y,
-                      const ptrdiff_t *y_starts) {
-    UNROLL(14)
-    for (int p = 0; p < pixels; p++) sum[p][v] = load(y + y_starts[p] + v * LANES);
-}
-
-INLINE void finish_sums(const int pixels, const int v, vec (*sum)[TILE_VECTORS], real *y,
-                        const ptrdiff_t *y_starts, const tile_ending *ending) {
-    if (ending->bias) {
-        UNROLL(14)
-        for (int p = 0; p < pixels; p++) sum[p][v] += load(ending->bias + v * LANES);
-    }
-    if (ending->relu) {
-        UNROLL(14)
-        for (int p = 0; p < pixels; p++) sum[p][v] = rectify(sum[p][v]);
-    }
-    UNROLL(14)
-    for (int p = 0; p < pixels; p++) store(y + y_starts[p] + v * LANES, sum[p][v]);
-}
+#define EACH_PIXEL(statement) \
+    UNROLL(14)                \
+    for (int p = 0; p < pixels; p++) statement;
 
 /* Sets the sums to zero, or to what y holds. */
 INLINE void tile_begin(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], const real *y,
                        const ptrdiff_t *y_starts, const tile_ending *ending) {
-    const int last = vectors - 1;
-    UNROLL(14)
-    for (int p = 0; p < pixels; p++) {
-        UNROLL(2)
-        for (int v = 0; v < vectors; v++) sum[p][v] = (vec){0};
+    UNROLL(2)
+    for (int v = 0; v < vectors; v++) {
+        EACH_PIXEL(sum[p][v] = (vec){0})
     }
     if (!ending->resume) return;
-    if (ending->columns >= vectors * LANES) {
-        read_sums(pixels, last, sum, y, y_starts);
-    } else {
-        vec cut[TILE_PIXELS];
-        read_cut_vectors(pixels, y + last * LANES, y_starts, ending->columns - last * LANES, cut);
-        UNROLL(14)
-        for (int p = 0; p < pixels; p++) sum[p][last] = cut[p];
-    }
-    if (vectors > 1) read_sums(pixels, 0, sum, y, y_starts);
+    UNROLL(2)
+    for (int v = 0; v < vectors; v++, y += LANES)
+        if (v < vectors - 1 || ending->columns >= vectors * LANES) {
+            EACH_PIXEL(sum[p][v] = load(y + y_starts[p]))
+        } else {
+            vec cut[TILE_PIXELS];
+            read_cut_vectors(pixels, y, y_starts, ending->columns - v * LANES, cut);
+            EACH_PIXEL(sum[p][v] = cut[p])
+        }
 }
 
 /* Adds the bias, applies relu and writes the sums to y.
@@ -113,31 +91,29 @@ INLINE void tile_begin(const int pixels, const int vectors, vec (*sum)[TILE_VECT
    of the image (PADDED_ROWS or PATCHES); so the sign of a zero would. */
 INLINE void tile_end(const int pixels, const int vectors, vec (*sum)[TILE_VECTORS], real *y,
                      const ptrdiff_t *y_starts, const tile_ending *ending) {
-    const int last = vectors - 1;
-    UNROLL(14)
-    for (int p = 0; p < pixels; p++) {
-        UNROLL(2)
-        for (int v = 0; v < vectors; v++) sum[p][v] += (vec){0};
-    }
-    if (vectors > 1) finish_sums(pixels, 0, sum, y, y_starts, ending);
-    if (ending->columns >= vectors * LANES) {
-        finish_sums(pixels, last, sum, y, y_starts, ending);
-    } else {
-        vec cut[TILE_PIXELS];
-        UNROLL(14)
-        for (int p = 0; p < pixels; p++) cut[p] = sum[p][last];
-        finish_cut_vectors(pixels, cut, y + last * LANES, y_starts,
-                           ending->bias ? ending->bias + last * LANES : NULL, ending->columns - last * LANES,
-                           ending->relu);
+    UNROLL(2)
+    for (int v = 0; v < vectors; v++, y += LANES) {
+        const real *bias = ending->bias ? ending->bias + v * LANES : NULL;
+        EACH_PIXEL(sum[p][v] += (vec){0})
+        if (v < vectors - 1 || ending->columns >= vectors * LANES) {
+            if (bias) {
+                EACH_PIXEL(sum[p][v] += load(bias))
+            }
+            if (ending->relu) {
+                EACH_PIXEL(sum[p][v] = rectify(sum[p][v]))
+            }
+            EACH_PIXEL(store(y + y_starts[p], sum[p][v]))
+        } else {
+            vec cut[TILE_PIXELS];
+            EACH_PIXEL(cut[p] = sum[p][v])
+            finish_cut_vectors(pixels, cut, y, y_starts, bias, ending->columns - v * LANES, ending->relu);
+        }
     }
 }
 
 /* The callers pass constants as pixels and vectors, so every loop over them unrolls and `sum` stays in
    registers. */
-INLINE void register_tile(const int pixels, const int vectors, const int copying, const real *a,
-                          ptrdiff_t pixel_step, const ptrdiff_t *run_starts, ptrdiff_t runs,
-                          ptrdiff_t run_length, const real *b, ptrdiff_t b_step, real *y,
-                          const ptrdiff_t *y_starts, const tile_ending *ending) {
+INLINE void register_tile(const int pixels, const int vectors, const int copying, TILE_PARAMETERS) {
     vec sum[TILE_PIXELS][TILE_VECTORS];
     const char *ahead = (const char *)ending->ahead;
     const ptrdiff_t ahead_step = ending->ahead_step;
@@ -171,17 +147,14 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
                 if (vectors > 1) sum[p][1] += value * b1;
             }
             a0++, a3++, a6++, a9++, a12++;
-            b += b_step; /* vectors * LANES in a packed panel, out_channels if w itself is read */
+            b += b_step;
         }
     }
     tile_end(pixels, vectors, sum, y, y_starts, ending);
 }
 
 #define TILE_OF(name, pixels, vectors, copying)                                                            \
-    KERNEL void tile_##pixels##_##name(const real *a, ptrdiff_t pixel_step, const ptrdiff_t *run_starts,   \
-                                       ptrdiff_t runs, ptrdiff_t run_length, const real *b,                \
-                                       ptrdiff_t b_step, real *y, const ptrdiff_t *y_starts,               \
-                                       const tile_ending *ending) {                                        \
+    KERNEL void tile_##pixels##_##name(TILE_PARAMETERS) {                                                  \
         register_tile(pixels, vectors, copying, a, pixel_step, run_starts, runs, run_length, b, b_step, y, \
                       y_starts, ending);                                                                   \
     }

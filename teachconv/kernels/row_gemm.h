@@ -32,14 +32,17 @@
    direct loops; the caller takes care of that.
    Scratch: the padded rows (600 KB), a table of outputs, a piece of the filter; one patch at least. */
 
-/* Where the filter comes from: packed in advance, packed piece by piece into a small buffer, or read from the
-   user's array. */
+/* What all threads of one run_gather share. */
 typedef struct {
-    const real *w, *packed;
-    real *piece; /* room for one piece of one panel */
-    const real *bias;
+    const gather *g;
+    gather_layout l;
+    const real *x, *w, *packed, *bias; /* packed: or NULL, then w is packed piece by piece, or read in place */
     int relu;
-} filter_feed;
+    real *y;
+    int small_filter, streaming; /* the loops in two other orders */
+    /* threads share the blocks; if these are few, threads share the panels of each block too */
+    ptrdiff_t shares;
+} gather_run;
 
 /* One piece of one panel: some rows of the filter. */
 typedef struct {
@@ -52,182 +55,129 @@ typedef struct {
 
 #define PIECE_BYTES (128 * 1024) /* of the packed filter */
 
-/* What the loops inside a block share. */
-typedef struct {
-    const gather *g;
-    const gather_layout *l;
-    const pixel_block *block;
-    const filter_feed *feed;
-    real *y;
-} block_product;
-
-/* One panel: at most 2 vectors of the out_channels of a group. */
-typedef struct {
-    ptrdiff_t group, first_column; /* within the group */
-    ptrdiff_t y_column;            /* in y */
-    ptrdiff_t columns, width;      /* those that exist; rounded up to vectors */
-    ptrdiff_t start;               /* in the packed filter */
-} filter_panel;
-
-INLINE filter_panel panel_at(const gather_layout *l, ptrdiff_t index) {
-    filter_panel p = {index / l->panels_per_group, 0, 0, 0, 0, 0};
-    const ptrdiff_t panel = index % l->panels_per_group;
-    p.first_column = panel * l->panel_columns;
-    p.y_column = p.group * l->group_columns + p.first_column;
-    p.start = find_panel(l, p.group, panel, &p.columns, &p.width);
-    return p;
-}
-
 /* A piece of k: some whole runs, or a part of one: runs run..past_run-1, of each k0..k0+length-1. */
 typedef struct {
     ptrdiff_t run, past_run, k0, length;
-    ptrdiff_t most_runs, most_length;
     ptrdiff_t first_k, rows; /* its rows of the packed filter */
+    int last;
 } k_piece;
 
-INLINE void set_piece(const gather_layout *l, k_piece *k) {
-    k->past_run = smaller(l->runs, k->run + k->most_runs);
-    k->length = smaller(k->most_length, l->run_length - k->k0);
-    k->first_k = k->run * l->run_length + k->k0;
-    k->rows = (k->past_run - k->run) * k->length;
-}
-
-/* Returns the first piece; pieces take at most `bytes` of a panel. */
-INLINE k_piece first_piece(const gather_layout *l, ptrdiff_t bytes) {
-    const ptrdiff_t rows_that_fit = bytes / (l->panel_columns * (ptrdiff_t)sizeof(real));
-    const ptrdiff_t parts = larger(1, divide_up(l->run_length, rows_that_fit));
-    k_piece k = {0};
-    k.most_runs = parts > 1 ? 1 : larger(1, rows_that_fit / larger(1, l->run_length));
-    k.most_length = larger(1, divide_up(l->run_length, parts));
-    set_piece(l, &k);
+/* Returns piece `index` of those that take at most `bytes` of a panel. */
+INLINE k_piece piece_at(const gather_layout *l, ptrdiff_t bytes, ptrdiff_t index) {
+    const ptrdiff_t fit = bytes / (2 * LANES * (ptrdiff_t)sizeof(real)),
+                    parts = larger(1, divide_up(l->run_length, fit)),
+                    most_runs = parts > 1 ? 1 : larger(1, fit / larger(1, l->run_length)),
+                    most_length = larger(1, divide_up(l->run_length, parts)),
+                    per_run = larger(1, divide_up(l->run_length, most_length));
+    k_piece k = {.run = index / per_run * most_runs, .k0 = index % per_run * most_length};
+    k.past_run = smaller(l->runs, k.run + most_runs);
+    k.length = smaller(most_length, l->run_length - k.k0);
+    k.first_k = k.run * l->run_length + k.k0;
+    k.rows = (k.past_run - k.run) * k.length;
+    k.last = k.past_run == l->runs && k.k0 + k.length == l->run_length;
     return k;
 }
 
-/* Moves on to the next piece; returns 0 after the last. */
-INLINE int next_piece(const gather_layout *l, k_piece *k) {
-    k->k0 += k->most_length;
-    if (k->k0 >= l->run_length) k->k0 = 0, k->run = k->past_run;
-    if (k->run >= l->runs) return 0;
-    set_piece(l, k);
-    return 1;
+/* Returns how many tiles a line is cut into. */
+INLINE ptrdiff_t count_tiles(const gather_layout *l, ptrdiff_t line_pixels) {
+    return divide_up(line_pixels, tile_height(l->pixel_step));
 }
 
 /* Loop 1: multiplies one line of pixels, tile by tile, by one piece. */
-INLINE void multiply_line(const block_product *m, ptrdiff_t line, const filter_panel *panel, const k_piece *k,
-                          filter_piece *piece, tile_ending ending) {
-    const gather_layout *l = m->l;
-    const pixel_block *block = m->block;
+INLINE void multiply_line(const gather_run *r, const pixel_block *block, ptrdiff_t line,
+                          const filter_panel *panel, const k_piece *k, filter_piece *piece, tile_ending ending) {
+    const gather_layout *l = &r->l;
     ptrdiff_t first, past;
-    visible_runs(m->g, l, block, line, &first, &past);
+    visible_runs(r->g, l, block, line, &first, &past);
     first = larger(first, k->run), past = larger(first, smaller(past, k->past_run));
-    const real *a = block->a + line * block->line_step
-                    + panel->group * (m->g->shape.in_channels / m->g->shape.groups) + k->k0;
+    const real *a = block->a + line * l->line_step + panel->group * l->panels.group_inputs + k->k0;
     const ptrdiff_t *y_starts = block->y_starts + line * block->line_pixels;
-    const ptrdiff_t tiles = divide_up(block->line_pixels, line_tile_height(l)),
-                    rows = (past - first) * k->length,
-                    skipped = first < past ? (first - k->run) * k->length : 0;
-    for (ptrdiff_t tile = 0, pixel = 0; tile < tiles; tile++) {
-        /* 28 pixels become 14 + 14, and 16 become 8 + 8 */
-        const ptrdiff_t pixels = divide_up(block->line_pixels - pixel, tiles - tile);
+    const ptrdiff_t rows = (past - first) * k->length, skipped = first < past ? (first - k->run) * k->length : 0;
+    ptrdiff_t tiles = count_tiles(l, block->line_pixels);
+    for (ptrdiff_t pixel = 0, pixels; tiles > 0; tiles--, pixel += pixels) {
+        pixels = divide_up(block->line_pixels - pixel, tiles); /* 28 become 14 + 14, and 16 become 8 + 8 */
         const int copying = piece->copy && rows == k->rows;
         const int shape = copying ? COPYING : panel->width > LANES ? TWO_VECTORS : ONE_VECTOR;
         ending.ahead = piece->ahead, ending.ahead_step = piece->lines > 0 ? LINE_BYTES : 0;
         ending.copy = piece->copy;
         tile_table[pixels][shape](a + pixel * l->pixel_step, l->pixel_step, block->run_starts + first,
-                                  past - first, k->length, piece->b + skipped * piece->b_step,
-                                  piece->b_step, m->y + panel->y_column, y_starts + pixel, &ending);
+                                  past - first, k->length, piece->b + skipped * piece->b_step, piece->b_step,
+                                  r->y + panel->y_column, y_starts + pixel, &ending);
         if (copying) piece->b = piece->copy, piece->b_step = 2 * LANES, piece->copy = NULL;
         if (piece->lines > 0) piece->ahead += rows * LINE_BYTES, piece->lines -= rows;
-        pixel += pixels;
     }
 }
 
 /* Loop 2: multiplies all lines of the block by one piece. */
-INLINE void multiply_piece(const block_product *m, const filter_panel *panel, const k_piece *k,
-                           filter_piece piece) {
-    const real *bias = m->feed->bias;
-    const int last = k->past_run == m->l->runs && k->k0 + k->length >= m->l->run_length;
-    const tile_ending ending = {.bias = last && bias ? bias + panel->y_column : NULL,
+INLINE void multiply_piece(const gather_run *r, const pixel_block *block, const filter_panel *panel,
+                           const k_piece *k, filter_piece piece) {
+    const tile_ending ending = {.bias = k->last && r->bias ? r->bias + panel->y_column : NULL,
                                 .columns = panel->columns,
                                 .resume = k->first_k > 0,
-                                .relu = last && m->feed->relu};
-    for (ptrdiff_t line = 0; line < m->block->lines; line++)
-        multiply_line(m, line, panel, k, &piece, ending);
+                                .relu = k->last && r->relu};
+    for (ptrdiff_t line = 0; line < block->lines; line++)
+        multiply_line(r, block, line, panel, k, &piece, ending);
+}
+
+/* Packs a piece of the filter for this thread alone. */
+INLINE void pack_piece(const gather_run *r, const pixel_block *block, const filter_panel *panel, const k_piece *k) {
+    pack_panel(r->g, r->w, panel->group, panel->first_column, panel->columns, panel->width, k->first_k,
+               k->first_k + k->rows, block->piece);
 }
 
 /* Loop 3: multiplies one panel, piece by piece. The packed filter is read from front to back, or w is packed
    piece by piece. While one piece is multiplied, the next is prefetched, because the hardware starts too late
    to prefetch from memory. */
-KERNEL void multiply_panel(const block_product *m, ptrdiff_t index) {
-    const filter_feed *feed = m->feed;
-    const filter_panel panel = panel_at(m->l, index);
-    k_piece k = first_piece(m->l, PIECE_BYTES);
-    do {
-        filter_piece piece = {feed->piece, panel.width, NULL, NULL, 0};
-        if (feed->packed) {
-            piece.b = feed->packed + panel.start + k.first_k * panel.width;
+KERNEL void multiply_panel(const gather_run *r, const pixel_block *block, ptrdiff_t index) {
+    const filter_panel panel = panel_at(&r->l.panels, index);
+    k_piece k = {0};
+    for (ptrdiff_t i = 0; !k.last; i++) {
+        k = piece_at(&r->l, PIECE_BYTES, i);
+        filter_piece piece = {.b = block->piece, .b_step = panel.width};
+        if (r->packed) {
+            piece.b = r->packed + panel.start + k.first_k * panel.width;
             piece.lines = k.rows * panel.width * (ptrdiff_t)sizeof(real) / LINE_BYTES;
         } else {
-            pack_panel(m->g, feed->w, panel.group, panel.first_column, panel.columns, panel.width, k.first_k,
-                       k.first_k + k.rows, feed->piece);
+            pack_piece(r, block, &panel, &k);
         }
         piece.ahead = (const char *)(piece.b + k.rows * panel.width);
-        multiply_piece(m, &panel, &k, piece);
-    } while (next_piece(m->l, &k));
+        multiply_piece(r, block, &panel, &k, piece);
+    }
 }
 
-/* the loops in two other orders */
 #include "small_filter.h"
 #include "streaming.h"
 
-/* What all threads of one run_gather share. */
-typedef struct {
-    const gather *g;
-    const gather_layout *l;
-    /* threads share the blocks; if these are few, threads share the panels of each block too */
-    ptrdiff_t shares;
-    int small_filter, streaming;
-    const real *x;
-    filter_feed feed; /* of which each thread has a copy, with a piece of its own */
-    real *y;
-} gather_run;
-
 /* Loop 4: multiplies one block's pixels by one share of the panels. */
-KERNEL void run_block(const gather_run *r, ptrdiff_t job, real *buffer, pixel_block *block,
-                      const filter_feed *feed) {
-    const ptrdiff_t panels = r->g->shape.groups * r->l->panels_per_group, share = job % r->shares;
+KERNEL void run_block(const gather_run *r, ptrdiff_t job, pixel_block *block) {
+    const ptrdiff_t panels = r->l.panels.count, share = job % r->shares;
     const ptrdiff_t first = panels * share / r->shares, past = panels * (share + 1) / r->shares;
-    fill_block(r->g, r->l, r->x, job / r->shares, buffer, block);
-    const block_product m = {r->g, r->l, block, feed, r->y};
-    if (r->small_filter) multiply_small_filter(&m);
-    else if (r->streaming) multiply_streaming(&m, first, past);
+    fill_block(r->g, &r->l, r->x, job / r->shares, block);
+    if (r->small_filter) multiply_small_filter(r, block);
+    else if (r->streaming) multiply_streaming(r, block, first, past);
     else
-        for (ptrdiff_t panel = first; panel < past; panel++) multiply_panel(&m, panel);
+        for (ptrdiff_t panel = first; panel < past; panel++) multiply_panel(r, block, panel);
 }
 
 /* Loop 5: runs one thread's blocks, with scratch of its own. */
 KERNEL int run_blocks(const void *call, const crew_member *me) {
     const gather_run *r = (const gather_run *)call;
-    const gather_layout *l = r->l;
-    filter_feed feed = r->feed;
-    const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size);
-    const ptrdiff_t piece_numbers =
-        feed.packed ? 0 : whole_lines(PIECE_BYTES / (ptrdiff_t)sizeof(real) + 2 * LANES);
-    const ptrdiff_t table_bytes = (l->block_rows * l->block_cols + l->runs) * (ptrdiff_t)sizeof(ptrdiff_t);
-    real *buffer =
-        (real *)new_scratch((buffer_numbers + piece_numbers) * (ptrdiff_t)sizeof(real) + table_bytes);
+    const gather_layout *l = &r->l;
+    const ptrdiff_t buffer_numbers = whole_lines(l->buffer_size),
+                    piece_numbers = r->packed ? 0 : whole_lines(PIECE_BYTES / (ptrdiff_t)sizeof(real) + 2 * LANES),
+                    table_bytes = (l->block_rows * l->block_cols + l->runs) * (ptrdiff_t)sizeof(ptrdiff_t);
     pixel_block block = {0};
-    if (buffer) {
-        ptrdiff_t *tables = (ptrdiff_t *)(buffer + buffer_numbers + piece_numbers);
-        feed.piece = buffer + buffer_numbers;
-        block.run_starts = tables;
-        block.y_starts = tables + l->runs;
-        list_runs(r->g, l, tables);
+    block.buffer =
+        (real *)new_scratch((buffer_numbers + piece_numbers) * (ptrdiff_t)sizeof(real) + table_bytes);
+    if (block.buffer) {
+        block.piece = block.buffer + buffer_numbers;
+        block.run_starts = (ptrdiff_t *)(block.piece + piece_numbers);
+        block.y_starts = block.run_starts + l->runs;
+        list_runs(r->g, l, block.run_starts);
     }
-    EACH_JOB_TAKEN(me, 1, job, l->blocks * r->shares,
-                   if (buffer) run_block(r, job, buffer, &block, &feed));
-    free_scratch(buffer);
-    return buffer ? CONV_OK : CONV_NO_MEMORY;
+    EACH_JOB_TAKEN(me, 1, job, l->blocks * r->shares, if (block.buffer) run_block(r, job, &block));
+    free_scratch(block.buffer);
+    return block.buffer ? CONV_OK : CONV_NO_MEMORY;
 }
 
 /* Computes any gather. `packed` is what pack_filter made of w; if it is NULL, w is packed here or read in
@@ -237,26 +187,26 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     const conv_problem *s = &g->shape;
     if (count_pixels(s) == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s), threads);
-    const gather_layout l = lay_out_gather(g, sizeof(real), TILE_PIXELS, LANES, threads);
-    const ptrdiff_t filter_numbers = packed_filter_numbers(g, &l, LANES),
-                    panels = s->groups * l.panels_per_group;
     gather_run r = {.g = g,
-                    .l = &l,
-                    .shares = 1,
-                    .small_filter = filter_numbers * (ptrdiff_t)sizeof(real) <= SMALL_FILTER_BYTES,
+                    .l = lay_out_gather(s, threads),
                     .x = x,
-                    .y = y};
+                    .w = w,
+                    .packed = packed,
+                    .bias = bias,
+                    .relu = relu,
+                    .y = y,
+                    .shares = 1};
+    const ptrdiff_t bytes = checked_times(r.l.panels.numbers, sizeof(real));
+    r.small_filter = bytes <= SMALL_FILTER_BYTES;
     real *own_packed = NULL;
-    const int used_often = r.small_filter || l.blocks > 4 * threads;
-    if (!packed && used_often) { /* it pays to pack the whole filter */
-        own_packed = (real *)new_scratch(checked_times(filter_numbers, sizeof(real)));
+    if (!packed && (r.small_filter || r.l.blocks > 4 * threads)) { /* it pays to pack the whole filter */
+        own_packed = (real *)new_scratch(bytes);
         if (!own_packed) return CONV_NO_MEMORY;
-        pack_filter(g, &l, w, own_packed, threads);
-        packed = own_packed;
+        pack_filter(g, w, own_packed, threads);
+        r.packed = own_packed;
     }
-    if (threads > 1 && l.blocks < 2 * threads && !r.small_filter) r.shares = smaller(panels, threads);
-    r.streaming = !packed && !g->swapped && s->groups == 1;
-    r.feed = (filter_feed){w, packed, NULL, bias, relu};
+    if (threads > 1 && r.l.blocks < 2 * threads && !r.small_filter) r.shares = smaller(r.l.panels.count, threads);
+    r.streaming = !r.packed && !g->swapped && s->groups == 1;
     const int status = in_crew(threads, run_blocks, &r);
     free_scratch(own_packed);
     return status;

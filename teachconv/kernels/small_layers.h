@@ -65,14 +65,13 @@ INLINE int is_few_filters(const conv_problem *p) {
 /* Lays out the padded rows. With long rows or a dilation a block has more of them than fit the first-level cache,
    because the next block copies what its taps reach once more. */
 INLINE small_layer_layout lay_out_small_layer(const conv_problem *p) {
-    const ptrdiff_t reach = (p->filter_rows - 1) * p->dilation_rows + 1,
-                    padded = checked_plus((p->out_cols - 1) * p->stride_cols,
-                                          (p->filter_cols - 1) * p->dilation_cols + 1);
+    const ptrdiff_t reach = taps_reach(&p->axes[1]),
+                    padded = checked_plus((p->out_cols - 1) * p->stride_cols, taps_reach(&p->axes[2]));
     small_layer_layout l = {.split = is_one_channel(p) ? 1 : p->stride_cols, .numbers = -1};
     if (padded < 0) return l;
     l.length = divide_up(padded, l.split);
     l.row = checked_times(checked_times(p->in_channels, l.split), l.length);
-    l.depth = is_one_channel(p) ? 0 : p->filter_rows * p->filter_cols * p->in_channels;
+    l.depth = is_one_channel(p) ? 0 : count_taps(p) * p->in_channels;
     const ptrdiff_t one = checked_times(l.row, reach);
     if (one <= 0 || one > SCRATCH_BYTES / 8 / (ptrdiff_t)sizeof(real)) return l;
     const ptrdiff_t fit = SMALL_LAYER_BYTES / (ptrdiff_t)sizeof(real) / l.row;
@@ -82,21 +81,25 @@ INLINE small_layer_layout lay_out_small_layer(const conv_problem *p) {
     return l;
 }
 
-/* How a block of outputs is computed. Steps are in numbers. */
+/* What all threads of one call share, and how a block is computed: each thread has a copy, whose last part is of its
+   block. Steps are in numbers. */
 typedef struct {
-    ptrdiff_t rows, pixels, x_row;       /* x_row: to the next out row */
-    ptrdiff_t x_pixel, x_tap_row, x_tap; /* one channel: to the next pixel, tap row, tap column */
-    const ptrdiff_t *starts;             /* few filters: of each tap and channel among the padded rows: [depth] */
-    ptrdiff_t depth, w_step;             /* w_step: to the weights of the next tap and channel */
-    ptrdiff_t outs, columns;             /* out_channels; one channel: those that exist in these vectors */
-    const real *bias;
-    int relu;
-} small_layer_walk;
+    const conv_problem *p;
+    small_layer_layout l;
+    const real *x, *w, *bias;
+    real *y;
+    int relu, packed;                            /* packed: w is what row_gemm_pack made of the filter */
+    ptrdiff_t x_row, x_pixel, x_tap_row, x_tap;  /* one channel: to the next out row, pixel, tap row, tap column */
+    ptrdiff_t outs, columns;                     /* out_channels; one channel: those that exist in these vectors */
+    ptrdiff_t w_step;                            /* to the weights of the next tap and channel */
+    ptrdiff_t rows, pixels;                      /* of the block: out rows, and pixels of each */
+    const ptrdiff_t *starts; /* few filters: of each tap and channel among the padded rows: [depth] */
+} small_layer;
 
 /* ---- one channel ---- */
 
 /* Computes `pixels` neighbouring pixels. */
-INLINE void one_channel_tile(const int pixels, const int vectors, const small_layer_walk *k,
+INLINE void one_channel_tile(const int pixels, const int vectors, const small_layer *k,
                              const vec *weight, const real *x, real *y) {
     const real *rows[3] = {x, x + k->x_tap_row, x + 2 * k->x_tap_row};
     vec sum[ONE_CHANNEL_PIXELS * 2];
@@ -123,15 +126,15 @@ INLINE void one_channel_tile(const int pixels, const int vectors, const small_la
 }
 
 /* Computes a block of outputs for `vectors` vectors of out_channels. */
-INLINE void one_channel_block(const int vectors, const small_layer_walk *walk, const real *x, const real *w,
-                              real *y) {
-    const small_layer_walk copy = *walk, *k = &copy; /* stores to y might change *walk */
+INLINE void one_channel_block(const int vectors, const small_layer *shown, const real *x, const real *w, real *y) {
+    const small_layer copy = *shown, *k = &copy; /* stores to y might change what a pointer shows */
     vec weight[9 * ONE_CHANNEL_VECTORS];
     UNROLL(9)
     for (int tap = 0; tap < 9; tap++) {
         UNROLL(2)
         for (int v = 0; v < vectors; v++)
-            weight[tap * vectors + v] = keep(load(w + tap * k->w_step + v * LANES));
+            weight[tap * vectors + v] =
+                keep(load_part(w + tap * k->w_step + v * LANES, smaller(LANES, k->columns - v * LANES)));
     }
     for (ptrdiff_t row = 0; row < k->rows; row++, x += k->x_row, y += k->pixels * k->outs) {
         ptrdiff_t pixel = 0;
@@ -143,16 +146,17 @@ INLINE void one_channel_block(const int vectors, const small_layer_walk *walk, c
     }
 }
 
-/* Computes a block of outputs for all out_channels. packed: in panels of 2 vectors; the last one may have one. */
-KERNEL void one_channel_panels(small_layer_walk k, const real *x, const real *packed, real *y) {
+/* Computes a block of outputs for all out_channels: of w as it is, or packed in panels of 2 vectors, the last of which
+   may have one. */
+KERNEL void one_channel_panels(small_layer k, const real *x, real *y) {
     const real *bias = k.bias;
     took(TOOK_ONE_CHANNEL);
     for (ptrdiff_t first = 0, vectors; first < k.outs; first += vectors * LANES) {
         const ptrdiff_t panel = first / (2 * LANES) * 2 * LANES;
-        const real *w = packed + panel * 9 + first - panel;
-        k.w_step = k.outs - panel > LANES ? 2 * LANES : LANES;
-        vectors = k.w_step > LANES ? ONE_CHANNEL_VECTORS : 1;
+        const real *w = k.w + first + (k.packed ? panel * 8 : 0);
+        k.w_step = !k.packed ? k.outs : k.outs - panel > LANES ? 2 * LANES : LANES;
         k.columns = k.outs - first, k.bias = bias ? bias + first : NULL;
+        vectors = k.columns > LANES ? ONE_CHANNEL_VECTORS : 1;
         if (vectors == 1) one_channel_block(1, &k, x, w, y + first);
         else one_channel_block(ONE_CHANNEL_VECTORS, &k, x, w, y + first);
     }
@@ -162,13 +166,13 @@ KERNEL void one_channel_panels(small_layer_walk k, const real *x, const real *pa
 
 /* Computes up to `vectors` vectors of pixels; y_end: of the block. The transposed squares overlap: each pixel's
    store fills a vector, and the next pixel's overwrites what is not its own. */
-INLINE void few_filters_tile(const int outs, const int vectors, const small_layer_walk *k, const real *x,
+INLINE void few_filters_tile(const int outs, const int vectors, const small_layer *k, const real *x,
                              const real *w, real *y, real *y_end) {
     vec sum[TILE_PIXELS][2];
     real lines[TILE_PIXELS * 2 * LANES];
     UNROLL(14)
     for (int o = 0; o < outs; o++) sum[o][0] = sum[o][1] = (vec){0};
-    for (ptrdiff_t i = 0; i < k->depth; i++, w += k->w_step) {
+    for (ptrdiff_t i = 0; i < k->l.depth; i++, w += k->w_step) {
         const real *at = x + k->starts[i];
         const vec x0 = load(at), x1 = vectors > 1 ? load(at + LANES) : x0;
         UNROLL(14)
@@ -197,7 +201,7 @@ INLINE void few_filters_tile(const int outs, const int vectors, const small_laye
 /* Each computes a block of outputs for `outs` out_channels. */
 /* clang-format off */
 #define FEW_FILTERS_OF(outs)                                                                             \
-    KERNEL void few_filters_##outs(const small_layer_walk *k, const real *x, const real *w, real *y) {   \
+    KERNEL void few_filters_##outs(const small_layer *k, const real *x, const real *w, real *y) {   \
         real *y_end = y + k->rows * k->pixels * outs;                                                    \
         for (ptrdiff_t row = 0; row < k->rows; row++, x += k->x_row, y += k->pixels * outs) {            \
             ptrdiff_t pixel = 0;                                                                         \
@@ -239,43 +243,22 @@ INLINE void copy_small_layer(const conv_problem *p, const small_layer_layout *l,
         }
 }
 
-/* What all threads of one call share. w_step: see small_layer_walk. */
-typedef struct {
-    const conv_problem *p;
-    small_layer_layout l;
-    const real *x, *w, *bias;
-    ptrdiff_t w_step;
-    int relu;
-    real *y;
-} small_layer_call;
-
-/* Computes block `i` of the batch. rows: room for the padded rows; starts: see small_layer_walk. */
-KERNEL void small_layer_block(const small_layer_call *c, ptrdiff_t i, real *rows, const ptrdiff_t *starts) {
-    const conv_problem *p = c->p;
-    const ptrdiff_t blocks = divide_up(p->out_rows, c->l.height), first_row = i % blocks * c->l.height,
-                    count = smaller(c->l.height, p->out_rows - first_row);
-    real *y = c->y + (i / blocks * p->out_rows + first_row) * p->out_cols * p->out_channels;
-    small_layer_walk k = {.rows = count,
-                          .pixels = p->out_cols,
-                          .x_row = p->stride_rows * c->l.row,
-                          .x_pixel = p->stride_cols,
-                          .starts = starts,
-                          .depth = c->l.depth,
-                          .w_step = c->w_step,
-                          .outs = p->out_channels,
-                          .bias = c->bias,
-                          .relu = c->relu};
-    copy_small_layer(p, &c->l, c->x + i / blocks * p->in_rows * p->in_cols * p->in_channels, first_row,
-                     c->l.reach - (c->l.height - count) * p->stride_rows, rows);
+/* Computes block `i` of the batch. rows: room for the padded rows. */
+KERNEL void small_layer_block(const small_layer *call, ptrdiff_t i, const ptrdiff_t *starts, real *rows) {
+    small_layer k = *call;
+    const conv_problem *p = k.p;
+    const ptrdiff_t blocks = divide_up(p->out_rows, k.l.height), first_row = i % blocks * k.l.height;
+    real *y = k.y + (i / blocks * p->out_rows + first_row) * p->out_cols * p->out_channels;
+    k.starts = starts, k.rows = smaller(k.l.height, p->out_rows - first_row);
+    copy_small_layer(p, &k.l, k.x + i / blocks * in_plane_numbers(p), first_row,
+                     k.l.reach - (k.l.height - k.rows) * p->stride_rows, rows);
     if (is_one_channel(p)) {
-        /* mark: dilation of row_gemm if one_channel */
-        k.x_tap_row = p->dilation_rows * c->l.row, k.x_tap = p->dilation_cols;
-        one_channel_panels(k, rows, c->w, y);
+        one_channel_panels(k, rows, y);
         return;
     }
     took(TOOK_FEW_FILTERS);
     switch (p->out_channels) {
-#define CASE(outs) case outs: few_filters_##outs(&k, rows, c->w, y); break;
+#define CASE(outs) case outs: few_filters_##outs(&k, rows, k.w, y); break;
         EACH_FEW(CASE)
 #undef CASE
     }
@@ -283,51 +266,46 @@ KERNEL void small_layer_block(const small_layer_call *c, ptrdiff_t i, real *rows
 
 /* Computes one thread's blocks, with scratch of its own. */
 KERNEL int small_layer_blocks(const void *call, const crew_member *me) {
-    const small_layer_call *c = (const small_layer_call *)call;
+    const small_layer *c = (const small_layer *)call;
     const conv_problem *p = c->p;
-    real *rows = (real *)new_scratch(c->l.numbers * (ptrdiff_t)sizeof(real)
-                                     + c->l.depth * (ptrdiff_t)sizeof(ptrdiff_t));
+    const small_layer_layout *l = &c->l;
+    real *rows = (real *)new_scratch(l->numbers * (ptrdiff_t)sizeof(real) + l->depth * (ptrdiff_t)sizeof(ptrdiff_t));
     if (!rows) return CONV_NO_MEMORY;
-    ptrdiff_t *starts = (ptrdiff_t *)(rows + c->l.numbers);
-    for (ptrdiff_t i = 0; i < c->l.depth; i++) {
+    ptrdiff_t *starts = (ptrdiff_t *)(rows + l->numbers);
+    for (ptrdiff_t i = 0; i < l->depth; i++) {
         const ptrdiff_t channel = i % p->in_channels, tap = i / p->in_channels,
                         /* mark: dilation of row_gemm if few_filters */
                         row = tap / p->filter_cols * p->dilation_rows, col = tap % p->filter_cols * p->dilation_cols;
-        starts[i] = row * c->l.row + (channel * c->l.split + col % c->l.split) * c->l.length
-                    + col / c->l.split;
+        starts[i] = row * l->row + (channel * l->split + col % l->split) * l->length + col / l->split;
     }
-    EACH_JOB(me, i, p->batch * divide_up(p->out_rows, c->l.height), small_layer_block(c, i, rows, starts));
+    EACH_JOB(me, i, p->batch * divide_up(p->out_rows, l->height), small_layer_block(c, i, starts, rows));
     free_scratch(rows);
     return CONV_OK;
 }
 
 /* What the table of kernels calls for row_gemm. */
-KERNEL int small_layer_or_row_gemm_run(const conv_problem *p, const real *x, const real *w,
-                                       const real *packed, const real *bias, int relu, real *y,
-                                       int threads) {
+KERNEL int small_layer_or_row_gemm_run(const conv_problem *p, const void *x, const void *w, const void *packed,
+                                       const void *bias, int relu, void *y, int threads) {
     small_layer_layout l = {.numbers = -1};
     const int is_image = p->in_planes == 1 && p->out_planes == 1 && p->filter_planes == 1 && p->pad_front == 0;
     if (is_image && (is_one_channel(p) || is_few_filters(p)) && p->out_rows > 0 && p->out_cols > 0)
         l = lay_out_small_layer(p);
     if (l.numbers < 0) return row_gemm_run(p, x, w, packed, bias, relu, y, threads);
-    /* one channel needs the panels of row_gemm_pack; few filters are read as they are, or from their one panel */
-    real *own_packed = NULL;
-    if (!packed && is_one_channel(p)) {
-        own_packed = (real *)new_scratch(row_gemm_packed_bytes(p));
-        if (!own_packed) return CONV_NO_MEMORY;
-        row_gemm_pack(p, w, own_packed, threads);
-        packed = own_packed;
-    }
-    const small_layer_call call = {.p = p,
-                                   .l = l,
-                                   .x = x,
-                                   .w = packed ? packed : w,
-                                   .bias = bias,
-                                   .w_step = packed ? LANES : p->out_channels,
-                                   .relu = relu,
-                                   .y = y};
+    const small_layer call = {.p = p,
+                              .l = l,
+                              .x = x,
+                              .w = packed ? packed : w,
+                              .bias = bias,
+                              .y = y,
+                              .relu = relu,
+                              .packed = packed != NULL,
+                              .x_row = p->stride_rows * l.row,
+                              .x_pixel = p->stride_cols,
+                              /* mark: dilation of row_gemm if one_channel */
+                              .x_tap_row = p->dilation_rows * l.row, .x_tap = p->dilation_cols,
+                              .outs = p->out_channels,
+                              .w_step = packed ? LANES : p->out_channels,
+                              .pixels = p->out_cols};
     /* mark: kernel of row_gemm if one_channel few_filters */
-    const int status = in_crew(useful_threads(problem_macs(p), threads), small_layer_blocks, &call);
-    free_scratch(own_packed);
-    return status;
+    return in_crew(useful_threads(problem_macs(p), threads), small_layer_blocks, &call);
 }

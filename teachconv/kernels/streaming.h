@@ -12,23 +12,23 @@
          for each line, for each tile                                                        loops 2 and 1 */
 #define COPIED_BYTES (16 * 1024)
 
-KERNEL void multiply_streaming(const block_product *m, ptrdiff_t first_panel, ptrdiff_t past_panel) {
-    const filter_feed *feed = m->feed;
-    const ptrdiff_t row_numbers = m->g->shape.out_channels;
-    k_piece k = first_piece(m->l, COPIED_BYTES);
-    do {
-        const real *w = feed->w + k.first_k * row_numbers, *next = w + k.rows * row_numbers;
+KERNEL void multiply_streaming(const gather_run *r, const pixel_block *block, ptrdiff_t first_panel,
+                               ptrdiff_t past_panel) {
+    const ptrdiff_t row_numbers = r->g->shape.out_channels;
+    k_piece k = {0};
+    for (ptrdiff_t i = 0; !k.last; i++) {
+        k = piece_at(&r->l, COPIED_BYTES, i);
+        const real *w = r->w + k.first_k * row_numbers, *next = w + k.rows * row_numbers;
         for (ptrdiff_t index = first_panel; index < past_panel; index++) {
-            const filter_panel panel = panel_at(m->l, index);
-            filter_piece piece = {w + panel.first_column, row_numbers, feed->piece,
-                                  (const char *)(next + (index - first_panel) * k.rows * m->l->panel_columns),
+            const filter_panel panel = panel_at(&r->l.panels, index);
+            filter_piece piece = {w + panel.first_column, row_numbers, block->piece,
+                                  (const char *)(next + (index - first_panel) * k.rows * 2 * LANES),
                                   k.rows * panel.width * (ptrdiff_t)sizeof(real) / LINE_BYTES};
-            if (panel.columns < m->l->panel_columns) {
-                pack_panel(m->g, feed->w, 0, panel.first_column, panel.columns, panel.width, k.first_k,
-                           k.first_k + k.rows, feed->piece);
-                piece.b = feed->piece, piece.b_step = panel.width, piece.copy = NULL;
+            if (panel.columns < 2 * LANES) {
+                pack_piece(r, block, &panel, &k);
+                piece.b = block->piece, piece.b_step = panel.width, piece.copy = NULL;
             }
-            multiply_piece(m, &panel, &k, piece);
+            multiply_piece(r, block, &panel, &k, piece);
         }
-    } while (next_piece(m->l, &k));
+    }
 }

@@ -87,12 +87,15 @@ INLINE vec keep(vec value) {
    can do so; `to` must be aligned. Other threads see the results after streams_end. */
 #if ISA_LEVEL == 2
 #include <immintrin.h>
-#define CAN_STREAM 1
 #if REAL_IS_DOUBLE
-INLINE void stream(real *to, vec value) { _mm512_stream_pd(to, (__m512d)value); }
+#define M512(name) _mm512_##name##_pd
+typedef __m512d m512;
 #else
-INLINE void stream(real *to, vec value) { _mm512_stream_ps(to, (__m512)value); }
+#define M512(name) _mm512_##name##_ps
+typedef __m512 m512;
 #endif
+#define CAN_STREAM 1
+INLINE void stream(real *to, vec value) { M512(stream)(to, (m512)value); }
 INLINE void streams_end(void) { _mm_sfence(); }
 #else
 #define CAN_STREAM 0
@@ -104,21 +107,12 @@ INLINE void streams_end(void) {}
    none if count is negative. The other lanes of what load_part returns are zero. */
 #if ISA_LEVEL == 2
 INLINE __mmask16 first_lanes(ptrdiff_t count) { return (__mmask16)(count > 0 ? (1u << count) - 1 : 0); }
-#if REAL_IS_DOUBLE
 INLINE vec load_part(const real *from, ptrdiff_t count) {
-    return (vec)_mm512_maskz_loadu_pd((__mmask8)first_lanes(count), from);
+    return (vec)M512(maskz_loadu)(first_lanes(count), from);
 }
 INLINE void store_part(real *to, vec value, ptrdiff_t count) {
-    _mm512_mask_storeu_pd(to, (__mmask8)first_lanes(count), (__m512d)value);
+    M512(mask_storeu)(to, first_lanes(count), (m512)value);
 }
-#else
-INLINE vec load_part(const real *from, ptrdiff_t count) {
-    return (vec)_mm512_maskz_loadu_ps(first_lanes(count), from);
-}
-INLINE void store_part(real *to, vec value, ptrdiff_t count) {
-    _mm512_mask_storeu_ps(to, first_lanes(count), (__m512)value);
-}
-#endif
 #else
 /* at most one move for each power of two */
 INLINE void copy_part(real *to, const real *from, ptrdiff_t count) {
