@@ -27,13 +27,13 @@ static inline phase_axis phase_of(ptrdiff_t residue, ptrdiff_t in_size, ptrdiff_
         divisor = other, other = rest;
     }
     a.count = in_size > residue ? divide_up(in_size - residue, stride) : 0;
-    /* mark: dilation of phases depthwise/dx if phases rows adjacent tall */
+    /* mark: dilation of phases depthwise/dx if phases rows tall */
     a.dilation = dilation / divisor;
-    /* mark: padding of phases depthwise/dx if phases rows adjacent tall */
+    /* mark: padding of phases depthwise/dx if phases rows tall */
     const ptrdiff_t wanted = residue + pad - floor_divide(residue + pad, stride) * stride,
                     step = stride / divisor;
     for (ptrdiff_t tap = 0; tap < smaller(filter, step); tap++)
-        /* mark: stride of phases winograd/dx depthwise/dx if phases rows adjacent tall */
+        /* mark: stride of phases winograd/dx depthwise/dx if phases rows tall */
         if (tap * dilation % stride == wanted) {
             a.taps = (filter - 1 - tap) / step + 1;
             a.first_tap = tap + (a.taps - 1) * step;
