@@ -30,7 +30,7 @@ from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
 from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_needs
-from .planes import ONE_ROW, flat_geometry, planes_gathered, with_planes
+from .planes import ONE_ROW, planes_gathered, with_planes
 
 
 def _load() -> tuple[Any, Exception | None]:
@@ -53,15 +53,11 @@ def _col2im_needs(kind: Kind, geometry: ConvGeometry) -> str:
 
 
 def _depthwise_needs(kind: Kind, geometry: ConvGeometry) -> str:
-    rows = flat_geometry(kind, geometry).rows.filter_size
     planes = planes_gathered(kind, geometry)
-    if geometry.groups == geometry.in_channels and rows <= 64 and planes == 1:
+    if geometry.groups == geometry.in_channels and planes == 1:
         return ""
     several = f" and {planes} planes" if planes > 1 else ""
-    return (
-        f"groups = in_channels and at most 64 filter rows; got {geometry.groups} groups of "
-        f"{geometry.in_channels} channels and {rows} filter rows{several}"
-    )
+    return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels{several}"
 
 
 ALGORITHMS = (

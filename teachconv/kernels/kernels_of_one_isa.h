@@ -22,10 +22,10 @@
 #include "col2im.h"
 #include "pixel_gemm.h"
 #include "winograd_filter_gradient.h"
-#include "row_cache.h"
+#include "depthwise_windows.h"
 #include "depthwise_tiles.h"
-#include "depthwise.h"
 #include "depthwise_input_gradient.h"
+#include "depthwise.h"
 #include "depthwise_filter_gradient.h"
 
 #if defined(KERNEL_TABLE)

@@ -15,9 +15,7 @@
     X(PLANES, "planes")                                              \
     X(MERGED, "merged")                                              \
     X(TAPS, "taps")                                                  \
-    X(ADJACENT, "adjacent")                                          \
     X(ROWS, "rows")                                                  \
-    X(MOVING, "moving")                                              \
     X(ONE_CHANNEL, "one_channel")                                    \
     X(FEW_FILTERS, "few_filters")                                    \
     X(TILES, "tiles")                                                \

@@ -25,13 +25,13 @@ static inline phase_axis phase_of(ptrdiff_t residue, const conv_axis *a) {
         divisor = other, other = rest;
     }
     phase.axis.out = a->in > residue ? divide_up(a->in - residue, a->stride) : 0;
-    /* mark: dilation of phases depthwise/dx if phases rows adjacent tall */
+    /* mark: dilation of phases depthwise/dx if phases rows tall */
     phase.axis.dilation = a->dilation / divisor;
-    /* mark: padding of phases depthwise/dx if phases rows adjacent tall */
+    /* mark: padding of phases depthwise/dx if phases rows tall */
     const ptrdiff_t wanted = residue + a->pad - floor_divide(residue + a->pad, a->stride) * a->stride,
                     step = a->stride / divisor;
     for (ptrdiff_t tap = 0; tap < smaller(a->filter, step); tap++)
-        /* mark: stride of phases winograd/dx winograd4/dx depthwise/dx if phases rows adjacent tall */
+        /* mark: stride of phases winograd/dx winograd4/dx depthwise/dx if phases rows tall */
         if (tap * a->dilation % a->stride == wanted) {
             const ptrdiff_t taps = (a->filter - 1 - tap) / step + 1;
             phase.axis.filter = taps;
