@@ -4,9 +4,8 @@
 The Python side checks arguments, allocates and chooses. Arrays are C-contiguous: x [batch, in_rows,
 in_cols, in_channels], w [filter_rows, filter_cols, in_channels / groups, out_channels], y and dy [batch,
 out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integer arrays
-are passed as unsigned, because unsigned sums wrap around by definition. The loops of this file, and filter
-gradients, are for images; the kernels that gather or scatter take volumes too, [batch, planes, rows, cols,
-channels].
+are passed as unsigned, because unsigned sums wrap around by definition. The loops of this file are for images;
+most kernels take volumes too, [batch, planes, rows, cols, channels].
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -624,14 +623,13 @@ def run(
 
 
 def run_filter_gradient(
-    str algorithm, Problem problem, const real[:, :, :, ::1] x, const real[:, :, :, ::1] dy,
-    real[:, :, :, ::1] dw, int threads,
+    str algorithm, Problem problem, const real[::1] x, const real[::1] dy, real[::1] dw, int threads,
 ):
-    """Run an algorithm for the filter gradient; return a status as `run` does."""
+    """Run an algorithm for the filter gradient, on flat arrays; return a status as `run` does."""
     cdef filter_gradient gradient = gradient_of(kernels_of(real is double), algorithm)
     cdef int status
     with nogil:
-        status = gradient(&problem.p, &x[0, 0, 0, 0], &dy[0, 0, 0, 0], &dw[0, 0, 0, 0], threads)
+        status = gradient(&problem.p, &x[0], &dy[0], &dw[0], threads)
     return status
 
 

@@ -165,8 +165,8 @@ ALGORITHMS = (
     ),
 )
 _NAMED = {algorithm.name: algorithm for algorithm in ALGORITHMS}
-# what gathers or scatters over any number of axes; the others do so over two: `with_planes`
-_OF_ANY_RANK = ("row_gemm", "winograd", "winograd2", "winograd4", "phases")
+# those of any number of axes; the others are of two: `with_planes`
+_OF_ANY_RANK = ("row_gemm", "winograd", "winograd2", "winograd4", "phases", "pixel_gemm")
 RANKS = (1, 2, 3)
 
 _LINE = 64  # bytes of a cache line
@@ -360,7 +360,7 @@ def _prepare(
     )
     chosen = _NAMED[algorithm or rules]
     why = "asked for" if algorithm else chosen.why
-    by_planes = geometry.rank != 2 and (kind.sums_images or chosen.name not in _OF_ANY_RANK)
+    by_planes = geometry.rank != 2 and chosen.name not in _OF_ANY_RANK
     # a scatter has an edge on every side, beyond which zeros are multiplied too
     gives_way_to = chosen.gives_way_to if geometry.has_padding or kind.scatters else ""
     shape = geometry.shape_of(kind.result)
@@ -417,7 +417,8 @@ def _run(
             stage.say(
                 "{}, instruction set {}, threads: at most {}", job.chosen, settings.instruction_set, threads
             )
-            _run_kernel(stage, _kernels.run_filter_gradient, job.chosen, job.problem, a, b, sums, threads)
+            arrays = a.reshape(-1), b.reshape(-1), sums.reshape(-1)
+            _run_kernel(stage, _kernels.run_filter_gradient, job.chosen, job.problem, *arrays, threads)
     else:
         wide_bias = None if bias is None else np.ascontiguousarray(to_accumulator(bias))
         if _run_rung(job, a, b, packed, wide_bias, activation == "relu", sums, threads):

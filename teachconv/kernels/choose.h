@@ -134,10 +134,8 @@ static inline int choose_input_gradient(const conv_problem *p, const choice *c) 
 static inline int choose_filter_gradient(const conv_problem *p, const choice *c) {
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dw */
     work sum = {0};
-    conv_problem image = *p; /* of a volume: the taps in depth one by one, of each all planes as images */
-    image.in_planes = image.out_planes = image.filter_planes = 1;
     /* every block of tiles reads and writes all products, which are as many as the filter transformed */
-    add_work(&sum, &image, c, 22, 28);
+    add_work(&sum, p, c, 22, 28);
     /* mark: choice of winograd/dw winograd4/dw pixel_gemm */
     const int found = fastest(&sum, p, c->precision, PIXEL_GEMM);
     return found == WINOGRAD2 ? WINOGRAD : found; /* this name has no filter gradient */

@@ -10,10 +10,10 @@
          in_channel 13  |  sum 13,0      sum 13,1    |
                         +----------------------------+
 
-     for each block of pixels (some images, or some rows of one; its x and dy fit the second-level cache)
+     for each block of pixels (some images, or planes of one, or rows of one; x and dy fit the second-level cache)
        copy x into tiles and dy into panels, so that a step is short    (where it pays: pixel_layout.h)
        for each tile, panel, tap:                                   <- threads share these, never the pixels
-         for image, out_row, out_col of the block whose input is inside:  sums += x * dy
+         for image, plane, row, col of the block's outputs whose input is inside:  sums += x * dy
 
    With few in_channels, tiles would have few rows, hence too few sums in flight, and each would read all of
    dy again. The tiles are then merged: the rows of all taps form one long matrix. Each row of a tile has its
@@ -28,12 +28,12 @@
 
    Gain over the plain loops: 28 multiply-adds per 16 loads; over im2col: no matrix.
 
-   Order of summation in every cell: image, out_row, out_col. Blocks depend on the shape only, so the bits do
-   not depend on the number of threads.
+   Order of summation in every cell: image, plane, row and col of the output, however they are cut into blocks
+   and shared by threads.
    Non-finite data: x and dy may hold anything. Taps in the padding are skipped, not multiplied by zero.
    Merged tiles do multiply them: if then neither dw nor dy is finite, dw is computed again tap by tap.
    Scratch: one block's copies, which all threads share; of a ragged dy (out_channels not a multiple of 2
-   vectors) one pixel at least. If not even one row of it fits, blocks are parts of a row. */
+   vectors) one pixel at least. */
 
 #include "pixel_tile.h"
 #include "pixel_layout.h"
@@ -50,91 +50,100 @@ typedef struct {
 } pixel_call;
 
 /* Returns what a job prefetches: the jobs of a block in turn prefetch the lines that follow the block in x,
-   then in dy, the lines of the next block. NULL if there is no next block, or the jobs before prefetch it. */
-INLINE const void *what_comes_next(const conv_problem *p, const pixel_range *r, const real *x, const real *dy,
-                                   ptrdiff_t job) {
-    if (r->first_image + r->images == p->batch && r->first_row + r->rows == p->out_rows
-        && r->first_col + r->cols == p->out_cols)
-        return NULL;
-    const ptrdiff_t lines = r->images * r->rows * r->cols; /* one per pixel */
-    const ptrdiff_t x_bytes = r->images * r->in_rows * p->in_cols * p->in_channels * (ptrdiff_t)sizeof(real);
-    const ptrdiff_t dy_bytes = lines * p->out_channels * (ptrdiff_t)sizeof(real), at = job * lines * LINE_BYTES;
-    const char *x_next =
-        (const char *)x
-        + (((r->first_image + r->images - 1) * p->in_rows + r->first_in_row + r->in_rows) * p->in_cols)
-              * p->in_channels * (ptrdiff_t)sizeof(real);
-    const char *dy_next =
-        (const char *)dy
-        + (((r->first_image + r->images - 1) * p->out_rows + r->first_row + r->rows) * p->out_cols)
-              * p->out_channels * (ptrdiff_t)sizeof(real);
-    if (at < x_bytes) return x_next + at;
-    return at - x_bytes < dy_bytes ? dy_next + (at - x_bytes) : NULL;
+   then in dy, the lines of the next block. NULL if the jobs before prefetch it. */
+INLINE const void *what_comes_next(const pixel_call *c, const pixel_part *part, ptrdiff_t job) {
+    const conv_problem *p = c->p;
+    ptrdiff_t x_row = 0, dy_row = 0, x_rows = 1, dy_rows = 1; /* the last ones; how many */
+    for (int i = 0; i < COLS; i++) {
+        const pixel_axis *a = &c->l->axis[i];
+        x_row = x_row * a->in + part[i].first_in + (part[i].cells - 1) * a->every;
+        dy_row = dy_row * a->out + part[i].first + part[i].count - 1;
+        x_rows *= part[i].cells, dy_rows *= part[i].count;
+    }
+    const ptrdiff_t x_bytes = p->in_cols * p->in_channels * (ptrdiff_t)sizeof(real),
+                    dy_bytes = p->out_cols * p->out_channels * (ptrdiff_t)sizeof(real),
+                    at = job * dy_rows * part[COLS].count * LINE_BYTES; /* one line per pixel */
+    if (at < x_rows * x_bytes) return (const char *)c->x + (x_row + 1) * x_bytes + at;
+    return at < x_rows * x_bytes + dy_rows * dy_bytes
+               ? (const char *)c->dy + (dy_row + 1) * dy_bytes + (at - x_rows * x_bytes)
+               : NULL;
 }
 
-/* Computes piece `job` of dw over the block's pixels whose input is inside the image. */
-KERNEL void pixel_job(const pixel_call *c, const pixel_range *r, ptrdiff_t block, ptrdiff_t job) {
+/* What the jobs of one tap share in a block: which pixels they go through, and where these begin. */
+typedef struct {
+    pixel_walk walk;
+    ptrdiff_t tap, x_at, dy_at;
+} pixel_view;
+
+/* Finds the pixels of a block whose input at a tap is inside the image; merged: all, at tap 0. */
+KERNEL void view_pixels(const pixel_call *c, const pixel_part *part, ptrdiff_t tap, pixel_view *v) {
     const conv_problem *p = c->p;
     const pixel_layout *l = c->l;
-    const pixel_piece piece = {.group = job / l->taps / l->panels / l->tiles,
-                               .tile = job / l->taps / l->panels % l->tiles,
-                               .panel = job / l->taps % l->panels,
-                               .tap = job % l->taps};
-    /* merged: tap 0 */
-    const ptrdiff_t tap_row = piece.tap / p->filter_cols, tap_col = piece.tap % p->filter_cols;
-    const ptrdiff_t channels = p->in_channels / p->groups, first = piece.tile * l->tile_rows,
-                    rows = smaller(l->tile_rows, l->rows - first);
-    const ptrdiff_t columns = smaller(2 * LANES, l->columns - piece.panel * 2 * LANES);
-    ptrdiff_t first_row = 0, past_row = r->rows, first_col = 0, past_col = r->cols;
-    /* mark: dilation of pixel_gemm */
-    const ptrdiff_t row_start = r->first_row * p->stride_rows - p->pad_top + tap_row * p->dilation_rows;
-    const ptrdiff_t col_start = r->first_col * p->stride_cols - p->pad_left + tap_col * p->dilation_cols;
-    if (!l->merged) {
-        /* mark: padding of pixel_gemm if taps */
-        indices_inside(r->rows, p->stride_rows, row_start, p->in_rows, &first_row, &past_row);
-        indices_inside(r->cols, p->stride_cols, col_start, p->in_cols, &first_col, &past_col);
+    const ptrdiff_t tap_row = tap / p->filter_cols,
+                    taps[AXES] = {0, tap_row / p->filter_rows, tap_row % p->filter_rows, tap % p->filter_cols};
+    int some = 1;
+    v->tap = tap, v->x_at = v->dy_at = 0;
+    for (int i = 0; i < AXES; i++) {
+        const pixel_axis *a = &l->axis[i];
+        /* mark: dilation of pixel_gemm */
+        const ptrdiff_t start = part[i].first * a->stride - a->pad + taps[i] * a->dilation;
+        ptrdiff_t first = 0, past = part[i].count;
+        if (!l->merged)
+            /* mark: padding of pixel_gemm if taps */
+            indices_inside(part[i].count, a->stride, start, a->in, &first, &past);
+        v->walk.count[i] = past - first;
+        /* mark: stride of pixel_gemm */
+        v->walk.x_step[i] = a->down * l->x_step[i], v->walk.dy_step[i] = l->dy_step[i];
+        v->x_at += (start - (l->copy_x ? part[i].first_in : 0)) * l->x_step[i] + first * v->walk.x_step[i];
+        v->dy_at += (first + (l->copy_dy ? 0 : part[i].first)) * l->dy_step[i];
+        some &= past > first;
     }
-    const void *next = what_comes_next(p, r, c->x, c->dy, job);
-    pixel_walk walk = {.images = r->images,
-                       .lines = past_row - first_row,
-                       .pixels = past_col - first_col,
-                       .ahead = next ? next : c->x,
-                       .ahead_step = next ? LINE_BYTES : 0,
-                       .ending = {.columns = columns, .resume = block > 0}};
-    for (ptrdiff_t i = 0; i < rows; i++) walk.dw_starts[i] = i * p->out_channels;
-    pixel_view from_x = {c->x, 0, 0, 0}, from_dy = {c->dy, 0, 0, 0};
-    if (walk.lines == 0 || walk.pixels == 0) {
-        walk.images = 0; /* dw is still written, as zeros, if this is the first block */
-    } else {
-        from_x = view_x(p, l, r, c->x, c->x_copy, &piece, row_start + first_row * p->stride_rows,
-                        col_start + first_col * p->stride_cols, first_row, first_col);
-        from_dy = view_dy(p, l, r, c->dy, c->dy_copy, &piece, first_row, first_col);
-    }
-    walk.x_pixel = from_x.pixel, walk.x_line = from_x.line, walk.x_image = from_x.image;
-    walk.dy_pixel = from_dy.pixel, walk.dy_line = from_dy.line, walk.dy_image = from_dy.image;
+    if (!some) v->x_at = v->dy_at = v->walk.count[IMAGES] = 0; /* the first block still writes zeros to dw */
+}
+
+/* Computes piece `job` of dw, a tile of rows x a panel of columns for one tap, over the block's pixels. */
+KERNEL void pixel_job(const pixel_call *c, const pixel_part *part, pixel_view *v, ptrdiff_t block, ptrdiff_t job) {
+    const conv_problem *p = c->p;
+    const pixel_layout *l = c->l;
+    const ptrdiff_t tap = job % l->taps, piece = job / l->taps, panel = piece % l->panels,
+                    tile = piece / l->panels % l->tiles, group = piece / l->panels / l->tiles;
+    const ptrdiff_t channels = p->in_channels / p->groups, first = tile * l->tile_rows,
+                    rows = smaller(l->tile_rows, l->rows - first),
+                    columns = smaller(2 * LANES, l->columns - panel * 2 * LANES);
+    if (v->tap != tap) view_pixels(c, part, tap, v);
+    const void *next = block + 1 < l->blocks ? what_comes_next(c, part, job) : NULL;
+    v->walk.ahead = next ? next : c->x, v->walk.ahead_step = next ? LINE_BYTES : 0;
+    v->walk.ending = (tile_ending){.columns = columns, .resume = block > 0};
+    for (ptrdiff_t i = 0; i < rows; i++) v->walk.dw_starts[i] = i * p->out_channels;
     const ptrdiff_t run = p->filter_cols * channels; /* merged: these rows lie side by side */
-    for (ptrdiff_t i = first; l->merged && i < first + rows; i++)
+    for (ptrdiff_t i = 0; l->merged && i < rows; i++) {
+        const ptrdiff_t tap_row = (first + i) / run;
         /* mark: dilation of pixel_gemm if merged */
-        walk.x_rows[i - first] = i / run * p->dilation_rows * l->x_cols * p->in_channels + i % run;
-    real *dw = c->dw + ((tap_row * p->filter_cols + tap_col) * channels + first) * p->out_channels
-               + piece.group * l->columns + piece.panel * 2 * LANES;
-    pixel_tile_table[rows][l->merged][columns > LANES](&walk, from_x.at, from_dy.at, dw);
+        v->walk.x_rows[i] = tap_row / p->filter_rows * p->dilation_planes * l->x_step[PLANES]
+                            + tap_row % p->filter_rows * p->dilation_rows * l->x_step[ROWS] + (first + i) % run;
+    }
+    pixel_tile_table[rows][l->merged][columns > LANES](
+        &v->walk, (l->copy_x ? c->x_copy : c->x) + v->x_at + group * l->x_group + tile * l->x_tile,
+        (l->copy_dy ? c->dy_copy : c->dy) + v->dy_at + group * l->dy_group + panel * l->dy_panel,
+        c->dw + (tap * channels + first) * p->out_channels + group * l->columns + panel * 2 * LANES);
 }
 
 /* Computes block after block: its copies, then its part of every piece of dw. The threads share each of the
    three loops. */
 KERNEL int multiply_blocks(const void *call, const crew_member *me) {
     const pixel_call *c = (const pixel_call *)call;
-    const conv_problem *p = c->p;
     const pixel_layout *l = c->l;
-    for (ptrdiff_t block = 0; block < l->image_blocks * l->row_blocks * l->col_blocks; block++) {
-        const pixel_range r = pixel_block_range(p, l, block);
-        const ptrdiff_t x_rows = l->copy_x ? r.images * r.copied_rows : 0,
-                        dy_rows = l->copy_dy ? r.images * r.rows : 0;
-        EACH_JOB(me, i, x_rows,
-                 copy_x_row(p, l, &r, c->x, i / r.copied_rows, i % r.copied_rows, c->x_copy));
-        EACH_JOB(me, i, dy_rows, copy_dy_row(p, l, &r, c->dy, i / r.rows, i % r.rows, c->dy_copy));
+    pixel_part part[AXES];
+    pixel_view view;
+    for (ptrdiff_t block = 0; block < l->blocks; block++) {
+        pixel_block_parts(l, block, part);
+        view.tap = -1; /* none yet */
+        const ptrdiff_t x_rows = l->copy_x ? part[IMAGES].cells * part[PLANES].cells * part[ROWS].cells : 0,
+                        dy_rows = l->copy_dy ? part[IMAGES].count * part[PLANES].count * part[ROWS].count : 0;
+        EACH_JOB(me, row, x_rows, copy_x_row(c->p, l, part, c->x, row, c->x_copy));
+        EACH_JOB(me, row, dy_rows, copy_dy_row(c->p, l, part, c->dy, row, c->dy_copy));
         meet(me); /* before the copies are read */
-        EACH_JOB_TAKEN(me, c->at_once, job, c->jobs, pixel_job(c, &r, block, job));
+        EACH_JOB_TAKEN(me, c->at_once, job, c->jobs, pixel_job(c, part, &view, block, job));
         meet(me); /* before they are written to again */
     }
     return CONV_OK;
@@ -165,10 +174,9 @@ INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *l, const r
 }
 
 KERNEL int pixel_gemm_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
-    const ptrdiff_t dw_numbers =
-        p->filter_rows * p->filter_cols * (p->in_channels / p->groups) * p->out_channels;
+    const ptrdiff_t dw_numbers = count_taps(p) * (p->in_channels / p->groups) * p->out_channels;
     if (dw_numbers == 0) return CONV_OK;
-    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->in_rows == 0 || p->in_cols == 0) {
+    if (count_pixels(p) == 0 || in_image_numbers(p) == 0) {
         memset(dw, 0, sizeof(real) * (size_t)dw_numbers); /* a sum over nothing */
         return CONV_OK;
     }
@@ -178,7 +186,7 @@ KERNEL int pixel_gemm_run(const conv_problem *p, const real *x, const real *dy, 
     /* an infinity or NaN of dy times a zero of the merged padding gives a NaN in dw, which is quicker to
        check than dy */
     if (status || !l.merged || all_finite(dw, dw_numbers)
-        || all_finite(dy, p->batch * p->out_rows * p->out_cols * p->out_channels))
+        || all_finite(dy, count_pixels(p) * p->out_channels))
         return status;
     pixel_lay_out(p, 0, &l);
     return multiply_pixels(p, &l, x, dy, dw, threads);

@@ -2,10 +2,12 @@
    dw, kept in registers over all pixels of a walk. It is the outer product of register_tile.h with the steps
    of x exchanged: the tile's rows are adjacent numbers, and k steps from pixel to pixel. */
 
-/* What one tile iterates over: images x lines x pixels. Steps are in numbers. */
+/* The axes that are summed over, of x and of dy; along each, taps follow the index law. Images have one tap. */
+enum { IMAGES, PLANES, ROWS, COLS, AXES };
+
+/* What one tile iterates over. Steps are in numbers. */
 typedef struct {
-    ptrdiff_t images, lines, pixels;
-    ptrdiff_t x_image, x_line, x_pixel, dy_image, dy_line, dy_pixel;
+    ptrdiff_t count[AXES], x_step[AXES], dy_step[AXES];
     const void *ahead;    /* part of the next block; one cache line of it is prefetched per pixel */
     ptrdiff_t ahead_step; /* LINE_BYTES; 0 if there is nothing to prefetch */
     ptrdiff_t x_rows[TILE_PIXELS];    /* merged: where each row of the tile finds its x */
@@ -22,27 +24,30 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
     UNROLL(14)
     for (int r = 0; r < rows; r++) x_rows[r] = x + (merged ? walk->x_rows[r] : r);
     tile_begin(rows, vectors, sum, dw, walk->dw_starts, &walk->ending);
-    const ptrdiff_t x_step = walk->x_pixel, dy_step = walk->dy_pixel, ahead_step = walk->ahead_step;
+    const ptrdiff_t x_step = walk->x_step[COLS], dy_step = walk->dy_step[COLS], ahead_step = walk->ahead_step;
     const char *ahead = (const char *)walk->ahead;
-    for (ptrdiff_t image = 0; image < walk->images; image++)
-        for (ptrdiff_t line = 0; line < walk->lines; line++) {
-            const real *b = dy + image * walk->dy_image + line * walk->dy_line;
-            ptrdiff_t a = image * walk->x_image + line * walk->x_line;
-            for (ptrdiff_t pixel = walk->pixels; pixel > 0; pixel--, a += x_step, b += dy_step) {
-                /* the hardware does not predict steps that skip cache lines */
-                if (!merged) PREFETCH(x + a + 12 * x_step, 3);
-                PREFETCH(b + 12 * dy_step, 3);
-                PREFETCH(ahead, 2);
-                ahead += ahead_step;
-                const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
-                UNROLL(14)
-                for (int r = 0; r < rows; r++) {
-                    const real value = merged ? x_rows[r][a] : x[a + r];
-                    sum[r][0] += value * b0; /* mark: multiply-add of pixel_gemm winograd/dw winograd4/dw */
-                    if (vectors > 1) sum[r][1] += value * b1;
+    for (ptrdiff_t image = 0; image < walk->count[IMAGES]; image++)
+        for (ptrdiff_t plane = 0; plane < walk->count[PLANES]; plane++)
+            for (ptrdiff_t row = 0; row < walk->count[ROWS]; row++) {
+                const real *b = dy + image * walk->dy_step[IMAGES] + plane * walk->dy_step[PLANES]
+                                + row * walk->dy_step[ROWS];
+                ptrdiff_t a = image * walk->x_step[IMAGES] + plane * walk->x_step[PLANES]
+                              + row * walk->x_step[ROWS];
+                for (ptrdiff_t pixel = walk->count[COLS]; pixel > 0; pixel--, a += x_step, b += dy_step) {
+                    /* the hardware does not predict steps that skip cache lines */
+                    if (!merged) PREFETCH(x + a + 12 * x_step, 3);
+                    PREFETCH(b + 12 * dy_step, 3);
+                    PREFETCH(ahead, 2);
+                    ahead += ahead_step;
+                    const vec b0 = load(b), b1 = vectors > 1 ? load(b + LANES) : b0;
+                    UNROLL(14)
+                    for (int r = 0; r < rows; r++) {
+                        const real value = merged ? x_rows[r][a] : x[a + r];
+                        sum[r][0] += value * b0; /* mark: multiply-add of pixel_gemm winograd/dw winograd4/dw */
+                        if (vectors > 1) sum[r][1] += value * b1;
+                    }
                 }
             }
-        }
     tile_end(rows, vectors, sum, dw, walk->dw_starts, &walk->ending);
 }
 

@@ -6,24 +6,29 @@
         in_     [      V'        ]  x  [ A dy A' ]        one such product for each slot: 16 for a 3x3, with
         channels                                          A dy A' of the slot's element
 
-     for each block of tiles                                (its V and A dy A' stay in the second-level cache)
-       transform x and dy                                   <- threads share the tiles,
-       for each slot, panel of out_channels, 14 in_channels <- these, M += V' (A dy A'): pixel_tile.h,
-     for each patch and panel: G' M G                       <- and these
+     for each block of tiles, in some planes of outputs     (its V and A dy A' stay in the second-level cache)
+       transform dy, and x in the planes that these read    <- threads share the tiles,
+       for each slot, panel of out_channels, tap in depth,
+         14 in_channels: M += V' (A dy A')                  <- these: pixel_tile.h,
+     for each tap in depth, patch and panel: G' M G         <- and these
+
+   A tap in depth pairs each plane of dy with one of x, so each transform serves all of them.
 
    Gain over pixel_gemm: as many fewer multiply-adds as winograd has. (Lavin and Gray 2016, section 4.)
 
-   Order of summation in every cell: tile, then G' M G. Blocks depend on the shape only, so the bits do not
-   depend on the number of threads.
+   Order of summation in every cell: block, plane, tile, then G' M G. Blocks depend on the shape only, so the bits
+   do not depend on the number of threads.
    Non-finite, huge or tiny data, as winograd.h says of an image: pixel_gemm computes all of dw instead.
-   Scratch: the two transforms of one block, at least of one tile; and M, which is the filter transformed. */
+   Scratch: the two transforms of one block, at least of one tile in one plane of outputs; and M, which is the
+   filter transformed. */
 
 typedef struct {
     const gather *g;
     const winograd_layout *l;
     const real *x, *dy;
     real *v, *d, *m, *dw;
-    ptrdiff_t d_step, m_step; /* from a panel's element, or slot, to the next */
+    ptrdiff_t planes, down;            /* of outputs in a block, and of V from one to the next */
+    ptrdiff_t d_plane, d_step, m_step; /* from a plane, a panel's element, or a slot to the next */
     int *image_flags;
 } winograd_gradient_call;
 
@@ -122,111 +127,158 @@ static const winograd_gradient_stages winograd_gradient_stages_of[8][8] = {ALL_S
 #undef STAGES
 #undef ALL_STAGES
 
+/* A block: some tiles in some planes of outputs, and the planes of x that these read. */
+typedef struct {
+    ptrdiff_t first, past, out_plane, out_planes;
+    ptrdiff_t in_plane, in_planes; /* that of the first output's first tap; how many are transformed */
+    int resume;                    /* not the first block */
+} winograd_gradient_block;
+
+/* Finds the tiles of a plane in the part first..past-1 of all planes' tiles: those of a thread. */
+INLINE int winograd_share_of_plane(const winograd_gradient_block *b, ptrdiff_t plane, ptrdiff_t planes,
+                                   const crew_member *me, ptrdiff_t *start, ptrdiff_t *stop) {
+    const ptrdiff_t tiles = b->past - b->first;
+    *start = larger(0, share_start(planes * tiles, me->rank, me->size) - plane * tiles);
+    *stop = smaller(tiles, share_start(planes * tiles, me->rank + 1, me->size) - plane * tiles);
+    return *start < *stop;
+}
+
 /* Transforms x and dy of this thread's tiles of a block. Returns the range flags of dy. */
-KERNEL int winograd_transform_share(const winograd_gradient_call *c, ptrdiff_t first, ptrdiff_t past,
+KERNEL int winograd_transform_share(const winograd_gradient_call *c, const winograd_gradient_block *b,
                                     const crew_member *me) {
     const winograd_layout *l = c->l;
-    const ptrdiff_t start = share_start(past - first, me->rank, me->size),
-                    stop = share_start(past - first, me->rank + 1, me->size), outs = c->g->shape.out_channels;
+    const conv_problem *s = &c->g->shape;
+    ptrdiff_t start, stop;
     range_seen range = {0};
-    if (start == stop) return 0;
-    winograd_inputs(c->g, l, c->x, first + start, first + stop, c->v + start * l->depth_step, c->image_flags);
-    for (ptrdiff_t panel = 0; panel < l->panels; panel++) {
-        const ptrdiff_t columns = smaller(2 * LANES, outs - panel * 2 * LANES),
-                        width = columns > LANES ? 2 * LANES : LANES;
-        winograd_gradient_stages_of[l->rows.form][l->cols.form].gradients(
-            c->g, l, c->dy + panel * 2 * LANES, first + start, first + stop, width, columns,
-            c->d + panel * l->elements * c->d_step + start * width, c->d_step, &range);
+    for (ptrdiff_t i = 0; i < b->in_planes; i++) {
+        const ptrdiff_t plane = b->in_plane + i / c->down * s->stride_planes + i % c->down;
+        if (plane >= 0 && plane < s->in_planes && winograd_share_of_plane(b, i, b->in_planes, me, &start, &stop))
+            winograd_inputs(c->g, l, c->x + plane * in_plane_numbers(s), b->first + start, b->first + stop,
+                            c->v + i * l->plane_step + start * l->depth_step, c->image_flags);
     }
+    for (ptrdiff_t i = 0; i < b->out_planes; i++)
+        for (ptrdiff_t panel = 0;
+             winograd_share_of_plane(b, i, b->out_planes, me, &start, &stop) && panel < l->panels; panel++) {
+            const ptrdiff_t columns = smaller(2 * LANES, s->out_channels - panel * 2 * LANES),
+                            width = columns > LANES ? 2 * LANES : LANES;
+            winograd_gradient_stages_of[l->rows.form][l->cols.form].gradients(
+                c->g, l, c->dy + (b->out_plane + i) * c->g->y_plane_step + panel * 2 * LANES, b->first + start,
+                b->first + stop, width, columns,
+                c->d + panel * l->elements * c->d_step + i * c->d_plane + start * width, c->d_step, &range);
+        }
     return range_flags(&range);
 }
 
-/* Adds the block's products of one slot, panel and group of in_channels to M. */
-KERNEL void winograd_gradient_job(const winograd_gradient_call *c, ptrdiff_t first, ptrdiff_t past,
-                                  ptrdiff_t job, ptrdiff_t groups) {
+/* Adds the block's products of one slot, panel, tap in depth and group of in_channels to M. */
+KERNEL void winograd_gradient_job(const winograd_gradient_call *c, const winograd_gradient_block *b, ptrdiff_t job,
+                                  ptrdiff_t groups) {
     const winograd_layout *l = c->l;
-    const ptrdiff_t group = job % groups, panel = job / groups % l->panels, slot = job / groups / l->panels,
-                    at = l->depth * group / groups, rows = l->depth * (group + 1) / groups - at,
-                    width = c->g->shape.out_channels - panel * 2 * LANES > LANES ? 2 * LANES : LANES;
+    const conv_problem *s = &c->g->shape;
+    const ptrdiff_t group = job % groups, tap = job / groups % s->filter_planes,
+                    panel = job / groups / s->filter_planes % l->panels,
+                    slot = job / groups / s->filter_planes / l->panels, at = l->depth * group / groups,
+                    rows = l->depth * (group + 1) / groups - at,
+                    width = s->out_channels - panel * 2 * LANES > LANES ? 2 * LANES : LANES;
     const winograd_patch *p = l->patch;
     while (p->slot + p->elements <= slot) p++;
-    const real *d = c->d + (panel * l->elements + p->element[slot - p->slot]) * c->d_step;
-    pixel_walk walk = {.images = 1,
-                       .lines = 1,
-                       .pixels = past - first,
-                       .x_pixel = l->depth_step,
-                       .dy_pixel = width,
+    ptrdiff_t first, past; /* of the planes of outputs whose tap in depth is inside */
+    indices_inside(b->out_planes, s->stride_planes, b->in_plane + tap, s->in_planes, &first, &past);
+    const real *d = c->d + (panel * l->elements + p->element[slot - p->slot]) * c->d_step + first * c->d_plane;
+    pixel_walk walk = {.count = {1, past - first, 1, b->past - b->first},
+                       .x_step = {0, c->down * l->plane_step, 0, l->depth_step},
+                       .dy_step = {0, c->d_plane, 0, width},
                        .ahead = d,
-                       .ending = {.columns = width, .resume = first > 0}};
+                       .ending = {.columns = width, .resume = b->resume}};
     for (ptrdiff_t i = 0; i < rows; i++) walk.dw_starts[i] = i * width;
-    pixel_tile_table[rows][0][width > LANES](&walk, c->v + slot * l->slot_step + at, d,
-                                             c->m + (panel * l->slots + slot) * c->m_step + at * width);
+    pixel_tile_table[rows][0][width > LANES](
+        &walk, c->v + slot * l->slot_step + (first * c->down + tap) * l->plane_step + at, d,
+        c->m + ((tap * l->panels + panel) * l->slots + slot) * c->m_step + at * width);
 }
 
 KERNEL void winograd_gradient_patch(const winograd_gradient_call *c, ptrdiff_t job) {
     const winograd_layout *l = c->l;
+    const conv_problem *s = &c->g->shape;
     const winograd_patch *p = l->patch + job % l->patches;
-    const ptrdiff_t panel = job / l->patches,
-                    columns = smaller(2 * LANES, c->g->shape.out_channels - panel * 2 * LANES);
+    const ptrdiff_t panel = job / l->patches % l->panels, tap = job / l->patches / l->panels,
+                    columns = smaller(2 * LANES, s->out_channels - panel * 2 * LANES);
     winograd_gradient_stages_of[p->rows.form][p->cols.form].finish(
-        &c->g->shape, l, p, c->m + (panel * l->slots + p->slot) * c->m_step, c->m_step,
-        columns > LANES ? 2 * LANES : LANES, columns, c->dw + panel * 2 * LANES);
+        s, l, p, c->m + ((tap * l->panels + panel) * l->slots + p->slot) * c->m_step, c->m_step,
+        columns > LANES ? 2 * LANES : LANES, columns,
+        c->dw + tap * s->filter_rows * s->filter_cols * l->depth * s->out_channels + panel * 2 * LANES);
 }
 
 /* Runs one thread's share of all blocks. Returns the range flags of dy. */
 KERNEL int winograd_gradient_blocks(const void *call, const crew_member *me) {
     const winograd_gradient_call *c = (const winograd_gradient_call *)call;
     const winograd_layout *l = c->l;
-    const ptrdiff_t groups = divide_up(l->depth, TILE_PIXELS);
+    const conv_problem *s = &c->g->shape;
+    const ptrdiff_t groups = divide_up(l->depth, TILE_PIXELS), products = l->slots * l->panels * s->filter_planes;
     int flags = 0;
-    for (ptrdiff_t first = 0; first < l->tiles; first += l->block_tiles) {
-        const ptrdiff_t past = smaller(l->tiles, first + l->block_tiles);
-        flags |= winograd_transform_share(c, first, past, me);
-        meet(me); /* before the transforms are read */
-        EACH_JOB_TAKEN(me, groups, job, l->slots * l->panels * groups,
-                       winograd_gradient_job(c, first, past, job, groups));
-        meet(me); /* before they are written to again */
+    winograd_gradient_block b = {0};
+    for (b.first = 0; b.first < l->tiles; b.first = b.past) {
+        b.past = smaller(l->tiles, b.first + l->block_tiles);
+        for (b.out_plane = 0; b.out_plane < s->out_planes; b.out_plane += c->planes) {
+            b.out_planes = smaller(c->planes, s->out_planes - b.out_plane);
+            b.in_plane = b.out_plane * s->stride_planes - s->pad_front;
+            b.in_planes = (b.out_planes - 1) * c->down + s->filter_planes;
+            flags |= winograd_transform_share(c, &b, me);
+            meet(me); /* before the transforms are read */
+            EACH_JOB_TAKEN(me, groups, job, products * groups, winograd_gradient_job(c, &b, job, groups));
+            meet(me); /* before they are written to again */
+            b.resume = 1;
+        }
     }
-    EACH_JOB(me, job, l->panels * l->patches, winograd_gradient_patch(c, job));
+    EACH_JOB(me, job, s->filter_planes * l->panels * l->patches, winograd_gradient_patch(c, job));
     return flags;
 }
 
-/* The transforms of a block take part of the second-level cache; more if M, which each block reads and writes, is
-   large. */
-INLINE winograd_layout winograd_lay_out_gradient(int tile, const conv_problem *p) {
-    winograd_layout l = winograd_lay_out_tiles(tile, p);
+/* Sets the blocks. They take part of the second-level cache; more if M, which each block reads and writes, is
+   large. Blocks of several planes overlap in x, so a volume has as many planes in a block as make that little
+   work, and fewer tiles. Returns how many planes of outputs that is. */
+INLINE ptrdiff_t winograd_lay_out_gradient(const conv_problem *p, ptrdiff_t down, winograd_layout *l) {
     /* V is read down its columns, whose lines would share a few sets of the first-level cache */
-    if (l.depth_step * (ptrdiff_t)sizeof(real) % 1024 == 0) l.depth_step += LANES;
-    l.panel_numbers = l.slots * (l.depth * 2 * LANES + LANES);
-    const ptrdiff_t tile_numbers = l.slots * l.depth_step + l.elements * l.panels * 2 * LANES,
+    if (l->depth_step * (ptrdiff_t)sizeof(real) % 1024 == 0) l->depth_step += LANES;
+    l->panel_numbers = p->filter_planes * l->slots * (l->depth * 2 * LANES + LANES);
+    const ptrdiff_t v_numbers = l->slots * l->depth_step, d_numbers = l->elements * l->panels * 2 * LANES,
                     most = (SCRATCH_BYTES - 65536) / (ptrdiff_t)sizeof(real),
-                    fit = WINOGRAD_GRADIENT_BYTES / (ptrdiff_t)sizeof(real);
-    l.block_tiles = larger(fit, smaller(most, l.panel_numbers / 2 * l.panels)) / tile_numbers;
-    l.block_tiles = divide_up(l.tiles, divide_up(l.tiles, larger(1, smaller(l.tiles, l.block_tiles))));
-    l.slot_step = l.block_tiles * l.depth_step + LANES;
-    return l;
+                    fit = WINOGRAD_GRADIENT_BYTES / (ptrdiff_t)sizeof(real),
+                    room = larger(fit, smaller(most, l->panel_numbers / 2 * l->panels)),
+                    overlap = (p->filter_planes - down) * v_numbers, plane = down * v_numbers + d_numbers,
+                    enough = larger(1, smaller(p->out_planes, 4 * (p->filter_planes - down))),
+                    planes = larger(1, smaller(enough, (room - overlap) / plane));
+    l->block_tiles = larger(1, smaller(l->tiles, room / (overlap + planes * plane)));
+    l->block_tiles = divide_up(l->tiles, divide_up(l->tiles, l->block_tiles));
+    l->planes = (planes - 1) * down + p->filter_planes;
+    l->plane_step = l->block_tiles * l->depth_step, l->slot_step = l->planes * l->plane_step + LANES;
+    return planes;
 }
 
 /* Computes dw. Returns CONV_OUT_OF_RANGE if the transforms cannot handle the data. */
-KERNEL int winograd_filter_try(const conv_problem *p, const winograd_layout *l, const real *x, const real *dy,
-                               real *dw, int threads) {
+KERNEL int winograd_filter_try(int tile, const conv_problem *p, const real *x, const real *dy, real *dw,
+                               int threads) {
     const gather g = forward_gather(p);
-    const ptrdiff_t d_step = l->block_tiles * 2 * LANES + LANES, v_numbers = l->slots * l->slot_step,
-                    d_numbers = l->panels * l->elements * d_step,
-                    m_numbers = checked_times(l->panel_numbers, l->panels);
+    winograd_layout l = winograd_lay_out_tiles(tile, p);
+    const ptrdiff_t down = smaller(p->stride_planes, p->filter_planes), /* planes between are not read */
+                    planes = winograd_lay_out_gradient(p, down, &l), d_plane = l.block_tiles * 2 * LANES,
+                    d_step = planes * d_plane + LANES, v_numbers = l.slots * l.slot_step,
+                    d_numbers = l.panels * l.elements * d_step,
+                    m_numbers = checked_times(l.panel_numbers, l.panels);
     real *v = (real *)new_scratch(checked_times(checked_plus(v_numbers + d_numbers, m_numbers), sizeof(real)));
     int *image_flags = (int *)calloc((size_t)p->batch, sizeof(int)), status = CONV_NO_MEMORY, flags_of_x = 0;
     if (v && image_flags) {
         const winograd_gradient_call call = {.g = &g,
-                                             .l = l,
+                                             .l = &l,
                                              .x = x,
                                              .dy = dy,
                                              .v = v,
                                              .d = v + v_numbers,
                                              .m = v + v_numbers + d_numbers,
                                              .dw = dw,
+                                             .planes = planes,
+                                             .down = down,
+                                             .d_plane = d_plane,
                                              .d_step = d_step,
-                                             .m_step = l->depth * 2 * LANES + LANES,
+                                             .m_step = l.depth * 2 * LANES + LANES,
                                              .image_flags = image_flags};
         threads = useful_threads(problem_macs(p) / 2, threads);
         const int flags_of_dy = in_crew(threads, winograd_gradient_blocks, &call);
@@ -242,12 +294,11 @@ KERNEL int winograd_filter_try(const conv_problem *p, const winograd_layout *l, 
    tap's gradient is a sum of elements, in which the inputs that other taps read cancel. */
 KERNEL void winograd_clear_taps(const conv_problem *p, real *dw) {
     const ptrdiff_t numbers = p->in_channels * p->out_channels;
-    for (ptrdiff_t tap = 0; tap < p->filter_rows * p->filter_cols; tap++) {
+    for (ptrdiff_t tap = 0; tap < count_taps(p); tap++) {
+        const ptrdiff_t row = tap / p->filter_cols % p->filter_rows, col = tap % p->filter_cols;
         ptrdiff_t first_row, past_row, first_col, past_col;
-        indices_inside(p->out_rows, p->stride_rows, tap / p->filter_cols - p->pad_top, p->in_rows, &first_row,
-                       &past_row);
-        indices_inside(p->out_cols, p->stride_cols, tap % p->filter_cols - p->pad_left, p->in_cols, &first_col,
-                       &past_col);
+        indices_inside(p->out_rows, p->stride_rows, row - p->pad_top, p->in_rows, &first_row, &past_row);
+        indices_inside(p->out_cols, p->stride_cols, col - p->pad_left, p->in_cols, &first_col, &past_col);
         if (first_row == past_row || first_col == past_col)
             memset(dw + tap * numbers, 0, sizeof(real) * (size_t)numbers);
     }
@@ -256,11 +307,10 @@ KERNEL void winograd_clear_taps(const conv_problem *p, real *dw) {
 KERNEL int winograd_filter_run_by(int tile, const conv_problem *p, const real *x, const real *dy, real *dw,
                                   int threads) {
     if (!winograd_can(p)) return CONV_UNSUPPORTED;
-    if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0)
+    if (count_pixels(p) == 0 || p->out_channels == 0)
         return pixel_gemm_run(p, x, dy, dw, threads); /* a sum over nothing */
-    const winograd_layout l = winograd_lay_out_gradient(tile, p);
     /* mark: kernel of winograd/dw winograd4/dw */
-    const int status = winograd_filter_try(p, &l, x, dy, dw, threads);
+    const int status = winograd_filter_try(tile, p, x, dy, dw, threads);
     if (status == CONV_OK) winograd_clear_taps(p, dw);
     if (status != CONV_OUT_OF_RANGE) return status;
     took(TOOK_REDO); /* mark: fallback of winograd/dw winograd4/dw if redo by pixel_gemm */

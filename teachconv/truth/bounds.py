@@ -133,8 +133,8 @@ def winograd(
     filter gradient is G' [sum over tiles of V * (A dy A')] G: two additions for B', two for A, T products and
     sums for T tiles, and six operations for G' give less than gamma_{T+12}.
 
-    The taps in depth of a volume are further channels; in a filter gradient, whose taps in depth are computed
-    one by one, the planes are further images. A sequence is an image of one row.
+    The taps in depth of a volume are further channels; in a filter gradient, where each tap in depth has sums of
+    its own, the planes are further images. A sequence is an image of one row.
 
     Args:
         kind: the kind of call.

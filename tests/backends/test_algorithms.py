@@ -77,7 +77,7 @@ def test_c_has_the_algorithms_that_python_has_for_the_same_kinds():
     def has(name, kind):
         try:
             if kind.sums_images:
-                kernels.run_filter_gradient(name, problem, X, X, DEEP.copy(), 1)
+                kernels.run_filter_gradient(name, problem, *(a.flatten() for a in (X, X, DEEP)), 1)
             else:
                 kernels.packed_numbers(name, kind.scatters, problem, 4)
         except KeyError:
@@ -95,7 +95,7 @@ def test_a_kernel_that_there_is_not_is_refused_before_it_is_called():
     with pytest.raises(KeyError, match="phases"):
         kernels.packed_numbers("phases", False, problem, 4)
     with pytest.raises(KeyError, match="row_gemm"):
-        kernels.run_filter_gradient("row_gemm", problem, X, X, X, 1)
+        kernels.run_filter_gradient("row_gemm", problem, *[X.flatten()] * 3, 1)
 
 
 @COMPILED

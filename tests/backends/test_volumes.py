@@ -112,7 +112,7 @@ def test_each_way_through_the_kernels_is_exact_on_integers(isa, name):
         for channels in ((5, 19), (17, 35)):
             g = case(name, channels=channels)
             arrays = arrays_of(g, values="integers")
-            for kind in (FORWARD, INPUT_GRADIENT):
+            for kind in KINDS:
                 want = run(numpy_backend, kind, arrays, g)
                 for algorithm in ALGORITHMS:
                     if algorithm != "winograd4" and kind in kinds_of(algorithm, g):
@@ -145,6 +145,41 @@ def test_bits_depend_on_neither_threads_nor_batch_nor_plan(name):
                 assert_same_bits(prepared(arrays[kind.first], packed.w), want)
     finally:
         tc.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("algorithm", ["pixel_gemm", "winograd", "winograd4"])
+def test_filter_gradients_keep_their_bits_and_have_zeros_for_taps_in_the_padding(algorithm, name):
+    """Of small volumes in one block, and of larger ones in several."""
+    before = tc.get_num_threads()
+    try:
+        for repeat, channels in ((1, (5, 19)), (3, (20, 70))):
+            g = case(name, batch=2 if repeat == 1 else 1, channels=channels)
+            sizes = ((repeat if i == 1 else 1) * size for i, size in enumerate(g.input_shape))
+            g = conv_geometry(tuple(sizes), g.filters_shape, g.strides, g.padding, None, g.dilations)
+            if FILTER_GRADIENT not in kinds_of(algorithm, g):
+                continue
+            arrays = arrays_of(g)
+            tc.set_num_threads(1)
+            want = check(algorithm, FILTER_GRADIENT, g)
+            tc.set_num_threads(5)
+            assert_same_bits(run(cython_backend, FILTER_GRADIENT, arrays, g, algorithm=algorithm), want)
+            ones = {role: np.ones_like(array) for role, array in arrays.items()}
+            assert not want[run(numpy_backend, FILTER_GRADIENT, ones, g) == 0].any()
+    finally:
+        tc.set_num_threads(before)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e35])
+def test_filter_gradients_of_volumes_out_of_range_are_done_directly(value):
+    g = conv_geometry((2, 4, 6, 8, 5), (3, 3, 3, 5, 7), 1, "SAME")
+    for role in ("input", "output"):
+        arrays = arrays_of(g)
+        arrays[role][1, 2, 3, 3, 3] = value
+        want = run(cython_backend, FILTER_GRADIENT, arrays, g, algorithm="pixel_gemm")
+        assert_same_bits(run(cython_backend, FILTER_GRADIENT, arrays, g, algorithm="winograd"), want)
+        with np.errstate(invalid="ignore", over="ignore"):
+            assert (np.isfinite(want) == np.isfinite(run(numpy_backend, FILTER_GRADIENT, arrays, g))).all()
 
 
 @pytest.mark.parametrize("algorithm", ["winograd", "winograd2", "winograd4"])
