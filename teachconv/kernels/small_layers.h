@@ -146,8 +146,8 @@ INLINE void one_channel_block(const int vectors, const small_layer *shown, const
     }
 }
 
-/* Computes a block of outputs for all out_channels: of w as it is, or packed in panels of 2 vectors, the last of which
-   may have one. */
+/* Computes a block of outputs for all out_channels: of w as it is, or packed in panels of 2 vectors, the last of
+   which may have one. */
 KERNEL void one_channel_panels(small_layer k, const real *x, real *y) {
     const real *bias = k.bias;
     took(TOOK_ONE_CHANNEL);
@@ -201,7 +201,7 @@ INLINE void few_filters_tile(const int outs, const int vectors, const small_laye
 /* Each computes a block of outputs for `outs` out_channels. */
 /* clang-format off */
 #define FEW_FILTERS_OF(outs)                                                                             \
-    KERNEL void few_filters_##outs(const small_layer *k, const real *x, const real *w, real *y) {   \
+    KERNEL void few_filters_##outs(const small_layer *k, const real *x, const real *w, real *y) {        \
         real *y_end = y + k->rows * k->pixels * outs;                                                    \
         for (ptrdiff_t row = 0; row < k->rows; row++, x += k->x_row, y += k->pixels * outs) {            \
             ptrdiff_t pixel = 0;                                                                         \
