@@ -253,6 +253,8 @@ KERNEL void small_layer_block(const small_layer *call, ptrdiff_t i, const ptrdif
     copy_small_layer(p, &k.l, k.x + i / blocks * in_plane_numbers(p), first_row,
                      k.l.reach - (k.l.height - k.rows) * p->stride_rows, rows);
     if (is_one_channel(p)) {
+        /* mark: dilation of row_gemm if one_channel */
+        k.x_tap_row = p->dilation_rows * k.l.row, k.x_tap = p->dilation_cols;
         one_channel_panels(k, rows, y);
         return;
     }
@@ -301,8 +303,6 @@ KERNEL int small_layer_or_row_gemm_run(const conv_problem *p, const void *x, con
                               .packed = packed != NULL,
                               .x_row = p->stride_rows * l.row,
                               .x_pixel = p->stride_cols,
-                              /* mark: dilation of row_gemm if one_channel */
-                              .x_tap_row = p->dilation_rows * l.row, .x_tap = p->dilation_cols,
                               .outs = p->out_channels,
                               .w_step = packed ? LANES : p->out_channels,
                               .pixels = p->out_cols};
