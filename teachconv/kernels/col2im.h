@@ -33,22 +33,26 @@ INLINE int col2im_fits(const conv_problem *p) {
     return bytes >= 0 && bytes <= SCRATCH_BYTES / 2;
 }
 
-INLINE gather col2im_product(const conv_problem *p, ptrdiff_t out_rows, ptrdiff_t columns) {
-    const conv_problem product = {.batch = 1, .in_planes = 1, .in_rows = out_rows, .in_cols = p->out_cols,
-                                  .in_channels = p->out_channels, .out_planes = 1, .out_rows = out_rows,
-                                  .out_cols = p->out_cols, .out_channels = columns, .groups = 1,
-                                  .filter_planes = 1, .filter_rows = 1, .filter_cols = 1,
-                                  .stride_planes = 1, .stride_rows = 1, .stride_cols = 1,
-                                  .dilation_planes = 1, .dilation_rows = 1, .dilation_cols = 1};
+INLINE gather col2im_product(const conv_problem *p, ptrdiff_t rows, ptrdiff_t columns) {
+    const conv_axis one = {1, 1, 1, 1, 1, 0}, down = {rows, rows, 1, 1, 1, 0},
+                    across = {p->out_cols, p->out_cols, 1, 1, 1, 0};
+    const conv_problem product = {.batch = 1, .in_channels = p->out_channels, .out_channels = columns, .groups = 1,
+                                  .axes = {one, down, across}};
     gather g = forward_gather(&product);
     g.swapped = 1; /* w [taps * in_channels, out_channels] is the transpose of what the product needs */
     return g;
 }
 
-INLINE void add_numbers(real *to, const real *from, ptrdiff_t count) {
+/* Adds whole vectors, then at most one part of a vector for each power of two. */
+INLINE void add_numbers(real *restrict to, const real *restrict from, ptrdiff_t count) {
     ptrdiff_t i = 0;
     for (; i + LANES <= count; i += LANES) store(to + i, load(to + i) + load(from + i));
-    if (i < count) store_part(to + i, load_part(to + i, count - i) + load_part(from + i, count - i), count - i);
+    UNROLL(5)
+    for (ptrdiff_t size = LANES / 2; size > 0; size /= 2)
+        if (count - i >= size) {
+            for (ptrdiff_t j = 0; j < size; j++) to[i + j] += from[i + j];
+            i += size;
+        }
 }
 
 /* Adds the columns of one out row to dx (one image). */
@@ -125,7 +129,7 @@ KERNEL int col2im_images(const void *call, const crew_member *me) {
     const conv_problem *p = c->p;
     const ptrdiff_t bytes = c->planes.row_count
                                 ? planes_scratch_bytes(p, &c->planes)
-                                : checked_times(c->block_rows, p->out_cols * col2im_step(p) * (ptrdiff_t)sizeof(real));
+                                : checked_times(c->block_rows * p->out_cols * col2im_step(p), sizeof(real));
     real *scratch = (real *)new_scratch(bytes);
     int status = scratch ? CONV_OK : CONV_NO_MEMORY;
     if (scratch && c->planes.row_count) memset(scratch, 0, (size_t)bytes);

@@ -71,7 +71,8 @@ KERNEL int run_exchanged(const gather *g, const real *x, const real *w, const re
                          int threads) {
     const conv_problem *s = &g->shape;
     const ptrdiff_t pixels = count_pixels(s), taps = count_taps(s), depth = taps * s->in_channels,
-                    chunk = smaller(exchanged_pixels(s), round_up(pixels, LANES)), numbers = whole_lines(depth * chunk);
+                    chunk = smaller(exchanged_pixels(s), round_up(pixels, LANES)),
+                    numbers = whole_lines(depth * chunk);
     real *patches = (real *)new_scratch(2 * numbers * (ptrdiff_t)sizeof(real)
                                         + (chunk + taps) * (ptrdiff_t)sizeof(ptrdiff_t));
     if (!patches) return CONV_NO_MEMORY;

@@ -154,11 +154,11 @@ KERNEL void fill_patches(const gather *g, const real *x, ptrdiff_t first_pixel, 
         real *to = patches;
         for (ptrdiff_t tap = 0; tap < s->filter_planes * s->filter_rows; tap++)
             for (ptrdiff_t tap_col = 0; tap_col < s->filter_cols; tap_col++, to += s->in_channels) {
-                /* mark: stride dilation of row_gemm if patches */
                 const ptrdiff_t tap_row = tap % s->filter_rows, tap_plane = tap / s->filter_rows,
-                                in_plane = out_plane * s->stride_planes - s->pad_front + tap_plane * s->dilation_planes,
-                                in_row = out_row * s->stride_rows - s->pad_top + tap_row * s->dilation_rows,
-                                in_col = out_col * s->stride_cols - s->pad_left + tap_col * s->dilation_cols;
+                                in_plane = out_plane * s->stride_planes - s->pad_front + tap_plane * s->dilation_planes;
+                /* mark: stride dilation of row_gemm if patches */
+                const ptrdiff_t in_row = out_row * s->stride_rows - s->pad_top + tap_row * s->dilation_rows;
+                const ptrdiff_t in_col = out_col * s->stride_cols - s->pad_left + tap_col * s->dilation_cols;
                 /* mark: padding of row_gemm phases if patches */
                 if (in_plane < 0 || in_plane >= s->in_planes || in_row < 0 || in_row >= s->in_rows || in_col < 0
                     || in_col >= s->in_cols)

@@ -72,12 +72,6 @@ INLINE void transpose_square(const real *from, ptrdiff_t from_step, ptrdiff_t ro
 }
 #undef LANES_LITERAL
 
-/* The same where fewer rows exist; not inlined, because it is rare. */
-KERNEL void transpose_cut_square(const real *from, ptrdiff_t from_step, ptrdiff_t rows, real *to,
-                                 ptrdiff_t to_step) {
-    transpose_square(from, from_step, rows, to, to_step);
-}
-
 /* to[k][j] = from[j][k] for k < depth and j < columns, and zero for columns <= j < width. */
 INLINE void transpose(const real *from, ptrdiff_t from_step, ptrdiff_t depth, ptrdiff_t columns, real *to,
                       ptrdiff_t width) {
@@ -85,11 +79,8 @@ INLINE void transpose(const real *from, ptrdiff_t from_step, ptrdiff_t depth, pt
     for (ptrdiff_t k = 0; k < whole_depth; k += LANES)
         for (ptrdiff_t j = 0; j < width; j += LANES) {
             for (ptrdiff_t i = 0; i < LANES; i++) PREFETCH(from + (j + i) * from_step + k + 4 * LANES, 3);
-            if (j + LANES <= columns)
-                transpose_square(from + j * from_step + k, from_step, LANES, to + k * width + j, width);
-            else
-                transpose_cut_square(from + j * from_step + k, from_step, columns - j, to + k * width + j,
-                                     width);
+            transpose_square(from + j * from_step + k, from_step, smaller(LANES, columns - j), to + k * width + j,
+                             width);
         }
     for (ptrdiff_t k = whole_depth; k < depth; k++)
         for (ptrdiff_t j = 0; j < width; j++) to[k * width + j] = j < columns ? from[j * from_step + k] : 0;
@@ -115,12 +106,8 @@ KERNEL void pack_panel(const gather *g, const real *w, ptrdiff_t group, ptrdiff_
                 real *row = to + i * width;
                 PREFETCH(from + 20 * s->out_channels, 3);
                 PREFETCH(from + 20 * s->out_channels + LANES, 3);
-                if (columns == 2 * LANES) {
-                    store(row, load(from));
-                    store(row + LANES, load(from + LANES));
-                } else {
-                    for (ptrdiff_t j = 0; j < width; j++) row[j] = j < columns ? from[j] : 0;
-                }
+                for (ptrdiff_t j = 0; j < width; j += LANES)
+                    store(row + j, load_part(from + j, smaller(LANES, columns - j)));
             }
         }
         to += count * width;

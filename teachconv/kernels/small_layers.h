@@ -146,8 +146,8 @@ INLINE void one_channel_block(const int vectors, const small_layer *shown, const
     }
 }
 
-/* Computes a block of outputs for all out_channels: of w as it is, or packed in panels of 2 vectors, the last of which
-   may have one. */
+/* Computes a block of outputs for all out_channels: of w as it is, or packed in panels of 2 vectors, the last of
+   which may have one. */
 KERNEL void one_channel_panels(small_layer k, const real *x, real *y) {
     const real *bias = k.bias;
     took(TOOK_ONE_CHANNEL);
@@ -201,7 +201,7 @@ INLINE void few_filters_tile(const int outs, const int vectors, const small_laye
 /* Each computes a block of outputs for `outs` out_channels. */
 /* clang-format off */
 #define FEW_FILTERS_OF(outs)                                                                             \
-    KERNEL void few_filters_##outs(const small_layer *k, const real *x, const real *w, real *y) {   \
+    KERNEL void few_filters_##outs(const small_layer *k, const real *x, const real *w, real *y) {        \
         real *y_end = y + k->rows * k->pixels * outs;                                                    \
         for (ptrdiff_t row = 0; row < k->rows; row++, x += k->x_row, y += k->pixels * outs) {            \
             ptrdiff_t pixel = 0;                                                                         \
@@ -253,6 +253,8 @@ KERNEL void small_layer_block(const small_layer *call, ptrdiff_t i, const ptrdif
     copy_small_layer(p, &k.l, k.x + i / blocks * in_plane_numbers(p), first_row,
                      k.l.reach - (k.l.height - k.rows) * p->stride_rows, rows);
     if (is_one_channel(p)) {
+        /* mark: dilation of row_gemm if one_channel */
+        k.x_tap_row = p->dilation_rows * k.l.row, k.x_tap = p->dilation_cols;
         one_channel_panels(k, rows, y);
         return;
     }
@@ -301,8 +303,6 @@ KERNEL int small_layer_or_row_gemm_run(const conv_problem *p, const void *x, con
                               .packed = packed != NULL,
                               .x_row = p->stride_rows * l.row,
                               .x_pixel = p->stride_cols,
-                              /* mark: dilation of row_gemm if one_channel */
-                              .x_tap_row = p->dilation_rows * l.row, .x_tap = p->dilation_cols,
                               .outs = p->out_channels,
                               .w_step = packed ? LANES : p->out_channels,
                               .pixels = p->out_cols};
