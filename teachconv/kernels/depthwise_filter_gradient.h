@@ -16,7 +16,7 @@
    Gain over a pass per tap: dy is read once per 10 taps, x once per tap row.
 
    Order of summation in every cell: image, out_row, out_col; in tiles image, pair of rows, up to 4 columns, out_row,
-   out_col. If copied windows are cut into parts (depthwise_windows.h): image, strip of 4 rows, part, out_row, out_col.
+   out_col. If windows are cut into parts (depthwise_windows.h): image, strip of 4 rows, part, out_row, out_col.
    The bits are the same for any number of threads.
    Non-finite data: allowed everywhere; taps in the padding are skipped.
    Scratch: as in depthwise.h, with the strip of dy; the sums (1 MB, those of LANES channels at least). */
@@ -268,7 +268,8 @@ KERNEL void depthwise_filter_group(const depthwise_filter_call *c, real *scratch
     for (ptrdiff_t block = 0; block < lanes; block += LANES) {
         const ptrdiff_t repeated = block - smaller(block, k.last_block), count = smaller(LANES, lanes - block);
         for (ptrdiff_t tap = 0; tap < taps; tap++, sums += LANES)
-            store_part(c->dw + tap * p->out_channels + first_lane + block, load_part(sums + repeated, count), count);
+            store_part(c->dw + tap * p->out_channels + first_lane + block, load_part(sums + repeated, count),
+                       count);
     }
 }
 

@@ -175,7 +175,8 @@ INLINE void depthwise_tile(const int tall, const int pixels, const int filter, c
             for (int p = 0; k.prefetches && p < pixels * stride; p++) {
                 PREFETCH((const char *)(x + lane + (k.tap_rows - 1 + r) * k.x_row + p * (k.x_pixel / stride))
                              + DEPTHWISE_READ_AHEAD, 3);
-                if (!filter && !k.streams) PREFETCH_TO_WRITE((const char *)(to + p * k.y_pixel) + DEPTHWISE_WRITE_AHEAD);
+                if (!filter && !k.streams)
+                    PREFETCH_TO_WRITE((const char *)(to + p * k.y_pixel) + DEPTHWISE_WRITE_AHEAD);
             }
             if (k.in_parts) { /* a copy, so that the sums stay in registers otherwise */
                 vec part[DEPTHWISE_PIXELS];
