@@ -16,8 +16,9 @@
 
 typedef struct {
     ptrdiff_t in, out, taps, stride, dilation, pad; /* of the problem */
-    ptrdiff_t every; /* of the copy of x, inputs from a cell to the next: if one tap reads it, those between are left out */
-    ptrdiff_t down;  /* cells of x, or of its copy, from one output to the next */
+    /* inputs from a cell of x to the next, and cells from an output to the next: a copy that one tap reads leaves
+       out the inputs between, otherwise every is 1 and down is the stride */
+    ptrdiff_t every, down;
     ptrdiff_t block, blocks; /* outputs of a block, and how many blocks there are */
 } pixel_axis;
 
@@ -109,7 +110,8 @@ KERNEL void pixel_lay_out(const conv_problem *p, int may_merge, pixel_layout *l)
     for (int in_place = 0; in_place < 2; in_place++) {
         pixel_shape(p, in_place, may_merge, l);
         copies = l->merged ? 1 : p->groups * l->tiles;
-        x_pixel = l->copy_x && !l->merged ? X_TILE : p->in_channels, dy_pixel = l->copy_dy ? 2 * LANES : p->out_channels;
+        x_pixel = l->copy_x && !l->merged ? X_TILE : p->in_channels;
+        dy_pixel = l->copy_dy ? 2 * LANES : p->out_channels;
         if (pixel_blocks(l, (double)x_pixel * (l->copy_x ? copies : 1), (double)p->groups * l->panels * 2 * LANES,
                          larger(SMALL_PIXEL_BLOCK, smaller(LARGE_PIXEL_BLOCK, 2 * dw_bytes))))
             break;

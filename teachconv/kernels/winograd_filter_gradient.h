@@ -22,36 +22,72 @@
    Scratch: the two transforms of one block, at least of one tile in one plane of outputs; and M, which is the
    filter transformed. */
 
+/* What all threads of one winograd_filter_try share. */
 typedef struct {
     const gather *g;
     const winograd_layout *l;
     const real *x, *dy;
-    real *v, *d, *m, *dw;
+    real *v, *d, *m, *dw;              /* d: [panel][elements][planes][tiles][width] */
     ptrdiff_t planes, down;            /* of outputs in a block, and of V from one to the next */
     ptrdiff_t d_plane, d_step, m_step; /* from a plane, a panel's element, or a slot to the next */
     int *image_flags;
 } winograd_gradient_call;
 
-/* Computes A dy A' of some tiles and one panel: [elements][tiles][width]. */
-INLINE void winograd_transform_gradients(const int down, const int across, const gather *g,
-                                         const winograd_layout *l, const real *dy, ptrdiff_t first, ptrdiff_t past, ptrdiff_t width,
-                                         ptrdiff_t columns, real *d, ptrdiff_t d_step, range_seen *range) {
+/* A block: some tiles in some planes of outputs, and the planes of x that these read. */
+typedef struct {
+    ptrdiff_t first, past, out_plane, out_planes;
+    ptrdiff_t in_plane, in_planes; /* that of the first output's first tap; how many are transformed */
+    int parts, resume;             /* of a plane's tiles, for threads; whether it is not the first block */
+} winograd_gradient_block;
+
+/* Finds the tiles of a job that transforms a part of a plane. Returns the plane, counted in the block. */
+INLINE ptrdiff_t winograd_part_of_plane(const winograd_gradient_block *b, ptrdiff_t job, ptrdiff_t *first,
+                                        ptrdiff_t *past) {
+    const int part = (int)(job % b->parts);
+    *first = b->first + share_start(b->past - b->first, part, b->parts);
+    *past = b->first + share_start(b->past - b->first, part + 1, b->parts);
+    return job / b->parts;
+}
+
+/* Computes V of a part of a plane. */
+KERNEL void winograd_gradient_inputs(const winograd_gradient_call *c, const winograd_gradient_block *b,
+                                     ptrdiff_t job) {
+    const conv_problem *s = &c->g->shape;
+    ptrdiff_t first, past;
+    const ptrdiff_t i = winograd_part_of_plane(b, job, &first, &past),
+                    plane = b->in_plane + i / c->down * s->stride_planes + i % c->down;
+    if (plane >= 0 && plane < s->in_planes && first < past)
+        winograd_inputs(c->g, c->l, c->x + plane * in_plane_numbers(s), first, past,
+                        c->v + i * c->l->plane_step + (first - b->first) * c->l->depth_step, c->image_flags);
+}
+
+/* Computes A dy A' of a part of a plane, in one panel. */
+INLINE void winograd_transform_gradients(const int down, const int across, const winograd_gradient_call *c,
+                                         const winograd_gradient_block *b, ptrdiff_t panel, ptrdiff_t job,
+                                         range_seen *range) {
     const int n = elements_of(down), m = elements_of(across), tile_rows = outputs_of(down),
               tile_cols = outputs_of(across);
-    tile_place at = winograd_place(l, first);
-    for (ptrdiff_t i = first; i < past; i++, winograd_next(l, &at), d += width) {
+    const gather *g = c->g;
+    ptrdiff_t first, past;
+    const ptrdiff_t plane = winograd_part_of_plane(b, job, &first, &past),
+                    columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES),
+                    width = columns > LANES ? 2 * LANES : LANES;
+    const real *dy = c->dy + (b->out_plane + plane) * g->y_plane_step + panel * 2 * LANES;
+    real *d = c->d + panel * c->l->elements * c->d_step + plane * c->d_plane + (first - b->first) * width;
+    tile_place at = winograd_place(c->l, first);
+    for (ptrdiff_t i = first; i < past; i++, winograd_next(c->l, &at), d += width) {
         const real *corner = dy + at.image * g->y_image_step + tile_rows * at.row * g->y_row_step
                              + tile_cols * at.col * g->y_col_step;
         const ptrdiff_t rows = g->shape.out_rows - tile_rows * at.row,
                         cols = g->shape.out_cols - tile_cols * at.col;
-        for (ptrdiff_t c = 0; c < width; c += LANES) {
+        for (ptrdiff_t k = 0; k < width; k += LANES) {
             vec in[4 * 4], t[4 * 6], line[6];
             UNROLL(16)
             for (int e = 0; e < tile_rows * tile_cols; e++) {
-                const real *from = corner + e / tile_cols * g->y_row_step + e % tile_cols * g->y_col_step + c;
+                const real *from = corner + e / tile_cols * g->y_row_step + e % tile_cols * g->y_col_step + k;
                 in[e] = e / tile_cols >= rows || e % tile_cols >= cols ? (vec){0}
-                        : columns - c >= LANES                         ? load(from)
-                                                                       : load_part(from, columns - c);
+                        : columns - k >= LANES                         ? load(from)
+                                                                       : load_part(from, columns - k);
                 look_at(range, in[e]);
             }
             UNROLL(4)
@@ -64,24 +100,30 @@ INLINE void winograd_transform_gradients(const int down, const int across, const
             for (int e = 0; e < n; e++) {
                 winograd_output_gradient_line(across, t + e * tile_cols, 1, line);
                 UNROLL(6)
-                for (int f = 0; f < m; f++) store(d + (e * m + f) * d_step + c, line[f]);
+                for (int f = 0; f < m; f++) store(d + (e * m + f) * c->d_step + k, line[f]);
             }
         }
     }
 }
 
-/* Computes G' M G of one patch and panel. products: [elements][in_channels][width]. */
-INLINE void winograd_finish_gradient(const int down, const int across, const conv_problem *s,
-                                     const winograd_layout *l, const winograd_patch *p, const real *products,
-                                     ptrdiff_t m_step, ptrdiff_t width, ptrdiff_t columns, real *dw) {
+/* Computes G' M G of one patch, panel and tap in depth. */
+INLINE void winograd_finish_gradient(const int down, const int across, const winograd_gradient_call *c,
+                                     ptrdiff_t job) {
     const int n = elements_of(down), m = elements_of(across), tap_rows = taps_of(down), tap_cols = taps_of(across);
-    for (ptrdiff_t k = 0; k < l->depth; k++)
-        for (ptrdiff_t c = 0; c < width; c += LANES) {
+    const winograd_layout *l = c->l;
+    const conv_problem *s = &c->g->shape;
+    const winograd_patch *p = l->patch + job % l->patches;
+    const ptrdiff_t panel = job / l->patches % l->panels, plane = job / l->patches / l->panels,
+                    columns = smaller(2 * LANES, s->out_channels - panel * 2 * LANES),
+                    width = columns > LANES ? 2 * LANES : LANES;
+    const real *products = c->m + ((plane * l->panels + panel) * l->slots + p->slot) * c->m_step;
+    for (ptrdiff_t i = 0; i < l->depth; i++)
+        for (ptrdiff_t k = 0; k < width; k += LANES) {
             vec column[6], t[6 * 3], lines[3 * 6], out[3];
             UNROLL(6)
             for (int j = 0; j < m; j++) {
                 UNROLL(6)
-                for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * m_step + k * width + c);
+                for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * c->m_step + i * width + k);
                 winograd_filter_gradient_line(down, column, 1, t + j * 3);
                 UNROLL(3)
                 for (int r = 0; r < tap_rows; r++) lines[r * m + j] = t[j * 3 + r];
@@ -91,34 +133,28 @@ INLINE void winograd_finish_gradient(const int down, const int across, const con
                 winograd_filter_gradient_line(across, lines + r * m, 1, out);
                 UNROLL(3)
                 for (int q = 0; q < tap_cols; q++) {
-                    const ptrdiff_t tap = (p->rows.first_tap + r * l->rows.step) * s->filter_cols
-                                          + p->cols.first_tap + q * l->cols.step;
-                    finish_sum(dw + (tap * l->depth + k) * s->out_channels + c, out[q], NULL, columns - c,
-                               0);
+                    const ptrdiff_t tap_row = plane * s->filter_rows + p->rows.first_tap + r * l->rows.step,
+                                    tap = tap_row * s->filter_cols + p->cols.first_tap + q * l->cols.step;
+                    finish_sum(c->dw + (tap * l->depth + i) * s->out_channels + panel * 2 * LANES + k, out[q],
+                               NULL, columns - k, 0);
                 }
             }
         }
 }
 
 typedef struct {
-    void (*gradients)(const gather *g, const winograd_layout *l, const real *dy, ptrdiff_t first,
-                      ptrdiff_t past, ptrdiff_t width, ptrdiff_t columns, real *d, ptrdiff_t d_step,
-                      range_seen *range);
-    void (*finish)(const conv_problem *s, const winograd_layout *l, const winograd_patch *p,
-                   const real *products, ptrdiff_t m_step, ptrdiff_t width, ptrdiff_t columns, real *dw);
+    void (*gradients)(const winograd_gradient_call *c, const winograd_gradient_block *b, ptrdiff_t panel,
+                      ptrdiff_t job, range_seen *range);
+    void (*finish)(const winograd_gradient_call *c, ptrdiff_t job);
 } winograd_gradient_stages;
 
-#define STAGES(down, across)                                                                                     \
-    KERNEL void winograd_gradients_##down##across(const gather *g, const winograd_layout *l, const real *dy,     \
-                                          ptrdiff_t first, ptrdiff_t past, ptrdiff_t width,              \
-                                          ptrdiff_t columns, real *d, ptrdiff_t d_step,                  \
-                                          range_seen *range) {                                           \
-        winograd_transform_gradients(down, across, g, l, dy, first, past, width, columns, d, d_step, range);     \
-    }                                                                                                    \
-    KERNEL void winograd_finish_##down##across(const conv_problem *s, const winograd_layout *l,                  \
-                                       const winograd_patch *p, const real *products, ptrdiff_t m_step,  \
-                                       ptrdiff_t width, ptrdiff_t columns, real *dw) {                   \
-        winograd_finish_gradient(down, across, s, l, p, products, m_step, width, columns, dw);                   \
+#define STAGES(down, across)                                                                                       \
+    KERNEL void winograd_gradients_##down##across(const winograd_gradient_call *c, const winograd_gradient_block *b, \
+                                          ptrdiff_t panel, ptrdiff_t job, range_seen *range) {             \
+        winograd_transform_gradients(down, across, c, b, panel, job, range);                                       \
+    }                                                                                                      \
+    KERNEL void winograd_finish_##down##across(const winograd_gradient_call *c, ptrdiff_t job) {                   \
+        winograd_finish_gradient(down, across, c, job);                                                            \
     }
 ALL_STAGES(STAGES)
 #undef STAGES
@@ -126,48 +162,6 @@ ALL_STAGES(STAGES)
 static const winograd_gradient_stages winograd_gradient_stages_of[8][8] = {ALL_STAGES(STAGES)};
 #undef STAGES
 #undef ALL_STAGES
-
-/* A block: some tiles in some planes of outputs, and the planes of x that these read. */
-typedef struct {
-    ptrdiff_t first, past, out_plane, out_planes;
-    ptrdiff_t in_plane, in_planes; /* that of the first output's first tap; how many are transformed */
-    int resume;                    /* not the first block */
-} winograd_gradient_block;
-
-/* Finds the tiles of a plane in the part first..past-1 of all planes' tiles: those of a thread. */
-INLINE int winograd_share_of_plane(const winograd_gradient_block *b, ptrdiff_t plane, ptrdiff_t planes,
-                                   const crew_member *me, ptrdiff_t *start, ptrdiff_t *stop) {
-    const ptrdiff_t tiles = b->past - b->first;
-    *start = larger(0, share_start(planes * tiles, me->rank, me->size) - plane * tiles);
-    *stop = smaller(tiles, share_start(planes * tiles, me->rank + 1, me->size) - plane * tiles);
-    return *start < *stop;
-}
-
-/* Transforms x and dy of this thread's tiles of a block. Returns the range flags of dy. */
-KERNEL int winograd_transform_share(const winograd_gradient_call *c, const winograd_gradient_block *b,
-                                    const crew_member *me) {
-    const winograd_layout *l = c->l;
-    const conv_problem *s = &c->g->shape;
-    ptrdiff_t start, stop;
-    range_seen range = {0};
-    for (ptrdiff_t i = 0; i < b->in_planes; i++) {
-        const ptrdiff_t plane = b->in_plane + i / c->down * s->stride_planes + i % c->down;
-        if (plane >= 0 && plane < s->in_planes && winograd_share_of_plane(b, i, b->in_planes, me, &start, &stop))
-            winograd_inputs(c->g, l, c->x + plane * in_plane_numbers(s), b->first + start, b->first + stop,
-                            c->v + i * l->plane_step + start * l->depth_step, c->image_flags);
-    }
-    for (ptrdiff_t i = 0; i < b->out_planes; i++)
-        for (ptrdiff_t panel = 0;
-             winograd_share_of_plane(b, i, b->out_planes, me, &start, &stop) && panel < l->panels; panel++) {
-            const ptrdiff_t columns = smaller(2 * LANES, s->out_channels - panel * 2 * LANES),
-                            width = columns > LANES ? 2 * LANES : LANES;
-            winograd_gradient_stages_of[l->rows.form][l->cols.form].gradients(
-                c->g, l, c->dy + (b->out_plane + i) * c->g->y_plane_step + panel * 2 * LANES, b->first + start,
-                b->first + stop, width, columns,
-                c->d + panel * l->elements * c->d_step + i * c->d_plane + start * width, c->d_step, &range);
-        }
-    return range_flags(&range);
-}
 
 /* Adds the block's products of one slot, panel, tap in depth and group of in_channels to M. */
 KERNEL void winograd_gradient_job(const winograd_gradient_call *c, const winograd_gradient_block *b, ptrdiff_t job,
@@ -195,41 +189,36 @@ KERNEL void winograd_gradient_job(const winograd_gradient_call *c, const winogra
         c->m + ((tap * l->panels + panel) * l->slots + slot) * c->m_step + at * width);
 }
 
-KERNEL void winograd_gradient_patch(const winograd_gradient_call *c, ptrdiff_t job) {
-    const winograd_layout *l = c->l;
-    const conv_problem *s = &c->g->shape;
-    const winograd_patch *p = l->patch + job % l->patches;
-    const ptrdiff_t panel = job / l->patches % l->panels, tap = job / l->patches / l->panels,
-                    columns = smaller(2 * LANES, s->out_channels - panel * 2 * LANES);
-    winograd_gradient_stages_of[p->rows.form][p->cols.form].finish(
-        s, l, p, c->m + ((tap * l->panels + panel) * l->slots + p->slot) * c->m_step, c->m_step,
-        columns > LANES ? 2 * LANES : LANES, columns,
-        c->dw + tap * s->filter_rows * s->filter_cols * l->depth * s->out_channels + panel * 2 * LANES);
-}
-
 /* Runs one thread's share of all blocks. Returns the range flags of dy. */
 KERNEL int winograd_gradient_blocks(const void *call, const crew_member *me) {
     const winograd_gradient_call *c = (const winograd_gradient_call *)call;
     const winograd_layout *l = c->l;
     const conv_problem *s = &c->g->shape;
     const ptrdiff_t groups = divide_up(l->depth, TILE_PIXELS), products = l->slots * l->panels * s->filter_planes;
-    int flags = 0;
-    winograd_gradient_block b = {0};
+    const winograd_gradient_stages *stages = &winograd_gradient_stages_of[l->rows.form][l->cols.form];
+    range_seen range = {0};
+    winograd_gradient_block b = {.parts = me->size};
     for (b.first = 0; b.first < l->tiles; b.first = b.past) {
         b.past = smaller(l->tiles, b.first + l->block_tiles);
         for (b.out_plane = 0; b.out_plane < s->out_planes; b.out_plane += c->planes) {
             b.out_planes = smaller(c->planes, s->out_planes - b.out_plane);
             b.in_plane = b.out_plane * s->stride_planes - s->pad_front;
             b.in_planes = (b.out_planes - 1) * c->down + s->filter_planes;
-            flags |= winograd_transform_share(c, &b, me);
+            EACH_JOB(me, job, b.in_planes * b.parts, winograd_gradient_inputs(c, &b, job));
+            for (ptrdiff_t panel = 0; panel < l->panels; panel++)
+                EACH_JOB(me, job, b.out_planes * b.parts, stages->gradients(c, &b, panel, job, &range));
             meet(me); /* before the transforms are read */
             EACH_JOB_TAKEN(me, groups, job, products * groups, winograd_gradient_job(c, &b, job, groups));
             meet(me); /* before they are written to again */
             b.resume = 1;
         }
     }
-    EACH_JOB(me, job, s->filter_planes * l->panels * l->patches, winograd_gradient_patch(c, job));
-    return flags;
+    for (int i = 0; i < l->patches; i++) {
+        const winograd_patch *p = &l->patch[i];
+        EACH_JOB(me, job, s->filter_planes * l->panels,
+                 winograd_gradient_stages_of[p->rows.form][p->cols.form].finish(c, job * l->patches + i));
+    }
+    return range_flags(&range);
 }
 
 /* Sets the blocks. They take part of the second-level cache; more if M, which each block reads and writes, is
