@@ -74,7 +74,8 @@ def run(
         with during("runs the call in a process of its own"), (folder / _LOG).open("wb") as log:
             try:
                 code = subprocess.run(
-                    [sys.executable, "-P", "-m", __name__, probe, str(folder)],
+                    # -u: what was printed before a crash is in the log
+                    [sys.executable, "-u", "-P", "-m", __name__, probe, str(folder)],
                     env={**os.environ, "PYTHONPATH": path, **environment},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
