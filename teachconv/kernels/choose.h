@@ -51,7 +51,7 @@ static inline double winograd_work(int tile, const conv_problem *s, ptrdiff_t la
     const double in = (double)in_vectors(s->in_channels, lanes),
                  out = (double)in_vectors(s->out_channels, lanes),
                  tiles = (double)rows.tiles * cols.tiles, slots = rows.slots * cols.slots,
-                 elements = elements_of(rows.form) * elements_of(cols.form), per_slot = tile == 2 ? 5.6 : 4.2,
+                 elements = elements_of(rows.form) * elements_of(cols.form), per_slot = tile == 2 ? 5.6 : 10,
                  per_element = tile == 2 ? 6.3 : 2.8,
                  /* V of a plane serves all the taps in depth that read it */
                  planes = (double)smaller(s->in_planes, s->out_planes * s->filter_planes);
@@ -78,12 +78,14 @@ static inline void add_work(work *sum, const conv_problem *s, const choice *c, d
     const double direct = direct_work(s, c->lanes);
     sum->direct += direct;
     sum->two += can ? winograd_work(2, s, c->lanes, filter_two) : direct;
-    sum->four += can ? winograd_work(4, s, c->lanes, filter_four) : direct;
+    /* at a stride the larger tile gains little: it reads the inputs in several parts */
+    sum->four += can && s->stride_rows == 1 && s->stride_cols == 1 ? winograd_work(4, s, c->lanes, filter_four)
+                                                                   : direct;
 }
 
 /* The filter is transformed and read, or in a plan read alone. */
 static inline void add_gather(work *sum, const conv_problem *s, const choice *c) {
-    if (c->planned) add_work(sum, s, c, 1.5, 1.5);
+    if (c->planned) add_work(sum, s, c, 3, 3);
     /* above 256 channels a panel of F(4x4, 3x3)'s filters exceeds the second-level cache */
     else add_work(sum, s, c, 9.4, s->in_channels <= 256 ? 11.1 : 16.7);
 }

@@ -29,9 +29,12 @@ INLINE void depthwise_input_tile(const int pairs, const int border, const conv_p
     const conv_problem p = *problem; /* copies, because stores to dx might change what the pointers point to */
     const depthwise_walk k = *walk;
     const ptrdiff_t row = 2 * v - p.pad_top, col = 2 * z - p.pad_left;
-    const ptrdiff_t from = (v - 1) * k.x_row + (z - 1) * k.x_pixel, to = row * k.y_row + col * k.y_pixel;
-    for (ptrdiff_t block = 0; block < k.lanes; block += LANES, w += k.w_block) {
-        const ptrdiff_t lane = smaller(block, k.last_block);
+    ptrdiff_t from = (v - 1) * k.x_row + (z - 1) * k.x_pixel, to = row * k.y_row + col * k.y_pixel;
+    for (ptrdiff_t lane = 0; lane < k.lanes; lane += LANES, from += LANES, to += LANES, w += k.w_block) {
+        if (lane > k.last_block) {
+            const ptrdiff_t back = lane - k.last_block;
+            lane -= back, from -= back, to -= back;
+        }
         vec sum[DEPTHWISE_PIXELS];
         UNROLL(8)
         for (int o = 0; o < 4 * pairs; o++) sum[o] = (vec){0};
@@ -42,7 +45,7 @@ INLINE void depthwise_input_tile(const int pairs, const int border, const conv_p
             UNROLL(3)
             for (int c = 0; c <= pairs; c++) {
                 if (border && (z - 1 + c < 0 || z - 1 + c >= p.out_cols)) continue;
-                const vec value = load(dy + (from + lane + q * k.x_row + c * k.x_pixel));
+                const vec value = load(dy + (from + q * k.x_row + c * k.x_pixel));
                 UNROLL(9)
                 for (int t = 0; t < 9; t++) {
                     /* mark: stride of depthwise/dx if tiles */
@@ -58,14 +61,14 @@ INLINE void depthwise_input_tile(const int pairs, const int border, const conv_p
             if (border && (row + down < 0 || row + down >= p.in_rows)) continue;
             vec *values = sum + down * 2 * pairs;
             if (!border) {
-                depthwise_write(2 * pairs, &k, lane, values, dx + (to + lane + down * k.y_row));
+                depthwise_write(2 * pairs, &k, lane, values, dx + (to + down * k.y_row));
                 continue;
             }
             UNROLL(4)
             for (int right = 0; right < 2 * pairs; right++)
                 if (col + right >= 0 && col + right < p.in_cols)
                     depthwise_write(1, &k, lane, values + right,
-                                    dx + (to + lane + down * k.y_row + right * k.y_pixel));
+                                    dx + (to + down * k.y_row + right * k.y_pixel));
         }
     }
 }

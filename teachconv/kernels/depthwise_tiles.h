@@ -127,8 +127,9 @@ INLINE vec depthwise_finished(const depthwise_walk *k, vec sum, vec bias) {
 }
 
 /* Finishes and writes sums of fewer than LANES channels, or adds them to what y holds. */
-KERNEL void depthwise_write_part(int pixels, const depthwise_walk *k, const vec *sum, real *y) {
+INLINE void depthwise_write_part(const int pixels, const depthwise_walk *k, const vec *sum, real *y) {
     const ptrdiff_t count = smaller(LANES, k->lanes);
+    UNROLL(8)
     for (int p = 0; p < pixels; p++, y += k->y_pixel) {
         vec value = sum[p];
         if (k->adds) value += load_part(y, count);
@@ -171,21 +172,17 @@ INLINE void depthwise_tile(const int tall, const int pixels, const int filter, c
         UNROLL(2)
         for (int r = 0; r < tall; r++) {
             real *to = y + r * k.y_row + lane;
-            UNROLL(8)
-            for (int p = 0; k.prefetches && p < pixels * stride; p++) {
-                PREFETCH((const char *)(x + lane + (k.tap_rows - 1 + r) * k.x_row + p * (k.x_pixel / stride))
-                             + DEPTHWISE_READ_AHEAD, 3);
-                if (!filter && !k.streams)
-                    PREFETCH_TO_WRITE((const char *)(to + p * k.y_pixel) + DEPTHWISE_WRITE_AHEAD);
-            }
-            if (k.in_parts) { /* a copy, so that the sums stay in registers otherwise */
-                vec part[DEPTHWISE_PIXELS];
+            if (k.prefetches) {
+                const real *last = x + lane + (k.tap_rows - 1 + r) * k.x_row;
                 UNROLL(8)
-                for (int p = 0; p < pixels; p++) part[p] = sum[r * pixels + p];
-                depthwise_write_part(pixels, walk, part, to);
-            } else {
-                depthwise_write(pixels, &k, lane, sum + r * pixels, to);
+                for (int p = 0; p < pixels * stride; p++)
+                    PREFETCH((const char *)(last + p * (k.x_pixel / stride)) + DEPTHWISE_READ_AHEAD, 3);
+                UNROLL(8)
+                for (int p = 0; p < pixels; p++)
+                    if (!k.streams) PREFETCH_TO_WRITE((const char *)(to + p * k.y_pixel) + DEPTHWISE_WRITE_AHEAD);
             }
+            if (k.in_parts) depthwise_write_part(pixels, &k, sum + r * pixels, to);
+            else depthwise_write(pixels, &k, lane, sum + r * pixels, to);
         }
     }
 }

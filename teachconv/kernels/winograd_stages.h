@@ -175,7 +175,9 @@ INLINE void winograd_transform_vector(const int down, const int across, const ti
     _Alignas(64) real copied[WINOGRAD_ELEMENTS * LANES];
     const real *from = copied;
     ptrdiff_t row_step = m * LANES, col_step = LANES;
-    if (in->corner && lanes == LANES) from = in->corner + c, row_step = in->row_step, col_step = in->col_step;
+    const int masked = ISA_LEVEL == 2; /* a part of a vector is loaded like a whole one */
+    if (in->corner && (masked || lanes == LANES))
+        from = in->corner + c, row_step = in->row_step, col_step = in->col_step;
     else
         for (int e = 0; e < n * m; e++)
             store(copied + e * LANES,
@@ -183,7 +185,10 @@ INLINE void winograd_transform_vector(const int down, const int across, const ti
                                        : in->each[e] + (in->inside[e] & c),
                             lanes));
     UNROLL(36)
-    for (int e = 0; e < n * m; e++) d[e] = load(from + e / m * row_step + e % m * col_step);
+    for (int e = 0; e < n * m; e++) {
+        const real *at = from + e / m * row_step + e % m * col_step;
+        d[e] = masked ? load_part(at, lanes) : load(at);
+    }
     /* tiles overlap: away from the border, the first inputs of all tiles cover each input once, if the patch is
        the first of its phase */
     if (in->border) {
@@ -308,10 +313,20 @@ INLINE void winograd_transform_outputs(const int down, const int across, const g
             }
             UNROLL(4)
             for (int r = 0; r < tile_rows; r++) winograd_output_line(across, lines + r * m, 1, o[r]);
-            for (int r = 0; r < rows; r++)
-                for (int q = 0; q < cols; q++)
-                    finish_sum(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
-                               bias ? bias + c : NULL, columns - c, relu);
+            if (rows == tile_rows && cols == tile_cols) {
+                UNROLL(4)
+                for (int r = 0; r < tile_rows; r++) {
+                    UNROLL(4)
+                    for (int q = 0; q < tile_cols; q++)
+                        finish_sum(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
+                                   bias ? bias + c : NULL, columns - c, relu);
+                }
+            } else {
+                for (int r = 0; r < rows; r++)
+                    for (int q = 0; q < cols; q++)
+                        finish_sum(corner + r * g->y_row_step + q * g->y_col_step + c, o[r][q],
+                                   bias ? bias + c : NULL, columns - c, relu);
+            }
         }
     }
 }

@@ -371,15 +371,17 @@ def test_every_cut_with_tiles_of_four_keeps_its_bound(isa, size, strides):
         cython_backend.set_isa("best")
 
 
-def test_the_larger_tile_is_chosen_for_other_filters_strides_and_axes():
-    for op, args, strides in (
-        (tc.conv2d, ((1, 28, 28, 64), (5, 5, 64, 64)), 1),
-        (tc.conv2d, ((1, 113, 113, 64), (3, 3, 64, 64)), 2),
-        (tc.conv1d, ((1, 3000, 128), (3, 128, 128)), 1),
+def test_the_larger_tile_is_chosen_for_other_filters_phases_and_axes():
+    how = {"padding": "SAME", "backend": "cython", "precision": "fast"}
+    for op, image, filters in (
+        (tc.conv2d, (1, 28, 28, 64), (5, 5, 64, 64)),
+        (tc.conv1d, (1, 3000, 128), (3, 128, 128)),
     ):
-        x, w = (np.zeros(shape, "float32") for shape in args)
-        traced = tc.trace(op, x, w, strides, "SAME", backend="cython", precision="fast")
-        assert traced.algorithm == "winograd4"
+        x, w = np.zeros(image, "float32"), np.zeros(filters, "float32")
+        assert tc.trace(op, x, w, **how).algorithm == "winograd4"
+    dy, w = np.zeros((1, 28, 28, 128), "float32"), np.zeros((3, 3, 128, 128), "float32")
+    traced = tc.trace(tc.conv2d_backprop_input, (1, 56, 56, 128), w, dy, strides=2, **how)
+    assert traced.algorithm == "winograd4"
 
 
 @pytest.mark.parametrize("at", [(0, 0), (0, 1), (1, 0), (1, 1)])
