@@ -113,7 +113,7 @@ ALGORITHMS = (
     ),
     Algorithm(
         "winograd4",
-        "F(4, r) for pieces of a filter: a 3x3 in 36 multiplications where there were 144, and a larger error",
+        "F(4, r) for pieces: a 3x3 in 36 multiplications where there were 144, and a larger error",
         dtypes=FLOATS,
         precision="fast",
         error="winograd4_balanced",

@@ -133,8 +133,8 @@ def winograd(
     filter gradient is G' [sum over tiles of V * (A dy A')] G: two additions for B', two for A, T products and
     sums for T tiles, and six operations for G' give less than gamma_{T+12}.
 
-    The taps in depth of a volume are further channels; in a filter gradient, where each tap in depth has sums of
-    its own, the planes are further images. A sequence is an image of one row.
+    The taps in depth of a volume are further channels; in a filter gradient, where each tap in depth has
+    sums of its own, the planes are further images. A sequence is an image of one row.
 
     Args:
         kind: the kind of call.
@@ -177,16 +177,18 @@ def winograd4_balanced(
 ) -> np.ndarray:
     """Bound the error of F(4, r) with the points 0, +-sqrt(1/2), +-sqrt(2) and infinity for each cell.
 
-    A filter has pieces of r taps, up to 3, as in `winograd`; F(4, 2) uses five of the points, F(4, 1) four. As for
-    `winograd4`, the roundings are counted (kernels/winograd_matrices.h). A number of B' d has passed at most
-    five: products with a square root that is itself rounded, and three sums. One of G g has passed five:
-    products with two rounded constants, and a sum. One of A' m has passed five: a difference, a product with a
-    rounded constant, and two sums. Each matrix is applied twice, and P C products are summed for P pieces and C
-    channels; that gives gamma_{PC+30}, less than gamma_{PC+32}. The matrices have entries up to 2.9 instead of 8.
+    A filter has pieces of r taps, up to 3, as in `winograd`; F(4, 2) uses five of the points, F(4, 1) four.
+    As for `winograd4`, the roundings are counted (kernels/winograd_matrices.h). A number of B' d has passed
+    at most five: products with a square root that is itself rounded, and three sums. One of G g has passed
+    five: products with two rounded constants, and a sum. One of A' m has passed five: a difference, a
+    product with a rounded constant, and two sums. Each matrix is applied twice, and P C products are summed
+    for P pieces and C channels; that gives gamma_{PC+30}, less than gamma_{PC+32}. The matrices have entries
+    up to 2.9 instead of 8.
 
-    A filter gradient is G' [sum over tiles of V * (A dy A')] G, F(r, 4) for pieces of r taps. A number of A dy
-    has passed four: a sum, a product with a rounded square root, and a sum. One of G' m has passed seven: two
-    products with rounded constants, and three sums. With T products and sums for T tiles: gamma_{T+32}.
+    A filter gradient is G' [sum over tiles of V * (A dy A')] G, F(r, 4) for pieces of r taps. A number of
+    A dy has passed four: a sum, a product with a rounded square root, and a sum. One of G' m has passed
+    seven: two products with rounded constants, and three sums. With T products and sums for T tiles:
+    gamma_{T+32}.
 
     This bound is norm-wise. In one dimension, y[0] of F(2, 3) is the sum of m[0], m[1] and m[2], which read
     d[0], d[1] and d[2], the window of y[0]; y[1] likewise reads d[1], d[2] and d[3] only. So the bound of
@@ -228,7 +230,7 @@ _Matrices: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # the sizes of
 
 
 def _pieces(tables: dict[int, _Matrices], axis: AxisGeometry, scatters: bool) -> _Tiles:
-    """Return the transforms of an axis whose taps are cut into pieces of up to three, by their number of taps."""
+    """Return the transforms of an axis whose taps are cut into pieces; the tables are by taps of a piece."""
     s, taps = axis.stride, range(axis.filter_size)
     if axis.filter_size == 1:
         tables = _PIECES[1]
@@ -333,7 +335,7 @@ def _windows(data: np.ndarray, tables: list[_Tiles]) -> np.ndarray:
 
 
 def _table(*rows: str) -> np.ndarray:
-    """Return a matrix given by its rows, with entries such as "5", "1/6" and "2a/3": a, b are the roots of 1/2, 2."""
+    """Return a matrix by its rows, with entries such as "5", "1/6", "2a/3"; a, b are roots of 1/2 and 2."""
     roots = {"a": sqrt(0.5), "b": sqrt(2)}
 
     def entry(text: str) -> float:

@@ -238,7 +238,12 @@ def test_the_multiply_adds_are_those_of_the_geometry(name, runs):
 
 @pytest.mark.parametrize(
     ("name", "share"),
-    [("winograd", (49, 100)), ("winograd2", (16, 36)), ("winograd4", (36, 144)), ("winograd4, pieces", (121, 400))],
+    [
+        ("winograd", (49, 100)),
+        ("winograd2", (16, 36)),
+        ("winograd4", (36, 144)),
+        ("winograd4, pieces", (121, 400)),
+    ],
 )
 def test_winograd_multiplies_less(name, share, runs):
     """49 products of a 5x5 for 2x2 outputs and each pair of channels, not 100; of a 3x3 16, not 36."""
