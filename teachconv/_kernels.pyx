@@ -4,8 +4,8 @@
 The Python side checks arguments, allocates and chooses. Arrays are C-contiguous: x [batch, in_rows,
 in_cols, in_channels], w [filter_rows, filter_cols, in_channels / groups, out_channels], y and dy [batch,
 out_rows, out_cols, out_channels]. A `Problem` holds every integer of the convolution. Integer arrays
-are passed as unsigned, because unsigned sums wrap around by definition. The loops of this file are for images;
-most kernels take volumes too, [batch, planes, rows, cols, channels].
+are passed as unsigned, because unsigned sums wrap around by definition. The loops of this file are for
+images; most kernels take volumes too, [batch, planes, rows, cols, channels].
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer

@@ -274,8 +274,8 @@ def _winograd(
     """Evaluate the transforms on absolute values; bound the error by gamma_{terms + roundings} times that.
 
     Where numbers become subnormal, a rounding costs up to eta / 2 instead of u times the number. In an entry
-    of V = B' d B, and of U = G g G' or A dy A', that is less than 12 eta in all, which the other factor of the
-    product multiplies; in each product, and in each step of the last transform, it is eta / 2.
+    of V = B' d B, and of U = G g G' or A dy A', that is less than 12 eta in all, which the other factor of
+    the product multiplies; in each product, and in each step of the last transform, it is eta / 2.
     """
     if geometry.rank != 2:
         return with_planes(
