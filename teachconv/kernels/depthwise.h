@@ -216,16 +216,16 @@ KERNEL int depthwise_call_run(const conv_problem *p, int gradient, const real *x
     return status;
 }
 
-KERNEL int depthwise_run(const conv_problem *p, const real *x, const real *w, const real *unused,
-                         const real *bias, int relu, real *y, int threads) {
+KERNEL int depthwise_run(const conv_problem *p, const void *x, const void *w, const void *unused,
+                         const void *bias, int relu, void *y, int threads) {
     (void)unused;
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->out_rows == 0 || p->out_cols == 0 || p->out_channels == 0) return CONV_OK;
     return depthwise_call_run(p, 0, x, w, bias, relu, y, threads); /* mark: kernel of depthwise/y */
 }
 
-KERNEL int depthwise_input_run(const conv_problem *p, const real *dy, const real *w, const real *unused,
-                               const real *bias, int relu, real *dx, int threads) {
+KERNEL int depthwise_input_run(const conv_problem *p, const void *dy, const void *w, const void *unused,
+                               const void *bias, int relu, void *dx, int threads) {
     (void)unused;
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     if (p->batch == 0 || p->in_rows == 0 || p->in_cols == 0 || p->in_channels == 0) return CONV_OK;

@@ -284,7 +284,7 @@ KERNEL int depthwise_filter_groups(const void *call, const crew_member *me) {
     return CONV_OK;
 }
 
-KERNEL int depthwise_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+KERNEL int depthwise_filter_run(const conv_problem *p, const void *x, const void *dy, void *dw, int threads) {
     if (!depthwise_can(p)) return CONV_UNSUPPORTED;
     const ptrdiff_t lanes = p->out_channels, taps = p->filter_rows * p->filter_cols;
     if (lanes == 0 || taps == 0) return CONV_OK;

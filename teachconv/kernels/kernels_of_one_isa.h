@@ -29,26 +29,10 @@
 #include "depthwise_filter_gradient.h"
 
 #if defined(KERNEL_TABLE)
-/* The table's functions take void pointers; these take real ones. */
-#define RUN(f)                                                                                           \
-    static int any_##f##_run(const conv_problem *p, const void *data, const void *w, const void *packed, \
-                             const void *bias, int relu, void *result, int threads) {                    \
-        return f##_run(p, data, w, packed, bias, relu, result, threads);                                 \
-    }
-#define RUN_FILTER_GRADIENT(f)                                                                              \
-    static int any_##f##_run(const conv_problem *p, const void *x, const void *dy, void *dw, int threads) { \
-        return f##_run(p, x, dy, dw, threads);                                                              \
-    }
-/* clang-format off */
-RUN(depthwise) RUN(depthwise_input)
-RUN_FILTER_GRADIENT(pixel_gemm) RUN_FILTER_GRADIENT(winograd_filter)
-RUN_FILTER_GRADIENT(winograd4_filter) RUN_FILTER_GRADIENT(depthwise_filter)
-/* clang-format on */
-
 #define PACKED_RUNG(f) \
     { f##_packed_bytes, f##_pack, f##_run }
 #define PLAIN_RUNG(f) \
-    { NULL, NULL, any_##f##_run }
+    { NULL, NULL, f##_run }
 
 extern const kernel_table KERNEL_TABLE;
 const kernel_table KERNEL_TABLE = {
@@ -64,10 +48,10 @@ const kernel_table KERNEL_TABLE = {
                        [COL2IM] = PACKED_RUNG(col2im),
                        [PHASES] = PACKED_RUNG(phases),
                        [DEPTHWISE] = PLAIN_RUNG(depthwise_input)},
-    .filter_gradient = {[PIXEL_GEMM] = any_pixel_gemm_run,
-                        [WINOGRAD] = any_winograd_filter_run,
-                        [WINOGRAD4] = any_winograd4_filter_run,
-                        [DEPTHWISE] = any_depthwise_filter_run},
+    .filter_gradient = {[PIXEL_GEMM] = pixel_gemm_run,
+                        [WINOGRAD] = winograd_filter_run,
+                        [WINOGRAD4] = winograd4_filter_run,
+                        [DEPTHWISE] = depthwise_filter_run},
     .all_finite = all_finite,
 };
 #endif

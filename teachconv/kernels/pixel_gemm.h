@@ -173,7 +173,7 @@ INLINE int multiply_pixels(const conv_problem *p, const pixel_layout *l, const r
     return status;
 }
 
-KERNEL int pixel_gemm_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+KERNEL int pixel_gemm_run(const conv_problem *p, const void *x, const void *dy, void *dw, int threads) {
     const ptrdiff_t dw_numbers = count_taps(p) * (p->in_channels / p->groups) * p->out_channels;
     if (dw_numbers == 0) return CONV_OK;
     if (count_pixels(p) == 0 || in_image_numbers(p) == 0) {

@@ -306,9 +306,9 @@ KERNEL int winograd_filter_run_by(int tile, const conv_problem *p, const real *x
     return pixel_gemm_run(p, x, dy, dw, threads);
 }
 
-KERNEL int winograd_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+KERNEL int winograd_filter_run(const conv_problem *p, const void *x, const void *dy, void *dw, int threads) {
     return winograd_filter_run_by(2, p, x, dy, dw, threads);
 }
-KERNEL int winograd4_filter_run(const conv_problem *p, const real *x, const real *dy, real *dw, int threads) {
+KERNEL int winograd4_filter_run(const conv_problem *p, const void *x, const void *dy, void *dw, int threads) {
     return winograd_filter_run_by(4, p, x, dy, dw, threads);
 }
