@@ -194,7 +194,7 @@ class Truth:
 
     def judge_transformed(self, got: np.ndarray) -> str:
         """Judge a result beyond the bound of direct summation by that of Winograd's F(4x4, 3x3)."""
-        fits = next(a for a in get("cython").ALGORITHMS if a.name == "winograd4").fits
+        fits = next(a for a in get("cython").ALGORITHMS if a.name == "winograd2").fits
         if not fits(self.call.kind, "float32", self.call.geometry):
             return "not 3x3 at stride 1, so its sums should be direct"
         call = self.call

@@ -118,7 +118,7 @@ ALGORITHMS = (
         precision="fast",
         error="winograd4_balanced",
         refuses=pieces_needs,
-        why="as winograd, and precision='fast' allows the larger tile",
+        why="a filter larger than its strides, and precision='fast' allows the larger tile",
         gives_way_to="direct",
         times="once for each vector of the products of a tile",
     ),

@@ -85,7 +85,7 @@ static inline void add_work(work *sum, const conv_problem *s, const choice *c, d
 
 /* The filter is transformed and read, or in a plan read alone. */
 static inline void add_gather(work *sum, const conv_problem *s, const choice *c) {
-    if (c->planned) add_work(sum, s, c, 3, 3);
+    if (c->planned) add_work(sum, s, c, 1.5, 3);
     /* above 256 channels a panel of F(4x4, 3x3)'s filters exceeds the second-level cache */
     else add_work(sum, s, c, 9.4, s->in_channels <= 256 ? 11.1 : 16.7);
 }
@@ -137,7 +137,7 @@ static inline int choose_filter_gradient(const conv_problem *p, const choice *c)
     if (p->groups == p->in_channels && p->groups > 1) return DEPTHWISE; /* mark: choice of depthwise/dw */
     work sum = {0};
     /* every block of tiles reads and writes all products, which are as many as the filter transformed */
-    add_work(&sum, p, c, 22, 28);
+    add_work(&sum, p, c, 22, 24);
     /* mark: choice of winograd/dw winograd4/dw pixel_gemm */
     const int found = fastest(&sum, p, c->precision, PIXEL_GEMM);
     return found == WINOGRAD2 ? WINOGRAD : found; /* this name has no filter gradient */
