@@ -237,6 +237,27 @@ def test_the_largest_steps_are_taken(backend):
         assert np.array_equal(
             filter_gradient, tc.conv2d_backprop_filter(x, w.shape, want, backend="reference", **options)
         )
+        input_gradient = tc.conv2d_backprop_input(x.shape, w, want, backend=backend, **options)
+        assert np.array_equal(
+            input_gradient, tc.conv2d_backprop_input(x.shape, w, want, backend="reference", **options)
+        )
+
+
+@pytest.mark.parametrize("strides", [(1, MOST, MOST, 1), (1, 1, MOST, 1), (1, 100_000, 100_000, 1)])
+def test_phases_without_outputs_are_not_counted(strides):
+    """The input gradient of depthwise has stride x stride phases, most of which hold no cell."""
+    if why_not("cython"):
+        pytest.skip(why_not("cython"))
+    x, w = np.arange(50, dtype="float32").reshape(1, 5, 5, 2), np.ones((3, 3, 2, 1), "float32")
+    for multiplier in (1, 3):
+        w = np.arange(18 * multiplier, dtype="float32").reshape(3, 3, 2, multiplier)
+        y, same = (tc.depthwise_conv2d(x, w, strides, "VALID", backend=b) for b in ("cython", "reference"))
+        assert np.array_equal(y, same)
+        dx, same = (
+            tc.depthwise_conv2d_backprop_input(x.shape, w, y, strides, "VALID", backend=b)
+            for b in ("cython", "reference")
+        )
+        assert np.array_equal(dx, same)
 
 
 def test_a_gpu_counts_in_32_bits():

@@ -97,7 +97,7 @@ typedef struct {
     int asked, size, reason;
 } crew_shortage;
 
-/* Returns the shortage since the last call. As in paths.h, it may have been another Python thread's. */
+/* Returns the shortage since the last call; it may have been another Python thread's. */
 crew_shortage take_shortage(void);
 
 #endif

@@ -136,6 +136,9 @@ KERNEL void depthwise_strip(const depthwise_call *c, real *copy, ptrdiff_t job) 
     const span rows = {larger(0, row), smaller(c->rows.outputs, row + DEPTHWISE_STRIP)},
                cols = {col, smaller(c->cols.outputs, col + c->part_cols)},
                in_rows = inputs_reached(&c->rows, rows), in_cols = inputs_reached(&c->cols, cols);
+    /* the phases that the strip has, of what may be very many */
+    const ptrdiff_t some_rows = smaller(row_phases, rows.past - rows.first),
+                    some_cols = smaller(col_phases, cols.past - cols.first);
     real *y = c->y + image * c->rows.outputs * c->cols.outputs * c->lanes + first_lane;
     for (ptrdiff_t sum = 0; sum < c->sums; sum++) {
         const int last = sum + 1 == c->sums;
@@ -155,10 +158,9 @@ KERNEL void depthwise_strip(const depthwise_call *c, real *copy, ptrdiff_t job) 
         }
         const lane_numbers n = numbers_of(c->sums, sum, c->divisor, first_lane, lanes);
         const window x = open_window(&c->x, image, in_rows, in_cols, &n, copy);
-        for (ptrdiff_t i = 0; i < row_phases * col_phases; i++) {
-            const ptrdiff_t r = i / col_phases, q = i % col_phases;
+        for (ptrdiff_t i = 0; i < some_rows * some_cols; i++) {
+            const ptrdiff_t r = (rows.first + i / some_cols) % row_phases, q = (cols.first + i % some_cols) % col_phases;
             const span phase_rows = phase_span(rows, r, row_phases), phase_cols = phase_span(cols, q, col_phases);
-            if (phase_rows.first == phase_rows.past || phase_cols.first == phase_cols.past) continue;
             gather g = depthwise_phase(c, r, q);
             restrict_to_window(&g.shape, phase_rows, phase_cols, in_rows, in_cols);
             depthwise_gather(&g, &x, &k, w,

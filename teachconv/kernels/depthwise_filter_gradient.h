@@ -52,7 +52,7 @@ static inline ptrdiff_t first_tap_of(const depthwise_filter_walk *k, ptrdiff_t o
        for each block of LANES channels
          for each row of x, for each of its columns:  sum[tap] += x * dy, for every tap that reads it
 
-   Gain over row by row: 41 loads per 72 multiply-adds instead of 80; memory is read from front to back. */
+   Gain over row by row: memory is read from front to back. */
 
 enum { FILTER_TILE_ROWS = TILE_PIXELS > 6 ? 2 : 1, FILTER_TILE_PIXELS = 4 };
 
@@ -235,7 +235,7 @@ INLINE void depthwise_filter_window(depthwise_filter_walk *k, int tiles, real *s
 /* What all threads of one depthwise_filter_run share. */
 typedef struct {
     const conv_problem *p;
-    window_source x, dy; /* both in place, or both copied */
+    window_source x, dy;
     window_axis rows, cols;
     real *dw;
     ptrdiff_t multiplier, groups, group_lanes, part_rows, part_cols; /* lanes, and rows and columns of dy, at a time */

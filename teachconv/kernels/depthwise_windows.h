@@ -48,6 +48,7 @@ static inline span inputs_reached(const window_axis *a, span outputs) {
 
 /* Returns the most inputs that `count` outputs reach. */
 static inline ptrdiff_t most_inputs(const window_axis *a, ptrdiff_t count) {
+    count = smaller(count, a->outputs);
     const ptrdiff_t most =
         a->gradient ? (count - 1 + a->reach) / a->stride + 1 : (count - 1) * a->stride + a->reach + 1;
     return larger(0, smaller(a->inputs, most));
@@ -82,7 +83,7 @@ INLINE lane_numbers numbers_of(ptrdiff_t times, ptrdiff_t plus, ptrdiff_t diviso
 INLINE void copy_lanes(const lane_numbers *n, const real *from, real *to) {
     if (n->adjacent) store(to, load_part(from + n->number[0], n->count));
     else
-        for (ptrdiff_t i = 0; i < n->count; i++) to[i] = from[n->number[i]];
+        for (ptrdiff_t i = 0; i < LANES; i++) to[i] = i < n->count ? from[n->number[i]] : 0;
 }
 
 /* Images [batch, rows, cols, channels]. */

@@ -9,7 +9,7 @@
     X(WHOLE_INPUT, "whole_input")                                    \
     X(PADDED_ROWS, "padded_rows")                                    \
     X(PATCHES, "patches")                                            \
-    X(REDO, "redo") /* winograd passed some images on to row_gemm */ \
+    X(REDO, "redo") /* winograd left some images to row_gemm */ \
     X(PHASES, "phases")                                              \
     X(SCATTER, "scatter")                                            \
     X(PLANES, "planes")                                              \

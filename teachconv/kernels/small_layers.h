@@ -192,7 +192,7 @@ INLINE void few_filters_tile(const int outs, const int vectors, const small_laye
     }
     for (int v = 0; v < vectors; v++, y += LANES * outs) {
         real turned[LANES * LANES];
-        const int fits = y + (LANES - 1) * outs + LANES <= y_end;
+        const int fits = y_end - y >= (LANES - 1) * outs + LANES;
         transpose_square(lines + v * LANES, 2 * LANES, outs, fits ? y : turned, outs);
         if (!fits) memcpy(y, turned, sizeof(real) * (size_t)smaller(LANES * outs, y_end - y));
     }

@@ -9,9 +9,9 @@
      A' is the same for all pieces. Summed over them and over in_channels, each element is a matrix product:
 
                  in_channels of each piece           out_channels
-        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         The products M of a tile are 16 for a
-                                                  [ U of another ]         3x3 and for a 5x5; V and U have a slot for
-                                                  [      ..      ]         each that is summed: 16 and 49.
+        tiles  [    V        |    V    | .. ]  x  [ U of a piece ]         The sums M of a tile are 16 for a 3x3
+                                                  [ U of another ]         and for a 5x5; V and U have a slot for
+                                                  [      ..      ]         each product in them: 16 and 49.
 
      for each block of tiles                         (V of a block stays in the second-level cache)
        winograd_inputs: d to V                       (and check the range of d while it is in registers)
@@ -177,7 +177,7 @@ KERNEL void winograd_padding_only(const gather *g, const real *bias, int relu, r
         if (row >= first_row && row < past_row && col >= first_col && col < past_col) continue;
         real *cell = y + y_start(g, i);
         for (ptrdiff_t o = 0; o < s->out_channels; o++)
-            cell[o] = !bias || (relu && bias[o] < 0) ? 0 : bias[o];
+            cell[o] = !bias || (relu && bias[o] < 0) ? 0 : bias[o] + 0;
     }
 }
 

@@ -84,10 +84,12 @@ INLINE void winograd_transform_gradients(const int down, const int across, const
             vec in[4 * 4], t[4 * 6], line[6];
             UNROLL(16)
             for (int e = 0; e < tile_rows * tile_cols; e++) {
-                const real *from = corner + e / tile_cols * g->y_row_step + e % tile_cols * g->y_col_step + k;
-                in[e] = e / tile_cols >= rows || e % tile_cols >= cols ? (vec){0}
-                        : columns - k >= LANES                         ? load(from)
-                                                                       : load_part(from, columns - k);
+                const int inside = e / tile_cols < rows && e % tile_cols < cols;
+                const real *from =
+                    inside ? corner + e / tile_cols * g->y_row_step + e % tile_cols * g->y_col_step + k : corner;
+                in[e] = !inside                ? (vec){0}
+                        : columns - k >= LANES ? load(from)
+                                               : load_part(from, columns - k);
                 look_at(range, in[e]);
             }
             UNROLL(4)

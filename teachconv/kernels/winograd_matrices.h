@@ -1,4 +1,4 @@
-/* winograd2: F(2, 3), two outputs of a filter of three taps with four multiplications instead of six; along
+/* The matrices of all forms (winograd_pieces.h). F(2, 3): two outputs of a filter of three taps with four multiplications instead of six; along
    both axes, F(2x2, 3x3): 16 instead of 36.
 
    A product of two polynomials is known from its values at enough points, and the value of a product is the
@@ -19,7 +19,7 @@
         B' =    0 -1  1     G = 0 1               B' =  0 1     G = 1
                 0  1  0         1 1
 
-   So an output is made of the inputs that its own window reads, and of no others, in each of them. (Of the filter
+   So an output is made of the inputs that its own window reads, and of no others. (Of the filter
    gradient, that is not so.)
 
    Gain over row_gemm: 2.25 times fewer multiply-adds, for about 100 more additions per tile and channel. */

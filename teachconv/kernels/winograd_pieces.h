@@ -10,7 +10,8 @@
                      + W0 W1 W2                  V * its taps + W * its taps, then A' once
      5 x 5 taps        the same along both axes: 7 * 7 = 49 products for 2 x 2 outputs, not 100
      3 taps, stride 2  g0 g2 | g1                even taps read even inputs, odd taps odd ones: two filters at
-                                                 stride 1, F(2, 2) + F(2, 1): 3 + 2 = 5 products, not 6
+                                                 stride 1, F(2, 2) + F(2, 1): 3 + 2 = 5 products, not 6;
+                                                 25 instead of 36 along both axes
 
    F(4, r) has six points, of which F(4, 2) uses five and F(4, 1) four: five taps take 6 + 5 products for 4
    outputs, not 20, and 11 * 11 instead of 400 along both axes.

@@ -32,7 +32,7 @@ typedef struct {
     int once;        /* the filter is transformed before all blocks */
     ptrdiff_t block_tiles, blocks, round_tiles;
     ptrdiff_t depth, depth_step;     /* in_channels; rounded up to vectors */
-    ptrdiff_t planes;                /* of V: as many as the filter has */
+    ptrdiff_t planes;                /* of V: as many as the filter has; more in a block of the filter gradient */
     ptrdiff_t plane_step, slot_step; /* numbers from V of a plane, of a slot, to that of the next */
     ptrdiff_t panel_numbers, panels;
     winograd_patch patch[WINOGRAD_PATCHES];

@@ -82,18 +82,15 @@ static int is_of_filter(int kernel) { return kernels[kernel].kind == FILTER_GRAD
 static int is_depthwise(int kernel) { return kernels[kernel].algorithm == DEPTHWISE; }
 static int is_col2im(int kernel) { return kernels[kernel].algorithm == COL2IM; }
 static int is_winograd4(int kernel) { return kernels[kernel].algorithm == WINOGRAD4; }
-static int is_of_pieces(int kernel) { return kernels[kernel].algorithm == WINOGRAD; }
-static int takes_volumes(int kernel) { return !is_of_filter(kernel) && !is_depthwise(kernel) && !is_col2im(kernel); }
-static int is_winograd(int kernel) {
-    return kernels[kernel].algorithm == WINOGRAD2 || is_winograd4(kernel) || is_of_pieces(kernel);
-}
+static int is_of_pieces(int kernel) { return kernels[kernel].algorithm == WINOGRAD || is_winograd4(kernel); }
+static int takes_volumes(int kernel) { return !is_depthwise(kernel) && !is_col2im(kernel); }
+static int is_winograd(int kernel) { return kernels[kernel].algorithm == WINOGRAD2 || is_of_pieces(kernel); }
 
 /* Whether the kernel says that it solves the problem: the others must answer CONV_UNSUPPORTED. */
 static int is_supported(const trial *t) {
     const conv_problem *p = &t->p;
-    const int tile = is_winograd4(t->kernel) ? 4 : 2;
-    if (is_winograd(t->kernel)) return is_scatter(t->kernel) ? winograd_can_input(tile, p) : winograd_can(tile, p);
-    if (is_depthwise(t->kernel)) return p->groups == p->in_channels && p->filter_rows <= 64;
+    if (is_winograd(t->kernel)) return is_scatter(t->kernel) ? winograd_can_input(p) : winograd_can(p);
+    if (is_depthwise(t->kernel)) return p->groups == p->in_channels;
     return !is_col2im(t->kernel) || p->groups == 1;
 }
 
@@ -145,7 +142,6 @@ static trial decode(byte_source *from) {
     } else if (fitting && is_depthwise(t.kernel)) {
         p->in_channels = p->groups = larger(p->groups, p->in_channels / p->groups);
         p->out_channels = p->in_channels * take_between(from, 1, 5);
-        p->filter_rows = smaller(p->filter_rows, 64);
     } else if (fitting && is_col2im(t.kernel)) {
         p->in_channels /= p->groups, p->out_channels /= p->groups, p->groups = 1;
     }
@@ -313,17 +309,21 @@ static int run(const trial *t, int threads, const array *first, const array *sec
     return status;
 }
 
-/* A bound on the error of winograd4 for data as `fill` makes them, integers of at most 7: gamma_{C+32} times the
-   largest number that the transforms could make of them (truth/bounds.py). The rows of the matrices' absolute
-   values sum up to 5.2, 1.5 and 7.4, and each matrix is applied twice; those of the transposed ones for the filter
-   gradient, whose sums run over pixels, to less: 7.3 for A and 2.7 for G'. */
+/* A bound on the error of winograd4 for data as `fill` makes them, integers of at most 7: gamma_{PC+32} times the
+   largest number that the transforms could make of them (truth/bounds.py), with up to 9 pieces of the filter, or the
+   one of a 3x3. The rows of the matrices' absolute values sum up to 5.2, 2.5 (of a 3x3 1.5) and 7.4, and each
+   matrix is applied twice; those of the transposed ones for the filter gradient, whose sums run over pixels, to 7.3
+   for A and 4 (2.7) for G'. */
 static double winograd4_error(const trial *t) {
-    const double pixels = (double)(t->p.batch * t->p.out_rows * t->p.out_cols),
-                 depth = is_of_filter(t->kernel) ? pixels
-                                                 : (double)t->p.filter_planes * larger(t->p.in_channels, t->p.out_channels),
+    const conv_problem *p = &t->p;
+    const int one = p->filter_rows == 3 && p->filter_cols == 3 && p->stride_rows == 1 && p->stride_cols == 1;
+    const double depth = is_of_filter(t->kernel)
+                             ? (double)count_pixels(p)
+                             : (one ? 1.0 : 9.0) * p->filter_planes * larger(p->in_channels, p->out_channels),
                  u = t->is_double ? 0x1p-53 : 0x1p-24;
     const double largest = ldexp(7.0 * 7 * depth, t->exponents[0] + t->exponents[1]);
-    const double last = is_of_filter(t->kernel) ? 7.3 * 2.7 : 1.5 * 7.4, grown = 5.2 * 5.2 * last * last * largest;
+    const double last = is_of_filter(t->kernel) ? 7.3 * (one ? 2.7 : 4) : (one ? 1.5 : 2.5) * 7.4,
+                 grown = 5.2 * 5.2 * last * last * largest;
     return 1.01 * (depth + 33) * u * grown + ldexp(1, t->is_double ? -1000 : -120);
 }
 
@@ -361,9 +361,7 @@ static void check_choices(const trial *t) {
         for (with.kernel = 0; with.kernel < KERNELS; with.kernel++)
             if (kernels[with.kernel].kind == kind && kernels[with.kernel].algorithm == chosen[kind]) break;
         if (with.kernel == KERNELS) fail(t, "an algorithm was chosen that has no such kernel");
-        /* a filter of more than 64 rows is the caller's to refuse */
-        if (!is_supported(&with) && !(chosen[kind] == DEPTHWISE && t->p.filter_rows > 64))
-            fail(&with, "a kernel was chosen that does not solve the problem");
+        if (!is_supported(&with)) fail(&with, "a kernel was chosen that does not solve the problem");
     }
 }
 
