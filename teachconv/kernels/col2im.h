@@ -169,14 +169,9 @@ KERNEL int col2im_run(const conv_problem *p, const void *dy, const void *w, cons
     real *own_packed = packed ? NULL : (real *)new_scratch(col2im_packed_bytes(p));
     if (!packed && !own_packed) return CONV_NO_MEMORY;
     if (own_packed) col2im_pack(p, w, own_packed, threads);
-    const col2im_call call = {.p = p,
-                              .dy = dy,
-                              .packed = own_packed ? own_packed : packed,
-                              .bias = bias,
-                              .relu = relu,
-                              .dx = dx,
-                              .block_rows = larger(1, smaller(p->out_rows, rows_that_fit)),
-                              .planes = planes,
+    const col2im_call call = {.p = p, .dy = dy, .packed = own_packed ? own_packed : packed, .bias = bias,
+                              .relu = relu, .dx = dx,
+                              .block_rows = larger(1, smaller(p->out_rows, rows_that_fit)), .planes = planes,
                               .threads = image_threads > 1 ? 1 : threads};
     const int status = in_crew(image_threads, col2im_images, &call); /* mark: kernel of col2im */
     free_scratch(own_packed);

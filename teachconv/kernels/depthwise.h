@@ -142,15 +142,12 @@ KERNEL void depthwise_strip(const depthwise_call *c, real *copy, ptrdiff_t job) 
     real *y = c->y + image * c->rows.outputs * c->cols.outputs * c->lanes + first_lane;
     for (ptrdiff_t sum = 0; sum < c->sums; sum++) {
         const int last = sum + 1 == c->sums;
-        const depthwise_walk k = {.w_block = taps * LANES,
-                                  .lanes = lanes,
+        const depthwise_walk k = {.w_block = taps * LANES, .lanes = lanes,
                                   .last_block = c->x.whole ? lanes - LANES : 0,
                                   .near = c->x.channels * (ptrdiff_t)sizeof(real) < 1024,
                                   .bias = last && c->bias ? c->bias + first_lane : NULL,
-                                  .relu = last && c->relu,
-                                  .adds = sum > 0,
-                                  .in_parts = sum > 0 || lanes < LANES,
-                                  .streams = c->streams};
+                                  .relu = last && c->relu, .adds = sum > 0,
+                                  .in_parts = sum > 0 || lanes < LANES, .streams = c->streams};
         const real *w = c->packed + (sum * blocks + group) * k.w_block; /* whole: group is 0 */
         if (c->tiles) {
             depthwise_input_pairs(c->p, image, rows, &k, c->x.x, w, y);
@@ -192,19 +189,11 @@ KERNEL int depthwise_call_run(const conv_problem *p, int gradient, const real *x
                     x_channels = gradient ? p->out_channels : p->in_channels,
                     multiplier = p->out_channels / p->in_channels, sums = gradient ? multiplier : 1;
     const int whole = multiplier == 1 && lanes >= LANES, tiles = gradient && whole && input_tiles_can(p);
-    depthwise_call c = {.p = p,
-                        .gradient = gradient,
-                        .x = {x, p->batch, rows.inputs, cols.inputs, x_channels, whole},
-                        .rows = rows,
-                        .cols = cols,
-                        .bias = bias,
-                        .y = y,
-                        .relu = relu,
-                        .streams = sums == 1 && depthwise_streams(p, y, lanes),
-                        .tiles = tiles,
-                        .lanes = lanes,
-                        .sums = sums,
-                        .divisor = gradient ? 1 : multiplier,
+    depthwise_call c = {.p = p, .gradient = gradient,
+                        .x = {x, p->batch, rows.inputs, cols.inputs, x_channels, whole}, .rows = rows,
+                        .cols = cols, .bias = bias, .y = y, .relu = relu,
+                        .streams = sums == 1 && depthwise_streams(p, y, lanes), .tiles = tiles, .lanes = lanes,
+                        .sums = sums, .divisor = gradient ? 1 : multiplier,
                         .group_lanes = whole ? lanes : LANES,
                         .part_cols = whole ? cols.outputs : columns_that_fit(&rows, &cols, 0),
                         .shift = tiles ? p->pad_top & 1 : 0};

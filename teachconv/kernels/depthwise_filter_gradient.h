@@ -96,7 +96,6 @@ INLINE void depthwise_filter_tile(const int rows, const int pixels, const int st
 }
 
 /* Adds a run of pixels in `rows` rows. */
-/* clang-format off */
 #define TILE_CASE(rows, pixels, stride, border)                                                              \
     for (; run->past - col >= pixels; col += pixels)                                                         \
         depthwise_filter_tile(rows, pixels, stride, border, k, run, first_tap_of(k, out_row, col),        \
@@ -116,7 +115,6 @@ KERNEL void depthwise_filter_tiles(const depthwise_filter_walk *k, ptrdiff_t row
 }
 #undef TILES_OF
 #undef TILE_CASE
-/* clang-format on */
 
 /* Returns whether tiles can compute the filter gradient from rows that are read in place. */
 INLINE int filter_tiles_can(const conv_problem *p) {
@@ -295,13 +293,9 @@ KERNEL int depthwise_filter_run(const conv_problem *p, const void *x, const void
     /* in place, a group is a thread's share, or as many lanes as the sums fit */
     const ptrdiff_t share = divide_up(divide_up(lanes, LANES), threads) * LANES,
                     sums_fit = larger(1, SCRATCH_BYTES / 4 / (ptrdiff_t)sizeof(real) / (taps * LANES)) * LANES;
-    depthwise_filter_call c = {.p = p,
-                               .x = {x, p->batch, p->in_rows, p->in_cols, p->in_channels, whole},
-                               .dy = {dy, p->batch, p->out_rows, p->out_cols, lanes, whole},
-                               .rows = rows,
-                               .cols = cols,
-                               .dw = dw,
-                               .multiplier = multiplier,
+    depthwise_filter_call c = {.p = p, .x = {x, p->batch, p->in_rows, p->in_cols, p->in_channels, whole},
+                               .dy = {dy, p->batch, p->out_rows, p->out_cols, lanes, whole}, .rows = rows,
+                               .cols = cols, .dw = dw, .multiplier = multiplier,
                                .group_lanes = whole ? smaller(share, sums_fit) : LANES,
                                .part_rows = whole ? larger(1, p->out_rows) : DEPTHWISE_STRIP,
                                .part_cols = whole ? p->out_cols : columns_that_fit(&rows, &cols, DEPTHWISE_STRIP)};

@@ -188,7 +188,6 @@ INLINE void depthwise_tile(const int tall, const int pixels, const int filter, c
 }
 
 /* Each computes `count` outputs of a row, or of `tall` rows; x is at the first tap of the first. */
-/* clang-format off */
 #define ROW_TILE(pixels)                                                                                     \
     case pixels:                                                                                             \
         depthwise_tile(1, pixels, 0, 0, 1, k, x + col * k->x_pixel, w, y + col * k->y_pixel);                \
@@ -231,4 +230,3 @@ KERNEL void depthwise_tall_tiles(ptrdiff_t filter, ptrdiff_t tall, ptrdiff_t cou
 }
 #undef TALL_ROWS
 #undef TALL_CASE
-/* clang-format on */

@@ -56,7 +56,6 @@ INLINE void pixel_tile(const int rows, const int vectors, const int merged, cons
                                            real *dw) {                                            \
         pixel_tile(rows, vectors, merged, walk, x, dy, dw);                                       \
     }
-/* clang-format off */
 #define TILES_OF(rows) \
     TILE_OF(one, rows, 1, 0) TILE_OF(two, rows, 2, 0) \
     TILE_OF(one_merged, rows, 1, 1) TILE_OF(two_merged, rows, 2, 1)
@@ -70,4 +69,3 @@ static const pixel_function pixel_tile_table[TILE_PIXELS + 1][2][TILE_VECTORS] =
 };
 #undef ALL
 #undef NAMED
-/* clang-format on */

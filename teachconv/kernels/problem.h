@@ -62,8 +62,8 @@ static inline ptrdiff_t checked_plus(ptrdiff_t a, ptrdiff_t b) {
     return a < 0 || b < 0 || a > PTRDIFF_MAX - b ? -1 : a + b;
 }
 
-/* Returns whether the size of every array, in bytes of the widest type, fits into a ptrdiff_t. Checked once
-   per problem. */
+/* Returns whether the size of every array, in bytes of the widest type, fits into a ptrdiff_t, and the reach of
+   the taps. Checked once per problem; pads are not checked. */
 static inline int problem_fits(const conv_problem *p) {
     ptrdiff_t x = p->batch, y = p->batch, w = 1;
     int fits = p->groups > 0 && p->in_channels % p->groups == 0 && p->out_channels % p->groups == 0;

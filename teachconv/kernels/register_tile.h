@@ -158,7 +158,6 @@ INLINE void register_tile(const int pixels, const int vectors, const int copying
         register_tile(pixels, vectors, copying, a, pixel_step, run_starts, runs, run_length, b, b_step, y, \
                       y_starts, ending);                                                                   \
     }
-/* clang-format off */
 #define TILES_OF(pixels) \
     TILE_OF(one, pixels, 1, 0) TILE_OF(two, pixels, 2, 0) TILE_OF(copying, pixels, 2, 1)
 EACH_HEIGHT(TILES_OF)
@@ -170,4 +169,3 @@ static const tile_function tile_table[TILE_PIXELS + 1][COPYING + 1] = {
     {0, 0, 0}, EACH_HEIGHT(ALL)
 };
 #undef ALL
-/* clang-format on */

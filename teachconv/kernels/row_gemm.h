@@ -112,8 +112,7 @@ INLINE void multiply_line(const gather_run *r, const pixel_block *block, ptrdiff
 INLINE void multiply_piece(const gather_run *r, const pixel_block *block, const filter_panel *panel,
                            const k_piece *k, filter_piece piece) {
     const tile_ending ending = {.bias = k->last && r->bias ? r->bias + panel->y_column : NULL,
-                                .columns = panel->columns,
-                                .resume = k->first_k > 0,
+                                .columns = panel->columns, .resume = k->first_k > 0,
                                 .relu = k->last && r->relu};
     for (ptrdiff_t line = 0; line < block->lines; line++)
         multiply_line(r, block, line, panel, k, &piece, ending);
@@ -187,15 +186,8 @@ KERNEL int run_gather(const gather *g, const real *x, const real *w, const real 
     const conv_problem *s = &g->shape;
     if (count_pixels(s) == 0 || s->out_channels == 0) return CONV_OK;
     threads = useful_threads(problem_macs(s), threads);
-    gather_run r = {.g = g,
-                    .l = lay_out_gather(s, threads),
-                    .x = x,
-                    .w = w,
-                    .packed = packed,
-                    .bias = bias,
-                    .relu = relu,
-                    .y = y,
-                    .shares = 1};
+    gather_run r = {.g = g, .l = lay_out_gather(s, threads), .x = x, .w = w, .packed = packed, .bias = bias,
+                    .relu = relu, .y = y, .shares = 1};
     const ptrdiff_t bytes = checked_times(r.l.panels.numbers, sizeof(real));
     r.small_filter = bytes <= SMALL_FILTER_BYTES;
     real *own_packed = NULL;

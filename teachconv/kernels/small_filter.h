@@ -26,10 +26,8 @@ KERNEL void multiply_small_filter(const gather_run *r, const pixel_block *block)
                 const real *next = turn == 0 ? a + pixels * l->pixel_step
                                              : r->y + y_starts[pixel] + pixels * r->g->y_col_step;
                 const tile_ending ending = {.bias = r->bias ? r->bias + panel.y_column : NULL,
-                                            .columns = panel.columns,
-                                            .relu = r->relu,
-                                            .ahead = (const char *)next
-                                                     + larger(0, turn - 1) * l->panels.depth * LINE_BYTES,
+                                            .columns = panel.columns, .relu = r->relu,
+                                            .ahead = (const char *)next + larger(0, turn - 1) * l->panels.depth * LINE_BYTES,
                                             .ahead_step = LINE_BYTES};
                 tile_table[pixels][panel.width > LANES](a, l->pixel_step, block->run_starts + first, past - first,
                                                         l->run_length, b, panel.width, r->y + panel.y_column,

@@ -199,7 +199,6 @@ INLINE void few_filters_tile(const int outs, const int vectors, const small_laye
 }
 
 /* Each computes a block of outputs for `outs` out_channels. */
-/* clang-format off */
 #define FEW_FILTERS_OF(outs)                                                                             \
     KERNEL void few_filters_##outs(const small_layer *k, const real *x, const real *w, real *y) {        \
         real *y_end = y + k->rows * k->pixels * outs;                                                    \
@@ -218,7 +217,6 @@ INLINE void few_filters_tile(const int outs, const int vectors, const small_laye
 #endif
 EACH_FEW(FEW_FILTERS_OF)
 #undef FEW_FILTERS_OF
-/* clang-format on */
 
 /* ---- both ---- */
 
@@ -293,19 +291,10 @@ KERNEL int small_layer_or_row_gemm_run(const conv_problem *p, const void *x, con
     if (is_image && (is_one_channel(p) || is_few_filters(p)) && p->out_rows > 0 && p->out_cols > 0)
         l = lay_out_small_layer(p);
     if (l.numbers < 0) return row_gemm_run(p, x, w, packed, bias, relu, y, threads);
-    const small_layer call = {.p = p,
-                              .l = l,
-                              .x = x,
-                              .w = packed ? packed : w,
-                              .bias = bias,
-                              .y = y,
-                              .relu = relu,
-                              .packed = packed != NULL,
-                              .x_row = p->stride_rows * l.row,
-                              .x_pixel = p->stride_cols,
-                              .outs = p->out_channels,
-                              .w_step = packed ? LANES : p->out_channels,
-                              .pixels = p->out_cols};
+    const small_layer call = {.p = p, .l = l, .x = x, .w = packed ? packed : w, .bias = bias, .y = y,
+                              .relu = relu, .packed = packed != NULL, .x_row = p->stride_rows * l.row,
+                              .x_pixel = p->stride_cols, .outs = p->out_channels,
+                              .w_step = packed ? LANES : p->out_channels, .pixels = p->out_cols};
     /* mark: kernel of row_gemm if one_channel few_filters */
     return in_crew(useful_threads(problem_macs(p), threads), small_layer_blocks, &call);
 }

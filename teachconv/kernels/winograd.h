@@ -31,8 +31,8 @@
 
    winograd2 is the name of this for 3x3 at stride 1, winograd4 the one for tiles of 4 x 4.
 
-   Order of summation in every cell: plane of the filter, piece, in_channel, then A' M A. It does not depend on block, round, group,
-   panel or thread, so the bits are always the same.
+   Order of summation in every cell: plane of the filter, piece, in_channel, then A' M A. It does not depend on
+   block, round, group, panel or thread, so the bits are always the same.
    Non-finite, huge or tiny data: if an image has a number of 2^50 (float64: 2^450) or more, or only numbers
    below 2^-50 (2^-450) that are not all zero, row_gemm computes it again; if the filter does, row_gemm
    computes every image again. The filter must be finite, as in row_gemm.
@@ -144,18 +144,9 @@ KERNEL int winograd_try(int tile, const gather *g, const real *x, const real *w,
         flags_of_u = winograd_transform_filters(tile, g, w, own_u, threads);
         u = own_u;
     }
-    const winograd_call call = {
-        .g = g,
-        .l = &l,
-        .x = x,
-        .w = w,
-        .u = u,
-        .bias = bias,
-        .relu = relu,
-        .y = y,
-        .image_flags = image_flags,
-        .shares = threads > 1 && l.blocks < threads ? smaller(l.panels, threads) : 1,
-    };
+    const winograd_call call = {.g = g, .l = &l, .x = x, .w = w, .u = u, .bias = bias, .relu = relu, .y = y,
+                                .image_flags = image_flags,
+                                .shares = threads > 1 && l.blocks < threads ? smaller(l.panels, threads) : 1};
     const int flags = in_crew(threads, winograd_blocks, &call);
     free_scratch(own_u);
     *filter_flags = flags | flags_of_u;

@@ -150,13 +150,13 @@ typedef struct {
     void (*finish)(const winograd_gradient_call *c, ptrdiff_t job);
 } winograd_gradient_stages;
 
-#define STAGES(down, across)                                                                                       \
+#define STAGES(down, across)                                                                                         \
     KERNEL void winograd_gradients_##down##across(const winograd_gradient_call *c, const winograd_gradient_block *b, \
-                                          ptrdiff_t panel, ptrdiff_t job, range_seen *range) {             \
-        winograd_transform_gradients(down, across, c, b, panel, job, range);                                       \
-    }                                                                                                      \
-    KERNEL void winograd_finish_##down##across(const winograd_gradient_call *c, ptrdiff_t job) {                   \
-        winograd_finish_gradient(down, across, c, job);                                                            \
+                                                  ptrdiff_t panel, ptrdiff_t job, range_seen *range) {               \
+        winograd_transform_gradients(down, across, c, b, panel, job, range);                                         \
+    }                                                                                                                \
+    KERNEL void winograd_finish_##down##across(const winograd_gradient_call *c, ptrdiff_t job) {                     \
+        winograd_finish_gradient(down, across, c, job);                                                              \
     }
 ALL_STAGES(STAGES)
 #undef STAGES
@@ -182,8 +182,7 @@ KERNEL void winograd_gradient_job(const winograd_gradient_call *c, const winogra
     const real *d = c->d + (panel * l->elements + p->element[slot - p->slot]) * c->d_step + first * c->d_plane;
     pixel_walk walk = {.count = {1, past - first, 1, b->past - b->first},
                        .x_step = {0, c->down * l->plane_step, 0, l->depth_step},
-                       .dy_step = {0, c->d_plane, 0, width},
-                       .ahead = d,
+                       .dy_step = {0, c->d_plane, 0, width}, .ahead = d,
                        .ending = {.columns = width, .resume = b->resume}};
     for (ptrdiff_t i = 0; i < rows; i++) walk.dw_starts[i] = i * width;
     pixel_tile_table[rows][0][width > LANES](
@@ -257,20 +256,10 @@ KERNEL int winograd_filter_try(int tile, const conv_problem *p, const real *x, c
     real *v = (real *)new_scratch(checked_times(checked_plus(v_numbers + d_numbers, m_numbers), sizeof(real)));
     int *image_flags = (int *)calloc((size_t)p->batch, sizeof(int)), status = CONV_NO_MEMORY, flags_of_x = 0;
     if (v && image_flags) {
-        const winograd_gradient_call call = {.g = &g,
-                                             .l = &l,
-                                             .x = x,
-                                             .dy = dy,
-                                             .v = v,
-                                             .d = v + v_numbers,
-                                             .m = v + v_numbers + d_numbers,
-                                             .dw = dw,
-                                             .planes = planes,
-                                             .down = down,
-                                             .d_plane = d_plane,
-                                             .d_step = d_step,
-                                             .m_step = l.depth * 2 * LANES + LANES,
-                                             .image_flags = image_flags};
+        const winograd_gradient_call call = {.g = &g, .l = &l, .x = x, .dy = dy, .v = v, .d = v + v_numbers,
+                                             .m = v + v_numbers + d_numbers, .dw = dw, .planes = planes,
+                                             .down = down, .d_plane = d_plane, .d_step = d_step,
+                                             .m_step = l.depth * 2 * LANES + LANES, .image_flags = image_flags};
         threads = useful_threads(problem_macs(p) / 2, threads);
         const int flags_of_dy = in_crew(threads, winograd_gradient_blocks, &call);
         for (ptrdiff_t image = 0; image < p->batch; image++) flags_of_x |= image_flags[image];

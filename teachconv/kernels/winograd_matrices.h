@@ -1,5 +1,5 @@
-/* The matrices of all forms (winograd_pieces.h). F(2, 3): two outputs of a filter of three taps with four multiplications instead of six; along
-   both axes, F(2x2, 3x3): 16 instead of 36.
+/* The matrices of all forms (winograd_pieces.h). F(2, 3): two outputs of a filter of three taps with four
+   multiplications instead of six; along both axes, F(2x2, 3x3): 16 instead of 36.
 
    A product of two polynomials is known from its values at enough points, and the value of a product is the
    product of the values. With the points 0, infinity, 1 and -1, in this order:
@@ -45,6 +45,7 @@
 
    F(4, 2) has the first five of these points and columns of A', F(4, 1) the first four:
 
+       p     B' of F(4, 2)                      its G                   B' of F(4, 1)                 its G
        0     1   -a   -2    b    0              1                       1    0   -2    0              1
        inf   0    a  -1/2  -b    1                    1                 0  -1/2   0    1              1
        a     0    1    a   -1    0              b     1                 0    a    1    0              1

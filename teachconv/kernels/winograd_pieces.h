@@ -48,6 +48,7 @@ static inline winograd_axis winograd_cut(int tile, ptrdiff_t filter, ptrdiff_t s
     winograd_axis a = {.step = stride};
     for (ptrdiff_t phase = 0; phase < smaller(stride, filter); phase++)
         for (ptrdiff_t left = divide_up(filter - phase, stride), first = phase; left > 0;) {
+            /* 4 taps are 2 + 2: as many products as 3 + 1, with fewer elements */
             const ptrdiff_t taps = left == 4 ? 2 : smaller(3, left);
             const int form = filter == 1 ? 1 : (int)((tile == 4 ? 4 : 1) + taps);
             if (a.pieces == WINOGRAD_MOST_PIECES) return (winograd_axis){0};

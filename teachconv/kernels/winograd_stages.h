@@ -343,21 +343,20 @@ typedef struct {
 
 #define STAGES(down, across)                                                                                        \
     KERNEL void winograd_inputs_##down##across(const conv_problem *s, const winograd_layout *l,                     \
-                                       const winograd_patch *p, const real *x, ptrdiff_t first,             \
-                                       ptrdiff_t past, real *v, int *image_flags) {                         \
+                                               const winograd_patch *p, const real *x, ptrdiff_t first,             \
+                                               ptrdiff_t past, real *v, int *image_flags) {                         \
         winograd_transform_inputs(down, across, s, l, p, x, first, past, v, image_flags);                           \
-    }                                                                                                       \
+    }                                                                                                               \
     KERNEL int winograd_taps_##down##across(const gather *g, const winograd_layout *l, const winograd_patch *p,     \
-                                    const real *w, ptrdiff_t plane, ptrdiff_t panel, ptrdiff_t columns,     \
-                                    ptrdiff_t width, real *const *u) {                                      \
+                                            const real *w, ptrdiff_t plane, ptrdiff_t panel, ptrdiff_t columns,     \
+                                            ptrdiff_t width, real *const *u) {                                      \
         return winograd_transform_taps(down, across, g, l, p, w, plane, panel, columns, width, u);                  \
-    }                                                                                                       \
+    }                                                                                                               \
     KERNEL void winograd_outputs_##down##across(const gather *g, const winograd_layout *l, const real *products,    \
-                                        ptrdiff_t first_tile, ptrdiff_t tiles, ptrdiff_t width,             \
-                                        ptrdiff_t columns, const real *bias, int relu, real *y) {           \
+                                                ptrdiff_t first_tile, ptrdiff_t tiles, ptrdiff_t width,             \
+                                                ptrdiff_t columns, const real *bias, int relu, real *y) {           \
         winograd_transform_outputs(down, across, g, l, products, first_tile, tiles, width, columns, bias, relu, y); \
     }
-/* clang-format off */
 #define ALL_STAGES(X) \
     X(1, 2) X(1, 3) X(1, 4) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(4, 1) X(4, 2) X(4, 3) X(4, 4) \
     X(1, 5) X(1, 6) X(1, 7) X(5, 1) X(5, 5) X(5, 6) X(5, 7) X(6, 1) X(6, 5) X(6, 6) X(6, 7) X(7, 1) X(7, 5) X(7, 6) X(7, 7)
@@ -366,7 +365,6 @@ ALL_STAGES(STAGES)
 #define STAGES(down, across) [down][across] = {winograd_inputs_##down##across, winograd_taps_##down##across, winograd_outputs_##down##across},
 static const winograd_stages winograd_stages_of[8][8] = {ALL_STAGES(STAGES)};
 #undef STAGES
-/* clang-format on */
 
 /* Computes V of a block's tiles in one plane, of which x is the first image's. */
 KERNEL void winograd_inputs(const gather *g, const winograd_layout *l, const real *x, ptrdiff_t first,
@@ -381,7 +379,7 @@ KERNEL int winograd_filter(const gather *g, const winograd_layout *l, const real
                            real *u) {
     const ptrdiff_t columns = smaller(2 * LANES, g->shape.out_channels - panel * 2 * LANES),
                     width = columns > LANES ? 2 * LANES : LANES;
-    real *next[WINOGRAD_ELEMENTS], *to[WINOGRAD_ELEMENTS]; /* run */
+    real *next[WINOGRAD_ELEMENTS], *to[WINOGRAD_ELEMENTS]; /* where each element's next run begins; the patch's */
     int flags = 0;
     for (int e = 0; e < l->elements; e++) next[e] = u + l->u_starts[e];
     for (ptrdiff_t plane = 0; plane < l->planes; plane++)
