@@ -278,7 +278,7 @@ def test_aims_are_for_developers_not_on_the_pages(path):
     assert (f"\n## {title}\n" in aims) == (path.name != "benchmarks.md")
 
 
-@pytest.mark.parametrize("name", ["cpu", "cpu_epyc", "ranks", "plans", "gpu"])
+@pytest.mark.parametrize("name", ["cpu", "cpu_epyc", "ranks", "ranks_epyc", "plans", "gpu"])
 def test_the_percents_of_a_page_are_those_of_its_numbers(name):
     """Up to the digits that are shown: 1.8 or 180 GFLOP/s may be 2 % away from what was measured."""
     page = (DOCS / f"benchmarks_{name}.md").read_text(encoding="utf-8")
