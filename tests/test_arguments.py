@@ -248,7 +248,7 @@ def test_phases_without_outputs_are_not_counted(strides):
     """The input gradient of depthwise has stride x stride phases, most of which hold no cell."""
     if why_not("cython"):
         pytest.skip(why_not("cython"))
-    x, w = np.arange(50, dtype="float32").reshape(1, 5, 5, 2), np.ones((3, 3, 2, 1), "float32")
+    x = np.arange(50, dtype="float32").reshape(1, 5, 5, 2)
     for multiplier in (1, 3):
         w = np.arange(18 * multiplier, dtype="float32").reshape(3, 3, 2, multiplier)
         y, same = (tc.depthwise_conv2d(x, w, strides, "VALID", backend=b) for b in ("cython", "reference"))
