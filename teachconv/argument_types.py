@@ -104,7 +104,5 @@ Precision: TypeAlias = Literal["strict", "fast", "tf32"]
 BackendName: TypeAlias = Literal["reference", "numpy", "scipy", "cython", "cupy"]
 Backend: TypeAlias = BackendName | ModuleType | HasAlgorithms
 DTypeLike: TypeAlias = str | np.dtype[Any] | type[Any]
-Framework: TypeAlias = Literal[
-    "tensorflow", "tf", "torch", "pytorch", "jax", "onnx", "keras", "scipy", "mlx", "paddle"
-]
+Framework: TypeAlias = Literal["tensorflow", "tf", "torch", "pytorch", "jax", "onnx", "keras", "scipy"]
 File: TypeAlias = str | os.PathLike[str]

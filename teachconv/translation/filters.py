@@ -19,8 +19,6 @@ _FILTERS = {
     "tensorflow": ("HWIO", "HWOI"),
     "keras": ("HWIO", "HWOI"),
     "scipy": ("HWIO", "HWOI"),
-    "mlx": ("OHWI", "OHWI"),
-    "paddle": ("OIHW", "IOHW"),
     "torch": ("OIHW", "IOHW"),
     "onnx": ("OIHW", "IOHW"),
     "jax": ("OIHW", "HWIO"),
@@ -44,8 +42,7 @@ def convert_filters(
             jax.lax.conv_transpose takes, [rows, cols, in, out] and flipped. "tensorflow_depthwise" is
             [rows, cols, channels, multiplier] with one group for each channel. Over one axis there are no
             rows, over three the depth comes before them.
-        from_: "tensorflow", "torch", "jax", "onnx", "keras", "scipy", "mlx", "paddle" or
-            "tensorflow_depthwise".
+        from_: "tensorflow", "torch", "jax", "onnx", "keras", "scipy" or "tensorflow_depthwise".
         to: one of the same names; "pytorch" and "tf" are known too.
         transposed: whether the filter is that of a transposed convolution.
         groups: needed only for jax's transposed filter, whose groups lie along its output channels.

@@ -9,24 +9,24 @@ from typing import Any
 from .source_text import call_lines
 from .target_calls import TargetCall
 
-_FRAMEWORKS = ("tensorflow", "torch", "jax", "keras", "onnx", "mlx", "paddle")
+_FRAMEWORKS = ("tensorflow", "torch", "jax", "keras", "onnx")
 # the name of each function in these frameworks; - if there is none with these numbers
 _TABLE = """
-relu          tf.nn.relu          F.relu         jax.nn.relu         keras.ops.relu         Relu        nn.relu         F.relu
-leaky_relu    tf.nn.leaky_relu    F.leaky_relu   jax.nn.leaky_relu   keras.ops.leaky_relu   LeakyRelu   nn.leaky_relu   F.leaky_relu
-clip          tf.clip_by_value    torch.clamp    jax.numpy.clip      keras.ops.clip         Clip        mx.clip         paddle.clip
-silu          tf.nn.silu          F.silu         jax.nn.silu         keras.ops.silu         -           nn.silu         F.silu
-gelu          tf.nn.gelu          F.gelu         jax.nn.gelu         keras.ops.gelu         Gelu        -               F.gelu
-elu           tf.nn.elu           F.elu          jax.nn.elu          keras.ops.elu          Elu         nn.elu          F.elu
-sigmoid       tf.nn.sigmoid       torch.sigmoid  jax.nn.sigmoid      keras.ops.sigmoid      Sigmoid     mx.sigmoid      F.sigmoid
-tanh          tf.nn.tanh          torch.tanh     jax.numpy.tanh      keras.ops.tanh         Tanh        mx.tanh         paddle.tanh
-hardswish     -                   F.hardswish    jax.nn.hard_swish   keras.ops.hard_silu    HardSwish   nn.hardswish    F.hardswish
-hardsigmoid   -                   F.hardsigmoid  jax.nn.hard_sigmoid keras.ops.hard_sigmoid HardSigmoid -               -
-softplus      tf.nn.softplus      F.softplus     jax.nn.softplus     keras.ops.softplus     Softplus    nn.softplus     F.softplus
-mish          -                   F.mish         jax.nn.mish         -                      Mish        nn.mish         F.mish
-softmax       tf.nn.softmax       F.softmax      jax.nn.softmax      keras.ops.softmax      Softmax     nn.softmax      F.softmax
-matmul        tf.linalg.matmul    torch.matmul   jax.numpy.matmul    keras.ops.matmul       MatMul      mx.matmul       paddle.matmul
-"""  # noqa: E501
+relu         tf.nn.relu        F.relu         jax.nn.relu          keras.ops.relu          Relu
+leaky_relu   tf.nn.leaky_relu  F.leaky_relu   jax.nn.leaky_relu    keras.ops.leaky_relu    LeakyRelu
+clip         tf.clip_by_value  torch.clamp    jax.numpy.clip       keras.ops.clip          Clip
+silu         tf.nn.silu        F.silu         jax.nn.silu          keras.ops.silu          -
+gelu         tf.nn.gelu        F.gelu         jax.nn.gelu          keras.ops.gelu          Gelu
+elu          tf.nn.elu         F.elu          jax.nn.elu           keras.ops.elu           Elu
+sigmoid      tf.nn.sigmoid     torch.sigmoid  jax.nn.sigmoid       keras.ops.sigmoid       Sigmoid
+tanh         tf.nn.tanh        torch.tanh     jax.numpy.tanh       keras.ops.tanh          Tanh
+hardswish    -                 F.hardswish    jax.nn.hard_swish    keras.ops.hard_silu     HardSwish
+hardsigmoid  -                 F.hardsigmoid  jax.nn.hard_sigmoid  keras.ops.hard_sigmoid  HardSigmoid
+softplus     tf.nn.softplus    F.softplus     jax.nn.softplus      keras.ops.softplus      Softplus
+mish         -                 F.mish         jax.nn.mish          -                       Mish
+softmax      tf.nn.softmax     F.softmax      jax.nn.softmax       keras.ops.softmax       Softmax
+matmul       tf.linalg.matmul  torch.matmul   jax.numpy.matmul     keras.ops.matmul        MatMul
+"""
 NAMES = {
     function: dict(zip(_FRAMEWORKS, names, strict=True))
     for function, *names in map(str.split, _TABLE.strip().split("\n"))

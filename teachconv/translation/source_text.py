@@ -34,8 +34,6 @@ IMPORTS = {
     "onnx": ["import onnxruntime", "from onnx import helper"],
     "keras": ["import keras"],
     "scipy": ["from scipy import signal"],
-    "mlx": ["import mlx.core as mx", "import mlx.nn as nn"],
-    "paddle": ["import paddle", "import paddle.nn.functional as F"],
 }
 
 _WIDTH = 109  # the longest line of emitted code
@@ -359,21 +357,13 @@ def _tensor_lines(target: TargetCall, result: str) -> list[str]:
     ]
 
 
-# how each framework's arrays are made from NumPy's, and NumPy's from its results; torch has its own lines
-_ARRAYS = {"mlx": "mx.array({}.copy())", "paddle": "paddle.to_tensor({})"}
-_RESULTS = {
-    "tensorflow": "{}.numpy()",
-    "keras": "keras.ops.convert_to_numpy({})",
-    "mlx": "np.array({})",
-    "paddle": "{}.numpy()",
-}
+# how NumPy's arrays are made from a framework's results; torch has its own lines
+_RESULTS = {"tensorflow": "{}.numpy()", "keras": "keras.ops.convert_to_numpy({})"}
 
 
 def _array_section(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call a framework whose functions take and return arrays."""
-    form = _ARRAYS.get(target.target, "{}")
-    called = replace(target, arrays=tuple(form.replace("{}", name) for name in target.arrays))
-    lines = _tensor_lines(called, _RESULTS.get(target.target, "{}"))
+    lines = _tensor_lines(target, _RESULTS.get(target.target, "{}"))
     return [*lines, "y = np.asarray(y)"] if target.target == "jax" else lines
 
 
@@ -443,7 +433,7 @@ def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
 
 
 SECTIONS: dict[str, Callable[[Any, TargetCall], list[str]]] = {
-    **dict.fromkeys(("tensorflow", "torch", "jax", "keras", "mlx", "paddle"), _array_section),
+    **dict.fromkeys(("tensorflow", "torch", "jax", "keras"), _array_section),
     "onnx": _onnx,
     "scipy": _scipy,
 }

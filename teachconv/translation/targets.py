@@ -17,10 +17,9 @@ from ..errors import ArgumentError, brief, suggestion
 from ..windows.calls import FUNCTIONS as WINDOWS
 from .forward import FORWARD
 from .target_calls import Family, TargetCall
-from .text_targets import TEXT_FORWARD, TEXT_TRANSPOSED
 from .transposed import TRANSPOSED
 
-TARGETS: tuple[Framework, ...] = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy", "mlx", "paddle")
+TARGETS: tuple[Framework, ...] = ("tensorflow", "torch", "jax", "onnx", "keras", "scipy")
 
 # what people call the frameworks, and the modules that their functions are in
 _ALIASES = {
@@ -40,9 +39,6 @@ _ALIASES = {
     "keras.ops": "keras",
     "tf.keras": "keras",
     "scipy.signal": "scipy",
-    "mx": "mlx",
-    "mlx.core": "mlx",
-    "paddlepaddle": "paddle",
 }
 
 
@@ -120,9 +116,9 @@ def target_call(family: Family, target: str, any_size: bool = False) -> TargetCa
     conv = family[0]
     last, letters = conv.geometry.data_format, f"{conv.spatial}IO"
     if conv.kind.scatters:  # full[a : a + o] has the same a at every size
-        found, letters = (TRANSPOSED | TEXT_TRANSPOSED)[target](family), f"{conv.spatial}OI"
+        found, letters = TRANSPOSED[target](family), f"{conv.spatial}OI"
     else:
-        found = (FORWARD | TEXT_FORWARD)[target](family, any_size)
+        found = FORWARD[target](family, any_size)
     return replace(
         found,
         layout=found.layout or last,
@@ -138,8 +134,6 @@ _GRADIENT = {
     "onnx": "no operator",
     "keras": "no function; use the automatic differentiation of its backend",
     "scipy": "no function",
-    "mlx": "mlx.core.vjp",
-    "paddle": "paddle.grad",
 }
 
 

@@ -260,7 +260,7 @@ def translate(
         *args: the function's arguments; a shape can stand in for an array. After a layer, give the shape of
             its input; after a node, nothing.
         to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
-            are known too. "mlx" and "paddle" for convolutions alone, as text: their answers were recorded.
+            are known too.
         any_size: whether the code has to hold for images of any size; it then computes the padding from the
             image's shape if the framework has no word for it.
         **arguments: the function's arguments by name.
@@ -300,7 +300,7 @@ def translate(
     """
     to, any_size = framework(to), truth(any_size, "any_size")
     if not is_one_of(to, TARGETS):
-        near = suggestion(to, TARGETS)
+        near = _REMOVED if to in ("mlx", "paddle") else suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
     for handed in (read(function, args, to, any_size) for read in LAYERS):
         if handed is None:
@@ -389,6 +389,7 @@ def _source_text(function: Callable[..., Any], arguments: dict[str, Any]) -> str
     return f"{nn_ops.name_of(function)}({', '.join(words)})"
 
 
+_REMOVED = " (removed in 0.3; tc.resolve gives the padding, strides and layouts that its call takes)"
 _PACKAGES = {
     "tensorflow": ("tensorflow",),
     "torch": ("torch",),
@@ -396,8 +397,6 @@ _PACKAGES = {
     "onnx": ("onnx", "onnxruntime"),
     "keras": ("keras",),
     "scipy": ("scipy",),
-    "mlx": ("mlx",),
-    "paddle": ("paddle",),
 }
 
 

@@ -28,7 +28,6 @@ from .sizes import LONGEST
 from .source_text import IMPORTS, call_lines, folded, transposed
 from .target_calls import Code, TargetCall
 
-_CONVOLUTIONS = {"scipy": "SciPy", "mlx": "MLX", "paddle": "PaddlePaddle"}
 _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
 
 
@@ -64,7 +63,7 @@ def window_target(
     """
     trains, is_norm = getattr(call, "keeps", None) is not None, isinstance(call, BatchNormCall)
     problems = {
-        f"{_CONVOLUTIONS.get(to)} is a target of convolutions only": to in _CONVOLUTIONS,
+        "SciPy is a target of convolutions only": to == "scipy",
         "where the maxima are is a result of its own: leave the indices out": getattr(call, "places", ()),
         "XLA stops the process for a window of one cell": to == "jax" and getattr(call, "terms", 2) == 1,
         "JAX has no batch normalisation; layers of Flax have": to == "jax" and is_norm,

@@ -25,7 +25,6 @@ from teachconv.dialects.calls import FUNCTIONS, ConvCall, check_bias  # noqa: E4
 from teachconv.errors import ArgumentError, ArgumentTypeError, brief, suggestion  # noqa: E402
 from teachconv.translation import forward, source_text, transposed  # noqa: E402
 from teachconv.translation.target_calls import Code  # noqa: E402
-from teachconv.translation.text_targets import TEXT_FORWARD, TEXT_TRANSPOSED  # noqa: E402
 from teachconv.translation.translating import written_call  # noqa: E402
 
 RECORDED = ROOT / "teachconv/explorer/script/rules.json"
@@ -49,7 +48,6 @@ PAGE_FUNCTIONS = {
     and 4 in entry.operands[1].ranks
 }
 
-TEXT = TEXT_FORWARD, TEXT_TRANSPOSED
 NATIVES = {
     **dict.fromkeys((ArgumentError, ArgumentTypeError, ValueError), "Refusal"),
     geometry.AxisGeometry: "Axis",
@@ -70,9 +68,8 @@ NATIVES = {
     tables.count: "count",
     truth: "truth",
     **dict.fromkeys((check_steps, suggestion), "nothing"),
-    # what no page asks for: SciPy, MLX and PaddlePaddle, a bias, code for any size, the cells of a call
+    # what no page asks for: SciPy, a bias, code for any size, the cells of a call
     **dict.fromkeys((forward._scipy, transposed._scipy, source_text._scipy), "null"),
-    **{function: "null" for table in TEXT for function in table.values()},
     **dict.fromkeys((check_bias, source_text._bias_line, source_text._rule_lines, ConvCall.name), "nothing"),
     "sum_panels.js": "listed",  # a name that a page has for something else
     **{function: json.dumps(entry.name) for function, entry in FUNCTIONS.items()},
