@@ -1,14 +1,11 @@
-"""Saves the weights of a model to a file and loads them; converts weights from and to PyTorch.
+"""Saves the weights of a model to a file and loads them.
 
 Keras: keras/src/saving/saving_api.py. A weight's key is "<layer>/<weight>". As in Keras' files, a layer is
 named by its class and its index among the layers of that class, so a file fits every model with the same
 layers, whatever their names are. A failed save leaves no partial file. A file that is damaged or does not fit
 changes no weight.
 
-PyTorch's weights are the same numbers in another layout. Filters over any number of axes are converted as by
-`teachconv.convert_filters`. The matrix of a Dense after a Flatten is reordered, because PyTorch
-flattens [channels, rows, cols] and Keras [rows, cols, channels]. Keras' own weights need no conversion:
-``model.set_weights(keras_model.get_weights())``.
+Keras' own weights need no conversion: ``model.set_weights(keras_model.get_weights())``.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +24,6 @@ from ..files import path_of, replacing
 from ..graph import Variable
 from ..graph.options import unsupported
 from .checks import shape_text, snake_case
-from .layers import BatchNormalization, Conv2D, Dense, DepthwiseConv2D, Flatten
 from .layers.layer import Layer, number_of_elements, set_all
 
 if TYPE_CHECKING:
@@ -157,140 +153,6 @@ def _path(filepath: Any) -> tuple[Path, bool]:
             "only NumPy"
         ) from None
     return path, False
-
-
-# torch's name of each weight of a layer, by ours
-_NAMES = {
-    "kernel": "weight",
-    "bias": "bias",
-    "gamma": "weight",
-    "beta": "bias",
-    "moving_mean": "running_mean",
-    "moving_variance": "running_var",
-}
-_COUNTER = "num_batches_tracked"  # of a BatchNorm2d; nothing here counts batches
-
-
-def weights_from_torch(model: Model, state_dict: Mapping[str, Any]) -> None:
-    """Copy the weights of a PyTorch module into a model with the same layers in the same order.
-
-    Args:
-        model: the model; it is changed only if every weight fits.
-        state_dict: what ``module.state_dict()`` returned, or arrays by the same names.
-
-    Raises:
-        ValueError: if the numbers of weights or their shapes do not fit; the message names the weight.
-
-    >>> import numpy as np
-    >>> from teachconv import keras
-    >>> model = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Conv2D(4, 5)])
-    >>> state = {"0.weight": np.ones((4, 3, 5, 5), "float32"), "0.bias": np.zeros(4, "float32")}
-    >>> keras.utils.weights_from_torch(model, state)
-    >>> model.get_weights()[0].shape
-    (5, 5, 3, 4)
-    """
-    if not isinstance(state_dict, Mapping):
-        raise ArgumentTypeError(
-            f"state_dict must be what module.state_dict() returns; got {brief(state_dict)}"
-        )
-    given = {key: np.asarray(value) for key, value in state_dict.items() if not key.endswith(_COUNTER)}
-    weights = list(_weights_of(model))
-    if len(given) != len(weights):
-        raise ArgumentError(
-            f"state_dict must have {len(weights)} weights, as model {brief(model.name)} has; got "
-            f"{len(given)}: {', '.join(given)}"
-        )
-    arrays = []
-    for (key, array), (layer, name, weight, flattened) in zip(given.items(), weights, strict=True):
-        wanted = _converted(weight.numpy(), layer, name, flattened).shape
-        if key.rpartition(".")[2] != name or array.shape != wanted:
-            raise ArgumentError(
-                f"state_dict[{brief(key)}] of shape {shape_text(array.shape)} does not fit layer "
-                f"{brief(layer.name)} ({type(layer).__name__}), which needs a {name} of shape "
-                f"{shape_text(wanted)}"
-            )
-        arrays.append(_converted(array, layer, name, flattened, back=True))
-    set_all(model.weights, arrays, f"model {brief(model.name)}")
-
-
-def weights_to_torch(model: Model, like: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
-    """Return the weights of a model as PyTorch lays them out.
-
-    Args:
-        model: the model.
-        like: the ``state_dict()`` of the target module, whose names are then used; None names
-            them after the model's layers.
-
-    Returns:
-        Arrays by name; ``{name: torch.from_numpy(array) for ...}`` is what ``load_state_dict`` takes.
-
-    Raises:
-        ValueError: if ``like`` has a different number of weights, or different shapes.
-    """
-    found = {
-        f"{layer.name}.{name}": _converted(weight.numpy(), layer, name, flattened)
-        for layer, name, weight, flattened in _weights_of(model)
-    }
-    if like is None:
-        return found
-    result: dict[str, np.ndarray] = {}
-    mine = iter(found.items())
-    for key, value in like.items():
-        if key.endswith(_COUNTER):
-            result[key] = np.asarray(value)
-            continue
-        name, array = next(mine, ("no weight", np.empty(0)))
-        if array.shape != tuple(value.shape):
-            raise ArgumentError(
-                f"like[{brief(key)}] has shape {shape_text(tuple(value.shape))}; {name} of model "
-                f"{brief(model.name)} has {shape_text(array.shape)}"
-            )
-        result[key] = array
-    if rest := list(mine):
-        raise ArgumentError(f"like has no weight for {rest[0][0]} of model {brief(model.name)}")
-    return result
-
-
-def _weights_of(model: Model) -> Iterator[tuple[Layer, str, Variable, tuple[int, ...]]]:
-    """Yield each weight: its layer, torch's name of it, the variable, and what was flattened before."""
-    flattened: tuple[int, ...] = ()
-    for layer in model.layers:
-        if isinstance(layer, Flatten) and layer.data_format == "channels_last":
-            flattened = tuple(layer.input_shape or ())[1:]  # type: ignore[assignment]
-        for weight in layer.weights:
-            name = weight.name.rpartition("/")[2]
-            if name not in _NAMES:
-                raise _no_counterpart(layer)
-            yield layer, _NAMES[name], weight, flattened
-        if layer.weights and not isinstance(layer, BatchNormalization):
-            flattened = ()
-
-
-def _no_counterpart(layer: Layer) -> ArgumentError:
-    return ArgumentError(f"layer {brief(layer.name)} ({type(layer).__name__}) has no counterpart in PyTorch")
-
-
-def _converted(
-    w: np.ndarray, layer: Layer, name: str, flattened: tuple[int, ...], back: bool = False
-) -> np.ndarray:
-    """Return a weight of a layer in torch's layout, or with ``back`` one of torch's in ours."""
-    if name != "weight" or isinstance(layer, BatchNormalization):
-        return w
-    if isinstance(layer, Dense):
-        if not flattened:
-            return w.T
-        *sizes, channels = flattened  # of an image, which torch flattens in another order
-        if back:
-            return np.moveaxis(w.reshape(-1, channels, *sizes), (1, 0), (-2, -1)).reshape(-1, w.shape[0])
-        return np.moveaxis(w.reshape(*sizes, channels, -1), (-1, -2), (0, 1)).reshape(w.shape[1], -1)
-    if not isinstance(layer, (Conv2D, DepthwiseConv2D)):
-        raise _no_counterpart(layer)
-    shape, rank = layer.kernel.numpy().shape, len(layer.kernel_size)
-    if back:
-        return w.transpose(*range(2, rank + 2), 1, 0).reshape(shape)
-    by_channel = isinstance(layer, DepthwiseConv2D)  # one group for each channel
-    filters = w.reshape(*shape[:rank], 1, -1) if by_channel else w
-    return filters.transpose(rank + 1, rank, *range(rank))  # of a transposed convolution, too
 
 
 # --- several models, optimizers and variables in one file ---------------------------------------------

@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import ArgumentError
 from .checks import clear_session
 from .config import floatx, set_random_seed
-from .saving import weights_from_torch, weights_to_torch
 from .summary import Summary
 
 __all__ = [
@@ -17,8 +16,6 @@ __all__ = [
     "plot_model",
     "set_random_seed",
     "to_categorical",
-    "weights_from_torch",
-    "weights_to_torch",
 ]
 
 

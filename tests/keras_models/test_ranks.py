@@ -171,22 +171,6 @@ def test_a_model_of_signals_is_trained_summarised_and_turned_for_torch():
     model.compile(keras.optimizers.Adam(0.02), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     losses = model.fit(x, y, epochs=8, verbose=0).history["loss"]
     assert losses[-1] < losses[0] / 2
-    with pytest.raises(ValueError, match="SeparableConv1D.* has no counterpart in PyTorch"):
-        keras.utils.weights_to_torch(model)
-    plain = keras.Sequential([keras.Input((4, 2)), layers.Conv1D(3, 2), layers.Flatten(), layers.Dense(1)])
-    state = keras.utils.weights_to_torch(plain)
-    kernel, _, matrix, _ = plain.get_weights()
-    assert np.array_equal(
-        state["conv1d.weight" if "conv1d.weight" in state else next(iter(state))].shape, (3, 2, 2)
-    )
-    ours, theirs = (
-        matrix.reshape(3, 3, 1),
-        next(v for k, v in state.items() if k.startswith("dense") and v.ndim == 2),
-    )
-    assert np.array_equal(theirs.reshape(1, 3, 3), ours.transpose(2, 1, 0))
-    assert np.array_equal(kernel.transpose(2, 1, 0), next(iter(state.values())))
-    keras.utils.weights_from_torch(plain, state)
-    assert np.array_equal(plain.get_weights()[2], matrix)
 
 
 @pytest.mark.parametrize(

@@ -452,10 +452,6 @@ def test_the_layer_where_it_began_is_named():
             lambda: network().compile("adam", "mse", metrics="accuracy"),
             r"metrics must be a list .*\['accuracy'\]",
         ),
-        (
-            lambda: keras.utils.weights_from_torch(network(), [1]),
-            r"state_dict must be what module.state_dict\(\)",
-        ),
         (lambda: keras.utils.to_categorical(["a"]), "x must hold whole numbers"),
         (lambda: keras.utils.set_random_seed(-1), "seed must be from 0"),
         (lambda: keras.config.set_floatx("float23"), "did you mean"),

@@ -42,37 +42,9 @@ def test_other_files_are_refused(tmp_path):
         model.load_weights(tmp_path / "w.weights.npz")
 
 
-def test_torch_weights_by_hand():
-    """Flatten takes [rows, cols, channels] here and [channels, rows, cols] in PyTorch."""
-    model = keras.Sequential([keras.Input((2, 2, 3)), layers.Flatten(), layers.Dense(1)])
-    state = {"1.weight": np.arange(12.0, dtype="float32").reshape(1, 12), "1.bias": np.zeros(1, "float32")}
-    keras.utils.weights_from_torch(model, state)
-    x = np.zeros((1, 2, 2, 3), "float32")
-    x[0, 1, 0, 2] = 1  # channel 2, row 1, column 0: the eleventh in PyTorch
-    assert model.predict(x).tolist() == [[10.0]]
-    np.testing.assert_array_equal(keras.utils.weights_to_torch(model, state)["1.weight"], state["1.weight"])
-
-
-def test_every_layer_goes_to_torch_and_back():
-    one, other = compiled("mixed", "float32"), NETWORKS["mixed"][0]()
-    state = keras.utils.weights_to_torch(one)
-    assert {key.rpartition(".")[2] for key in state} == {"weight", "bias", "running_mean", "running_var"}
-    assert next(iter(state.values())).shape == (4, 1, 3, 3)
-    keras.utils.weights_from_torch(other, state | {"bn.num_batches_tracked": np.int64(3)})
-    for a, b in zip(one.get_weights(), other.get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_torch_weights_that_do_not_fit_are_named():
-    model = compiled("digits", "float32")
-    state = keras.utils.weights_to_torch(model)
-    wrong = dict(zip(state, [state[key].T for key in state], strict=True))
-    with pytest.raises(ValueError, match=r"needs a weight of shape \(16, 1, 3, 3\)"):
-        keras.utils.weights_from_torch(model, wrong)
-    with pytest.raises(ValueError, match="must have 4 weights"):
-        keras.utils.weights_from_torch(model, {})
-    with pytest.raises(ValueError, match="like has no weight for"):
-        keras.utils.weights_to_torch(model, {})
+def test_the_removed_converters_name_their_successor():
+    with pytest.raises(AttributeError, match=r"nearest: get_weights .*convert_filters.*removed in 0\.3"):
+        keras.utils.weights_to_torch  # noqa: B018
 
 
 def test_recorded_keras_weights_go_in_as_they_are():

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 from keras_networks import ADAM, NETWORKS, STEPS, batch, compiled, numbered, samples, train
+from torch_weights import load_state, state_of
 
 from teachconv import keras
 
@@ -31,7 +32,7 @@ def torch_module(torch, name):
 def test_losses_and_weights_are_those_of_torch(torch, name, dtype):
     module = torch_module(torch, name).to(getattr(torch, dtype))
     model = compiled(name, dtype)
-    state = keras.utils.weights_to_torch(model, module.state_dict())
+    state = state_of(model, module.state_dict())
     module.load_state_dict({key: torch.from_numpy(value) for key, value in state.items()})
     optimizer = torch.optim.Adam(
         module.parameters(), ADAM["learning_rate"], (ADAM["beta_1"], ADAM["beta_2"]), ADAM["epsilon"]
@@ -53,7 +54,7 @@ def test_losses_and_weights_are_those_of_torch(torch, name, dtype):
     ours, trained = train(name, dtype)
     np.testing.assert_allclose(ours, theirs, rtol=1e-9 if dtype == "float64" else 2e-6)
     trained_there = {key: value.numpy() for key, value in module.state_dict().items()}
-    for key, value in keras.utils.weights_to_torch(trained, trained_there).items():
+    for key, value in state_of(trained, trained_there).items():
         np.testing.assert_allclose(
             value, trained_there[key], rtol=1e-6, atol=1e-8 if dtype == "float64" else 1e-4
         )
@@ -80,7 +81,7 @@ def test_weights_of_a_torch_module_give_its_output(torch):
             layers.Dense(4),
         ]
     )
-    keras.utils.weights_from_torch(model, module.state_dict())
+    load_state(model, module.state_dict())
     with torch.no_grad():
         theirs = module(torch.tensor(IMAGES.transpose(0, 3, 1, 2).copy(), dtype=torch.float32)).numpy()
     np.testing.assert_allclose(model.predict(IMAGES), theirs, rtol=1e-4, atol=1e-5)

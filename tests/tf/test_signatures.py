@@ -54,8 +54,7 @@ BASES |= {
     "keras.callbacks.Callback",
 }
 # what teachconv.keras has and tf.keras has not
-OURS = {"keras.utils.weights_from_torch", "keras.utils.weights_to_torch", "keras.losses.mean_squared_error"}
-OURS |= {"keras.losses.mean_absolute_error"}
+OURS = {"keras.losses.mean_squared_error", "keras.losses.mean_absolute_error"}
 NO_PLACE_HERE = ("<AUTO>", "<NONE>")  # defaults of options that can only be left out, and are None here
 
 
