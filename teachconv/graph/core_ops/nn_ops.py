@@ -319,14 +319,6 @@ for _rank, _max, _average in (("", _MAX_POOL, _AVG_POOL), ("3D", _POOL_3D, _POOL
         summary="Adds the gradient of each window to the first of its largest cells, in row-major order.",
     )
     register_op(
-        f"MaxPool{_rank}GradGrad",
-        inputs=["orig_input: T", "orig_output: T", "grad: T"],
-        outputs=["output: T"],
-        attrs=["T: realnumbertype", *_max],
-        shape_fn=max_pool_grad_shape,
-        summary="Returns, for each window, the value of grad at the first of its largest cells.",
-    )
-    register_op(
         f"AvgPool{_rank}",
         inputs=["value: T" if _rank == "" else "input: T"],
         outputs=["output: T"],

@@ -86,9 +86,10 @@ def get_gradient_function(op: Any) -> Callable[..., Any] | None:
     op_type = op if isinstance(op, str) else op.attrs.get("_gradient_op_type", op.type)
     if op_type not in GRADIENTS:
         name = op_type if isinstance(op, str) else f"{brief(op.name)} (op type: {op.type})"
+        second = "; relu, bias_add and pools have no second derivative" if op_type.endswith("Grad") else ""
         raise LookupError(
             f"No gradient defined for operation {name}. An op needs a function registered by "
-            "@RegisterGradient, or stop_gradient in front of it, which makes its input a constant"
+            f"@RegisterGradient, or stop_gradient in front of it, which makes its input a constant{second}"
         )
     return GRADIENTS[op_type]
 

@@ -12,7 +12,6 @@ from typing import Any
 from ...kinds import ROLES, gradient_of, sibling
 from ..common_runtime.execute import run_or_add
 from ..core_ops.nn_ops import CONVOLUTIONS
-from ..framework.tensor_shape import as_shape
 from ..ops import array_ops, gen_nn_ops, math_ops
 from .gradients_util import RegisterGradient
 
@@ -60,24 +59,9 @@ def _bias_add_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     return grad, gen_nn_ops.bias_add_grad(grad, data_format=op.get_attr("data_format"))
 
 
-@RegisterGradient("BiasAddGrad")
-def _bias_add_grad_grad(op: Any, grad: Any) -> Any:
-    """One number for each channel goes back to all cells of the channel."""
-    if op.get_attr("data_format") == "NCHW":
-        rank = len(as_shape(op.inputs[0].shape) or ())
-        grad = array_ops.reshape(grad, [1, -1] + [1] * (rank - 2))
-    return array_ops.broadcast_to(grad, array_ops.shape(op.inputs[0]))
-
-
 @RegisterGradient("Relu")
 def _relu_grad(op: Any, grad: Any) -> Any:
     return gen_nn_ops.relu_grad(grad, op.outputs[0])
-
-
-@RegisterGradient("ReluGrad")
-def _relu_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    features = op.inputs[1]
-    return gen_nn_ops.relu_grad(grad, features), array_ops.zeros_like(features)
 
 
 # --- pooling -----------------------------------------------------------------------------------------
@@ -89,28 +73,10 @@ def _max_pool_grad(op: Any, grad: Any) -> Any:
     return run_or_add(f"{op.type}Grad", None, [op.inputs[0], op.outputs[0], grad], _attrs(op))
 
 
-@RegisterGradient("MaxPoolGrad")
-@RegisterGradient("MaxPoolGradGrad")
-@RegisterGradient("MaxPool3DGrad")
-@RegisterGradient("MaxPool3DGradGrad")
-def _max_pool_grad_grad(op: Any, grad: Any) -> tuple[Any, Any, Any]:
-    """Each is linear in its last input, and picks or spreads by the cells that the first two say."""
-    orig_input, orig_output, _ = op.inputs
-    other = op.type.removesuffix("Grad") if op.type.endswith("GradGrad") else f"{op.type}Grad"
-    moved = run_or_add(other, None, [orig_input, orig_output, grad], _attrs(op))
-    return array_ops.zeros_like(orig_input), array_ops.zeros_like(orig_output), moved
-
-
 @RegisterGradient("AvgPool")
 @RegisterGradient("AvgPool3D")
 def _avg_pool_grad(op: Any, grad: Any) -> Any:
     return run_or_add(f"{op.type}Grad", None, [array_ops.shape(op.inputs[0]), grad], _attrs(op))
-
-
-@RegisterGradient("AvgPoolGrad")
-@RegisterGradient("AvgPool3DGrad")
-def _avg_pool_grad_grad(op: Any, grad: Any) -> tuple[Any, ...]:
-    return None, run_or_add(op.type.removesuffix("Grad"), None, [grad], _attrs(op))
 
 
 # --- softmax ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 from ...arguments import normalize_padding, normalize_steps
 from ...backends import to_accumulator
 from ...dtypes import is_integer
-from ...windows.pooling import PoolCall, backward, forward, pool_call, winners, winning_taps
+from ...windows.pooling import PoolCall, backward, forward, pool_call, winning_taps
 from ..core_ops.common_shape_fns import padding_argument
 from ..framework.shape_inference import register_function
 
@@ -49,12 +49,6 @@ def _max_pool_grad(x: Any, _: Any, gradient: Any, *, attrs: Any) -> Any:
     pool = _pool("max", x.shape, attrs)
     gradient = gradient if is_integer(x.dtype) else to_accumulator(gradient)
     return backward(pool, gradient, winning_taps(pool, x)).astype(x.dtype, copy=False)
-
-
-@_kernel("MaxPoolGradGrad", "MaxPoolingGradGradOp", infers=True)
-def _max_pool_grad_grad(x: Any, _: Any, gradient: Any, *, attrs: Any) -> Any:
-    """Return the gradient of MaxPoolGrad with respect to its input grad."""
-    return gradient.take(winners(_pool("max", x.shape, attrs), x))
 
 
 @_kernel("AvgPoolGrad", "AvgPoolingGradOp")

@@ -81,9 +81,7 @@ __all__ = [
     "max_pool",
     "max_pool3d",
     "max_pool3d_grad",
-    "max_pool3d_grad_grad",
     "max_pool_grad",
-    "max_pool_grad_grad",
     "maximum",
     "mean",
     "min",
@@ -1215,37 +1213,6 @@ def max_pool3d_grad(
     )
 
 
-def max_pool3d_grad_grad(
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any = "NDHWC",
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Returns, for each window, the value of grad at the first of its largest cells.
-
-    MaxPool3DGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; ksize: list(int); strides: list(int);
-        padding: {SAME, VALID, SAME_LOWER}; data_format: {NDHWC, NCDHW} = 'NDHWC'.
-    """
-    return run_or_add(
-        "MaxPool3DGradGrad",
-        name,
-        [orig_input, orig_output, grad],
-        {
-            "ksize": ksize,
-            "strides": strides,
-            "padding": padding,
-            "data_format": data_format,
-            "_kernel": _kernel,
-        },
-    )
-
-
 def max_pool_grad(
     orig_input: Any,
     orig_output: Any,
@@ -1267,40 +1234,6 @@ def max_pool_grad(
     """
     return run_or_add(
         "MaxPoolGrad",
-        name,
-        [orig_input, orig_output, grad],
-        {
-            "ksize": ksize,
-            "strides": strides,
-            "padding": padding,
-            "explicit_paddings": explicit_paddings,
-            "data_format": data_format,
-            "_kernel": _kernel,
-        },
-    )
-
-
-def max_pool_grad_grad(
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    explicit_paddings: Any = (),
-    data_format: Any = "NHWC",
-    name: str | None = None,
-    _kernel: str | None = None,
-) -> Any:
-    """Returns, for each window, the value of grad at the first of its largest cells.
-
-    MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T) -> output: T.
-    T: {float16, bfloat16, float32, float64, int32, int64, uint8}; ksize: list(int); strides: list(int);
-        padding: {SAME, VALID, SAME_LOWER, EXPLICIT}; explicit_paddings: list(int) = (); data_format: {NHWC,
-        NCHW} = 'NHWC'.
-    """
-    return run_or_add(
-        "MaxPoolGradGrad",
         name,
         [orig_input, orig_output, grad],
         {

@@ -226,8 +226,9 @@ for dtype in ("float32", "float64"):
                 inner.watch(x)
                 y = function(x)
             first = inner.gradient(y, x, unconnected_gradients="zero")
-        second = outer.gradient(first, x, unconnected_gradients="zero")
-        print(name, *(tensor.numpy().tolist() for tensor in (y, first, second)))
+        print(name, y.numpy().tolist(), first.numpy().tolist())
+        if not name.startswith("relu"):  # teachconv has no second derivative of these
+            print(outer.gradient(first, x, unconnected_gradients="zero").numpy().tolist())
 
 # %% reductions of equal values and their gradients
 for function in (tf.reduce_max, tf.reduce_min, tf.reduce_mean, tf.nn.l2_loss, lambda x: tf.nn.max_pool2d(x[None, None, :, None], 3, 2, "SAME")):
