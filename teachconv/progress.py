@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 _Item = TypeVar("_Item")
 _PATIENCE = 2.5  # seconds before a line is shown: what is quick leaves no output in a notebook
-_output: list[Any] = [None, None]  # the number of the last cell that showed a line, and the line's output
 
 
 def track(items: list[_Item], what: str) -> Iterator[_Item]:
@@ -95,32 +94,19 @@ def _shown(show: Callable[[str], None], text: str) -> Iterator[Callable[[str], N
 
 
 def _line() -> Callable[[str], None] | None:
-    """Return a function that writes a text in place of the one before: in a notebook, or on a terminal."""
+    """Return a function that writes a text over the one before, on a terminal or below a notebook's cell."""
     stream = sys.stderr
-    if not stream.isatty():
-        return _notebook_line()
+    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    in_notebook = getattr(shell, "kernel", None) is not None  # its output is no terminal, but obeys "\r"
+    if not in_notebook and not stream.isatty():
+        return None
+    width = 0
 
     def write(text: str) -> None:
-        stream.write(f"\r\033[K{text}")
+        nonlocal width
+        blank = f"\r{' ' * width}\r" if in_notebook else "\r\033[K"
+        stream.write(f"{blank}{text}")
         stream.flush()
+        width = len(text)
 
     return write
-
-
-def _notebook_line() -> Callable[[str], None] | None:
-    """Return a function that shows a text as the one output of the running cell; None without a kernel."""
-    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if getattr(shell, "kernel", None) is None:  # no kernel of Jupyter: a terminal, or no IPython at all
-        return None
-    from IPython.display import display
-
-    def show(text: str) -> None:
-        number, handle = _output
-        data = {"text/plain": text} if text else {"text/plain": "", "text/html": ""}  # no empty line is left
-        if number == shell.execution_count:
-            handle.update(data, raw=True)
-        else:
-            handle = display(data, raw=True, display_id=True)
-            _output[:] = [shell.execution_count, handle]
-
-    return show

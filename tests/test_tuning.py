@@ -10,7 +10,6 @@ import pytest
 import teachconv as tc
 from teachconv import tuning
 from teachconv.backends import Algorithm, numpy_backend
-from teachconv.cli.main import main
 from teachconv.kinds import KINDS
 
 X, W = np.ones((2, 12, 10, 8), "float32"), np.ones((3, 3, 8, 8), "float32")
@@ -156,18 +155,6 @@ def test_only_what_the_precision_allows_is_offered():
     assert asked.algorithm == "fft"
 
 
-def test_bench_has_a_time_limit(capsys):
-    words = [
-        "bench",
-        "conv2d",
-        "--input",
-        "8,112,112,64",
-        "--filters",
-        "5,5,64,64",
-        "--backends",
-        "scipy",
-        "--seconds",
-        "0.5",
-    ]
-    assert main(words) == 0
-    assert "about" in capsys.readouterr().out
+def test_a_time_limit_leaves_estimates():
+    x, w = np.ones((8, 112, 112, 64), "float32"), np.ones((5, 5, 64, 64), "float32")
+    assert "about" in str(tc.autotune(tc.conv2d, x, w, backends="scipy", seconds=0.5))

@@ -32,7 +32,6 @@ COMMANDS = {
     "translate": "write a framework's convolution for another framework",
     "dialects": "what each framework's options resolve to",
     "onnx": "list every convolution of an ONNX file",
-    "bench": "time every algorithm of every backend on one call",
 }
 
 _CLOSED_PIPE = 128 + 13  # what a shell reports of a program that the signal SIGPIPE ended

@@ -16,6 +16,9 @@ from ..tables import Table, left
 PROGRAM = "teachconv" if Path(sys.argv[0]).stem == "teachconv" else "python -m teachconv"
 
 
+_REMOVED = {"bench": " (removed in 0.3; print(teachconv.autotune(op, x, w)) times every algorithm)"}
+
+
 class Parser(argparse.ArgumentParser):
     """``fill`` adds the arguments, when they are first needed: until then its module is not imported."""
 
@@ -50,7 +53,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             known = list(map(str, action.choices))
-            near = suggestion(str(value), known)
+            near = _REMOVED.get(value) or suggestion(str(value), known)
             raise argparse.ArgumentError(
                 action, f"must be one of {', '.join(known)}; got {brief(value)}{near}"
             )
