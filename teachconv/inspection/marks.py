@@ -21,6 +21,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -150,7 +151,10 @@ def _comments(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
 
 
 def _table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the marks of a file's table with the numbers of their lines, each of which must be there once."""
+    """Yield the marks of a file's table with the numbers of their lines, each of which must be there once.
+
+    A reader may have edited the file: then a mark without its line is left out, with a warning.
+    """
     if not any(line.startswith("MARKS =") for line in lines):
         return
     body = ast.parse("\n".join(lines)).body
@@ -160,14 +164,14 @@ def _table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str
     )
     for text, marked in ast.literal_eval(table.value).items():
         for name, mark in marked.items():
-            span = range(functions[name].lineno, (functions[name].end_lineno or 0) + 1)
+            function = functions.get(name)
+            span = range(function.lineno, (function.end_lineno or 0) + 1) if function else ()
             found = [number for number in span if lines[number - 1].partition("  #")[0].strip() == text]
-            tag = _TAG.fullmatch(f"# mark: {mark}")
-            if len(found) != 1 or tag is None:
-                raise LookupError(
-                    f"{path}: MARKS: {name} has {len(found)} lines {brief(text)} for {brief(mark)}"
-                )
-            yield found[0], tag
+            if len(found) == 1 and (tag := _TAG.fullmatch(f"# mark: {mark}")):
+                yield found[0], tag
+            else:
+                where = f"{place(str(path))}: {name} has {len(found)} lines {brief(text)} for {brief(mark)}"
+                warnings.warn(f"{where}: find_source and trace leave out this mark of MARKS", stacklevel=2)
 
 
 def _code(line: str) -> str:

@@ -184,9 +184,8 @@ def depthwise(job: Job) -> None:
     """Add the steps of depthwise."""
     g = job.g
     four = job.out_depth == 1 and g.out_channels % (128 if job.kind.sums_images else 4) == 0
-    channels = (
-        4 if four else 1
-    )  # of a thread; a block of the filter gradient has 32 threads along the channels
+    # of one thread; a block of the filter gradient has 32 threads along the channels
+    channels = 4 if four else 1
     names = {FORWARD: "forward", INPUT_GRADIENT: "input_gradient", FILTER_GRADIENT: "filter_gradient"}
     kernel = job.kernel("depthwise.cu", f"depthwise_{names[job.kind]}", f"CHANNELS={channels}", kind=False)
     if not job.kind.sums_images:

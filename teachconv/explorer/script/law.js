@@ -1,7 +1,8 @@
-// The laws of padding: the one copy of teachconv/geometry.py, for pages that run without Python.
+// The laws of padding: the one copy of teachconv/geometry.py, for pages that run without Python, with what they
+// need of arguments.py, taps.py and windows/walking.py.
 //
-// A test in a browser compares it with geometry.py, call by call. Both are read side by side: the functions
-// have the same names and the same order. The rules in rules.json call them.
+// tests/explorer/test_explorer_law.py compares them with Python's in a browser: whole documents, call by call. The
+// functions of geometry.py have their Python names here, in JavaScript's spelling. The rules in rules.json call them.
 
 import { changed, count, floorDiv, floorMod, listText, range, repr, tuple, tupleText } from "./python.js";
 
