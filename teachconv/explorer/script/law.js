@@ -34,6 +34,11 @@ export class Axis {
   in_index(outIndex, tap) {
     return outIndex * this.stride - this.pad_before + tap * this.dilation;
   }
+
+  /** Whether a tap of the first or the last output is in the padding, so that their sums have fewer products. */
+  get overhangs() {
+    return this.in_index(0, 0) < 0 || this.in_index(this.out_size - 1, this.filter_size - 1) >= this.in_size;
+  }
 }
 
 /** Half of the padding of one axis before, and the rest after; `lower` swaps the two. */
