@@ -158,20 +158,26 @@ def _table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str
     if not any(line.startswith("MARKS =") for line in lines):
         return
     body = ast.parse("\n".join(lines)).body
-    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    spans = {
+        node.name: range(node.lineno, (node.end_lineno or 0) + 1)
+        for node in body
+        if isinstance(node, ast.FunctionDef)
+    }
     (table,) = (
         node for node in body if isinstance(node, ast.Assign) and "MARKS" in ast.dump(node.targets[0])
     )
     for text, marked in ast.literal_eval(table.value).items():
         for name, mark in marked.items():
-            function = functions.get(name)
-            span = range(function.lineno, (function.end_lineno or 0) + 1) if function else ()
+            span = spans.get(name, ())
             found = [number for number in span if lines[number - 1].partition("  #")[0].strip() == text]
             if len(found) == 1 and (tag := _TAG.fullmatch(f"# mark: {mark}")):
                 yield found[0], tag
             else:
-                where = f"{place(str(path))}: {name} has {len(found)} lines {brief(text)} for {brief(mark)}"
-                warnings.warn(f"{where}: find_source and trace leave out this mark of MARKS", stacklevel=2)
+                warnings.warn(
+                    f"{place(str(path))}: {name} has {len(found)} lines {brief(text)} for {brief(mark)}: "
+                    "find_source and trace leave out this mark of MARKS",
+                    stacklevel=2,
+                )
 
 
 def _code(line: str) -> str:
