@@ -414,3 +414,31 @@ def test_docstrings_that_list_names_list_all_of_them():
             if f"``{one.name}``" in getattr(reference, kind.name).__doc__
         }
         assert not named or named == {one.name for one in reference.ALGORITHMS}
+
+
+def _listed(docstring, section):
+    """The names before a colon in a section of a docstring."""
+    found = re.search(rf"^{section}:\n((?:(?: .*)?\n?)*)", docstring, re.MULTILINE)
+    names = re.findall(r"^    (\*{0,2}\w[\w, *]*):", found[1], re.MULTILINE) if found else []
+    return {name.strip(" *") for line in names for name in line.split(",")}
+
+
+def test_args_and_attributes_are_those_of_the_code():
+    checked = 0
+    for _, path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                names = _listed(ast.get_docstring(node) or "", "Args")
+                every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                code = {one.arg for one in (*every, node.args.vararg, node.args.kwarg) if one}
+            elif isinstance(node, ast.ClassDef) and "dataclass" in "".join(
+                map(ast.dump, node.decorator_list)
+            ):
+                names = _listed(ast.get_docstring(node) or "", "Attributes")
+                code = {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
+            else:
+                continue
+            code -= {"self", "cls", "unknown", *(name for name in code if name.startswith("_"))}
+            assert not names or names - {"unknown"} == code, f"{path}:{node.lineno} {node.name}"
+            checked += bool(names)
+    assert checked > 300

@@ -35,6 +35,8 @@ class Job:
         relu: 1 if the activation is relu, else 0.
         buffers: the scratch buffers so far, by name.
         steps: the steps so far.
+        kept: the names of the buffers that a plan keeps, as in `Schedule`.
+        preparing: how many steps, from the first on, fill these.
     """
 
     kind: Kind
