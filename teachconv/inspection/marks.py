@@ -203,16 +203,16 @@ def source(file: str, line: int, around: int = 0) -> list[tuple[int, str]]:
     """
     lines = _lines(str(_PACKAGE.parent / file))
     with_code = [number for number in range(1, len(lines) + 1) if _TAG.sub("", lines[number - 1]).strip()]
-    middle = with_code.index(line)
+    middle = sum(number < line for number in with_code)  # the line itself, unless the file was edited since
     shown = with_code[max(0, middle - around) : middle + around + 1]
     return [(number, _TAG.sub("", lines[number - 1]).rstrip()) for number in shown]
 
 
 def function_at(file: str, line: int) -> tuple[str, int]:
     """Return the name of the function around a line and the line where it begins, or ("", line)."""
-    lines = _lines(str(_PACKAGE.parent / file))
-    indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
-    for number in range(line, 0, -1):
+    lines = _lines(str(_PACKAGE.parent / file))[:line]  # fewer if the file was edited since
+    indent = len(lines[-1]) - len(lines[-1].lstrip())
+    for number in range(len(lines), 0, -1):
         found = _FUNCTION.match(lines[number - 1])
         if found and (len(found[1]) < indent or number == line):
             return found[2], number

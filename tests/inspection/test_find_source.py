@@ -197,6 +197,23 @@ def test_a_call_is_followed_through_a_reference_that_a_reader_has_edited(monkeyp
         marks.read.cache_clear()
 
 
+def test_a_file_that_was_edited_while_python_runs_is_still_shown(monkeypatch):
+    """The lines of code objects are then those of the old file: they may be blank now, or behind the end."""
+    read, path = marks._lines, str(ROOT / "teachconv/nn_ops.py")
+    chain = tc.find_source(tc.conv2d, X, W)
+    at = next(step for step in chain.steps if step.file.endswith("nn_ops.py"))
+    lines = read(path)
+    blank = [*lines[: at.line - 1], "", *lines[at.line :]]
+    for edited in (blank, lines[: at.line - 3]):
+        monkeypatch.setattr(
+            marks, "_lines", lambda file, edited=edited: edited if file == path else read(file)
+        )
+        assert marks.source(at.file, at.line, 2)
+        assert isinstance(marks.function_at(at.file, at.line)[0], str)
+        assert str(chain.all)
+        assert chain._repr_html_()
+
+
 def test_the_sample_of_the_design():
     x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
     chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="reference", algorithm="loops")
