@@ -105,12 +105,13 @@ def _kind(result: Any) -> str:
     if isinstance(result, Exception):
         return "refused"
     top = type(result).__module__.partition(".")[0]
+    # the stand-in for CuPy has CuPy's name, too
     known = {
         "jaxlib": "jax.Array",
         "dask": "dask.array.Array",
         "cupy": "cupy.ndarray",
         "teachconv": "EagerTensor",
-    }  # the stand-in's too
+    }
     name = known.get(top, f"{top}.{type(result).__qualname__}")
     inside = ", recorded by autograd" if getattr(result, "requires_grad", False) else ""
     return f"`{name}`{inside}"

@@ -48,11 +48,12 @@ def fingerprint():
     found = hashlib.sha256()
     files = [path for folder in ("teachconv", "examples") for path in (HERE.parent / folder).rglob("*")]
     files += [HERE.parent / "CITATION.cff", *(HERE.parent / "tests" / "recorded").glob("*.json")]
+    # what the notebook on a GPU reads
     files += [
         HERE / "recorded" / "framework_chains.json",
         HERE / "gpu_tables.inc",
         *HERE.parent.glob("tests/cuda_host.py"),
-    ]  # of the notebook on a GPU
+    ]
     files += HERE.parent.glob("tests/cuda/shim.*")
     for path in sorted(path for path in files if path.is_file() and path.suffix != ".pyc"):
         found.update(path.relative_to(HERE.parent).as_posix().encode() + path.read_bytes())
@@ -125,9 +126,8 @@ def setup(app):
     app.connect("html-page-context", lite.lead_there)
     app.connect("build-finished", lite.build_beside_the_pages)
     app.connect("html-page-context", correct_ways_back)
-    app.connect(
-        "html-page-context", give_captions_a_level, priority=900
-    )  # after the theme has made its trees
+    # after the theme has made its trees
+    app.connect("html-page-context", give_captions_a_level, priority=900)
 
 
 def keep_sentences_whole(app, what, name, thing, options, lines):

@@ -56,8 +56,7 @@ class _Brief(reprlib.Repr):
         self.repr_bytes = self.repr_bytearray = self.repr_str
 
     def repr_int(self, x: int, level: int) -> str:
-        """Python refuses to write an int of more than 4300 digits, and takes long for one of nearly as "
-        "many."""
+        """Python refuses to write an int of more than 4300 digits, and takes long for nearly as many."""
         return super().repr_int(x, level) if x.bit_length() <= 2048 else f"<int of {x.bit_length()} bits>"
 
 

@@ -116,9 +116,8 @@ _BAR = 40  # characters of the longest bar
 _SHORT = 8  # a longest bar of fewer says nothing
 _FOLDED = 16  # a longer word, such as a path, is cut where the room is narrow
 
-_BREAKS = re.compile(
-    r" (?![^\[\]]*\])(?!(?<=\d )[^\W\d])"
-)  # spaces outside brackets, not those before a unit
+# spaces outside brackets, not those before a unit
+_BREAKS = re.compile(r" (?![^\[\]]*\])(?!(?<=\d )[^\W\d])")
 
 Cell: TypeAlias = str | list[str]  # a text of one line, or several lines
 

@@ -25,7 +25,6 @@ TIME = re.compile(r"\b[\d.,]+ (?:ns|µs|ms|s|min)\b")
 X, W = np.ones((1, 8, 8, 3), "float32"), np.ones((3, 3, 3, 4), "float32")
 # what the blocks of a page name without making it: the reader's own arrays
 READERS_OWN = {
-    "README": lambda: {"my_conv": lambda x, weight, stride, padding: None},
     "tour": lambda: {"theirs": tc.conv2d(X, W, 2, "SAME")},
     "explorer": lambda: {
         "x_nchw": np.ones((1, 2, 6, 6), "float32"),
@@ -42,15 +41,6 @@ def blocks(page):
     for found in re.finditer(r"^```(.*)\n((?:.*\n)*?)```$", text, re.MULTILINE):
         before = text[: found.start()].rstrip().rpartition("\n\n")[2]
         yield found[1], found[2], before, text[found.end() :].lstrip()
-
-
-def run_python(page):
-    """Run the page's blocks one after the other and return the names that they made."""
-    names = READERS_OWN.get(page.stem, dict)()
-    for language, text, before, _ in blocks(page):
-        if language == "python" and not CALL.search(before):  # else it is an output
-            exec(compile(text, str(page), "exec"), names)
-    return names
 
 
 def is_commands(text):
@@ -91,12 +81,14 @@ def test_python_runs_and_outputs_are_todays(page, capsys):
         pytest.importorskip("jax")
     if page.stem == "explorer":
         pytest.importorskip("matplotlib")
-    names = run_python(page)
-    printed = capsys.readouterr().out
-    for language, shown, before, after in blocks(page):
+    names, printed = READERS_OWN.get(page.stem, dict)(), ""
+    for language, shown, before, after in blocks(page):  # each output belongs to what ran before it
         calls = CALL.findall(before)
+        if language == "python" and not calls:
+            exec(compile(shown, str(page), "exec"), names)
         if not calls or language not in ("", "python") or is_commands(shown):
             continue
+        printed += capsys.readouterr().out
         if calls[-1].startswith("python -m teachconv "):
             assert main(shlex.split(calls[-1])[3:]) == 0
             output = capsys.readouterr().out
@@ -104,6 +96,7 @@ def test_python_runs_and_outputs_are_todays(page, capsys):
             output = str(eval(calls[-1].removeprefix("print"), names))
         fits = is_in_order if "omitted" in after.partition("\n\n")[0] else is_part_of
         assert fits(plain(shown), plain(output)), f"{page.name}: {calls[-1]} gives\n{output}"
+    printed += capsys.readouterr().out
     if page.stem == "graph":  # its comments say which calls print
         assert printed.endswith("tracing\n" * 2)
         assert [record.reason for record in names["edges"].trace_log][-1] == "times: 1 -> 2"
@@ -171,6 +164,26 @@ def test_the_page_of_installation_lists_every_extra_for_users():
     assert {name for first in firsts for name in re.findall(r"`(.+?)`", first)} == set(
         EXTRAS
     ) - FOR_DEVELOPERS
+
+
+def test_the_page_on_tensorflow_counts_the_programs_that_run():
+    """Of other projects' programs: what the recorded page counts."""
+    counts = (ROOT / "docs" / "their_tests.md").read_text(encoding="utf-8").partition("## Counts")[2]
+    rows = re.findall(
+        r"^\| ([\w-]+/[\w-]+)((?: \| \d+)+) \|$", counts.partition("The same before")[0], re.MULTILINE
+    )
+    programs = [
+        [int(number) for number in re.findall(r"\d+", numbers)]
+        for name, numbers in rows
+        if name not in ("tensorflow/tensorflow", "keras-team/keras")  # these are tests
+    ]
+    tried, passed = sum(sum(row[:-1]) for row in programs), sum(row[0] for row in programs)
+    text = " ".join((ROOT / "docs" / "tensorflow.md").read_text(encoding="utf-8").split())
+    assert len(programs) == 5
+    assert (
+        f"Of the {tried} of [other projects](their_tests.md) that this repository counts, {passed} do."
+        in text
+    )
 
 
 ANSWERS = [page for page in sorted((ROOT / "docs" / "answers").glob("*.md")) if page.stem != "index"]

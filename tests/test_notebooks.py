@@ -85,6 +85,28 @@ def test_the_pages_count_the_notebooks():
         assert f"{word} notebooks" in page.read_text(encoding="utf-8").lower()
 
 
+def test_the_notebooks_to_start_with_need_no_other():
+    """What the pages recommend first includes all that each of these needs, by the table for teachers."""
+    page = INDEX.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) [^|]*\| ([^|]*) \|", page, re.MULTILINE)
+    needs = {number: set(re.findall(r"\d+", it)) for number, it in rows}
+    assert [*needs] == [str(number) for number in range(len(NOTEBOOKS))]
+    for path in NOTEBOOKS:  # the table says what the notebooks say
+        (named,) = re.findall(r"You need: (.*?) Time:", read(path).cells[0].source)
+        linked = {str(int(number)) for number in re.findall(r"\]\((\d\d)_", named)}
+        assert needs[str(int(path.name[:2]))] <= linked | {"0"}, path.name
+    readme = (INDEX.parents[2] / "README.md").read_text(encoding="utf-8")
+    (on_page,) = re.findall(r"Start with notebooks ([\d, and]+)\*\*", page)
+    (on_readme,) = re.findall(r"begin with ([\d, and]+)\n", readme)
+    for listed in (on_page, on_readme):
+        first = [str(int(number)) for number in re.findall(r"\d+", listed)]
+        for place, number in enumerate(first):
+            assert needs[number] <= set(first[:place]), (
+                f"{number} needs {needs[number]}; before it: {first[:place]}"
+            )
+    assert re.findall(r"\d+", on_page) == [str(int(number)) for number in re.findall(r"\d+", on_readme)]
+
+
 def test_the_extra_installs_what_the_notebooks_import():
     """All that they import at the top of a cell; CuPy stands behind a condition."""
     project = tomllib.loads((INDEX.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]

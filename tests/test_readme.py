@@ -1,15 +1,18 @@
-"""The README's diagnosis and chain are today's, and the lists of files and commands are complete.
+"""The README's Python runs as printed, its diagnosis and chain are today's, its lists of files and commands complete.
 
 test_documents.py checks its other outputs.
 
 ``python tests/test_readme.py`` writes the chain, where a call is executed, anew.
 """
 
+import contextlib
+import io
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from test_documents import blocks
 
 import teachconv as tc
 from teachconv import tf
@@ -20,14 +23,58 @@ PATH = Path(__file__).parents[1] / "README.md"
 README = PATH.read_text(encoding="utf-8")
 
 
-def test_the_diagnosis():
-    x = np.arange(64, dtype="float32").reshape(1, 1, 8, 8)
-    w = np.arange(9, dtype="float32").reshape(1, 1, 3, 3)
-    port = tc.dialects.torch.conv2d(x, w, stride=2, padding=1)
-    ours = x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0), 2, "SAME"
-    report = tc.diff(tc.conv2d, *ours, backends=(), against={"my port": port.transpose(0, 2, 3, 1)})
-    assert f"my port: {report.rows[-1].diagnosis}" in " ".join(README.split())
-    assert "\n".join(str(report).split("\n")[1:3]) in README
+@pytest.fixture(scope="module")
+def snippets(tmp_path_factory):
+    """What the page's Python defines and prints, as printed: block after block, with nothing given beforehand."""
+    names, printed = {}, io.StringIO()
+    with contextlib.chdir(tmp_path_factory.mktemp("readme")), contextlib.redirect_stdout(printed):
+        for language, text, before, _ in blocks(PATH):
+            if language == "python" and "`tc.translate(" not in before:  # else it is that call's output
+                exec(compile(text, str(PATH), "exec"), names)
+        assert Path("page.html").stat().st_size > 10_000
+    return names, printed.getvalue()
+
+
+def test_the_diagnosis(snippets):
+    _, printed = snippets
+    assert printed.startswith("1 of ")
+    assert "\n".join(printed.split("\n")[1:3]) in README
+
+
+def test_the_kernel_of_the_page_is_checked_as_the_page_says(snippets, monkeypatch):
+    names, _ = snippets
+    (parametrize,) = names["test_conv"].pytestmark
+    outcomes = {}
+    for case in parametrize.args[1][::6]:
+        try:
+            names["test_conv"](getattr(case, "values", [case])[0])
+            reason = "passed"
+        except pytest.skip.Exception as error:
+            reason = re.match(r"one int for \w+|no parameter for (?:a )?\w+|", str(error))[0]
+        outcomes[reason] = outcomes.get(reason, 0) + 1
+    assert outcomes.pop("passed") > 10
+    skipped = {
+        "one int for strides",
+        "one int for pads",
+        *(f"no parameter for {it}" for it in ("groups", "dilations", "a bias")),
+    }
+    assert skipped <= outcomes.keys()
+    fuzz = names["T"].fuzz
+    monkeypatch.setattr(
+        names["T"], "fuzz", lambda kernel, *, seconds, seed: fuzz(kernel, seconds=seconds / 20, seed=seed)
+    )
+    names["test_fuzz"]()
+
+
+def test_a_wrong_kernel_on_the_page_would_fail(snippets):
+    """The checks above pass because the kernel is right, not because nothing ran."""
+    names, _ = snippets
+    T, right = names["T"], names["my_conv"]
+    flipped = T.kernel(
+        lambda x, weight, stride, padding: right(x, weight[:, :, ::-1], stride, padding), x="NCHW", w="OIHW"
+    )
+    with pytest.raises(AssertionError, match="flipped"):
+        T.fuzz(flipped, seconds=1, seed=0).check()
 
 
 CHAIN = re.compile(r"(?<=are applied\.\n\n```\n)[^`]*(?=```\n)")

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import teachconv as tc
-from teachconv.backends import TABLE, get, why_not
+from teachconv.backends import TABLE, get, reference, why_not
+from teachconv.graph.framework.op_kernel import KernelDef
+from teachconv.graph.kernels import KERNELS
 from teachconv.kinds import KINDS, OPS
 
 PACKAGE = Path(tc.__file__).parent
@@ -364,3 +366,79 @@ def test_messages_show_values_cut_to_a_length():
         if isinstance(part, ast.FormattedValue) and part.conversion == ord("r")
     ]
     assert found == []
+
+
+def test_no_comment_is_behind_a_bracket_that_closes_on_a_line_of_its_own():
+    """A formatter breaks a line that its comment made too long, and leaves the comment where nobody expects it."""
+    root = PACKAGE.parent
+    behind = re.compile(r"^ *[\])}]+[,:]? *(?:= *[\[{(]+[\])}]+)?  # (?!fmt:|type:|noqa)")
+    found = [
+        f"{path.relative_to(root)}:{number}: {line.strip()}"
+        for folder in ("teachconv", "docs", "benchmarks", "examples")
+        for path in sorted((root / folder).rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if behind.match(line)
+    ]
+    assert not found, "\n".join(found)
+    for line in ("    )  # version 1", "] = {}  # chunk", "        ):  # odd"):
+        assert behind.match(line)
+    for line in ("    )  # fmt: skip", "f(x)  # here"):
+        assert not behind.match(line)
+
+
+def test_no_docstring_has_the_quotes_of_joined_texts_in_it():
+    joined = re.compile(r'"\n *"')
+    assert joined.search('one of nearly as "\n        "many')
+    for _, path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                text = "\n".join(
+                    line for line in (ast.get_docstring(node) or "").split("\n") if ">>>" not in line
+                )
+                assert not joined.search(text), f"{path}: {text}"
+
+
+def test_docstrings_that_list_names_list_all_of_them():
+    for dialect in (getattr(tc.dialects, name) for name in ("torch", "onnx", "jax", "keras")):
+        listed = re.search(rf"{dialect.__name__.rpartition('.')[2]}  +((?:[\w, ]+\n)+)", tc.dialects.__doc__)[
+            1
+        ]
+        functions = {name for name in dialect.__all__ if inspect.isfunction(getattr(dialect, name))}
+        assert set(re.findall(r"\w+", listed.partition("tc.")[0])) - {"tc"} >= functions
+    devices = {kernel.device for kernel in KERNELS.values()}
+    assert set(re.findall(r'"([A-Z]+)"', KernelDef.__doc__)) == devices
+    for kind in KINDS:  # of the reference: no list of its algorithms that misses one
+        named = {
+            one.name
+            for one in reference.ALGORITHMS
+            if f"``{one.name}``" in getattr(reference, kind.name).__doc__
+        }
+        assert not named or named == {one.name for one in reference.ALGORITHMS}
+
+
+def _listed(docstring, section):
+    """The names before a colon in a section of a docstring."""
+    found = re.search(rf"^{section}:\n((?:(?: .*)?\n?)*)", docstring, re.MULTILINE)
+    names = re.findall(r"^    (\*{0,2}\w[\w, *]*):", found[1], re.MULTILINE) if found else []
+    return {name.strip(" *") for line in names for name in line.split(",")}
+
+
+def test_args_and_attributes_are_those_of_the_code():
+    checked = 0
+    for _, path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                names = _listed(ast.get_docstring(node) or "", "Args")
+                every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                code = {one.arg for one in (*every, node.args.vararg, node.args.kwarg) if one}
+            elif isinstance(node, ast.ClassDef) and "dataclass" in "".join(
+                map(ast.dump, node.decorator_list)
+            ):
+                names = _listed(ast.get_docstring(node) or "", "Attributes")
+                code = {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
+            else:
+                continue
+            code -= {"self", "cls", "unknown", *(name for name in code if name.startswith("_"))}
+            assert not names or names - {"unknown"} == code, f"{path}:{node.lineno} {node.name}"
+            checked += bool(names)
+    assert checked > 300

@@ -219,7 +219,7 @@ def _halo(word: str, chunks: list[AxisChunk]) -> str:
 
 
 class Dask(Adapter):
-    """dask arrays: every op is lazy, whichever argument is a dask array."""
+    """dask arrays: every convolution is lazy, whichever argument is a dask array; pools take none."""
 
     name = "dask arrays"
 

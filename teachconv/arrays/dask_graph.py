@@ -162,9 +162,8 @@ class _Graph:
         self.job = self._shared("job", plan.job)
         self.source = _source_of(plan.first)
         self.read_name, self.cut_name = plan.first.name, f"cut-{name}"
-        self.cuts: dict[
-            Any, dict[Any, int]
-        ] = {}  # chunk of the input -> (start, stop) of axes -> which piece
+        # chunk of the input -> (start, stop) of axes -> which piece
+        self.cuts: dict[Any, dict[Any, int]] = {}
 
     def order(self, *at: Any) -> tuple[Any, ...]:
         """Return what there is one of for each axis, channels last, in the order of the caller's axes."""

@@ -20,8 +20,9 @@ A module may have ``RANKS``, the numbers of spatial axes that its functions take
 it they take 2. For rank 1 the axes are (cols,), for rank 3 (depth, rows, cols): ``geometry.axes`` has them,
 and x is ``[batch, *in_sizes, in_channels]``, w and dy likewise.
 
-A new backend is one file and one line in ``TABLE``; `teachconv.check_backend` runs the common cases on
-it, over each number of axes in ``RANKS``, before it has that line.
+A new backend is one file, one line in ``TABLE``, and its name in ``BackendName`` of argument_types.py;
+`teachconv.check_backend` runs the common cases on it, over each number of axes in ``RANKS``, before it has
+that line.
 """
 
 from __future__ import annotations

@@ -21,9 +21,8 @@ from ..kinds import Kind
 from ..memory import check_memory
 from ..taps import by_taps, gather, overlap, scatter
 
-_STACK_BYTES = (
-    32 << 20
-)  # the most that the planes of one two-dimensional call take, if they are more than one
+# the most that the planes of one two-dimensional call take, if they are more than one
+_STACK_BYTES = 32 << 20
 ONE_ROW = AxisGeometry(1, 1, 1, 1, 1, 0, 0)
 
 

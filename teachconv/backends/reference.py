@@ -31,7 +31,7 @@ from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_bytes
 from ..taps import by_taps, factors_of, gather, overlap, scatter
-from . import QUIET, Algorithm, finish
+from . import ONCE, QUIET, Algorithm, finish
 from .slices import Slices, bits_for, cut, exact_sums
 
 ALGORITHMS = (
@@ -39,7 +39,7 @@ ALGORITHMS = (
         "loops",
         "the definition to read aloud: plain loops, each exact sum rounded once",
         independent_of_extent=True,
-        times="once for each multiply-add outside the padding",
+        times=ONCE,
     ),
     Algorithm(
         "direct",
@@ -208,7 +208,7 @@ def conv2d(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Compute conv2d by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
+    """Compute conv2d by one of ``ALGORITHMS``: the contract of `teachconv.backends`."""
     extra = _bias_terms(bias, geometry.out_channels)
     _check_room(x, w, geometry.output_shape)
     with _shown(geometry), record.stage("taps") as stage:
@@ -232,7 +232,7 @@ def conv2d_backprop_input(
     activation: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Compute the input gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
+    """Compute the input gradient by one of ``ALGORITHMS``: the contract of `teachconv.backends`."""
     extra = _bias_terms(bias, geometry.in_channels)
     _check_room(dy, w, geometry.input_shape, geometry.macs if algorithm == "loops" else 0)
     with _shown(geometry), record.stage("taps") as stage:
@@ -254,7 +254,7 @@ def conv2d_backprop_filter(
     precision: str | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Compute the filter gradient by ``loops`` or ``direct``: the contract of `teachconv.backends`."""
+    """Compute the filter gradient by one of ``ALGORITHMS``: the contract of `teachconv.backends`."""
     _check_room(x, dy, geometry.filters_shape)
     with _shown(geometry), record.stage("taps") as stage:
         algorithm = _choose(stage, algorithm, geometry, geometry.out_channels)

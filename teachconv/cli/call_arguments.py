@@ -195,9 +195,8 @@ def _check_header(file: BinaryIO) -> None:
     """Raise for a header that NumPy would refuse, but only after it has read as much as the header claims."""
     start = file.read(12)
     file.seek(0)
-    length = (
-        int.from_bytes(start[8:12], "little") if start[6:7] > b"\x01" else 0
-    )  # version 1 has 65,535 at most
+    # 0 for version 1, whose header has 65,535 bytes at most
+    length = int.from_bytes(start[8:12], "little") if start[6:7] > b"\x01" else 0
     if length > _HEADER:
         raise ValueError(f"its header claims {length:,} bytes, and {_HEADER:,} are the most")
 

@@ -1,13 +1,13 @@
-"""The other frameworks' convolutions and pools under their own signatures, computed by one index law.
+"""The other frameworks' convolutions, pools, padding and batch normalisation under their own signatures.
 
 ::
 
     tc.dialects.torch    conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
-                         conv2d_input, conv2d_weight, pad,
+                         conv2d_input, conv2d_weight, pad, batch_norm,
                          max_pool1d, max_pool2d, max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d
-    tc.dialects.onnx     conv, conv_transpose, max_pool, average_pool
-    tc.dialects.jax      conv_general_dilated, conv_transpose, reduce_window
-    tc.dialects.keras    conv, conv_transpose, max_pool, average_pool
+    tc.dialects.onnx     conv, conv_transpose, pad, max_pool, average_pool, batch_normalization
+    tc.dialects.jax      conv_general_dilated, conv_transpose, pad, reduce_window
+    tc.dialects.keras    conv, conv_transpose, pad, max_pool, average_pool, batch_normalization
 
 No framework needs to be installed. Arguments, layouts, results and errors are the framework's;
 `teachconv.trace`, `teachconv.explain`, `teachconv.diff`, `teachconv.resolve` and `teachconv.translate` take

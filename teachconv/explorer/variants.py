@@ -265,9 +265,8 @@ class Variants:
                 given["pads"] = None
         else:
             given = self.arguments[words.padding]
-        usual = (
-            (0, 1, 2) if words is _OWN and title else words.paddings
-        )  # as numbers, of a dialect's gradient
+        # a dialect's gradient has numbers alone
+        usual = (0, 1, 2) if words is _OWN and title else words.paddings
         if words is _OWN and self.document.call.op.rank == 1 and not self.document.call.op.transposed:
             usual = ("CAUSAL", *usual)
         values = [*usual] if given in usual else [*(v for v in usual if isinstance(v, (str, dict))), given]

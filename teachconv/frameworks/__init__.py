@@ -1,4 +1,4 @@
-"""What other frameworks run: how `teachconv.find_source` follows a function of an installed TensorFlow.
+"""What other frameworks run: how `teachconv.find_source` follows a function of an installed one.
 
 A framework is added in three parts:
 

@@ -110,9 +110,8 @@ def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     if not (args or kwargs):
         needs = "an input" if hasattr(op, "weights") else "its arguments"
         raise ArgumentError(f"find_source runs a call: give {name} {needs}")
-    function = getattr(
-        op, "python_function", op
-    )  # a tf.function's ops run one by one, so that arrays are seen
+    # a tf.function's ops run one by one, so that arrays are seen
+    function = getattr(op, "python_function", op)
     ran = _ran(name, function, args, kwargs)
     if hasattr(op, "python_function"):
         ran = [replace(each, eager=False, compiled=bool(op._jit_compile)) for each in ran]  # type: ignore[attr-defined]
@@ -280,9 +279,8 @@ def _ask(ran: list[_Op]) -> child.Answer:
         for op in ran
     ]
     arrays = {f"{i}_{j}": array for i, op in enumerate(ran) for j, array in enumerate(op.inputs)}
-    enabled = str(
-        int(_pywrap_util_port.IsMklEnabled())
-    )  # here; the variable may have changed since the import
+    # as it is in this process: the variable may have changed since the import
+    enabled = str(int(_pywrap_util_port.IsMklEnabled()))
     switches = _SWITCHES | {"TF_ENABLE_ONEDNN_OPTS": enabled}
     return child.run(f"{__package__}.tensorflow_probe", {"ops": ops}, arrays, switches)
 

@@ -59,9 +59,8 @@ def _ways(tf: Any, op: dict[str, Any], inputs: list[Any]) -> list[tuple[str, Cal
 
     def layer(*inputs: Any) -> Any:
         result = run(*inputs)
-        bias = tf.ones(
-            [result.shape[1 if first else -1]], result.dtype
-        )  # Grappler removes an addition of zeros
+        # Grappler removes an addition of zeros
+        bias = tf.ones([result.shape[1 if first else -1]], result.dtype)
         return tf.nn.relu(tf.nn.bias_add(result, bias, "NCHW" if first else "NHWC"))
 
     graph, fused = tf.function(run, jit_compile=op["compiled"] or None), tf.function(layer)

@@ -105,13 +105,14 @@ def _listing(query: str, steps: Sequence[SourceStep], lines: Iterable[SourceLine
 
 _SPACES = {"tf", "tensorflow", "python", "ops", "nn", "math", "nn_ops", "nn_impl", "gen_nn_ops", "raw_ops"}
 _SPACES |= {"compat", "v1", "v2", "tc", "teachconv", "graph", "dialects"}
+# as people import them
 _ALIASES = {
     "F": "torch",
     "lax": "jax",
     "jnp": "jax",
     "nn.Conv2d": "torch",
     "ort": "onnxruntime",
-}  # as people import them
+}
 _OF_TENSORFLOW = {"tf", "tensorflow", "nn_ops", "gen_nn_ops", "raw_ops"}
 
 

@@ -1,7 +1,7 @@
 """Nested structures: flattens lists, tuples, named tuples and dicts to leaves, and packs them again.
 
-TensorFlow: python/util/nest.py. Fetches, the arguments and results of functions, and those of `cond` all are
-such structures. The order of the leaves is that of the items, also in dicts.
+TensorFlow: python/util/nest.py. Fetches, and the arguments and results of functions, are such structures. The
+order of the leaves is that of the items, also in dicts.
 """
 
 from __future__ import annotations

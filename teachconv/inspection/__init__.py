@@ -1,1 +1,1 @@
-"""Looks at calls: their stages, the products of one cell, the receptive field, static pictures."""
+"""Looks at calls: where they run, their stages, the products of a cell, receptive fields, pictures."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -150,24 +151,33 @@ def _comments(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
 
 
 def _table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the marks of a file's table with the numbers of their lines, each of which must be there once."""
+    """Yield the marks of a file's table with the numbers of their lines, each of which must be there once.
+
+    A reader may have edited the file: then a mark without its line is left out, with a warning.
+    """
     if not any(line.startswith("MARKS =") for line in lines):
         return
     body = ast.parse("\n".join(lines)).body
-    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    spans = {
+        node.name: range(node.lineno, (node.end_lineno or 0) + 1)
+        for node in body
+        if isinstance(node, ast.FunctionDef)
+    }
     (table,) = (
         node for node in body if isinstance(node, ast.Assign) and "MARKS" in ast.dump(node.targets[0])
     )
     for text, marked in ast.literal_eval(table.value).items():
         for name, mark in marked.items():
-            span = range(functions[name].lineno, (functions[name].end_lineno or 0) + 1)
+            span = spans.get(name, ())
             found = [number for number in span if lines[number - 1].partition("  #")[0].strip() == text]
-            tag = _TAG.fullmatch(f"# mark: {mark}")
-            if len(found) != 1 or tag is None:
-                raise LookupError(
-                    f"{path}: MARKS: {name} has {len(found)} lines {brief(text)} for {brief(mark)}"
+            if len(found) == 1 and (tag := _TAG.fullmatch(f"# mark: {mark}")):
+                yield found[0], tag
+            else:
+                warnings.warn(
+                    f"{place(str(path))}: {name} has {len(found)} lines {brief(text)} for {brief(mark)}: "
+                    "find_source and trace leave out this mark of MARKS",
+                    stacklevel=2,
                 )
-            yield found[0], tag
 
 
 def _code(line: str) -> str:
@@ -193,16 +203,16 @@ def source(file: str, line: int, around: int = 0) -> list[tuple[int, str]]:
     """
     lines = _lines(str(_PACKAGE.parent / file))
     with_code = [number for number in range(1, len(lines) + 1) if _TAG.sub("", lines[number - 1]).strip()]
-    middle = with_code.index(line)
+    middle = sum(number < line for number in with_code)  # the line itself, unless the file was edited since
     shown = with_code[max(0, middle - around) : middle + around + 1]
     return [(number, _TAG.sub("", lines[number - 1]).rstrip()) for number in shown]
 
 
 def function_at(file: str, line: int) -> tuple[str, int]:
     """Return the name of the function around a line and the line where it begins, or ("", line)."""
-    lines = _lines(str(_PACKAGE.parent / file))
-    indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
-    for number in range(line, 0, -1):
+    lines = _lines(str(_PACKAGE.parent / file))[:line]  # fewer if the file was edited since
+    indent = len(lines[-1]) - len(lines[-1].lstrip())
+    for number in range(len(lines), 0, -1):
         found = _FUNCTION.match(lines[number - 1])
         if found and (len(found[1]) < indent or number == line):
             return found[2], number

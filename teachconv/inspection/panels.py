@@ -37,6 +37,7 @@ class Panel:
         framed_text: its number, if it is not that of the plane.
         cropped: the cells that are cut away.
         largest: the size of the number that has the strongest colour; 0 for no colours.
+        marks: which marks were drawn, for the legend.
     """
 
     title: str
@@ -50,7 +51,7 @@ class Panel:
     framed_text: str | None = None
     cropped: AbstractSet[Cell] = frozenset()
     largest: float = 0.0
-    marks: set[str] = field(default_factory=set, init=False)  # which were drawn, for the legend
+    marks: set[str] = field(default_factory=set, init=False)
 
     def text(self, cell: Cell) -> str:
         """The number to show in a cell, "" where there is none."""

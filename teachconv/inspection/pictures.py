@@ -38,9 +38,8 @@ def png(image: np.ndarray) -> bytes:
     rows, cols = image.shape[:2]
     colour = 2 if image.ndim == 3 else 0
     steps = image.copy()
-    steps[:, 1:] -= image[
-        :, :-1
-    ]  # filter 1: each pixel is what it adds to the one before, which packs better
+    # filter 1: each pixel is what it adds to the one before, which packs better
+    steps[:, 1:] -= image[:, :-1]
     lines = b"".join(b"\1" + line.tobytes() for line in steps)
     header = struct.pack(">IIBBBBB", cols, rows, 8, colour, 0, 0, 0)
     signature = b"\x89PNG\r\n\x1a\n"

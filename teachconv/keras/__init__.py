@@ -1,7 +1,7 @@
 """teachconv.keras: layers, models, optimizers, losses and metrics in Keras' words, on top of teachconv.graph.
 
-A model is one path of layers. Each layer adds its nodes to a graph, ``fit`` is a loop over one traced
-training step, and every file is short enough to be read:
+A model is a graph of layers; in a Sequential they follow one another. Each layer adds its nodes to a graph,
+``fit`` is a loop over one traced training step, and every file is short enough to be read:
 
 layers/ -> models.py -> training.py (``train_step``, ``fit``) -> losses.py, optimizers.py -> teachconv.graph.
 

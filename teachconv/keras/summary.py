@@ -142,9 +142,8 @@ def _cells(
 
 def _window(geometries: Sequence[Any], params: int) -> list[str]:
     """Return window, strides, padding and multiply-adds of a layer; of several windows the last alone."""
-    macs = (
-        f"{sum(g.macs for g in geometries):,}" if params and geometries else ""
-    )  # a pool multiplies nothing
+    # empty for a pool, which multiplies nothing
+    macs = f"{sum(g.macs for g in geometries):,}" if params and geometries else ""
     if len(geometries) != 1:
         return ["", "", "", macs]
     (g,) = geometries

@@ -154,9 +154,8 @@ def _shrunk(
 ) -> list[DiffRow]:
     """Return the failed rows of the smallest call that fails, with the line to paste."""
     failed = [row for row in found if row.passed is False]
-    named = {
-        row.diagnosis.code: row.diagnosis for row in run(drawn, kinds) if row.diagnosis
-    }  # as it was drawn
+    # as it was drawn
+    named = {row.diagnosis.code: row.diagnosis for row in run(drawn, kinds) if row.diagnosis}
 
     def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
         rows = [row for row in run(drawn, kinds) if row.passed is False]

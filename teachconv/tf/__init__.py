@@ -1,4 +1,4 @@
-"""teachconv.tf: TensorFlow's names for what teachconv has, so that TensorFlow's programs run here.
+"""teachconv.tf: TensorFlow's names for what teachconv has; a program that needs only these runs here.
 
 ``import teachconv.tf as tf`` has the words of TensorFlow 2 (eager tensors, ``tf.function``,
 ``tf.GradientTape``, ``tf.nn``, ``tf.keras``), ``import teachconv.tf.compat.v1 as tf`` those of TensorFlow 1

@@ -212,6 +212,7 @@ class _Check:
         cases: the names of the cases that are run.
         precision: with which ``precision`` the choice of an algorithm is left to the backend; "" if each
             algorithm is asked for.
+        data: the kind of numbers, of `teachconv.data.seeded.DATA`.
     """
 
     name: str

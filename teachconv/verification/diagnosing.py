@@ -28,9 +28,8 @@ from .failures import Failure, Mistake, Tolerance, part_of, relu
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
-_budget: ContextVar[list[float] | None] = ContextVar(
-    "teachconv_diagnoses", default=None
-)  # seconds that are left
+# seconds that are left
+_budget: ContextVar[list[float] | None] = ContextVar("teachconv_diagnoses", default=None)
 _SECONDS = 0.5  # for one failure
 thread_time = getattr(time, "thread_time", time.process_time)  # Python in a browser has no thread_time
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20

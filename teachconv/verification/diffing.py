@@ -491,9 +491,8 @@ class Truth:
                 failure = self._failure(got, bound, held)
                 found = diagnose(failure, self._thorough) if failure.bad.any() else Found()
                 notes.append(found.remark if failure.bad.any() else _LAST_ROUNDING)
-        elif (
-            error == "direct" and sizes.ndim and self.tolerance == Tolerance() and verdict.error.any()
-        ):  # without errors nothing is odd
+        elif error == "direct" and sizes.ndim and self.tolerance == Tolerance() and verdict.error.any():
+            # without errors nothing is odd
             signs = odd_signs(got, self.want, independent(self.call, sizes))
             notes.append(signs or odd_size(verdict, self._plain))
         return DiffRow(

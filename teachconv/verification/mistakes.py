@@ -81,9 +81,8 @@ def filter_orders(code: str, case: Failure) -> Iterator[Mistake]:
         changes.append((f"{words} (its memory, in the other order)", reread(channels, backwards=True)))
     else:
         theirs = ("OI" + taps, f"O{taps}I", "IO" + taps, f"I{taps}O", taps + "OI", own[::-1])
-        exchanged = str.maketrans(
-            "IO", "OI" if call.op.transposed else "IO"
-        )  # its input is the gradient's output
+        # its input is the gradient's output
+        exchanged = str.maketrans("IO", "OI" if call.op.transposed else "IO")
         for each, backwards in product(theirs, (False, True)):
             was, read = (name.translate(exchanged) for name in ((own, each) if backwards else (each, own)))
             sentence = f"{was} reshaped to {read}, where it has to be transposed"

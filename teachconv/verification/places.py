@@ -54,9 +54,8 @@ def cells_in_words(bad: np.ndarray, letters: str, held: str = "") -> str:
     nouns = [_NOUNS[letter] for letter in letters]
     if "O" in letters or "M" in letters:
         nouns = [f"filter {noun}" if noun in SPATIAL else noun for noun in nouns]
-    order = sorted(
-        range(bad.ndim), key=lambda axis: nouns[axis].split()[-1] in SPATIAL
-    )  # channels, then rows
+    # channels, then rows
+    order = sorted(range(bad.ndim), key=lambda axis: nouns[axis].split()[-1] in SPATIAL)
     held = f": {held}" if held else ""
     for detail in (2, 1, 0):
         words = f"{_described(bad, nouns, order, detail)}{held}"

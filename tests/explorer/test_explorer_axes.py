@@ -208,7 +208,7 @@ def test_a_sequence_is_a_strip_without_rows(driver, tmp_path):
     assert seen["rowheaders"] == 0
     assert (
         seen["people"]
-        == "Each output cell is the sum of 6 products; the window moves 1 cell; its taps are 2 cells apart."
+        == "Each output cell is the sum of up to 6 products; the window moves 1 cell; its taps are 2 cells apart."
     )
     assert seen["notes"] == ["9, channel 0", "3, channels 0\u00a0→\u00a00", "9"]
     assert seen["formulas"] == ["Columns"]

@@ -235,10 +235,37 @@ def test_a_page_says_what_it_is_in_one_line(driver, paths):
             name == "conv2d_transpose"  # four ways, of a small call
         )
     assert lines == {
-        "conv2d": "Each output cell is the sum of 18 products; the window moves 2 cells.",
+        "conv2d": "Each output cell is the sum of up to 18 products; the window moves 2 cells.",
         "conv2d_transpose": "Each input cell stamps the filter, times its value, on the output; the stamp moves 2 cells; overlaps add up.",
-        "conv2d_backprop_filter": "Each weight's gradient is the sum of 9 products: what the weight met, times the gradient there.",
+        "conv2d_backprop_filter": "Each weight's gradient is the sum of up to 9 products: what the weight met, times the gradient there.",
     }
+
+
+@needs_browser
+def test_the_line_says_how_many_products_a_cell_has(driver, tmp_path):
+    """Its number holds for every cell: "up to" where some have fewer, as explain counts them."""
+    x, w = integers(1, 6, 5, 2), integers(3, 3, 2, 1)
+    crop = [[0, 0], [-1, 0], [0, -1], [0, 0]]
+    for op, rest in (
+        (tc.conv2d, (1, "VALID")),
+        (tc.conv2d, (1, "SAME")),
+        (tc.conv2d, (2, "SAME")),
+        (tc.conv2d, (1, crop)),
+        (tc.conv2d, (2, [[0, 0], [0, 1], [0, 0], [0, 0]])),  # a row of padding that no window reaches
+        (tc.conv2d_backprop_filter, (1, "VALID")),
+        (tc.conv2d_backprop_filter, (2, "SAME")),
+    ):
+        filters = w.shape if op is tc.conv2d_backprop_filter else w
+        dy = (np.ones(tc.conv2d(x, w, *rest).shape, x.dtype),) if op is tc.conv2d_backprop_filter else ()
+        args = (x, filters, *dy, *rest)
+        counts = {
+            sum(not tap.in_padding for tap in tc.explain(op, *args, at=at).taps)
+            for at in np.ndindex(op(*args).shape)
+        }
+        page = Page(driver, tc.explore(op, *args, budget=1).save(tmp_path / "page.html"))
+        line = page.all(".people")[0].text
+        number = f"{max(counts)} products"
+        assert f"the sum of {'up to ' if len(counts) > 1 else ''}{number}" in line, (rest, counts, line)
 
 
 @needs_browser

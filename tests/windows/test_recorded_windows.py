@@ -50,6 +50,11 @@ def agree(framework, function, x, arguments, ours, theirs):
     return judge(theirs[0], ours[0], direct(sizes.astype(float), 66, "float32")).passed
 
 
+def test_the_page_says_how_many_calls_are_recorded():
+    page = Path(tc.__file__).parents[1] / "docs" / "explanation" / "windows.md"
+    assert f"in {len(CASES) // 100 * 100:,} recorded calls" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("framework", "function"), FUNCTIONS)
 def test_recorded(framework, function):
     seen = Counter()

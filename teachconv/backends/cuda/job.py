@@ -35,6 +35,8 @@ class Job:
         relu: 1 if the activation is relu, else 0.
         buffers: the scratch buffers so far, by name.
         steps: the steps so far.
+        kept: the names of the buffers that a plan keeps, as in `Schedule`.
+        preparing: how many steps, from the first on, fill these.
     """
 
     kind: Kind
@@ -184,9 +186,8 @@ def depthwise(job: Job) -> None:
     """Add the steps of depthwise."""
     g = job.g
     four = job.out_depth == 1 and g.out_channels % (128 if job.kind.sums_images else 4) == 0
-    channels = (
-        4 if four else 1
-    )  # of a thread; a block of the filter gradient has 32 threads along the channels
+    # of one thread; a block of the filter gradient has 32 threads along the channels
+    channels = 4 if four else 1
     names = {FORWARD: "forward", INPUT_GRADIENT: "input_gradient", FILTER_GRADIENT: "filter_gradient"}
     kernel = job.kernel("depthwise.cu", f"depthwise_{names[job.kind]}", f"CHANNELS={channels}", kind=False)
     if not job.kind.sums_images:

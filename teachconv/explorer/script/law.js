@@ -1,7 +1,8 @@
-// The laws of padding: the one copy of teachconv/geometry.py, for pages that run without Python.
+// The laws of padding: the one copy of teachconv/geometry.py, for pages that run without Python, with what they
+// need of arguments.py, taps.py and windows/walking.py.
 //
-// A test in a browser compares it with geometry.py, call by call. Both are read side by side: the functions
-// have the same names and the same order. The rules in rules.json call them.
+// tests/explorer/test_explorer_law.py compares them with Python's in a browser: whole documents, call by call. The
+// functions of geometry.py have their Python names here, in JavaScript's spelling. The rules in rules.json call them.
 
 import { changed, count, floorDiv, floorMod, listText, range, repr, tuple, tupleText } from "./python.js";
 
@@ -32,6 +33,11 @@ export class Axis {
   /** The input index that a tap of an output reads: the index law. */
   in_index(outIndex, tap) {
     return outIndex * this.stride - this.pad_before + tap * this.dilation;
+  }
+
+  /** Whether a tap of the first or the last output is in the padding, so that their sums have fewer products. */
+  get overhangs() {
+    return this.in_index(0, 0) < 0 || this.in_index(this.out_size - 1, this.filter_size - 1) >= this.in_size;
   }
 }
 

@@ -14,7 +14,7 @@ export function overlapPanel(view, app) {
   const [least, most] = [Math.min(...all), Math.max(...all)];
   const words = view.kind === "conv2d"
     ? "How many windows read each input cell."
-    : "How many products each cell of the result is the sum of, for one pair of channels. Where neighbours differ, a constant input gives an uneven output: the checkerboard of transposed convolutions. Away from the borders the counts are equal if the stride divides the filter's size.";
+    : "How many products each cell of the result is the sum of, for one pair of channels. Where neighbours differ, a constant input gives an uneven output: the checkerboard of transposed convolutions. Away from the borders the counts are equal if the stride divides the filter's size and, of dilated taps, has no common divisor with the dilation.";
   const content = (r, q) => (inside([[r, rows.find(([i]) => i === r)[1]], [q, cols.find(([i]) => i === q)[1]]]).length === 2 ? counts(r, q) : undefined);
   return [h("p", {}, words), all.length ? h("p", { class: "range" }, `From ${least} to ${most}.`) : null,
     app.small("overlap", [rows, cols], content, [])];

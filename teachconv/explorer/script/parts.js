@@ -1,5 +1,6 @@
 // Parts of the page that depend on the data alone.
 
+import { axisOf } from "./axis_tables.js";
 import { brief, full } from "./numbers.js";
 import { h, plural } from "./elements.js";
 import { KINDS, MARKS } from "./grids.js";
@@ -64,7 +65,8 @@ export function inWords({ doc, axes, variant }) {
   const moves = cells(axes.map((axis) => axis.stride));
   const apart = axes.some((axis) => axis.dilation > 1) ? `; its taps are ${cells(axes.map((axis) => axis.dilation), " apart")}` : "";
   if (doc.pool) return `Each output cell is the ${{ max: "largest", average: "mean", sum: "sum" }[doc.pool.reduce]} of a window; the window moves ${moves}${apart}.`;
-  const products = variant.terms === 1 ? "one product" : `${variant.terms.toLocaleString("en")} products`;
+  const most = variant.terms === 1 ? "one product" : `${variant.terms.toLocaleString("en")} products`;
+  const products = axes.map(axisOf).some((axis) => axis.overhangs) ? `up to ${most}` : most;
   if (doc.kind === "conv2d") return `Each ${doc.names.out} cell is the sum of ${products}; the window moves ${moves}${apart}.`;
   if (doc.kind === "conv2d_backprop_filter") return `Each weight's gradient is the sum of ${products}: what the weight met, times the gradient there.`;
   return `Each ${doc.names.out} cell stamps the filter, times its value, on the ${doc.names.in}; the stamp moves ${moves}${apart}; overlaps add up.`;

@@ -214,7 +214,7 @@ function added(title, list, columns, app, dense) {
 // A weight, or another cell of the operand: where it is used
 // ---------------------------------------------------------------------------------------------
 
-/** All products of one cell of the operand; of a weight also its gradient, which sums over the same products. */
+/** All products of one cell of the operand; of a weight also its gradient, which sums over the same places. */
 export function usePanel(view, cell, app) {
   const { doc } = view;
   const list = view.uses(cell);
@@ -266,6 +266,6 @@ function gradientLine(view, list) {
   for (const tap of met) if (tap.value !== undefined) sum.add(tap.value, doc.format ? 1 : 1n);
   const missing = doc.shown || met.some((tap) => tap.value === undefined);
   return h("p", { class: "gradient" },
-    `The filter gradient sums over the same products: each ${doc.names[doc.source]} value times the gradient of its ${doc.names[doc.result]} cell. `,
+    `The filter gradient sums over the same places: each ${doc.names[doc.source]} value times the gradient of its ${doc.names[doc.result]} cell. `,
     missing ? "" : h("span", {}, "If all of these are 1, the gradient of this weight is ", h("output", {}, full(sum.value)), "."));
 }

@@ -47,7 +47,7 @@ function usualSteps(app) {
       { text: "Which windows saw this weight? Each of them, at one cell.", at: [row, col], focus: ["source", "result"] },
       { text: `The number it met is multiplied by the gradient of that window's output.`, at: [row, col], tap: taps[middle]?.order, focus: ["source", "operand", "products"] },
       { text: adds, at: [row, col], focus: ["products", "sum", "result"] },
-      { text: "The next weight met the cells one column further.", at: next, focus: ["source", "result"] },
+      { text: `The next weight met the cells ${plural(view.cols.dilation, "column")} further.`, at: next, focus: ["source", "result"] },
       { text: `So the gradient is itself a convolution: of the ${source} with ${operand}.`, at: next, focus: ["source", "operand", "result"] },
     ];
   }

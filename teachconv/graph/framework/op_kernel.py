@@ -151,7 +151,7 @@ class KernelDef:
 
     Attributes:
         op: the op's name.
-        device: the kind of device, "CPU".
+        device: the kind of device: "CPU" or "GPU".
         label: the label; "" is the default.
         kernel: the kernel's class.
         file: the source file of the class.

@@ -1,8 +1,9 @@
 """The graph to which TensorFlow 1's functions add, whether or not ops run eagerly elsewhere.
 
 TensorFlow 1 has no eager execution: outside of ``with graph.as_default():`` there is a default graph. The
-functions of `teachconv.tf.compat.v1` have one, too: a program of TensorFlow 1 runs as it is, beside those of
-TensorFlow 2. After `disable_v2_behavior` ops are added to a default graph everywhere in the process.
+functions of `teachconv.tf.compat.v1` have one, too, so that a program of TensorFlow 1 needs no graph of its
+own, also beside programs of TensorFlow 2. After `disable_v2_behavior` ops are added to a default graph
+everywhere in the process.
 """
 
 from __future__ import annotations
