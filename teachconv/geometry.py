@@ -145,7 +145,9 @@ class AxisGeometry:
         return self.in_index(0, 0) < 0 or last >= self.in_size
 
 
-def axis_slab(axis: AxisGeometry, role: str, part: Pair) -> tuple[AxisGeometry, Pair]:
+def axis_slab(
+    axis: AxisGeometry, role: str, part: Pair, present: Pair | None = None
+) -> tuple[AxisGeometry, Pair]:
     """Return the convolution that computes a part of a result on one axis, and what it reads.
 
     A *slab* is the part of the input that a part of the output depends on: the cells beneath the part, and
@@ -157,11 +159,13 @@ def axis_slab(axis: AxisGeometry, role: str, part: Pair) -> tuple[AxisGeometry, 
         role: the role of the array that is computed in parts: "output" for a forward convolution and for a
             filter gradient's out_backprop, "input" for a transposed convolution and an input gradient.
         part: (first, past) of the part.
+        present: (first, past) of the cells on the other side that are in memory, all that the part reads
+            among them; None for the whole axis.
 
     Returns:
         The axis of the part, and (first, past) of the indices that it reads of the array on the other side.
-        A part that reads only padding is given one cell beside it, because a convolution of nothing has a
-        rule of its own.
+        A part that reads only padding, or in a transposed convolution the gaps between short filters, is
+        given the nearest cell that is present, because a convolution of nothing has a rule of its own.
 
     >>> same = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, "SAME").rows
     >>> part, read = axis_slab(same, "output", (2, 4))
@@ -175,14 +179,15 @@ def axis_slab(axis: AxisGeometry, role: str, part: Pair) -> tuple[AxisGeometry, 
     reach = axis.effective_filter - 1
     if role == "output":
         start = axis.in_index(first, 0)  # the first tap of the first output, perhaps in the padding
-        low, high = _inside((start, axis.in_index(past - 1, 0) + reach + 1), axis.in_size, first < past)
+        span = start, axis.in_index(past - 1, 0) + reach + 1
+        low, high = _inside(span, present or (0, axis.in_size), first < past)
         in_size, out_size, before = high - low, past - first, low - start
         read = low, high
     else:
         # output o reaches start..start + reach, where start is o * stride - pad_before
         shift = axis.pad_before + first
         span = -(-(shift - reach) // axis.stride), (axis.pad_before + past - 1) // axis.stride + 1
-        low, high = _inside(span, axis.out_size, first < past)
+        low, high = _inside(span, present or (0, axis.out_size), first < past)
         in_size, out_size, before = past - first, high - low, shift - low * axis.stride
         read = low, high
     after = (out_size - 1) * axis.stride + reach + 1 - before - in_size
@@ -216,12 +221,13 @@ def axis_due(axis: AxisGeometry, role: str, received: int) -> int:
     return max(0, received * stride - before - max(0, stride - reach - 1 + after))
 
 
-def _inside(span: Pair, size: int, wanted: bool) -> Pair:
-    """Return the part of a span inside 0..size-1, one index beside it if there is none; none if unwanted."""
-    if not (wanted and size):
+def _inside(span: Pair, present: Pair, wanted: bool) -> Pair:
+    """Return the part of a span that is present, the index nearest to it if none is; none if unwanted."""
+    first, past = present
+    if not wanted or first == past:
         return 0, 0
-    low = min(max(0, span[0]), size - 1)
-    return low, max(low + 1, min(size, span[1]))
+    low = min(max(first, span[0]), past - 1)
+    return low, max(low + 1, min(past, span[1]))
 
 
 def split_padding(total: int, lower: bool = False) -> Pair:

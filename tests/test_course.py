@@ -120,6 +120,19 @@ def test_speed_is_measured_against_loops_of_the_checker(monkeypatch, tmp_path):
     assert slowness(name, lambda *_: np.zeros((1, 1, 160, 160))) == "on a larger layer: another result"
 
 
+@pytest.mark.slow  # slow loops
+def test_what_a_function_remembers_earns_nothing_for_speed(monkeypatch):
+    found, kept = loaded("conv_layer", monkeypatch), {}
+
+    def remembers(name, args):
+        key = b"".join(np.asarray(arg).tobytes() for arg in args)
+        if key not in kept:
+            kept[key] = found["loops"](*args)
+        return kept[key]
+
+    assert found["slowness"]("conv_forward_fast", remembers).startswith("not ten times as fast")
+
+
 def test_half_of_the_points_for_all_cases_but_one(monkeypatch, tmp_path):
     found = loaded("conv_layer", monkeypatch)
     text = (COURSE / "solutions" / "layer.py").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """Streams: whatever the chunks, the bits of the whole call; and what is kept, and who is refused."""
 
 from fractions import Fraction
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -85,6 +86,54 @@ def test_chunks_have_the_bits_of_the_whole(backend, rank):
         assert same_bits(got, want)
 
     run()
+
+
+def swept(rank, part):
+    """Yield the words of calls: of all taps, strides, dilations and paddings of an axis a part, mixed."""
+    rng = np.random.default_rng(rank)
+    axes = [*product(range(1, 4), range(1, 5), (1, 2), product(range(-2, 4), repeat=2))]
+    orders = zip(*(rng.permutation(len(axes)) for _ in range(rank)), strict=True)
+    for order, _ in zip(orders, range(len(axes) // part), strict=False):
+        taps, strides, dilations, pads = zip(*(axes[at] for at in order), strict=True)
+        word = str(rng.choice(["SAME", "SAME_LOWER", "VALID"]))
+        for padding in (pads, word):
+            yield rng, taps, {"strides": strides, "dilations": dilations, "padding": padding}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("op", ["convolution", "conv_transpose"])
+def test_a_sweep_has_the_bits_of_the_whole(op, rank, backend):
+    """With parts between the taps of a short filter, which read no input that is there, or none at all."""
+    op, transposed, compared = getattr(tc, op), op == "conv_transpose", 0
+    calls = [*swept(rank, rank**2 * (2 if backend == "cython" else 8))]
+    for rng, taps, words in calls:
+        x = numbers(rng, (1, *rng.integers(1, 6 - rank, rank), 2), "float32")
+        w, number = numbers(rng, (*taps, 2, 2), "float32"), int(rng.integers(rank))
+        at = {"axis": AXES[-rank:][number], "backend": backend}
+        if isinstance(words["padding"], str) and (transposed or words["padding"] != "VALID"):
+            at["length"] = x.shape[1 + number]
+        if transposed and "length" in at:
+            spatial = tc.conv_transpose_geometry(x.shape, w.shape, **words).forward.axes
+            words["output_shape"] = (1, *(int(rng.choice(axis.legal_sizes)) for axis in spatial), 2)
+        try:
+            op(x, w, **words, backend=backend)
+        except ValueError:  # the input is too short, or all of the result is cropped
+            continue
+        stream = tc.stream(op, w, **words, **at)
+        sizes = [int(size) for size in rng.integers(0, 4, 3)]
+        want = op(x, w, **words, backend=backend, algorithm=stream.algorithm)
+        assert same_bits(streamed(stream, x, 1 + number, sizes), want), (x.shape, taps, words, at, sizes)
+        compared += 1
+    assert compared > 0.4 * len(calls)
+
+
+@pytest.mark.parametrize(("pads", "first"), [((1, -1), [[0], [1, 0], [1, 0]]), ((0, -1), [[1, 0]] * 3)])
+def test_outputs_between_short_filters(pads, first):
+    """One tap at stride 2: every other output reads nothing, neither of the past nor of the future."""
+    stream = tc.stream(tc.conv1d_transpose, np.float32([[[1]]]), strides=2, padding=(pads,))
+    assert [stream.push(np.float32([[[1]]])).ravel().tolist() for _ in range(3)] == first
+    assert stream.flush().size == 0
 
 
 @given(st.data())

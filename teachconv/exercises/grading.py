@@ -7,6 +7,7 @@ import csv
 import io
 import runpy
 import sys
+import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -180,7 +181,7 @@ def _is_hidden(path: Path) -> bool:
 
 # functions with which a file can run what it does not show
 _OPEN = {"__builtins__", "__import__", "compile", "eval", "exec", "getattr", "globals", "open", "vars"}
-_LARGEST = 1 << 20  # bytes of a file, and of an answer
+_LARGEST = 1 << 20  # bytes of a file
 
 
 def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
@@ -190,7 +191,12 @@ def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
     if not path.is_file() or path.stat().st_size > _LARGEST:  # a pipe would not end
         return set(), (), f"cannot be read: it must be a file of at most {_LARGEST} bytes"
     try:
-        tree = ast.parse(path.read_bytes(), path.name)
+        text = path.read_bytes()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(text).readline)
+        # another codec may take hours, and hide what the file says
+        if encoding.lower() not in ("utf-8", "utf8", "utf-8-sig"):
+            return set(), (), f"cannot be read: its encoding must be UTF-8; its first lines say {encoding}"
+        tree = ast.parse(text.decode(encoding), path.name)
     except (SyntaxError, ValueError, OSError, RecursionError, MemoryError) as error:
         return set(), (), f"cannot be read: {plain(error) or type(error).__name__}"
     uses = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & _OPEN
@@ -206,12 +212,13 @@ def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
     return names & {*all_puzzles().names}, tuple(sorted(uses - {"numpy", "math"})), ""
 
 
-def _checked(path: Path, names: Iterable[str], seconds: float, nbytes: int) -> dict[str, Checked]:
+def _checked(path: Path, names: list[str], seconds: float, nbytes: int) -> dict[str, Checked]:
     """Check a file's functions; after one hangs or crashes, the next starts in a new process."""
     found, ask = dict[str, Checked](), None
     for name in names:
         puzzle = all_puzzles()[name]
-        ask = ask or elsewhere(Submission(str(path.resolve())), seconds, nbytes, _LARGEST)
+        if ask is None:
+            ask, end = elsewhere(Submission(str(path.resolve())), seconds, nbytes)
 
         def call(args: tuple[Any, ...], ask: Any = ask, name: str = name) -> Any:
             answer = ask("answer", (name, *args), {})
@@ -219,6 +226,7 @@ def _checked(path: Path, names: Iterable[str], seconds: float, nbytes: int) -> d
 
         given = answers(puzzle, call)
         found[name] = judged(puzzle, given)
-        if any(isinstance(one, ContractError) for one in given):
+        if name == names[-1] or any(isinstance(one, ContractError) for one in given):
+            end()
             ask = None
     return found

@@ -11,6 +11,7 @@ import ctypes
 import importlib
 import io
 import json
+import math
 import os
 import pickle
 import signal
@@ -172,6 +173,8 @@ def _end_python(thread: int) -> None:
 _IMPORT = 60.0  # seconds in which a process must have imported what it runs
 _OFTEN = 3  # consecutive calls that took too long: then stop
 _LINE = 1 << 16  # bytes of the line of an answer
+_ANSWER = 1 << 20  # bytes of an answer's array, if nobody says how large it may be
+_LARGE, _WRONG = 1 << 26, 16  # bytes that any backend may answer; as many times of the right result's
 
 
 class Program:
@@ -180,25 +183,32 @@ class Program:
     Of an answer nothing is unpickled: whoever wrote it, no code of theirs runs here.
     """
 
-    def __init__(self, command: list[str], seconds: float, hello: bytes = b"", most: int = 1 << 40) -> None:
-        self._command, self._seconds, self._hello, self._most = command, seconds, hello, most
+    def __init__(self, command: list[str], seconds: float, hello: bytes = b"") -> None:
+        self._command, self._seconds, self._hello = command, seconds, hello
         self._running: Any = None
         self._late, self._why_not = 0, ""
 
-    def ask(self, request: dict[str, Any], data: bytes, nbytes: int | None = None) -> tuple[Any, bytes]:
-        """Return what the answer says, and its bytes; if ``nbytes`` are not so many, that is an error."""
+    def ask(self, request: dict[str, Any], data: bytes, sizes: range) -> tuple[Any, bytes]:
+        """Return what the answer says, and its bytes, of which there must be one of these numbers."""
         if self._why_not:
             raise ContractError(self._why_not)
         if self._running is None:
             self._start()
-        answer = self._exchange(request, data, nbytes, self._seconds)
+        answer = self._exchange(request, data, sizes, self._seconds)
         self._late = 0
         return answer
 
+    def end(self) -> None:
+        """End the program; another call would start it again."""
+        if self._running is not None:
+            self._running = None
+            self._stop()
+
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
-        pipe, environment = subprocess.PIPE, os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        running = self._running = subprocess.Popen(
+        pipe, path = subprocess.PIPE, (entry for entry in sys.path if not _is_here(entry))
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+        running: Any = subprocess.Popen(
             self._command,
             stdin=pipe,
             stdout=pipe,
@@ -206,30 +216,34 @@ class Program:
             env=environment if self._hello else None,
             start_new_session=True,
         )
+        self._running, running.busy = running, False
         self._stop = weakref.finalize(self, _stop, running, self._errors)
         if self._hello:
             try:
-                self._exchange({}, self._hello, 0, _IMPORT)
+                self._exchange({}, self._hello, range(1), _IMPORT)
             except ContractError as error:
                 self._why_not = f"another process cannot import it: {error}"
                 raise ContractError(self._why_not) from None
 
     def _exchange(
-        self, request: dict[str, Any], data: bytes, nbytes: int | None, seconds: float
+        self, request: dict[str, Any], data: bytes, sizes: range, seconds: float
     ) -> tuple[Any, bytes]:
         running, self._running = self._running, None  # which it is again when it has answered
         line = json.dumps(request | {"nbytes": len(data)}, separators=(",", ":")).encode() + b"\n"
 
         def exchange() -> tuple[bytes, dict[str, Any], bytes]:
+            running.busy = True  # while a thread uses the pipes, nobody else can close them
             with suppress(OSError):  # it has ended: then it answers nothing
                 running.stdin.write(line + data)
                 running.stdin.flush()
             answer, said, found = running.stdout.readline(_LINE), {}, b""
-            with suppress(ValueError, TypeError, AttributeError, RecursionError):  # it is not a valid answer
+            with suppress(ValueError, TypeError, RecursionError):  # it is not a valid answer
                 said = dict(json.loads(answer))
-                found = running.stdout.read(min(int(said.get("nbytes", 0)), self._most))
+            if isinstance(size := said.get("nbytes"), int) and size in sizes:
+                found = running.stdout.read(size)
+            running.busy = False
             if running.poll() is not None:  # it was given up, perhaps long ago
-                running.stdout.close()
+                _close(running)
             return answer, said, found
 
         late, answer, said, found = "", b"", dict[str, Any](), b""
@@ -237,21 +251,26 @@ class Program:
             answer, said, found = within(seconds, exchange, lambda _: _kill(running))
         except ContractError as error:
             late = str(error)
-        due = said.get("nbytes", 0) if nbytes is None or "nbytes" not in said else nbytes
-        if late or said.keys().isdisjoint(("nbytes", "refused", "error")) or len(found) != due:
+        except BaseException:  # whatever it sends next would answer another call
+            self._stop()
+            raise
+        told = "refused" in said or isinstance(said.get("error"), str)  # instead of an array
+        if late or not (told or (len(found) == said.get("nbytes") and len(found) in sizes)):
             self._late = self._late + 1 if late else 0
-            note = self._what_happened(running, answer, late, len(found), nbytes or said.get("nbytes", 0))
+            note = self._what_happened(running, answer, late, said.get("nbytes"), len(found), sizes)
             if self._late == _OFTEN:
                 self._why_not = f"not run: {_OFTEN} calls in turn {note}"
             raise ContractError(note)
         self._running = running
         if "refused" in said:
             raise Refused(plain(said["refused"]))
-        if "error" in said:
-            raise ContractError(printable(str(said["error"])))
+        if told:
+            raise ContractError(printable(said["error"]))
         return said, found
 
-    def _what_happened(self, running: Any, answer: bytes, late: str, got: int, nbytes: int) -> str:
+    def _what_happened(
+        self, running: Any, answer: bytes, late: str, size: Any, got: int, sizes: range
+    ) -> str:
         """Say why there is no answer, and end the program: what it sends next would answer another call."""
         ended = late or (not answer and _how_it_ended(running))
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - _LINE))
@@ -259,17 +278,31 @@ class Program:
         self._stop()
         if ended:
             return ended + (f"; it said {brief(last)}" if last else "")
-        if not answer.startswith(b'{"nbytes":'):
+        if size is None:
             said = brief(answer.decode(errors="replace").strip())
-            return f'printed {said} where a line such as {{"nbytes":{nbytes}}} was due'
-        return f"answered {got} bytes, not the {nbytes} of its result"
+            return f'printed {said} where a line such as {{"nbytes":{sizes[-1]}}} was due'
+        many = got if isinstance(size, int) and size in sizes else brief(size)
+        return f"answered {many} bytes, not the {'at most ' * (len(sizes) > 1)}{sizes[-1]} of its result"
+
+
+def _is_here(entry: str) -> bool:
+    """Whether a folder of `sys.path` is the current one, whose json.py or numpy.py is not the library's."""
+    return os.path.exists(entry or os.curdir) and os.path.samefile(entry or os.curdir, os.curdir)
 
 
 def _stop(running: Any, errors: Any) -> None:
     _kill(running)
-    with suppress(subprocess.TimeoutExpired):  # what it started, and lives on, may hold its pipes
-        running.communicate(timeout=1.0)  # closes them
+    with suppress(subprocess.TimeoutExpired):
+        running.wait(1.0)
+    if not running.busy:  # what it started, and lives on, may hold its pipes
+        _close(running)
     errors.close()
+
+
+def _close(running: Any) -> None:
+    for pipe in (running.stdin, running.stdout):
+        with suppress(OSError):  # what was not written has nobody to read it
+            pipe.close()
 
 
 def _kill(running: Any) -> None:
@@ -301,12 +334,13 @@ class Imported(str):
 
 def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> Wrapped:
     """Return a backend that runs in a process of its own, as `elsewhere` has it."""
-    ask = elsewhere(module, seconds, nbytes)
+    ask, _ = elsewhere(module, seconds, nbytes, here=True)
 
     def around(
         kind: Kind, function: Any, *args: Any, out: np.ndarray | None = None, **options: Any
     ) -> np.ndarray:
-        result = ask(kind.name, args, options)
+        right = args[0].itemsize * math.prod(args[2].shape_of(kind.result))
+        result = ask(kind.name, args, options, max(_LARGE, _WRONG * right))
         if out is None or out.shape != result.shape:
             return result
         np.copyto(out, result)
@@ -316,8 +350,8 @@ def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> W
 
 
 def elsewhere(
-    module: Any, seconds: float, nbytes: int | None = None, most: int = 1 << 40
-) -> Callable[..., np.ndarray]:
+    module: Any, seconds: float, nbytes: int | None = None, *, here: bool = False
+) -> tuple[Callable[..., np.ndarray], Callable[[], None]]:
     """Return what calls an object's functions in a process, which is started again after it has ended.
 
     That process is sent arrays and arguments, and sends back text and numbers, which are judged here.
@@ -326,10 +360,13 @@ def elsewhere(
         module: the object: a module, or one that can be pickled.
         seconds: how long a call may take.
         nbytes: how much memory the process may take beside what it has at its start; None for no limit.
-        most: how many bytes a result may have.
+        here: whether it may import from the current folder, what is found nowhere else. It may anyway if this
+            process does.
 
     Returns:
-        A function of the name of a function, its arguments, and its keyword arguments; it returns an array.
+        A function of the name of a function, its arguments, its keyword arguments, and how many bytes its
+        result may have, which returns an array; and a function that ends the process. It also ends when
+        nobody refers to the first one, but an exception that is kept refers to what raised it.
     """
     try:
         sent = pickle.dumps(module.__name__ if isinstance(module, ModuleType) else module)
@@ -339,19 +376,32 @@ def elsewhere(
             f"top of a module; {plain(error)}"
         ) from None
     script = getattr(sys.modules["__main__"], "__file__", None) if b"__main__" in sent else None
-    command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
-    program = Program(command, seconds, pickle.dumps((script, sent, nbytes)), most)
+    command = [sys.executable, "-P", "-c", _SERVE, str(sys.modules["teachconv"].__file__)]
+    imports_here = here or any(map(_is_here, sys.path))
+    program = Program(command, seconds, pickle.dumps((script, sent, nbytes, imports_here)))
 
-    def ask(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> np.ndarray:
-        said, data = program.ask({}, pickle.dumps((name, args, options)))
+    def ask(name: str, args: tuple[Any, ...], options: dict[str, Any], most: int = _ANSWER) -> np.ndarray:
+        said, data = program.ask({}, pickle.dumps((name, args, options)), range(most + 1))
         try:
             shape, dtype = said["shape"], np.dtype(str(said["dtype"]))
             objects = np.broadcast_to(np.array(None), shape) if dtype.hasobject else None  # were not sent
             return np.ndarray(shape, dtype, bytearray(data)) if objects is None else objects
-        except (ValueError, TypeError, LookupError) as error:
+        except Exception as error:  # of any type, if NumPy cannot read the dtype
             raise ContractError(f"its process answered no array: {plain(error)}") from None
 
-    return ask
+    return ask, program.end
+
+
+# what the process runs: teachconv is the one that runs here, wherever it lies, and imported before all else
+_SERVE = f"""
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("teachconv", sys.argv[1])
+sys.modules["teachconv"] = module_from_spec(spec)
+spec.loader.exec_module(sys.modules["teachconv"])
+from {__name__} import serve
+serve()
+"""
 
 
 def serve() -> None:
@@ -380,7 +430,9 @@ def serve() -> None:
         answers.flush()
 
 
-def _imported(script: str | None, sent: bytes, nbytes: int | None) -> Any:
+def _imported(script: str | None, sent: bytes, nbytes: int | None, here: bool) -> Any:
+    if here:
+        sys.path.append("")  # the current folder, behind the installed packages
     if script is not None:
         import_main_path(script)
     with redirect_stdout(io.StringIO()):
@@ -398,5 +450,8 @@ def _limit_memory(nbytes: int) -> None:
 
         with open("/proc/self/statm") as file:
             has = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (has + nbytes, has + nbytes))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))  # its errors go to a file
+        # its errors go to a file
+        for what, most in ((resource.RLIMIT_AS, has + nbytes), (resource.RLIMIT_FSIZE, nbytes)):
+            _, hard = resource.getrlimit(what)
+            least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(what, (least, least))

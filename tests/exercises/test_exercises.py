@@ -15,6 +15,7 @@ import teachconv as tc
 from teachconv import exercises as ex
 from teachconv.cli import exercises_command
 from teachconv.cli.main import main
+from teachconv.exercises import grading
 from teachconv.exercises.puzzle import ints
 
 from .answers import RIGHT, WRONG
@@ -320,6 +321,30 @@ def test_a_file_cannot_stop_the_grades(name, tmp_path):
     assert second.checked["due"].passed
     assert code in (first.note, first.checked["due"].code) if first.checked else code in first.note
     assert not [line for line in grades.csv.replace('"', "").split(",") if line.startswith("=")]
+
+
+@pytest.mark.parametrize("coding", ["punycode", "utf-7", "latin-1", "rot13", "none-such"])
+def test_a_file_in_another_encoding_is_not_decoded(coding, tmp_path, monkeypatch):
+    """Punycode's decoder takes time that grows with the square of the length: it would hold up the grades."""
+    parsed = []
+    monkeypatch.setattr(grading.ast, "parse", lambda text, *more: parsed.append(text))
+    (tmp_path / "a.py").write_bytes(
+        b"#!/usr/bin/python\n# coding: %s\ndue = 1-" % coding.encode() + b"a" * 999_000
+    )
+    note = ex.grade(tmp_path, ["due"]).files[0].note
+    assert note.startswith("cannot be read: ")
+    assert "its encoding must be UTF-8" in note or "unknown encoding: none-such" in note
+    assert not parsed
+
+
+@pytest.mark.slow  # processes
+@pytest.mark.parametrize(
+    "start", [b"", b"\xef\xbb\xbf", b"# -*- coding: utf-8 -*-\n", b"# vim: fileencoding=UTF8\n"]
+)
+def test_utf_8_is_read_however_it_is_declared(start, tmp_path):
+    text = "# größe\n" + SUBMISSIONS["ana.py"]
+    (tmp_path / "a.py").write_bytes(start + text.encode())
+    assert ex.grade(tmp_path).files[0].checked["due"].passed
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="files of POSIX")
