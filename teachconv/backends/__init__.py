@@ -46,6 +46,7 @@ from ..geometry import AxisGeometry, ConvGeometry, axis_slab
 from ..kinds import KINDS, Kind, kind_of
 from ..memory import check_memory
 from ..taps import window
+from .blas import libraries
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
 
@@ -207,7 +208,12 @@ class BackendReport(tables.Report, list[BackendInfo]):
             )
             for info in self
         ]
-        return tables.Table(columns, rows)
+        notes = (
+            ()
+            if libraries("numpy")
+            else ("set_num_threads does not hold the BLAS of numpy: threadpoolctl has no control of it",)
+        )
+        return tables.Table(columns, rows, notes=notes)
 
     __repr__ = tables.Report.__str__
 
