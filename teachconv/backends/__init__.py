@@ -272,11 +272,12 @@ def _problem(name: str) -> str:
 _ready: dict[str, ModuleType] = {}  # backends that are known to run, so that calls need not check again
 
 
-def get(name: Any) -> ModuleType:
+def get(name: Any, called: str = "backend") -> ModuleType:
     """Return the module of a backend.
 
     Args:
         name: the backend's name.
+        called: what error messages call it: the argument or the environment variable that it comes from.
 
     Returns:
         The module.
@@ -287,10 +288,10 @@ def get(name: Any) -> ModuleType:
     """
     if isinstance(name, str) and name in _ready:
         return _ready[name]
-    check_word(name, "backend", TABLE)
+    check_word(name, called, TABLE)
     problem = why_not(name)
     if problem:
-        raise BackendUnavailable(f"backend {brief(name)} cannot run here: {problem}")
+        raise BackendUnavailable(f"{called} {brief(name)} cannot run here: {problem}")
     _ready[name] = import_module(TABLE[name])
     return _ready[name]
 
