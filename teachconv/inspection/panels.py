@@ -75,6 +75,7 @@ def short(value: Any) -> str:
     return f"{number:.2g}"
 
 
+@np.errstate(all="ignore")
 def largest_of(array: np.ndarray) -> float:
     """Return the size of the largest finite number of an array, 0 if there is none: the end of its scale.
 

@@ -52,6 +52,7 @@ def png(image: np.ndarray) -> bytes:
 # ---------------------------------------------------------------------------------------------
 
 
+@np.errstate(all="ignore")
 def cell_picture(explanation: Explanation) -> str:
     """Draw an explanation: what is read, what it is multiplied by, and where the sum goes."""
     call, cell, inverse = explanation.call, explanation.cell, explanation.inverse

@@ -111,6 +111,7 @@ class GradientReport(tables.Report):
 _WORDS = {True: "pass", False: "FAIL", None: "not judged"}
 
 
+@np.errstate(all="ignore")
 def check_gradients(
     op: Callable[..., Any], *args: Any, cells: int | None = None, **kwargs: Any
 ) -> GradientReport:
@@ -235,10 +236,9 @@ class _Form:
             return np.zeros(call.backend_shape)
         _, errors = self._algorithms(call)
         sizes, form = abs_sum(call), FORMATS[self.dtype.name]
-        with np.errstate(over="ignore"):
-            bound = np.max([np.broadcast_to(bound_of(call, e, sizes), sizes.shape) for e in errors], axis=0)
-            last = form.unit_roundoff * (sizes + bound) + form.smallest_subnormal  # the result is rounded
-            return np.where(sizes + bound < form.largest, bound + last, inf)
+        bound = np.max([np.broadcast_to(bound_of(call, e, sizes), sizes.shape) for e in errors], axis=0)
+        last = form.unit_roundoff * (sizes + bound) + form.smallest_subnormal  # the result is rounded
+        return np.where(sizes + bound < form.largest, bound + last, inf)
 
     def _gradient(self, role: str) -> _Run:
         if role not in self.gradients:
@@ -363,8 +363,7 @@ def _dot(left: np.ndarray, right: np.ndarray) -> Any:
     """<left, right>: of integers exactly, of floats with exact sums of products rounded to float64."""
     if is_integer(left.dtype):
         return int((left.astype(object) * right.astype(object)).sum())
-    with np.errstate(all="ignore"):
-        products = (left.astype(np.float64) * right.astype(np.float64))[right != 0]
+    products = (left.astype(np.float64) * right.astype(np.float64))[right != 0]
     return fsum(products) if np.isfinite(products).all() else float("nan")
 
 
@@ -372,10 +371,9 @@ def _weighted(run: _Run, weights: np.ndarray) -> float:
     """How far <run, weights> may lie from the exact value: by the errors of the cells, and by `_dot`'s."""
     size = np.abs(weights.astype(np.float64))
     unit = FORMATS["float64"].unit_roundoff
-    with np.errstate(all="ignore"):
-        error = run.error + 4 * unit * np.abs(run.result.astype(np.float64))
-        error = np.where(run.error == inf, inf, error)  # the result may be NaN there
-        return float((size * error)[size != 0].sum())
+    error = run.error + 4 * unit * np.abs(run.result.astype(np.float64))
+    error = np.where(run.error == inf, inf, error)  # the result may be NaN there
+    return float((size * error)[size != 0].sum())
 
 
 def _chosen(shape: Cell, cells: int) -> list[Cell]:

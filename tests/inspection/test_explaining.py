@@ -387,7 +387,7 @@ def test_the_picture_of_a_large_array_reads_some_of_its_cells(monkeypatch):
     """One cell of an array of 10^8 took 5 seconds and 1.5 GB: all of it was converted for the scale of colours."""
     monkeypatch.setattr(panels, "SAMPLE", 1000)
     monkeypatch.setattr(pictures, "SAMPLE", 1000)
-    x, w = make_array((1, 1000, 1000, 1), "float32"), np.ones((3, 3, 1, 1), "float32")
+    x, w = make_array((1, 2000, 1000, 1), "float32"), np.ones((3, 3, 1, 1), "float32")
     found = tc.explain(tc.conv2d, x, w, at=(0, 5, 5, 0))
     found.picture()  # loads what it needs
     tracemalloc.start()
