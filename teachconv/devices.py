@@ -7,6 +7,7 @@ them is met; CuPy is imported only when an array is on a GPU.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
@@ -54,11 +55,13 @@ class Adapter:
         name: what traces and error messages call the library's arrays.
         native: whether backends take them as they are, so that no call is needed around the op.
         writable: whether `to_array` returns a view that writes to the same memory, which ``out`` needs.
+        cast: the method that converts to another dtype, as `re.sub` replaces it where ``\\2`` is its name.
     """
 
     name = "arrays"
     native = False
     writable = False
+    cast = r'.astype("\2")'
 
     def knows(self, cls: type) -> bool:
         """Return whether a class of the library is one of arrays."""
@@ -88,7 +91,13 @@ class Adapter:
         with record.stage(f"convert {self.name}") as stage:
             converted = {name: to_array(item, name) for name, item in given.items()}
             stage.arrays(**{n: a for n, a in converted.items() if a is not given[n]})
-        result = op(**converted)
+        try:
+            result = op(**converted)
+        except ArgumentTypeError as error:  # it advises how to convert NumPy's arrays, which op was given
+            for name, adapter in ((name, adapter_of(item)) for name, item in given.items()):
+                call = rf'(\b{name}|with )\.astype\("(\w+)"\)'
+                error.args = (re.sub(call, rf"\1{adapter.cast}", str(error)) if adapter else str(error),)
+            raise
         if isinstance(result, tuple):
             return tuple(self.from_array(part, value) for part in result)
         return self.from_array(result, value) if out is None else out

@@ -485,12 +485,13 @@ def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
 
 
 def _named_backend(backend: Any) -> tuple[str, ModuleType]:
-    if backend is None:
-        backend = settings.default_backend()
+    called = "backend"
+    if backend is None:  # set_backend and use_backend have checked theirs, so what is wrong is the variable's
+        backend, called = settings.default_backend(), "TEACHCONV_BACKEND"
     if backend is None:
         backend = _best_backend()
     if isinstance(backend, str):
-        return backend, backends.get(backend)
+        return backend, backends.get(backend, called)
     there = [name for name in map(str, KINDS) if callable(getattr(backend, name, None))]
     if not there or not hasattr(backend, "ALGORITHMS"):
         lacks = "a tuple ALGORITHMS" if there else f"{listed(KINDS, 'or')}, and a tuple ALGORITHMS"

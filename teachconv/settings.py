@@ -1,7 +1,7 @@
 """The few process-wide settings: the default backend and the number of threads.
 
 Two environment variables are read once, at import: ``TEACHCONV_BACKEND`` names the default backend, and
-``OMP_NUM_THREADS`` sets the number of threads of the cython backend.
+``OMP_NUM_THREADS`` sets the number of threads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def _threads_at_start() -> int:
     return os.cpu_count() or 1
 
 
-_num_threads = _threads_at_start()
+_at_start = _threads_at_start()
+_num_threads: int | None = None  # of `set_num_threads`
 instruction_set = ""  # of the cython backend, which keeps it up to date
 
 
@@ -37,11 +38,12 @@ def in_force() -> tuple[int, str | None, str]:
 
 
 def get_num_threads() -> int:
-    """Return how many threads the cython backend uses.
+    """Return how many threads a call uses.
 
     The initial value is ``OMP_NUM_THREADS``, or the number of processors that this process may use.
-    Results are bit-identical for every number of threads, except the sign and payload of a NaN. If the
-    system refuses some of the threads, a call runs on the others, and its trace says so.
+    Results of the backends reference, scipy and cython are bit-identical for every number of threads, except
+    the sign and payload of a NaN; numpy's BLAS may round sums otherwise. If the system refuses some of the
+    threads of cython, a call runs on the others, and its trace says so.
 
     Returns:
         The number of threads, at least 1.
@@ -50,24 +52,36 @@ def get_num_threads() -> int:
     >>> tc.get_num_threads() >= 1
     True
     """
-    return 1 if _one_thread.get() else _num_threads
+    return blas_threads() or _at_start
+
+
+def blas_threads() -> int | None:
+    """Return how many threads BLAS is to use; None if nobody has said so: then it keeps its own number."""
+    return _threads_here.get() or _num_threads
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Let calls in the running context use one thread, for a caller that runs its own threads."""
-    token = _one_thread.set(True)
+def on_threads(number: int) -> Iterator[None]:
+    """Let calls in the running context use so many threads: one, for a caller that runs its own threads."""
+    token = _threads_here.set(number)
     try:
         yield
     finally:
-        _one_thread.reset(token)
+        _threads_here.reset(token)
 
 
-_one_thread: ContextVar[bool] = ContextVar("teachconv_one_thread", default=False)
+_threads_here: ContextVar[int | None] = ContextVar("teachconv_threads_here", default=None)
 
 
 def set_num_threads(num_threads: int) -> None:
-    """Set how many threads the cython backend uses, in the whole process.
+    """Set how many threads a call uses, in the whole process: those of cython, and of NumPy's BLAS.
+
+    BLAS gets this number while a call of teachconv multiplies matrices: on the backends numpy and reference,
+    and where `diff` and similar checks sum in float64. Afterwards it has its own number again, which it keeps
+    everywhere if this function is never called. A call of less than 65,536 multiply-adds does not set it,
+    because that would take longer than to multiply. threadpoolctl sets the number of OpenBLAS, MKL and BLIS;
+    for another BLAS, such as Apple's Accelerate, ``teachconv.backends()`` says that it is not set. The
+    backend scipy calls no BLAS and uses one thread.
 
     Args:
         num_threads: the number of threads, from 1 to 4096.

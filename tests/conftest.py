@@ -12,7 +12,7 @@ from browser import chromium, new_tab
 from fake_cupy import fake_cupy
 from hypothesis import HealthCheck, settings
 
-import teachconv as tc
+import teachconv
 from teachconv import backends
 from teachconv.backends import why_not
 from teachconv.backends.cuda import compiling
@@ -184,6 +184,6 @@ def stand_in(cupy_forgotten, monkeypatch, kernel_folder):
 
 @pytest.fixture(autouse=True)
 def _same_settings_after():
-    threads = tc.get_num_threads()
+    threads = teachconv.settings._num_threads  # None if nobody has set it
     yield
-    tc.set_num_threads(threads)
+    teachconv.settings._num_threads = threads

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import settings
+from teachconv import backends, settings
 
 X, W = np.ones((1, 2, 2, 1)), np.ones((1, 1, 1, 1))
 
@@ -236,3 +236,19 @@ def test_in_a_browser_no_compiler_is_mentioned(monkeypatch):
     assert cython_backend.unavailable() == (
         "Python in a browser has no compiled backend: use numpy, scipy or reference"
     )
+
+
+@pytest.mark.parametrize("name", ["nonsense", "cupy"])
+@pytest.mark.parametrize("library", ["numpy", "jax.numpy", "dask.array"])
+def test_the_variable_is_named_where_its_backend_is_not_there(monkeypatch, library, name):
+    """The message blamed the argument ``backend``, which nobody had passed."""
+    if name == "cupy" and not backends.why_not(name):
+        pytest.skip("CuPy can run here")
+    ones = pytest.importorskip(library).ones
+    monkeypatch.setattr(settings, "_process_default", name)  # as TEACHCONV_BACKEND sets it at import
+    with pytest.raises(
+        (ValueError, RuntimeError), match=f"^TEACHCONV_BACKEND (must be one of .*)?.*'{name}'"
+    ):
+        tc.conv2d(ones(X.shape), ones(W.shape))
+    with pytest.raises(ValueError, match="^backend must be one of"):
+        tc.conv2d(ones(X.shape), ones(W.shape), backend="cudnn")

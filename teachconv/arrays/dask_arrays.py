@@ -76,7 +76,7 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
     backend = settings.default_backend() if options["backend"] is None else options["backend"]
     named = None if options["algorithm"] == "auto" else options["algorithm"]
     job = Job(call.op, call.geometry, layout, backend, named, options["precision"])
-    name, module = dispatch.find_backend(backend)
+    name, module = dispatch.find_backend(options["backend"])
     dispatch.find_algorithm(name, module, call, named, job.precision)  # raises if the backend has none
     algorithm = algorithm_here(job, call) or "auto"
     images = [_in_chunks(given[name], name, layout) for name in IMAGES if name in given]

@@ -23,7 +23,7 @@ from ..dtypes import accumulator, is_integer
 from ..errors import ArgumentError
 from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab, slab
 from ..kinds import Op, layout_of
-from ..settings import one_thread
+from ..settings import on_threads
 
 __all__ = [
     "AxisChunk",
@@ -237,7 +237,7 @@ def compute_chunk(
     *pieces: np.ndarray,
 ) -> np.ndarray:
     """Return one chunk of the result, in the caller's layout: the task of forward ops and input gradients."""
-    with one_thread():  # the scheduler's own threads are busy with other chunks
+    with on_threads(1):  # the scheduler's own threads are busy with other chunks
         call = call_of_part(job, part, joined(job, grid, pieces), filters, bias)
         return dispatch.run(call, job.backend, algorithm_here(job, call), job.precision)
 
@@ -263,7 +263,7 @@ def compute_partial(
     if not is_integer(read.dtype):
         wide = accumulator(read.dtype)
         read, out_backprop = read.astype(wide, copy=False), out_backprop.astype(wide, copy=False)
-    with one_thread():
+    with on_threads(1):
         call = call_of_part(job, part, read, out_backprop, None)
         return dispatch.run_canonical(call, job.backend, job.algorithm, job.precision)
 

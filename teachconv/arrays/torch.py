@@ -33,6 +33,7 @@ class Torch(ArrayApi):
 
     name = "torch"
     writable = True
+    cast = r".to(torch.\2)"
 
     def knows(self, cls: type) -> bool:
         """Return whether it is a class of tensors, such as torch.nn.Parameter; not torch.Size."""

@@ -47,6 +47,7 @@ from ..geometry import AxisGeometry, ConvGeometry, axis_slab
 from ..kinds import KINDS, Kind, kind_of
 from ..memory import check_memory
 from ..taps import window
+from .blas import libraries
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
 
@@ -208,7 +209,12 @@ class BackendReport(tables.Report, list[BackendInfo]):
             )
             for info in self
         ]
-        return tables.Table(columns, rows)
+        notes = (
+            ()
+            if libraries("numpy")
+            else ("set_num_threads does not hold the BLAS of numpy: threadpoolctl has no control of it",)
+        )
+        return tables.Table(columns, rows, notes=notes)
 
     __repr__ = tables.Report.__str__
 
@@ -267,11 +273,12 @@ def _problem(name: str) -> str:
 _ready: dict[str, ModuleType] = {}  # backends that are known to run, so that calls need not check again
 
 
-def get(name: Any) -> ModuleType:
+def get(name: Any, called: str = "backend") -> ModuleType:
     """Return the module of a backend.
 
     Args:
         name: the backend's name.
+        called: what error messages call it: the argument or the environment variable that it comes from.
 
     Returns:
         The module.
@@ -282,10 +289,10 @@ def get(name: Any) -> ModuleType:
     """
     if isinstance(name, str) and name in _ready:
         return _ready[name]
-    check_word(name, "backend", TABLE)
+    check_word(name, called, TABLE)
     problem = why_not(name)
     if problem:
-        raise BackendUnavailable(f"backend {brief(name)} cannot run here: {problem}")
+        raise BackendUnavailable(f"{called} {brief(name)} cannot run here: {problem}")
     _ready[name] = import_module(TABLE[name])
     return _ready[name]
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -30,6 +28,7 @@ from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_memory
 from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_needs
+from .blas import held
 from .planes import ONE_ROW, planes_gathered, with_planes
 
 
@@ -524,7 +523,7 @@ def _run_im2col(job: _Job, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threa
         scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads, stage)
         stage.arrays(patches=scratch)
         stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
-        with _one_blas_thread():
+        with held("scipy", 1):  # BLAS's threads and the kernel's would compete for cores
             getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
         _tell(stage)
 
@@ -593,36 +592,3 @@ def _threads_with_blas(wanted: int) -> int:
         except MemoryError:
             threads //= 2
     raise MemoryError(f"im2col needs {_BLAS_BYTES >> 20} MB for the buffers of BLAS; use another algorithm")
-
-
-@lru_cache(maxsize=1)
-def _blas_controller() -> Any:
-    with record.loading("load threadpoolctl"):
-        return import_module("threadpoolctl").ThreadpoolController()  # it searches the loaded libraries once
-
-
-_blas_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):  # a child forked while another thread holds the lock would wait for ever
-    os.register_at_fork(
-        before=_blas_lock.acquire, after_in_parent=_blas_lock.release, after_in_child=_blas_lock.release
-    )
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread while a kernel runs: its threads and the kernel's would compete for cores.
-
-    The limit is the process's, or with some libraries the thread's. Therefore each call sets and restores it
-    in its own thread, and only one call at a time: if they overlapped, the last to end would restore the
-    limit of another as if it were the caller's setting.
-
-    From version 3.8 on, threadpoolctl ignores a limit of OpenBLAS while another Python thread holds one. The
-    bits of a product depend on the number of threads, so this limit must apply: it takes the control over.
-    """
-    with _blas_lock:
-        controller = _blas_controller()
-        for library in controller.lib_controllers:
-            if hasattr(library, "clear_controlling_thread"):
-                library.clear_controlling_thread(force=True)
-        with controller.limit(limits=1, user_api="blas"):
-            yield

@@ -24,6 +24,7 @@ from ..geometry import ConvGeometry
 from ..memory import check_memory
 from ..taps import overlap, window
 from . import QUIET, Algorithm, Block, blocks, finish, pad, to_accumulator, zeros
+from .blas import held
 
 ALGORITHMS = (
     Algorithm(
@@ -229,7 +230,9 @@ def _patch_blocks(geometry: ConvGeometry, dtype: np.dtype) -> Iterator[Block]:
 
 def _blocks(geometry: ConvGeometry, dtype: np.dtype, numbers: int, macs: int) -> Iterator[Block]:
     """Yield blocks of at most `_BLOCK_BYTES` and `_BLOCK_MACS`, given what one place of the output takes."""
-    return blocks(geometry, min(_BLOCK_BYTES // (numbers * dtype.itemsize), _BLOCK_MACS[dtype.kind] // macs))
+    places = min(_BLOCK_BYTES // (numbers * dtype.itemsize), _BLOCK_MACS[dtype.kind] // macs)
+    with held("numpy", macs=geometry.macs):  # until the last block is multiplied
+        yield from blocks(geometry, places)
 
 
 def _each_tap(

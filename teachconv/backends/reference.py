@@ -197,6 +197,7 @@ MARKS = {
 }
 
 
+@QUIET
 def conv2d(
     x: np.ndarray,
     w: np.ndarray,
@@ -221,6 +222,7 @@ def conv2d(
     return finish(y, y.dtype, None, activation, out)
 
 
+@QUIET
 def conv2d_backprop_input(
     dy: np.ndarray,
     w: np.ndarray,
@@ -245,6 +247,7 @@ def conv2d_backprop_input(
     return finish(dx, dx.dtype, None, activation, out)
 
 
+@QUIET
 def conv2d_backprop_filter(
     x: np.ndarray,
     dy: np.ndarray,

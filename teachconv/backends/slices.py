@@ -11,10 +11,13 @@ using fast routines of matrix multiplication and its applications, Numerical Alg
 
 from __future__ import annotations
 
+from itertools import product
 from math import fsum
 from typing import NamedTuple
 
 import numpy as np
+
+from .blas import held
 
 _MOST = 8  # slices of a number; an array whose numbers differ more in size is not cut
 _SMALLEST, _LARGEST = -400, 400  # exponents of an array; its sums are far inside the range of doubles
@@ -92,8 +95,8 @@ def exact_sums(
     """
     shape = left.shape[1], right.shape[2]
     sums = np.zeros((len(left) + len(right) - 1, *shape))
-    for i, one in enumerate(left):
-        for j, other in enumerate(right):
+    with held("numpy"):
+        for (i, one), (j, other) in product(enumerate(left), enumerate(right)):
             # exact: all are multiples of 2^(-bits * (i + j + 2))
             sums[i + j] += one @ other  # mark: multiply-add of slices by BLAS
     parts = list(np.ldexp(sums, exponent))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import blas
 from ..dtypes import INTEGERS
 
 __all__ = ["library"]
@@ -38,21 +39,14 @@ def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
 
 
 def _blas(backend: str, dtype: str) -> tuple[str, str]:
-    """Return the BLAS of NumPy, or that of SciPy, which cython calls; integers are NumPy's own loops."""
+    """Return the BLAS of SciPy, which cython calls, or that of NumPy; integers are NumPy's own loops."""
     home, call = (
-        ("numpy", "matmul, gemm for floats") if backend == "numpy" else ("scipy", "cython_blas, gemm")
+        ("scipy", "cython_blas, gemm") if backend == "cython" else ("numpy", "matmul, gemm for floats")
     )
-    if dtype in INTEGERS:
+    if backend == "numpy" and dtype in INTEGERS:
         return f"NumPy {np.__version__}", "matmul's own loops: BLAS has no integers"
-    from threadpoolctl import threadpool_info
-
-    import_module("numpy.linalg" if home == "numpy" else "scipy.linalg.cython_blas")
-    loaded = [one for one in threadpool_info() if one["user_api"] == "blas"]
-    own = [one for one in loaded if f"{home}.libs" in one["filepath"] or f"/{home}/" in one["filepath"]]
-    if not own and not loaded:
+    found = next(iter(blas.libraries(home)), None)
+    if found is None:
         return f"the BLAS of {home}", call
-    found = (own or loaded)[0]
-    name = {"openblas": "OpenBLAS", "mkl": "MKL", "blis": "BLIS"}.get(
-        found["internal_api"], found["internal_api"]
-    )
-    return f"{name} {found['version']}", call
+    name = {"openblas": "OpenBLAS", "mkl": "MKL", "blis": "BLIS"}.get(found.internal_api, found.internal_api)
+    return f"{name} {found.version}", call

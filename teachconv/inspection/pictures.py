@@ -13,7 +13,7 @@ import numpy as np
 from .. import dispatch, tables
 from ..geometry import AxisGeometry, Conv2DGeometry
 from ..kinds import ROLES, layout_of
-from .panels import Panel, largest_of, panels_to_svg, short
+from .panels import SAMPLE, Panel, largest_of, panels_to_svg, short
 
 if TYPE_CHECKING:
     from ..calls import Call
@@ -51,6 +51,7 @@ def png(image: np.ndarray) -> bytes:
 # ---------------------------------------------------------------------------------------------
 
 
+@np.errstate(all="ignore")
 def cell_picture(explanation: Explanation) -> str:
     """Draw an explanation: what is read, what it is multiplied by, and where the sum goes."""
     call, cell, inverse = explanation.call, explanation.cell, explanation.inverse
@@ -91,6 +92,8 @@ def cell_picture(explanation: Explanation) -> str:
         caption += f"; one channel of each drawn (input channel {channel})"
     if not computed:
         caption += "; the other results of a call of this size are not computed"
+    if max(array.size for array in (call.first, call.second, result)) > SAMPLE:
+        caption += f"; colours by the largest of {SAMPLE:,} cells of an array, chosen at random"
     return panels_to_svg([left, middle, right], ["×", "→" if inverse else equals_sign(call)], caption)
 
 

@@ -240,6 +240,7 @@ class DiffReport(tables.Report):
         )
 
 
+@np.errstate(all="ignore")
 def diff(
     op: Callable[..., Any],
     *args: Any,

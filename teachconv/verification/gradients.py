@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import fsum, inf
 from typing import Any
 
@@ -51,6 +52,7 @@ class GradientRow:
         note: a remark.
         wrong: of a check that failed, how the array that is wrong differs from the reference: a `DiffRow`
             with ``where``, ``bad`` and ``diagnosis``; None if both arrays are within their bounds.
+        size: how many cells the argument has.
     """
 
     name: str
@@ -61,6 +63,7 @@ class GradientRow:
     worst: Cell | None = None
     note: str = ""
     wrong: DiffRow | None = None
+    size: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +98,7 @@ class GradientReport(tables.Report):
                 row.name,
                 _WORDS[row.passed],
                 *map(tables.number, (row.max_abs, row.bound_fraction)),
-                f"{row.cells:,}",
+                f"{row.cells:,} of {row.size:,}" if row.cells < row.size else f"{row.cells:,}",
                 tables.index(row.worst),
                 row.note,
             )
@@ -108,7 +111,10 @@ class GradientReport(tables.Report):
 _WORDS = {True: "pass", False: "FAIL", None: "not judged"}
 
 
-def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwargs: Any) -> GradientReport:
+@np.errstate(all="ignore")
+def check_gradients(
+    op: Callable[..., Any], *args: Any, cells: int | None = None, **kwargs: Any
+) -> GradientReport:
     """Check the gradients of ``op(*args, **kwargs)``: the adjoint identity, and central differences.
 
     The gradients are those that the backend computes for this op: of a convolution, its input gradient and
@@ -119,7 +125,9 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
         op: any op of teachconv.
         *args: the op's positional arguments; arrays must be finite and not empty.
         cells: how many cells of each array argument to check by central differences; the first, the last, and
-            others chosen at random. Each costs two calls of the op.
+            others chosen at random, the same at every call. Each costs two calls of the op. None for 16, or
+            fewer where a call has more than 8 million multiply-adds, but at least two. The rows say how many
+            of how many were checked. The adjoint identity is one number of all cells.
         **kwargs: the op's keyword arguments, among them ``backend``, ``algorithm`` and ``precision``. Where
             the algorithm has no gradient, the backend chooses one, and the row says so.
 
@@ -138,7 +146,7 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
     (True, ['adjoint identity, input', 'adjoint identity, filters',
             'central differences, input', 'central differences, filters'])
     """
-    if integer(cells, "cells") < 1:
+    if cells is not None and integer(cells, "cells") < 1:
         raise ArgumentError(f"cells must be at least 1; got {cells}")
     call, options = nn_ops.call_of(op, *call_on_host(args, kwargs), check_gradients)
     nn_ops.refuse(options, "check_gradients", out="it returns a report, not an array")
@@ -146,17 +154,19 @@ def check_gradients(op: Callable[..., Any], *args: Any, cells: int = 16, **kwarg
     algorithm, precision = options.get("algorithm"), options.get("precision")
     algorithm = dispatch.find_algorithm(name, module, call, algorithm, precision)
     check_comparison(call)
+    some = cells or max(2, min(16, _MACS // max(1, call.geometry.macs)))
     form = _Form(call, guarded(module), algorithm, precision)
     form.check()
     with during("check_gradients"):
         rows = [form.tried("adjoint identity", form.adjoint, role) for role in form.arguments]
-        rows += [form.tried("central differences", form.differences, role, cells) for role in form.arguments]
+        rows += [form.tried("central differences", form.differences, role, some) for role in form.arguments]
         if call.bias is not None:
-            rows.append(form.tried("central differences", form.differences, "bias", cells))
+            rows.append(form.tried("central differences", form.differences, "bias", some))
     title = f"{call.title or call.op.name} on {name.rpartition('.')[2]}, algorithm {algorithm or 'auto'}"
     return GradientReport(title, tuple(rows))
 
 
+_MACS = 1 << 27  # multiply-adds of the calls for the cells of one argument, unless the caller says how many
 _COMPUTES = {kind.result: kind for kind in KINDS}  # the kind of call that computes the array of each role
 
 
@@ -213,22 +223,22 @@ class _Form:
         found = asked or [a for a in fitting if a.may_be_chosen(self.precision)]
         return (self.algorithm if asked else None), sorted({a.error for a in found})
 
-    def _run(self, call: Call, widest: Call | None = None) -> _Run:
-        """Run a call; its error is bounded by that of ``widest``, whose numbers are no smaller."""
+    def _run(self, call: Call, error: np.ndarray | None = None) -> _Run:
+        """Run a call; ``error`` bounds that of its cells, if that is known already."""
         if not hasattr(self.module, call.kind.name):
             raise Refused(f"has no {call.kind}")
-        algorithm, errors = self._algorithms(call)
+        algorithm, _ = self._algorithms(call)
         result = np.asarray(dispatch.run_canonical(locked(call), self.module, algorithm, self.precision))
-        return _Run(result, self._error(widest or call, errors))
+        return _Run(result, self._error(call) if error is None else error)
 
-    def _error(self, call: Call, errors: list[str]) -> np.ndarray:
+    def _error(self, call: Call) -> np.ndarray:
         if self.exact:
             return np.zeros(call.backend_shape)
+        _, errors = self._algorithms(call)
         sizes, form = abs_sum(call), FORMATS[self.dtype.name]
-        with np.errstate(over="ignore"):
-            bound = np.max([np.broadcast_to(bound_of(call, e, sizes), sizes.shape) for e in errors], axis=0)
-            last = form.unit_roundoff * (sizes + bound) + form.smallest_subnormal  # the result is rounded
-            return np.where(sizes + bound < form.largest, bound + last, inf)
+        bound = np.max([np.broadcast_to(bound_of(call, e, sizes), sizes.shape) for e in errors], axis=0)
+        last = form.unit_roundoff * (sizes + bound) + form.smallest_subnormal  # the result is rounded
+        return np.where(sizes + bound < form.largest, bound + last, inf)
 
     def _gradient(self, role: str) -> _Run:
         if role not in self.gradients:
@@ -255,21 +265,25 @@ class _Form:
                 raise
             return GradientRow(label, False, inf, inf, 0, note=what_went_wrong(error))
 
+    @cached_property
+    def _forward(self) -> _Run:
+        return self._run(self.call if self.call.bias is None else replace(self.call, bias=None))
+
     def adjoint(self, role: str) -> GradientRow:
         """<op(a, b), above> = <a, gradient of a>, without the bias, which is added to T."""
-        call = self.call if self.call.bias is None else replace(self.call, bias=None)
-        left, right = self._run(call), self._gradient(role)
+        left, right = self._forward, self._gradient(role)
         array = self.arrays[role]
         error = self._distance(_dot(left.result, self.above), _dot(right.result, array))
         limit = 0.0 if self.exact else _weighted(left, self.above) + _weighted(right, array)
-        return self._row("adjoint identity", role, [(error, limit, None)], array.size)
+        return self._row("adjoint identity", role, [(error, limit, None)], array.size, array.size)
 
     def differences(self, role: str, cells: int) -> GradientRow:
         """Central differences of some cells of an argument, or of the bias, beside the gradient."""
         place = {self.arguments[0]: "first", self.arguments[1]: "second"}.get(role, "bias")
         array, gradient = getattr(self.call, place), self._gradient(role)
         step = self._step(array)
-        widest = replace(self.call, **{place: np.maximum(np.abs(array), step)})
+        # the same for every cell: the numbers of all calls are no larger than these
+        error = self._error(replace(self.call, **{place: np.maximum(np.abs(array), step)}))
         # arrays of ones: with them a cell reaches what its tap meets; the bias is added whatever they are
         ones = replace(
             self.call.with_each(lambda each: np.full(each.shape, float(place != "bias"))), bias=None
@@ -281,21 +295,21 @@ class _Form:
             one[cell] = 1
             reached = float64_result(replace(ones, **{place: one})) != 0  # type: ignore[arg-type]
             changed = (replace(self.call, **{place: other}) for other in _around(array, cell, step))  # type: ignore[arg-type]
-            slope, limit = self._slope(changed, widest, reached, step)
+            slope, limit = self._slope(changed, error, reached, step)
             expected = gradient.result[cell].item()
-            error = self._distance(slope, 2 * expected if self.exact else expected)
+            apart = self._distance(slope, 2 * expected if self.exact else expected)
             named = cell if place == "bias" else self.call.name(role, cell)
-            found.append((error, limit + float(gradient.error[cell]), named))
-        return self._row("central differences", role, found, len(found))
+            found.append((apart, limit + float(gradient.error[cell]), named))
+        return self._row("central differences", role, found, len(found), array.size)
 
     def _slope(
-        self, calls: Iterator[Call], widest: Call, reached: np.ndarray, step: Any
+        self, calls: Iterator[Call], error: np.ndarray, reached: np.ndarray, step: Any
     ) -> tuple[Any, float]:
         """(f(a + h) - f(a - h)) / 2h of f = <op, above>, where the cell reaches, and the error of that.
 
         For integers it is not divided, because they wrap around.
         """
-        runs = [self._run(call, widest) for call in calls]
+        runs = [self._run(call, error) for call in calls]
         above = self.above[reached]
         ahead, behind = (_dot(run.result[reached], above) for run in runs)
         if self.exact:
@@ -325,7 +339,7 @@ class _Form:
         return None
 
     def _row(
-        self, check: str, role: str, found: Sequence[tuple[float, float, Cell | None]], cells: int
+        self, check: str, role: str, found: Sequence[tuple[float, float, Cell | None]], cells: int, size: int
     ) -> GradientRow:
         """The worst of what was found; where sums may overflow, nothing can be said."""
         judged = [(_fraction(error, limit), cell) for error, limit, cell in found]
@@ -336,7 +350,7 @@ class _Form:
         notes = [self._note(role), "some sums may overflow" if len(known) < len(found) else ""]
         notes += [f"{wrong.name} wrong in {wrong.where}", wrong._found] if wrong else []
         name, note = f"{check}, {self.call.op.words.get(role, role)}", "; ".join(filter(None, notes))
-        return GradientRow(name, passed, max(known, default=0.0), worst, cells, cell, note, wrong)
+        return GradientRow(name, passed, max(known, default=0.0), worst, cells, cell, note, wrong, size)
 
 
 def _fraction(error: float, limit: float) -> float:
@@ -349,8 +363,7 @@ def _dot(left: np.ndarray, right: np.ndarray) -> Any:
     """<left, right>: of integers exactly, of floats with exact sums of products rounded to float64."""
     if is_integer(left.dtype):
         return int((left.astype(object) * right.astype(object)).sum())
-    with np.errstate(all="ignore"):
-        products = (left.astype(np.float64) * right.astype(np.float64))[right != 0]
+    products = (left.astype(np.float64) * right.astype(np.float64))[right != 0]
     return fsum(products) if np.isfinite(products).all() else float("nan")
 
 
@@ -358,10 +371,9 @@ def _weighted(run: _Run, weights: np.ndarray) -> float:
     """How far <run, weights> may lie from the exact value: by the errors of the cells, and by `_dot`'s."""
     size = np.abs(weights.astype(np.float64))
     unit = FORMATS["float64"].unit_roundoff
-    with np.errstate(all="ignore"):
-        error = run.error + 4 * unit * np.abs(run.result.astype(np.float64))
-        error = np.where(run.error == inf, inf, error)  # the result may be NaN there
-        return float((size * error)[size != 0].sum())
+    error = run.error + 4 * unit * np.abs(run.result.astype(np.float64))
+    error = np.where(run.error == inf, inf, error)  # the result may be NaN there
+    return float((size * error)[size != 0].sum())
 
 
 def _chosen(shape: Cell, cells: int) -> list[Cell]:

@@ -119,12 +119,8 @@ def _in_a_larger_batch(call: Call, module: Any, **options: Any) -> np.ndarray:
 
 
 def _on_threads(number: int, call: Call, module: Any, **options: Any) -> np.ndarray:
-    before = settings.get_num_threads()
-    settings.set_num_threads(number)
-    try:
+    with settings.on_threads(number):
         return plain(call, module, **options)
-    finally:
-        settings.set_num_threads(before)
 
 
 _WAYS: dict[str, Callable[..., np.ndarray]] = {

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import nn_ops, tables
-from ..arguments import Shape, as_array, shape_of
+from ..arguments import Shape, as_array, converted, shape_of
 from ..devices import is_on_device, override_of, to_host
 from ..dtypes import is_integer
 from ..errors import ArgumentError, ArgumentTypeError
@@ -116,5 +116,7 @@ def checked_grad(grad: Any, call: Any, by: str) -> np.ndarray:
 def floating(x: np.ndarray, name: str) -> np.ndarray:
     """Return an array of floats; raise for integers: their mean mostly is not one."""
     if is_integer(x.dtype):
-        raise ArgumentTypeError(f'{name} must have a floating dtype; got {x.dtype}: .astype("float32")')
+        raise ArgumentTypeError(
+            f"{name} must have a floating dtype; got {x.dtype}: {converted(name, 'float32')}"
+        )
     return x

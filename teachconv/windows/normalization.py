@@ -110,6 +110,7 @@ def fold_batch_norm(
     return FoldedBatchNorm(np.ascontiguousarray(np.moveaxis(folded, -1, axis)), offsets)
 
 
+@np.errstate(all="ignore")
 def _channels(given: Mapping[str, Sequence[Any]], count: int, dtype: Any, what: str) -> dict[str, np.ndarray]:
     """Return a number for each channel of each argument, which is finite; by name, from (value, default)."""
     arrays = {

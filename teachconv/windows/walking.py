@@ -52,6 +52,7 @@ def _taps(axis: AxisGeometry) -> range:
     )
 
 
+@np.errstate(all="ignore")
 def fold(combine: np.ufunc, x: np.ndarray, axes: Axes, start: Any) -> np.ndarray:
     """Return each window's cells combined, beginning with ``start``; padding is skipped.
 
@@ -101,6 +102,7 @@ def counts(axes: Axes, padded: bool = False) -> np.ndarray:
     return total
 
 
+@np.errstate(all="ignore")
 def exactly(
     walk: Callable[[np.ndarray], np.ndarray],
     x: np.ndarray,
@@ -141,8 +143,7 @@ def exactly(
         result = _rounded(walk(rational(numbers)) / over, x.dtype)
     if finite.all():
         return result
-    with np.errstate(invalid="ignore"):
-        special = (walk(np.where(finite, 0, x).astype(np.float64)) / over).astype(np.float64)
+    special = (walk(np.where(finite, 0, x).astype(np.float64)) / over).astype(np.float64)
     return np.where(np.isfinite(special), result, special.astype(x.dtype))
 
 
@@ -185,8 +186,7 @@ def _decided(
 ) -> np.ndarray:
     """Return numbers rounded once that are known up to an error; where that matters, what ``exact`` gives."""
     form = float_format(dtype)
-    with np.errstate(all="ignore"):
-        low, high = (form.round(near + side * error)[0] for side in (-1, 1))
+    low, high = (form.round(near + side * error)[0] for side in (-1, 1))
     for cell in map(tuple, np.argwhere((low != high) | ~np.isfinite(near))):
         low[cell] = round_sum([exact(cell)], dtype)
     return low.astype(dtype) + dtype.type(0)  # no zero is negative

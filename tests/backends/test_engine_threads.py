@@ -1,17 +1,18 @@
 """The CPU engine in several Python threads and in forked processes, and the BLAS that it shares with the caller."""
 
-import contextlib
 import os
 import signal
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 import teachconv as tc
+from teachconv.backends import blas as blas_module
 from teachconv.backends import cython_backend, why_not
 from teachconv.data.seeded import make_array
 from teachconv.tf.keras.backend import clear_session
@@ -40,30 +41,25 @@ def test_two_python_threads_at_once():
     assert wrong == []
 
 
-class BlasOfThreads:
-    """Stands in for threadpoolctl's controller of a BLAS that keeps its number of threads for each thread."""
+class Blas:
+    """Stands in for threadpoolctl's controller of a BLAS with 8 threads."""
 
-    lib_controllers = ()
+    def __init__(self, internal_api):
+        self.internal_api = internal_api
+        # BLIS counts threads for each thread that calls it, OpenBLAS for the process
+        self.place = threading.local() if internal_api == "blis" else SimpleNamespace()
 
-    def __init__(self):
-        self.here = threading.local()
+    def get_num_threads(self):
+        return getattr(self.place, "threads", 8)
 
-    def threads(self):
-        return getattr(self.here, "threads", 8)
-
-    def limit(self, *, limits, user_api):
-        before, self.here.threads = self.threads(), limits
-        return contextlib.nullcontext() if before == limits else self._restoring(before)
-
-    @contextlib.contextmanager
-    def _restoring(self, before):
-        yield
-        self.here.threads = before
+    def set_num_threads(self, number):
+        self.place.threads = number
 
 
-def test_each_python_thread_holds_its_own_blas_to_one_thread(monkeypatch):
+@pytest.mark.parametrize("internal_api", ["blis", "openblas"])
+def test_two_python_threads_hold_blas_to_one_thread(monkeypatch, internal_api):
     """im2col gave other bits in a second Python thread, and left the BLAS of some thread at one."""
-    blas, found = BlasOfThreads(), []
+    blas, found = Blas(internal_api), []
     x, w = make_array((1, 6, 6, 4), "float32"), make_array((3, 3, 4, 4), "float32")
     kernel, meet = cython_backend._kernels.im2col_conv2d, threading.Barrier(2)
 
@@ -73,18 +69,19 @@ def test_each_python_thread_holds_its_own_blas_to_one_thread(monkeypatch):
 
         def im2col_conv2d(self, *args):
             time.sleep(0.02)  # the other thread comes in
-            found.append(blas.threads())
+            found.append(blas.get_num_threads())
             return kernel(*args)
 
     def work():
         meet.wait()
         for _ in range(3):
             tc.conv2d(x, w, backend="cython", algorithm="im2col")
-        found.append(blas.threads() // 8)
+        meet.wait()  # nobody is in a kernel
+        found.append(blas.get_num_threads() // 8)
 
     real = cython_backend._kernels
     monkeypatch.setattr(cython_backend, "_kernels", Kernels())
-    monkeypatch.setattr(cython_backend, "_blas_controller", lambda: blas)
+    monkeypatch.setattr(blas_module, "libraries", lambda home: [blas])
     workers = [threading.Thread(target=work) for _ in range(2)]
     for worker in workers:
         worker.start()
@@ -94,7 +91,8 @@ def test_each_python_thread_holds_its_own_blas_to_one_thread(monkeypatch):
 
 
 def blas_threads():
-    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
+    """Of SciPy's BLAS, which im2col calls."""
+    return {library.get_num_threads() for library in blas_module.libraries("scipy")}
 
 
 def test_im2col_leaves_the_threads_of_blas_as_they_were():

@@ -1,6 +1,7 @@
 """Explanations match the reference's sum tap by tap, for every op and for input cells."""
 
 import re
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from xml.etree import ElementTree
@@ -11,6 +12,7 @@ from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.data.seeded import make_array
+from teachconv.inspection import panels, pictures
 from teachconv.inspection.panels import short
 from teachconv.verification.cases import find_cases
 
@@ -379,3 +381,21 @@ def test_minus_zero_is_printed_as_zero():
     assert np.signbit([inverse.value, found.taps[0].product, found.taps[1].product]).all()
     for shown in (str(found), found._repr_html_(), str(inverse), inverse.picture(), tc.tables.number(-0.0)):
         assert not re.search(r"(?<![\w.])-0(\.0)?(?![\d.,])", shown)
+
+
+def test_the_picture_of_a_large_array_reads_some_of_its_cells(monkeypatch):
+    """One cell of an array of 10^8 took 5 seconds and 1.5 GB: all of it was converted for the scale of colours."""
+    monkeypatch.setattr(panels, "SAMPLE", 1000)
+    monkeypatch.setattr(pictures, "SAMPLE", 1000)
+    x, w = make_array((1, 2000, 1000, 1), "float32"), np.ones((3, 3, 1, 1), "float32")
+    found = tc.explain(tc.conv2d, x, w, at=(0, 5, 5, 0))
+    found.picture()  # loads what it needs
+    tracemalloc.start()
+    try:
+        picture = found.picture()
+        assert tracemalloc.get_traced_memory()[1] < x.nbytes // 4
+    finally:
+        tracemalloc.stop()
+    assert "colours by the largest of 1,000 cells of an array, chosen at random" in picture
+    assert picture == found.picture()
+    assert "at random" not in tc.explain(tc.conv2d, x[:, :9, :9], w, at=(0, 5, 5, 0)).picture()

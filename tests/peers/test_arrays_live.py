@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
+import teachconv.tf as tf
 from teachconv.data.seeded import make_array
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]  # of the frameworks' own code
@@ -33,6 +34,29 @@ def jax():
 # ---------------------------------------------------------------------------------------------
 # PyTorch: values
 # ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("first", "second"), [("float32", "float64"), ("float64", "float32")])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_dtypes_that_differ_advise_what_tensors_have(torch, first, second, recorded):
+    """The advice was ``.astype``, which tensors do not have."""
+    x = torch.from_numpy(X).to(getattr(torch, first)).requires_grad_(recorded)
+    w = torch.from_numpy(W).to(getattr(torch, second))
+    with pytest.raises(TypeError, match=rf"got {second}: filters.to\(torch.{first}\)$"):
+        tc.conv2d(x, w)
+    with pytest.raises(TypeError, match=rf"filters.astype\(.{first}.\)$"):
+        tc.conv2d(x.detach(), W.astype(second))
+    with pytest.raises(TypeError, match=rf"bias.to\(torch.{first}\)$"):
+        tc.dialects.torch.conv2d(x.permute(0, 3, 1, 2), w.to(x.dtype).permute(3, 2, 0, 1), w[0, 0, 0])
+    with pytest.raises(TypeError, match=r"convert it with .to\(torch.float32\)$"):
+        tc.dialects.torch.avg_pool2d(x.detach().int(), 2)
+
+
+def test_dtypes_that_differ_advise_what_jax_and_tensorflow_have(jax):
+    with pytest.raises(TypeError, match=r'filters.astype\("float32"\)$'):
+        tc.conv2d(jax.numpy.asarray(X), jax.numpy.asarray(W, "float16"))
+    with pytest.raises(TypeError, match=r"got float64: tf.cast\(filter, tf.float32\)$"):
+        tf.nn.conv2d(tf.constant(X), tf.constant(W.astype("float64")), 1, "SAME")
 
 
 def test_torch_in_and_out_on_one_memory(torch):

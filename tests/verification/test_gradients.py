@@ -8,6 +8,8 @@ import teachconv as tc
 from teachconv.backends import numpy_backend
 from teachconv.data.seeded import make_array
 from teachconv.kinds import KINDS
+from teachconv.truth.exact import abs_sum
+from teachconv.verification import gradients
 
 X, W = make_array((2, 7, 6, 4), "float32"), make_array((3, 2, 4, 4), "float32", "normal", "w")
 B = make_array((4,), "float32", "normal", "b")
@@ -198,3 +200,29 @@ def test_a_backend_cannot_write_to_the_callers_arrays():
     x = X.copy()
     assert tc.check_gradients(tc.conv2d, x, W, backend=broken(conv2d=writes)).passed
     assert np.array_equal(x, X)
+
+
+def test_fewer_cells_of_a_large_call_and_the_report_says_how_many(monkeypatch):
+    """On 2000 x 2000 it took more than 95 seconds without a word."""
+    monkeypatch.setattr(gradients, "_MACS", 3 * tc.conv2d_geometry(X.shape, W.shape, 2, "SAME").macs)
+    report = tc.check_gradients(tc.conv2d, X, W, 2, "SAME", bias=B)
+    assert report.passed
+    of_input, of_filters, *differences = report.rows
+    assert [(row.cells, row.size) for row in differences] == [(3, X.size), (3, W.size), (3, B.size)]
+    assert (of_input.cells, of_filters.cells) == (X.size, W.size)  # the adjoint identity is of all cells
+    assert f" 3 of {X.size} " in str(report)
+    assert str(report) == str(tc.check_gradients(tc.conv2d, X, W, 2, "SAME", bias=B))
+    asked = tc.check_gradients(tc.conv2d, X, W, 2, "SAME", cells=20)
+    assert [row.cells for row in asked.rows[2:]] == [20, 20]
+
+
+def test_a_cell_costs_two_calls_and_no_bound_of_its_own(monkeypatch):
+    """The bound, which takes ten times as long as the call, was computed anew for each of them."""
+    bounds = []
+    monkeypatch.setattr(gradients, "abs_sum", lambda call: bounds.append(call) or abs_sum(call))
+    counts = []
+    for cells in (2, 10):
+        bounds.clear()
+        assert tc.check_gradients(tc.conv2d, X, W, 2, "SAME", cells=cells).passed
+        counts.append(len(bounds))
+    assert counts[0] == counts[1]

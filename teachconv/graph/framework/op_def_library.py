@@ -157,7 +157,8 @@ def _infer_types(
             if arg.type in source and checked[arg.type] != known:
                 first, names = source[arg.type].name, f"{checked[arg.type].name}; got {known.name}"
                 which = "one dtype, that of the first" if first == arg.name else f"the dtype of {first}"
-                raise ArgumentTypeError(f"{arg.name} of {op_def.name} must have {which}, {names}")
+                cast = f"tf.cast({arg.name}, tf.{checked[arg.type].name})"
+                raise ArgumentTypeError(f"{arg.name} of {op_def.name} must have {which}, {names}: {cast}")
             source[arg.type] = arg
             checked[arg.type] = known
 
