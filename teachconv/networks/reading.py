@@ -320,7 +320,7 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), ("", "output_size")),
     "leaky_relu": ("", "negative_slope"),
     "elu": ("", "alpha"),
-    "softplus": ("", "beta"),
+    "softplus": ("", "beta", "threshold"),
     **dict.fromkeys(("hardtanh", "clamp", "Clip"), ("", "min", "max")),
     **dict.fromkeys(("cat", "softmax", "mean"), ("", "dim")),
     "ReduceMean": ("", "axes"),
@@ -340,7 +340,7 @@ _SMOOTH |= {"logistic": "sigmoid", "hard_sigmoid": "hardsigmoid"}
 _SMOOTH |= dict.fromkeys(("hard_swish", "hard_silu"), "hardswish")
 # the settings with which a function is the one of the table
 _USUAL = {"elu": {"alpha": 1.0}, "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5}}
-_USUAL |= dict.fromkeys(("softplus", "softmax"), {"beta": 1.0})
+_USUAL |= {"softmax": {"beta": 1.0}, "softplus": {"beta": 1.0, "threshold": 20.0}}  # PyTorch's
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
     *("detach", "to", "clone"),

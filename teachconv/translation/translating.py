@@ -152,6 +152,12 @@ class Translation:
             ArgumentError: if there is no such call, or a shape is not the one that was translated.
             BackendUnavailable: if there is nothing to compare with: SciPy is the target and not installed.
         """
+        return self._check(self.function, x, w, b)
+
+    def _check(
+        self, function: Callable[[], Callable[..., Any]], x: Any = None, w: Any = None, b: Any = None
+    ) -> DiffReport:
+        """Check what ``function`` returns in place of what ``code`` defines; see `check`."""
         if not self.possible:
             raise ArgumentError(f"there is no translation to check: {self.why}")
         arrays, given = self._arrays(x, w, b), dict(self._arguments)
@@ -166,7 +172,7 @@ class Translation:
             runs.append((f"teachconv's {self.to}", self._here))
         version = _version(self.to) if installed(self.to) else ""
         if version:
-            runs.append((version, self.function))
+            runs.append((version, function))
         if not runs:
             raise BackendUnavailable(f"{self.to} is not installed, so there is nothing to compare with")
         for name, made in runs:

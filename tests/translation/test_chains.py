@@ -1,0 +1,89 @@
+"""Chains of layers as code: the functions have names of their own, and what is checked is the code itself."""
+
+import ast
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from teachconv import keras, translate
+from teachconv.translation import translating
+
+RNG = np.random.default_rng(0)
+
+
+def chain(names, *more):
+    """3x3 convolutions with these names and different weights, and layers after them."""
+    convolutions = [keras.layers.Conv2D(2, 3, name=name) for name in names]
+    model = keras.Sequential([keras.Input((12, 12, 2)), *convolutions, *more])
+    model.set_weights([RNG.standard_normal(w.shape).astype(w.dtype) for w in model.get_weights()])
+    return model
+
+
+def functions(code):
+    return [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize(
+    "names", [("a.0", "a_0"), ("a-b", "a b", "a_b"), ("a_0", "a.0", "a_0_2"), ("ﬁ", "fi"), ("a", "a (bias)")]
+)
+def test_layers_whose_names_are_alike_are_functions_of_their_own(names):
+    found = translate(chain(names), (1, 12, 12, 2), to="torch")
+    named = functions(found.code)
+    assert len({*named}) == len(named) == len(names) + 1
+    assert len(found.weights) == len(names)
+
+
+@pytest.mark.parametrize("to", ["torch", "tensorflow", "jax", "onnx"])
+def test_the_code_of_layers_whose_names_are_alike_computes_the_model(to):
+    pytest.importorskip("onnxruntime" if to == "onnx" else to)
+    model = chain(("a.0", "a_0"), keras.layers.ReLU())
+    found, x = translate(model, (1, 12, 12, 2), to=to), RNG.standard_normal((1, 12, 12, 2), dtype="float32")
+    report = found.check()
+    assert report.passed
+    assert "itself ran" in report.title
+    np.testing.assert_allclose(found.function()(x, found.weights), model(x).numpy(), rtol=1e-4, atol=1e-5)
+
+
+CHANGES = {  # to the code, and the row that fails
+    "F.conv2d(x, w": ("F.conv2d(x.abs(), w", "first: torch"),
+    "F.relu(x)": ("F.relu(x) + 1e-3", "last"),
+    "y = x + b": ("y = x - b", "dense (bias)"),
+    "x = layer_second(x, *weights['second'])": ("x = layer_second(x, *weights['first'])", "network"),
+    "return x\n": ("return 2 * x\n", "network"),
+}
+
+
+@pytest.mark.parametrize("old", CHANGES)
+def test_a_change_of_the_code_fails_its_check(old):
+    """What is checked is the text that is handed out, its activations and the order of its calls too."""
+    pytest.importorskip("torch")
+    more = [keras.layers.Flatten(), keras.layers.Dense(3, name="dense"), keras.layers.ReLU(name="last")]
+    found = translate(chain(("first", "second"), *more), (1, 12, 12, 2), to="torch")
+    assert found.check().passed
+    new, row = CHANGES[old]
+    assert old in found.code
+    report = replace(found, code=found.code.replace(old, new)).check()
+    assert any(failed.name.startswith(row) for failed in report.failed), str(report)
+
+
+def test_without_the_framework_the_order_is_checked(monkeypatch):
+    monkeypatch.setattr(translating, "installed", lambda name: False)
+    found = translate(chain(("first", "second"), keras.layers.ReLU(name="last")), (1, 12, 12, 2), to="torch")
+    report = found.check()
+    assert report.passed
+    assert "did NOT run" in report.title
+    assert {row.name: row.passed for row in report.rows}["last"] is None
+    code = found.code.replace("x = layer_last(x)", "x = x")
+    assert [row.name for row in replace(found, code=code).check().failed] == ["network"]
+
+
+@pytest.mark.parametrize(
+    "layer", ["Softmax(dim=1)", "ELU(2.0)", "Softplus(2.0)", "Softplus(1.0, 2.0)", "CELU(2.0)"]
+)
+def test_an_activation_with_other_numbers_is_not_translated_by_its_name(layer):
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Conv2d(2, 2, 3), eval(f"torch.nn.{layer}")).eval()
+    found = translate(model, (1, 2, 8, 8), to="torch")
+    assert not found.possible
+    assert found.why == "layer '1': torch has no function for it here"
