@@ -19,7 +19,7 @@ from ..translation import translating
 from ..translation.pointwise import pointwise_lines
 from ..translation.source_text import IMPORTS
 from ..translation.target_calls import TargetCall
-from ..translation.translating import LAYERS, Call, Translation, translate
+from ..translation.translating import Call, Translation, translate
 from ..verification.diffing import DiffReport, DiffRow, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.normalization import BatchNormCall
@@ -96,7 +96,7 @@ class _Chain(str):
     function = "a chain of layers"
 
 
-def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call | Translation | None:
+def handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call | Translation | None:
     """Return the call of a layer, or a chain of layers in the words of a framework; None for anything else.
 
     Args:
@@ -134,9 +134,6 @@ def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Cal
     parts = [part._replace(name=own) for part, own in zip(parts, names, strict=True)]
     inner = getattr(layer, "layers", None) or [*getattr(layer, "children", tuple)()]
     return _translated(name, network, parts, to, any_size) if parts[1:] or inner else parts[0].call
-
-
-LAYERS.append(_handed)
 
 
 class _Part(NamedTuple):

@@ -27,7 +27,7 @@ from ..files import path_of
 from ..verification.diffing import WideTruth
 from .onnx_quantized import PLACES, QuantizedConv, constants, fused, quantized
 from .onnx_run import run_model
-from .translating import LAYERS, Call, resolve
+from .translating import Call, resolve
 
 _UNKNOWN = 64  # the size assumed for a dynamic axis other than the batch, unless `inputs` gives it
 _FUNCTIONS = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose}
@@ -68,7 +68,7 @@ class OnnxNode:
     quantized: QuantizedConv | None = None
 
 
-def _call_of_node(node: Any, *_: Any) -> Call | None:
+def call_of_node(node: Any) -> Call | None:
     """Return the call of a node for `translate`, with shapes for arrays; None for anything else."""
     if not isinstance(node, OnnxNode):
         return None
@@ -77,9 +77,6 @@ def _call_of_node(node: Any, *_: Any) -> Call | None:
         raise ArgumentError(f"function must be a node with a call of floats; of {brief(node.name)}: {why}")
     bias = [(call.output_shape[call.output_layout.index("C")],)] * call.bias
     return _FUNCTIONS[node.op_type], (call.input_shape, call.filter_shape, *bias), dict(node.attributes)
-
-
-LAYERS.append(_call_of_node)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,6 +1,8 @@
 """Chains of layers as code: the functions have names of their own, and what is checked is the code itself."""
 
 import ast
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -87,3 +89,15 @@ def test_an_activation_with_other_numbers_is_not_translated_by_its_name(layer):
     found = translate(model, (1, 2, 8, 8), to="torch")
     assert not found.possible
     assert found.why == "layer '1': torch has no function for it here"
+
+
+def test_what_translate_takes_does_not_depend_on_what_was_imported():
+    """In a process of its own, where nothing but the function itself was imported."""
+    code = """
+from teachconv.translation.translating import translate
+from teachconv import keras
+import sys
+print(translate(keras.layers.Conv2D(4, 3), (1, 8, 8, 3), to="torch").possible)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
