@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import Pads
 from ..truth import bounds
 from ..verification.diffing import DiffRow, failed_row
 from ..verification.number_mistakes import ACTIVATIONS
+from ..windows.padding import PadCall
 
 
 class Defined(NamedTuple):
@@ -72,6 +74,11 @@ def multiply(*arrays: np.ndarray) -> Defined:
 def product(x: np.ndarray, w: np.ndarray) -> Defined:
     """Return the product of matrices, such as a dense layer without its bias."""
     return Defined(_wide(x) @ _wide(w), np.abs(_wide(x)) @ np.abs(_wide(w)), len(w))
+
+
+def pad(x: np.ndarray, *, sides: Pads, mode: str, value: float) -> Defined:
+    """Return x with cells around it, or without its outer ones where a side is negative."""
+    return Defined(_wide(PadCall("pad", mode, mode, x.shape, sides, value)(x)))
 
 
 def concatenate(*arrays: np.ndarray, axis: int) -> Defined:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import is_shape
+from ..arguments import begins_then_ends, is_shape
 from ..data.seeded import make_array
-from ..dialects import keras
+from ..dialects import jax, keras, onnx
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError, brief, is_one_of
 from ..translation import translating
@@ -194,6 +194,11 @@ def _parts(layer: Any, network: Network) -> Iterator[_Part]:
         known = {"gamma": "scale", "beta": "offset", "eps": "epsilon"} if layer.op_type == NORM else {}
         words = {known.get(word, word): given[word] for word in map(str, given)}
         yield _Part(name, x, y, (), (keras.batch_normalization if known else function, (x.shape,), words))
+    elif function is definitions.pad:
+        words = {"pad_width": given["sides"], "mode": given["mode"]}
+        crop = {"pads": begins_then_ends(given["sides"]), "constant_value": given["value"]}
+        call = (onnx.pad, (x.shape,), crop) if np.min(given["sides"]) < 0 else (jax.pad, (x.shape,), words)
+        yield _Part(name, x, y, (), call)
     elif function or not layer.pads:
         exact = function and partial(function, **given)  # without it no more is known than a name
         lines = partial(pointwise_lines, given.pop("function", getattr(function, "__name__", "")), given)

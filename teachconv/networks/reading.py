@@ -305,9 +305,11 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         inner, first = [*map(tuple, said["padding"])], said.get("data_format") == "channels_first"
         op, rest, said = keras.pad, [[(0, 0)] * (1 + first) + inner + [(0, 0)] * (not first)], {}
     call = bound_call(op, (x, *rest), said)[0]
-    if call.mode != "constant" or np.min(call.sides) < 0:
-        return {}
-    return {"op_type": "pad", "pads": call.sides, "filled": float(call.value)}
+    facts: Facts = {"op_type": "pad"}
+    if np.min(call.sides) < 0 if call.mode == "constant" else np.min(call.sides) >= 0:
+        words = {"sides": call.sides, "mode": call.mode, "value": float(call.value)}
+        return facts | {"op": definitions.pad, "arguments": words}
+    return facts | ({"pads": call.sides, "filled": float(call.value)} if call.mode == "constant" else {})
 
 
 _CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")

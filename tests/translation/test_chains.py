@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import teachconv as tc
 from teachconv import keras, translate
 from teachconv.translation import translating
 
@@ -101,3 +102,49 @@ print(translate(keras.layers.Conv2D(4, 3), (1, 8, 8, 3), to="torch").possible)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr
+
+
+PADDED = {  # layers of torch.nn, and the shape of their input
+    "Conv1d(2, 3, 3, padding=1, padding_mode='{}')": (1, 2, 8),
+    "Conv2d(2, 3, 3, 2, padding=(2, 1), padding_mode='{}')": (1, 2, 8, 9),
+    "Conv2d(2, 3, 4, padding='same', padding_mode='{}')": (1, 2, 8, 9),
+    "Conv3d(2, 3, 3, padding=1, padding_mode='{}')": (1, 2, 5, 6, 7),
+    "Sequential(nn.{}Pad1d((1, 2)), nn.Conv1d(2, 3, 3))": (1, 2, 8),
+    "Sequential(nn.{}Pad2d((1, 2, 3, 0)), nn.Conv2d(2, 3, 3))": (1, 2, 8, 9),
+    "Sequential(nn.{}Pad3d((1, 2, 3, 0, 1, 1)), nn.Conv3d(2, 3, 3))": (1, 2, 5, 6, 7),
+    "Sequential(nn.Conv2d(2, 3, 3), nn.ZeroPad2d((-1, 1, 0, -2)))": (1, 2, 8, 9),
+    "Sequential(nn.Conv2d(2, 3, 3), nn.ConstantPad2d((-1, 1, 0, -2), 3.0))": (1, 2, 8, 9),
+}
+LAYER_OF = {"reflect": "Reflection", "replicate": "Replication", "circular": "Circular"}
+
+
+def padded(text, mode):
+    """The layer, with a seed; ``text`` names the mode as an argument or as a class."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    return eval(f"nn.{text.format(mode if 'mode' in text else LAYER_OF[mode])}", {"nn": torch.nn}).eval()
+
+
+@pytest.mark.parametrize("mode", LAYER_OF)
+@pytest.mark.parametrize("text", PADDED)
+def test_padding_that_reads_the_image_is_translated(text, mode):
+    torch = pytest.importorskip("torch")
+    layer, shape = padded(text, mode), PADDED[text]
+    for to in ("torch", "onnx"):
+        pytest.importorskip("onnxruntime" if to == "onnx" else to)
+        found, x = translate(layer, shape, to=to), RNG.standard_normal(shape, dtype="float32")
+        assert found.possible, found.why
+        assert found.check().passed
+        want = layer(torch.from_numpy(x))
+        np.testing.assert_allclose(
+            found.function()(x, found.weights), want.detach().numpy(), rtol=1e-4, atol=1e-5
+        )
+
+
+def test_a_framework_without_such_padding_says_so_and_compare_names_the_mode():
+    text = "Conv2d(2, 3, 3, padding=1, padding_mode='{}')"
+    reflect, circular = padded(text, "reflect"), padded(text, "circular")
+    assert translate(reflect, (1, 2, 8, 9), to="tensorflow").possible
+    assert "tf.pad: mode must be one of" in translate(circular, (1, 2, 8, 9), to="tensorflow").why
+    report = tc.compare(reflect, circular, RNG.standard_normal((1, 2, 8, 9), dtype="float32"))
+    assert (report.passed, report.first_parting.code) == (False, "mode")
