@@ -177,12 +177,11 @@ _NAMES = {
     "inspection.receptive": ("ReceptiveField", "receptive_field"),
     "inspection.sources": ("SourceChain", "find_source"),
     "inspection.tracing": ("Trace", "trace"),
-    "networks.handing": ("translate",),  # which then takes layers too
     "planning": ("Plan", "plan"),
     "streaming": ("Stream", "stream"),
     "translation.filters": ("convert_filters",),
     "translation.onnx_models": ("OnnxModel", "OnnxNode", "onnx_model"),
-    "translation.translating": ("Translation", "resolve"),
+    "translation.translating": ("Translation", "resolve", "translate"),
     "tuning": ("autotune",),
     "verification.contract": ("check_backend",),
     "verification.diffing": ("DiffReport", "DiffRow", "diff"),

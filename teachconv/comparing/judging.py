@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,8 @@ from ..dtypes import float_format
 from ..errors import is_one_of, plain
 from ..networks import definitions
 from ..networks.reading import Layer
-from ..truth import bounds
 from ..truth.exact import float64_result
-from ..verification.diffing import DiffRow, WideTruth, diff, failed_row
+from ..verification.diffing import DiffRow, WideTruth, diff
 from ..windows.calls import FUNCTIONS as WINDOWS
 
 _FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
@@ -45,7 +43,9 @@ def judge(layer: Layer, inputs: Sequence[np.ndarray], got: np.ndarray) -> DiffRo
             if is_one_of(layer.op, WINDOWS):
                 return diff(layer.op, x, **layer.arguments, against={layer.name: got}).rows[0]
             if layer.op.__module__ == definitions.__name__:
-                return _judged(layer.name, got, layer.op(x, *inputs[1:], **layer.arguments), x.dtype)
+                return definitions.judged(
+                    layer.name, got, layer.op(x, *inputs[1:], **layer.arguments), x.dtype
+                )
             return _Exact(call_of(layer, x), layer).row(layer.name, "", got)
         except (TypeError, ValueError, IndexError) as error:
             return DiffRow(layer.name, "", None, note=plain(error))
@@ -117,15 +117,3 @@ class _Exact(WideTruth):
         if self._scale is None:
             return own
         return own + _FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._scale[2])
-
-
-def _judged(name: str, got: np.ndarray, made: definitions.Defined, dtype: Any) -> DiffRow:
-    """Judge a result by a definition in float64."""
-    if got.shape != made.value.shape:
-        return failed_row(name, "", f"its shape is {list(got.shape)}, not {list(made.value.shape)}")
-    bound = bounds.direct(np.asarray(made.sizes), made.terms, dtype) if made.terms else 0.0
-    verdict = bounds.judge(got, made.value.astype(dtype), bound)
-    error, ulps, fraction = (
-        float(part.max(initial=0.0)) for part in (verdict.error, verdict.ulps, verdict.fraction)
-    )
-    return DiffRow(name, "", verdict.passed, error, ulps, fraction)

@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import Pads
+from ..truth import bounds
+from ..verification.diffing import DiffRow, failed_row
 from ..verification.number_mistakes import ACTIVATIONS
+from ..windows.padding import PadCall
 
 
 class Defined(NamedTuple):
@@ -67,6 +71,16 @@ def multiply(*arrays: np.ndarray) -> Defined:
     return Defined(value, np.abs(value), len(arrays) - 1)
 
 
+def product(x: np.ndarray, w: np.ndarray) -> Defined:
+    """Return the product of matrices, such as a dense layer without its bias."""
+    return Defined(_wide(x) @ _wide(w), np.abs(_wide(x)) @ np.abs(_wide(w)), len(w))
+
+
+def pad(x: np.ndarray, *, sides: Pads, mode: str, value: float) -> Defined:
+    """Return x with cells around it, or without its outer ones where a side is negative."""
+    return Defined(_wide(PadCall("pad", mode, mode, x.shape, sides, value)(x)))
+
+
 def concatenate(*arrays: np.ndarray, axis: int) -> Defined:
     """Return arrays one after the other along an axis."""
     return Defined(np.concatenate([*map(_wide, arrays)], axis))
@@ -81,6 +95,25 @@ def smooth(x: np.ndarray, *, function: str) -> Defined:
         return Defined(value, value * (1 + np.abs(apart)), x.shape[-1] + 16)
     value, around = ACTIVATIONS[function](wide), 1 + np.abs(wide)
     return Defined(value, np.maximum(np.abs(value), around * (function in _DIFFERENCES)) * around, 16)
+
+
+def judged(name: str, got: np.ndarray, made: Defined, dtype: Any) -> DiffRow:
+    """Judge a result by a definition.
+
+    Args:
+        name: what the row is called.
+        got: the result.
+        made: what it should be.
+        dtype: in which it was computed.
+    """
+    if got.shape != made.value.shape:
+        return failed_row(name, "", f"its shape is {list(got.shape)}, not {list(made.value.shape)}")
+    bound = bounds.direct(np.asarray(made.sizes), made.terms, dtype) if made.terms else 0.0
+    verdict = bounds.judge(got, made.value.astype(dtype), bound)
+    error, ulps, fraction = (
+        float(part.max(initial=0.0)) for part in (verdict.error, verdict.ulps, verdict.fraction)
+    )
+    return DiffRow(name, "", verdict.passed, error, ulps, fraction)
 
 
 _DIFFERENCES = ("gelu", "gelu (tanh)", "elu", "hardswish", "hardsigmoid")  # of terms as large as 1 + |x|

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import is_shape
+from ..arguments import begins_then_ends, is_shape
 from ..data.seeded import make_array
-from ..dialects import keras
+from ..dialects import jax, keras, onnx
 from ..dialects.calls import FUNCTIONS
 from ..errors import ArgumentError, brief, is_one_of
+from ..translation import translating
 from ..translation.pointwise import pointwise_lines
 from ..translation.source_text import IMPORTS
 from ..translation.target_calls import TargetCall
-from ..translation.translating import LAYERS, Call, Translation, translate
-from ..verification.diffing import DiffReport
+from ..translation.translating import Call, Translation, translate
+from ..verification.diffing import DiffReport, DiffRow, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.normalization import BatchNormCall
 from . import definitions
@@ -32,7 +33,7 @@ class ModelTranslation(Translation):
     """A chain of layers as calls of another framework, a function for each layer.
 
     It is a `Translation` whose ``code`` ends with ``network(x, weights)``, over NumPy arrays in the source's
-    layouts.
+    layouts. No two of its functions have one name.
 
     Attributes:
         weights: the source's arrays that each layer takes, by its name, as ``network`` takes them.
@@ -41,9 +42,13 @@ class ModelTranslation(Translation):
 
     weights: Mapping[str, tuple[np.ndarray, ...]] = field(default_factory=dict, repr=False)
     steps: Mapping[str, Translation] = field(default_factory=dict, repr=False)
+    _parts: Mapping[str, _Part] = field(default_factory=dict, repr=False)  # by the names of their functions
 
     def check(self, x: Any = None, w: Any = None, b: Any = None) -> DiffReport:
-        """Check each of ``steps`` on seeded small integers.
+        """Check the functions of ``code`` one by one, and that ``network`` calls them in order.
+
+        Each of ``steps`` runs on seeded small integers, and each other function on what the model's own layer
+        got. Without the framework, only teachconv's version of the steps and the order are checked.
 
         Raises:
             ArgumentError: if there is no translation, or an array is given: a step's own check takes them.
@@ -51,11 +56,38 @@ class ModelTranslation(Translation):
         if not self.possible or any(array is not None for array in (x, w, b)):
             why = self.why or "x, w and b must be None for a chain; the check of each of .steps takes them"
             raise ArgumentError(f"there is no translation to check: {why}")
-        reports = {name: step.check() for name, step in self.steps.items()}
-        rows = tuple(
-            replace(row, name=f"{name}: {row.name}") for name, one in reports.items() for row in one.rows
-        )
-        return replace([*reports.values()][0], title=f"{self.source.function} to {self.to}", rows=rows)
+        made = cache(lambda: self.function().__globals__)  # what ``code`` defines
+        there, ran, rows = translating.installed(self.to), "", list[DiffRow]()
+        for word, part in self._parts.items():
+            if part.call is not None:
+                report = self.steps[part.name]._check(lambda word=word: made()[word])  # type: ignore[misc]
+                rows += (replace(row, name=f"{part.name}: {row.name}") for row in report.rows)
+                ran = report.title.partition(" (")[2]
+            else:
+                missing = DiffRow(part.name, "", None, note=f"{self.to} is not installed")
+                rows.append(part.judged(made()[word]) if there else missing)
+        return DiffReport(f"{self.source.function} to {self.to} ({ran}", (*rows, self._order()))
+
+    def _order(self) -> DiffRow:
+        """Run ``network`` on functions that return what the model's layers did, and note what they get."""
+        parts, fits = [*self._parts.items()], list[bool]()
+
+        def stand_in(name: str, *given: np.ndarray) -> np.ndarray:
+            word, part = parts[len(fits) % len(parts)]
+            fits.append(word == name and _bytes(*given) == _bytes(part.x, *part.arrays))
+            return part.y
+
+        names: dict[str, Any] = {"np": np} | {word: partial(stand_in, word) for word in self._parts}
+        exec(compile(self.code.rpartition("\n\n\n")[2], "<network>", "exec"), names)
+        found = names["network"](parts[0][1].x, self.weights)
+        if len(fits) == len(parts) and all(fits) and _bytes(found.ravel()) == _bytes(parts[-1][1].y.ravel()):
+            return DiffRow("network", "", True)
+        return failed_row("network", "", "it does not hand each layer's result to the next")
+
+
+def _bytes(*arrays: np.ndarray) -> list[Any]:
+    """Return shapes and bytes, which are equal where NaN is, too."""
+    return [(array.shape, array.tobytes()) for array in arrays]
 
 
 class _Chain(str):
@@ -64,7 +96,7 @@ class _Chain(str):
     function = "a chain of layers"
 
 
-def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call | Translation | None:
+def handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call | Translation | None:
     """Return the call of a layer, or a chain of layers in the words of a framework; None for anything else.
 
     Args:
@@ -98,15 +130,17 @@ def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Cal
         words = "a layer with a convolution, or a chain of layers with one"
         raise ArgumentError(f"function must be {words}; of the layers of this {name} {why[0]}")
     parts = [part for _, one in computing for part in _parts(one, network)]
+    names = _unique(part.name for part in parts)
+    parts = [part._replace(name=own) for part, own in zip(parts, names, strict=True)]
     inner = getattr(layer, "layers", None) or [*getattr(layer, "children", tuple)()]
     return _translated(name, network, parts, to, any_size) if parts[1:] or inner else parts[0].call
 
 
-LAYERS.append(_handed)
-
-
 class _Part(NamedTuple):
-    """The input and output shapes of a layer or a part of it, its arrays, and its call or the lines for y."""
+    """What a layer or a part of it got and returned, its arrays, and its call or the lines for y.
+
+    The lines come with what computes y in float64.
+    """
 
     name: str
     x: np.ndarray
@@ -115,6 +149,25 @@ class _Part(NamedTuple):
     call: Call | None = None
     lines: Callable[[str], list[str]] = lambda to: []
     names: str = "x"
+    exact: Callable[..., definitions.Defined] | None = None
+
+    def judged(self, function: Callable[..., Any]) -> DiffRow:
+        """Judge what a function computes from the model's own input of this part."""
+        assert self.exact is not None
+        try:
+            got = np.asarray(function(self.x, *self.arrays))
+        except Exception as error:  # a framework may raise anything
+            return failed_row(self.name, "", f"raised {type(error).__name__}: {str(error)[:200]}")
+        return definitions.judged(self.name, got, self.exact(self.x, *self.arrays), self.x.dtype)
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    """Return names, with a number behind those that came before."""
+    found: list[str] = []
+    for name in names:
+        ways = (name, *(f"{name}_{number}" for number in range(2, len(found) + 3)))
+        found.append(next(way for way in ways if way not in found))
+    return found
 
 
 def _parts(layer: Any, network: Network) -> Iterator[_Part]:
@@ -129,7 +182,8 @@ def _parts(layer: Any, network: Network) -> Iterator[_Part]:
         entry = network.calls[layer.call]
         plain, y, axis = read(entry, lambda _: False), entry["output"], -1
         lines, matrix = partial(pointwise_lines, "matmul", {}), plain.arguments["filters"][0, 0]
-        yield _Part(name, arrays_in(entry["args"])[0], y, (matrix,), lines=lines, names="x, w")
+        own = arrays_in(entry["args"])[0]
+        yield _Part(name, own, y, (matrix,), lines=lines, names="x, w", exact=definitions.product)
     elif is_one_of(function, FUNCTIONS):
         roles = {operand.role: operand.name for operand in FUNCTIONS[function].operands}
         if bias is not None and "bias" in roles:
@@ -140,12 +194,19 @@ def _parts(layer: Any, network: Network) -> Iterator[_Part]:
         known = {"gamma": "scale", "beta": "offset", "eps": "epsilon"} if layer.op_type == NORM else {}
         words = {known.get(word, word): given[word] for word in map(str, given)}
         yield _Part(name, x, y, (), (keras.batch_normalization if known else function, (x.shape,), words))
+    elif function is definitions.pad:
+        words = {"pad_width": given["sides"], "mode": given["mode"]}
+        crop = {"pads": begins_then_ends(given["sides"]), "constant_value": given["value"]}
+        call = (onnx.pad, (x.shape,), crop) if np.min(given["sides"]) < 0 else (jax.pad, (x.shape,), words)
+        yield _Part(name, x, y, (), call)
     elif function or not layer.pads:
-        word = given.pop("function", getattr(function, "__name__", layer.word))
-        yield _Part(name, x, y, lines=partial(pointwise_lines, word, given))
+        exact = function and partial(function, **given)  # without it no more is known than a name
+        lines = partial(pointwise_lines, given.pop("function", getattr(function, "__name__", "")), given)
+        yield _Part(name, x, y, lines=lines, exact=exact)
     if bias is not None:
         bias = bias.reshape(-1, *[1] * (y.ndim - 2) * (axis == 1))
-        yield _Part(f"{name} (bias)", y, y, (bias,), lines=lambda to: ["y = x + b"], names="x, b")
+        name, exact = f"{name} (bias)", definitions.add
+        yield _Part(name, y, y, (bias,), lines=lambda to: ["y = x + b"], names="x, b", exact=exact)
 
 
 def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_size: bool) -> Translation:
@@ -154,13 +215,12 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
     weights: dict[str, tuple[np.ndarray, ...]] = {}
     blocks, have, why = dict.fromkeys(["\n".join(["import numpy as np", *IMPORTS[to]])]), parts[0].x, ""
     body = [f"# x: {list(have.shape)}; weights: the arrays of each layer, as {name} has them"]
-    for part in parts:
+    # of ASCII letters: Python takes some others for one another
+    words = _unique(re.sub(r"\W+", "_", f"layer_{part.name}", flags=re.ASCII).strip("_") for part in parts)
+    functions: dict[str, _Part] = {}
+    for word, part in zip(words, parts, strict=True):
         body += _reshaped(have, part.x)
-        word, arrays, lines = (
-            re.sub(r"\W+", "_", f"layer_{part.name}").strip("_"),
-            part.arrays,
-            part.lines(to),
-        )
+        arrays, lines = part.arrays, part.lines(to)
         made, problem = [f"def f({part.names}):", *lines, "return y"], f"{to} has no function for it here"
         code, problem = "\n    ".join(made), "" if lines else problem
         if part.call is not None:
@@ -169,6 +229,7 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
             code, problem = step.code.rstrip("\n"), step.why
             if isinstance(step.source, BatchNormCall):
                 arrays = (*step.source.channels.astype(part.x.dtype),)
+        functions[word] = part._replace(arrays=arrays)
         why = why or problem and f"layer {part.name!r}: {problem}"
         *helpers, own = code.split("\n\n\n")
         blocks |= dict.fromkeys([*helpers[1:], re.sub(r"^def \w+", f"def {word}", own)])
@@ -181,7 +242,7 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
     notes = tuple(f"{of}: {note}" for of, step in steps.items() for note in step.notes)
     facts: Any = _Chain(sizes), to, not why, why, text, None, False, notes, name, translate
     more: dict[str, Any] = {"_arguments": {}, "_target": TargetCall(to), "weights": weights, "steps": steps}
-    return ModelTranslation(*facts, **more)
+    return ModelTranslation(*facts, **more | {"_parts": functions})
 
 
 def _reshaped(have: Any, want: Any) -> list[str]:

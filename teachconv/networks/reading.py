@@ -115,7 +115,8 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     # a form that is not read here is a layer without an op
     with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):
         if reader is not None and arrays:
-            facts |= reader({**entry, "said": said, "axis": facts["axis"]}, arrays)
+            found = reader({**entry, "said": said, "axis": facts["axis"]}, arrays)
+            facts |= found if isinstance(found.get("bias"), np.ndarray | None) else {}
     facts["inputs"] = tuple(facts["inputs"])
     return Layer(entry["name"], framework, word, error=entry.get("error", ""), **facts)
 
@@ -264,7 +265,7 @@ _NORM = ("mean", "variance", "gamma", "beta")
 
 
 def _normalised(x: Any, given: dict[str, Any], eps: float, axis: int) -> Facts:
-    axis = -1 if axis % x.ndim == x.ndim - 1 else axis
+    axis = -1 if axis % x.ndim == x.ndim - 1 else range(x.ndim)[axis]
     given |= {"eps": eps, "axis": axis}
     return {"op_type": NORM, "op": definitions.batch_norm, "arguments": given, "axis": axis, "inputs": [x]}
 
@@ -305,9 +306,11 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
         inner, first = [*map(tuple, said["padding"])], said.get("data_format") == "channels_first"
         op, rest, said = keras.pad, [[(0, 0)] * (1 + first) + inner + [(0, 0)] * (not first)], {}
     call = bound_call(op, (x, *rest), said)[0]
-    if call.mode != "constant" or np.min(call.sides) < 0:
-        return {}
-    return {"op_type": "pad", "pads": call.sides, "filled": float(call.value)}
+    facts: Facts = {"op_type": "pad"}
+    if np.min(call.sides) < 0 if call.mode == "constant" else np.min(call.sides) >= 0:
+        words = {"sides": call.sides, "mode": call.mode, "value": float(call.value)}
+        return facts | {"op": definitions.pad, "arguments": words}
+    return facts | ({"pads": call.sides, "filled": float(call.value)} if call.mode == "constant" else {})
 
 
 _CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")
@@ -320,7 +323,7 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_max_pool2d"), ("", "output_size")),
     "leaky_relu": ("", "negative_slope"),
     "elu": ("", "alpha"),
-    "softplus": ("", "beta"),
+    "softplus": ("", "beta", "threshold"),
     **dict.fromkeys(("hardtanh", "clamp", "Clip"), ("", "min", "max")),
     **dict.fromkeys(("cat", "softmax", "mean"), ("", "dim")),
     "ReduceMean": ("", "axes"),
@@ -340,7 +343,7 @@ _SMOOTH |= {"logistic": "sigmoid", "hard_sigmoid": "hardsigmoid"}
 _SMOOTH |= dict.fromkeys(("hard_swish", "hard_silu"), "hardswish")
 # the settings with which a function is the one of the table
 _USUAL = {"elu": {"alpha": 1.0}, "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5}}
-_USUAL |= dict.fromkeys(("softplus", "softmax"), {"beta": 1.0})
+_USUAL |= {"softmax": {"beta": 1.0}, "softplus": {"beta": 1.0, "threshold": 20.0}}  # PyTorch's
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
     *("detach", "to", "clone"),

@@ -163,7 +163,8 @@ def fused(model: Any) -> Any:
     """Return a model with QLinearConv in place of each DequantizeLinear, Conv, QuantizeLinear.
 
     onnxruntime fuses the three in the same way, so that integers are summed. They stay unfused if another
-    node takes the Conv's result, a zero point is missing, or the bias has another scale than the products.
+    node takes the Conv's result, a zero point is missing, the bias has another scale than the products, or
+    QLinearConv does not have it: integers of other than 8 bits, scales of another type or of blocks.
     """
     known = constants(model.graph)
     nodes, dropped = list(model.graph.node), []
@@ -181,7 +182,9 @@ def fused(model: Any) -> Any:
             continue
         scales: list[Any] = [known.get(each[1]) for each in (x, w, last.input, *bias)]
         x_scale, w_scale, y_scale, *b_scale = scales
-        fits = all(scale is not None for scale in scales)
+        zeros = [known.get(each[2]) for each in (x, w, last.input)]
+        fits = all(scale is not None and scale.dtype == np.float32 and scale.ndim < 2 for scale in scales)
+        fits = fits and all(zero is not None and zero.dtype in (np.int8, np.uint8) for zero in zeros)
         fits = fits and x_scale.size == y_scale.size == 1 and (w_scale.size == 1 or _axis(parts[1]) == 0)
         if not fits or any((x_scale * w_scale != scale).any() for scale in b_scale):
             continue

@@ -2,7 +2,9 @@
 
 onnx has an evaluator in Python (``onnx.reference``). Its Conv and ConvTranspose are replaced by those of
 `teachconv.dialects.onnx`, its ConvInteger and QLinearConv by `onnx_quantized`, and its Resize by one that is
-not a loop over the cells. Operators that are not in `OPERATORS` are refused, so that a file runs completely
+not a loop over the cells. Others are replaced because that evaluator refuses valid nodes, or computes what a
+later version of the operator says: a Pad that crops, a MaxPool of bytes, BatchNormalization before version 9,
+Softmax before 13. Operators that are not in `OPERATORS` are refused, so that a file runs completely
 or not at all.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -155,15 +158,15 @@ def _name(node: Any) -> str:
 def _own_operators() -> tuple[Any, ...]:
     """Return the classes of operators that stand in for those of onnx's evaluator."""
     from onnx.reference.op_run import OpRun
+    from onnx.reference.ops import op_softmax
 
     def operator(name: str, function: Any) -> Any:
         """Return the class of an operator that a function of its arrays and attributes computes."""
 
-        def run(self: Any, *arrays: Any, **attributes: Any) -> tuple[Any]:
+        def run(self: Any, *arrays: Any, **attributes: Any) -> tuple[Any, ...]:
             # onnx's evaluator passes None for the attributes that a node does not have
-            return (
-                function(*arrays, **{key: value for key, value in attributes.items() if value is not None}),
-            )
+            found = function(*arrays, **{key: one for key, one in attributes.items() if one is not None})
+            return found if isinstance(found, tuple) else (found,)
 
         return type(name, (OpRun,), {"_run": run})
 
@@ -184,8 +187,53 @@ def _own_operators() -> tuple[Any, ...]:
                 X = X.take(np.floor(places).astype(np.intp), axis)
             return (X,)
 
-    own = operator("Conv", dialect.conv), operator("ConvTranspose", dialect.conv_transpose)
-    return (*own, Resize, *map(integers, PLACES))
+    class Softmax(op_softmax.Softmax):
+        """The softmax of one axis; before version 13, of all axes from that one on."""
+
+        def _run(self, X: Any, axis: Any = None) -> tuple[Any]:
+            if self.run_params["opsets"][self.onnx_node.domain] >= 13:
+                return super()._run(X, axis)
+            axis = next((item.i for item in self.onnx_node.attribute if item.name == "axis"), 1)
+            flat = X.reshape(prod(X.shape[: axis % X.ndim]), -1)
+            return (super()._run(flat, -1)[0].reshape(X.shape),)
+
+    functions = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose, "Pad": _pad}
+    functions |= {"MaxPool": _max_pool, "BatchNormalization": _batch_normalization}
+    return (Resize, Softmax, *map(operator, functions, functions.values()), *map(integers, PLACES))
+
+
+def _pad(
+    x: np.ndarray,
+    pads: Any = None,
+    value: Any = None,
+    axes: Any = None,
+    mode: str = "constant",
+    paddings: Any = None,
+) -> Any:
+    """Pad; the value and the pads are arrays, before version 11 attributes, in version 1 ``paddings``."""
+    sides = np.reshape(pads if paddings is None else paddings, (2, -1)).T
+    around = [(0, 0)] * x.ndim
+    for axis, (before, after) in zip(range(x.ndim) if axes is None else axes, sides, strict=True):
+        kept = range(max(0, -before), x.shape[axis] - max(0, -after))  # what is cut off goes first
+        x, around[axis] = x.take(kept, axis), (max(0, before), max(0, after))
+    filled = {} if value is None or mode != "constant" else {"constant_values": np.ravel(value)[0]}
+    return np.pad(x, around, mode=mode, **filled)  # type: ignore[call-overload]
+
+
+def _max_pool(x: np.ndarray, **attributes: Any) -> tuple[Any, ...]:
+    """Return values and indices; bytes are pooled as integers of 32 bits."""
+    wide = x.astype(np.int32) if x.dtype.kind in "iu" else x
+    values, places = dialect.max_pool(wide, indices=True, **attributes)
+    return (values if wide is x else np.maximum(values, np.iinfo(x.dtype).min).astype(x.dtype)), places
+
+
+def _batch_normalization(
+    *arrays: np.ndarray, spatial: int = 1, is_test: int = 1, epsilon: float = 1e-5, **training: Any
+) -> Any:
+    """Normalise by the numbers of each channel, or while training by those of the batch."""
+    if not spatial or not is_test:
+        raise ArgumentError(f"BatchNormalization must have spatial and is_test 1; got {spatial}, {is_test}")
+    return dialect.batch_normalization(*arrays, epsilon=epsilon, **training)
 
 
 _NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}

@@ -36,10 +36,6 @@ from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import WindowTarget, window_here, window_target, write_window
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
-# functions of a layer, the arguments after it, the target and any_size; each returns the layer's call or its
-# translation, or None for a layer that it does not know
-LAYERS: list[Callable[..., Call | Translation | None]] = []
-
 
 _NCNN = {"-233": "SAME (ONNX's SAME_UPPER)", "-234": "SAME_LOWER"}  # its pad_left
 
@@ -152,6 +148,12 @@ class Translation:
             ArgumentError: if there is no such call, or a shape is not the one that was translated.
             BackendUnavailable: if there is nothing to compare with: SciPy is the target and not installed.
         """
+        return self._check(self.function, x, w, b)
+
+    def _check(
+        self, function: Callable[[], Callable[..., Any]], x: Any = None, w: Any = None, b: Any = None
+    ) -> DiffReport:
+        """Check what ``function`` returns in place of what ``code`` defines; see `check`."""
         if not self.possible:
             raise ArgumentError(f"there is no translation to check: {self.why}")
         arrays, given = self._arrays(x, w, b), dict(self._arguments)
@@ -166,7 +168,7 @@ class Translation:
             runs.append((f"teachconv's {self.to}", self._here))
         version = _version(self.to) if installed(self.to) else ""
         if version:
-            runs.append((version, self.function))
+            runs.append((version, function))
         if not runs:
             raise BackendUnavailable(f"{self.to} is not installed, so there is nothing to compare with")
         for name, made in runs:
@@ -302,14 +304,16 @@ def translate(
     if not is_one_of(to, TARGETS):
         near = _REMOVED if to in ("mlx", "paddle") else suggestion(to, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
-    for handed in (read(function, args, to, any_size) for read in LAYERS):
-        if handed is None:
-            continue
-        if isinstance(handed, Translation):
-            if arguments:
-                raise ArgumentError(f"a chain of layers takes no arguments; got {brief(arguments)}")
-            return handed
-        function, args, given = handed
+    from ..networks.handing import handed  # a layer is translated part by part, with this function
+    from .onnx_models import call_of_node
+
+    found = call_of_node(function) or handed(function, args, to, any_size)
+    if isinstance(found, Translation):
+        if arguments:
+            raise ArgumentError(f"a chain of layers takes no arguments; got {brief(arguments)}")
+        return found
+    if found is not None:
+        function, args, given = found
         arguments = given | arguments
     called, checked, permutation, flip = _function(function), "", None, False
     way: TargetCall | WindowTarget
