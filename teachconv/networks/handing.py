@@ -92,6 +92,8 @@ def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Cal
         elif len(one.sources) != 1 or before not in one.sources[0]:
             why.append(f"{one.name!r} does not take the result of the layer before it alone")
         before = number if one.computes else before
+    if len(network.outputs()) != 1:
+        raise ArgumentError(f"function must return one array; this {name} returns {len(network.outputs())}")
     if not any("convolution" in one.op_type and one.word not in DENSE for _, one in computing):
         why.append("none is a convolution")
     if why:
@@ -175,7 +177,7 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
         weights |= {part.name: arrays} if arrays else {}
         have, named = part.y, f", *weights[{part.name!r}]" * bool(arrays)
         body.append(f"x = {word}(x{named})  # {list(have.shape)}")
-    body += [*_reshaped(have, network.output()), "return x\n"]
+    body += [*_reshaped(have, network.outputs()[0]), "return x\n"]
     text = "\n\n\n".join([*blocks, "\n    ".join(["def network(x, weights):", *body])]) * (not why)
     sizes = "\n".join(f"{part.name}: {list(part.x.shape)} to {list(part.y.shape)}" for part in parts)
     notes = tuple(f"{of}: {note}" for of, step in steps.items() for note in step.notes)
