@@ -92,13 +92,13 @@ def _handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Cal
         elif len(one.sources) != 1 or before not in one.sources[0]:
             why.append(f"{one.name!r} does not take the result of the layer before it alone")
         before = number if one.computes else before
-    if len(network.outputs()) != 1:
-        raise ArgumentError(f"function must return one array; this {name} returns {len(network.outputs())}")
     if not any("convolution" in one.op_type and one.word not in DENSE for _, one in computing):
         why.append("none is a convolution")
     if why:
         words = "a layer with a convolution, or a chain of layers with one"
         raise ArgumentError(f"function must be {words}; of the layers of this {name} {why[0]}")
+    if len(network.outputs()) != 1:
+        raise ArgumentError(f"function must return one array; this {name} returns {len(network.outputs())}")
     parts = [part for _, one in computing for part in _parts(one, network)]
     inner = getattr(layer, "layers", None) or [*getattr(layer, "children", tuple)()]
     return _translated(name, network, parts, to, any_size) if parts[1:] or inner else parts[0].call
