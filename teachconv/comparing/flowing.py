@@ -6,7 +6,7 @@ differs by d at most, wherever it is moved; unless the two models move it to dif
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ class Flow:
         self.lonely = {at for at, pair in enumerate(pairs) if None in pair}
         self._spread = cache(self._spread_of)
 
-    def inputs(self, a: Row, b: Row) -> list[Verdict]:
+    def inputs(self, a: Row, b: Row) -> Iterator[Verdict]:
         """Judge the inputs of two layers that belong together."""
         ours, theirs = (
             [(self._from(side, each), x) for each, x in zip(row.sources, row.layer.inputs, strict=False)]
@@ -50,13 +50,12 @@ class Flow:
         )
         if a.layer.op_type in ("add", "multiply"):  # in any order
             theirs.sort(key=lambda way: next((i for i, (at, _) in enumerate(ours) if at & way[0]), -1))
-        names, found = (f"that of {a.layer}", f"an input of {b.layer}"), list[Verdict]()
+        names = f"that of {a.layer}", f"an input of {b.layer}"
         for (from_a, one), (from_b, other) in zip(ours, theirs, strict=False):
             ways = self._ways(one, other, a, b)
             verdict = self._arriving(from_a, from_b, names, _nearest(one, ways))
             is_guess = verdict.code == "moved" and len(ways) > 1
-            found.append(Verdict(None, "", verdict.reason) if is_guess else verdict)
-        return found
+            yield Verdict(None, "", verdict.reason) if is_guess else verdict
 
     def returned(self, passed: bool | None) -> Verdict:
         """Judge what the models return.
@@ -85,14 +84,7 @@ class Flow:
         """Judge one of the values that the models return, which come with their sources."""
         first, second = self._networks
         names = f"that of the first{place}", f"the result{place} of the second model"
-        one, other = (
-            np.asarray(each[0]) if isinstance(each[0], float) else each[0] for each in (ours, theirs)
-        )
-        if not isinstance(one, np.ndarray) and one == other:
-            return Verdict(True)
-        if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
-            said = ("an array" if isinstance(each, np.ndarray) else each for each in (other, one))
-            return Verdict(False, "result", "{} is {}, not {}".format(names[1], *said))
+        one, other = (np.asarray(value) for value, _ in (ours, theirs))
         # a model may compute in another precision, and frameworks count with different integers
         rounded = one.dtype.kind == "f" and one.dtype != other.dtype and first.x.dtype == second.x.dtype
         if rounded or one.dtype.kind != other.dtype.kind:
@@ -100,10 +92,13 @@ class Flow:
         ways = [other, relayout(other, second.axis, first.axis, other.ndim)]
         if all(way.shape != one.shape for way in ways):
             return Verdict(False, "shape", f"{names[1]} has shape {list(other.shape)}, not {list(one.shape)}")
-        far, (from_a, from_b) = (
-            _nearest(one, ways),
-            (self._from(n, each[1]) for n, each in enumerate((ours, theirs))),
-        )
+        if one.dtype.kind in "OU":  # None, and the names of types
+            return (
+                Verdict(True)
+                if one == other
+                else Verdict(False, "result", f"{names[1]} is {other}, not {one}")
+            )
+        far, from_a, from_b = _nearest(one, ways), self._from(0, ours[1]), self._from(1, theirs[1])
         verdict = self._arriving(from_a, from_b, names, far)
         if verdict.same is False or passed is False:
             return verdict if verdict.same is False else Verdict(None)
@@ -112,8 +107,8 @@ class Flow:
         if far == 0 or passed and verdict.same and from_a & from_b:
             return Verdict(True)
         words = f"{names[1]} is up to {far:.3g} from {names[0]}"
-        same = False if far > _half_of_the_digits(one) else None
-        return Verdict(same, "result" if same is False else "", words)
+        is_far = far > _half_of_the_digits(one)
+        return Verdict(False, "result", words) if is_far else Verdict(None, "", words)
 
     def _from(self, side: int, layers: frozenset[int]) -> set[int]:
         """Return the pairs that an array may come from, -1 for the model's input."""

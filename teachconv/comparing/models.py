@@ -76,15 +76,15 @@ class Comparison(tables.Report):
         frameworks: of the first model and the second.
         layers: a `LayerRow` for each pair of layers, and for each layer without a partner, in the first
             model's order.
+        moved: how many layers of both models only move numbers, such as Flatten: they have no row.
         returned: a row for what the models return, compared array by array; it has ``same``, ``code`` and
             ``reason`` alone.
-        moved: how many layers of both models only move numbers, such as Flatten: they have no row.
     """
 
     frameworks: tuple[str, str]
     layers: tuple[LayerRow, ...]
-    returned: LayerRow
     moved: int = 0
+    returned: LayerRow = LayerRow(None, None, "result", same=True)
 
     @property
     def passed(self) -> bool | None:
@@ -248,7 +248,7 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
         end = flow.returned(tables.verdict(row.passed for row in rows))
         returned = LayerRow(None, None, "result", same=end.same, code=end.code, reason=end.reason)
     moved = sum(layer.op_type == LAYOUT for layer in (*first.layers, *second.layers))
-    return Comparison((first.framework, second.framework), tuple(rows), returned, moved)
+    return Comparison((first.framework, second.framework), tuple(rows), moved, returned)
 
 
 _RERUNS = 4  # of how many layers it is said how much of the difference they cause

@@ -64,7 +64,7 @@ WRONG = {
     "one more": (same, last, same, lambda u, v: (v, u), "structure"),
     "a tuple": (same, last, same, lambda u, v: (v,), "structure"),
     "other names": (same, lambda u, v: {"y": v}, same, lambda u, v: {"z": v}, "structure"),
-    "None": (same, last, same, lambda u, v: None, "result"),
+    "None": (same, last, same, lambda u, v: None, "dtype"),
     "a number": (same, lambda u, v: (v, 1), same, lambda u, v: (v, 2), "result"),
     "a sum": (same, lambda u, v: v.sum().item(), same, lambda u, v: u.sum().item(), "result"),
     "a constant": (same, lambda u, v: (v, v.new_ones(2)), same, lambda u, v: (v, v.new_zeros(2)), "result"),
