@@ -31,7 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _json(found: Comparison) -> str:
     """The rows with the names of their attributes; an error without a number is null."""
-    rows = [asdict(row) | {"passed": row.passed} for row in found.layers]
+    rows = [asdict(row) | {"passed": row.passed} for row in (*found.layers, found.returned)]
     for row in rows:
         row["bound_fraction"] = row["bound_fraction"] if isfinite(row["bound_fraction"]) else None
-    return json.dumps({"passed": found.passed, "frameworks": found.frameworks, "layers": rows}, indent=1)
+    return json.dumps(
+        {"passed": found.passed, "frameworks": found.frameworks, "layers": rows[:-1], "returned": rows[-1]},
+        indent=1,
+    )

@@ -20,6 +20,7 @@ from ..networks.reading import Layer
 from ..truth.exact import float64_result
 from ..verification.diffing import DiffRow, WideTruth, diff
 from ..windows.calls import FUNCTIONS as WINDOWS
+from ..windows.normalization import of_filters
 
 _FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
 
@@ -70,7 +71,8 @@ def call_of(layer: Layer, x: np.ndarray) -> Call:
     bias = layer.bias
     if layer.scale is not None:
         factor, offset, _ = layer.scale
-        wide = factor if call.op.kind.gathers else factor[:, None]
+        ins, groups = call.second.shape[-1], call.geometry.groups
+        wide = factor if call.op.kind.gathers else of_filters(factor, ins, groups).T
         call = replace(call, second=(call.second * wide).astype(call.second.dtype))
         bias = offset if bias is None else bias * factor + offset
     return call if bias is None else replace(call, bias=np.asarray(bias, call.first.dtype).ravel())

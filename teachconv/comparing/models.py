@@ -14,9 +14,10 @@ from ..arguments import as_array
 from ..devices import to_host
 from ..errors import ArgumentError, brief
 from ..networks.reading import LAYOUT, Layer
-from ..networks.walking import INPUT, Network, framework_of, walk, walk_beside
+from ..networks.walking import Network, framework_of, walk, walk_beside
 from ..progress import during, say
 from ..verification.diffing import DiffRow
+from .flowing import Flow
 from .judging import exact, judge, relayout
 from .lining import Pair, Row, line_up
 from .reasons import mended_call, reason
@@ -76,16 +77,23 @@ class Comparison(tables.Report):
         layers: a `LayerRow` for each pair of layers, and for each layer without a partner, in the first
             model's order.
         moved: how many layers of both models only move numbers, such as Flatten: they have no row.
+        returned: a row for what the models return, compared array by array; it has ``same``, ``code`` and
+            ``reason`` alone.
     """
 
     frameworks: tuple[str, str]
     layers: tuple[LayerRow, ...]
     moved: int = 0
+    returned: LayerRow = LayerRow(None, None, "result", same=True)
 
     @property
     def passed(self) -> bool | None:
-        """Whether both models compute the same, layer by layer; None if something could not be judged."""
-        return tables.verdict(row.passed for row in self.layers)
+        """Whether both models compute and return the same; None if something could not be judged."""
+        return tables.verdict(row.passed for row in self._rows)
+
+    @property
+    def _rows(self) -> tuple[LayerRow, ...]:
+        return *self.layers, self.returned
 
     @property
     def first_wrong(self) -> LayerRow | None:
@@ -94,8 +102,8 @@ class Comparison(tables.Report):
 
     @property
     def first_parting(self) -> LayerRow | None:
-        """The first layer at which the models diverge, or None."""
-        return next((row for row in self.layers if row.same is False), None)
+        """The first layer at which the models diverge, or `returned` if none does but that, or None."""
+        return next((row for row in self._rows if row.same is False), None)
 
     @property
     def unmatched(self) -> tuple[LayerRow, ...]:
@@ -115,10 +123,13 @@ class Comparison(tables.Report):
         if wrong is not None:
             name, framework = (wrong.a, first) if wrong.a_passed is False else (wrong.b, second)
             parts.append(f"layer {name!r} ({framework}) is wrong in itself: {wrong.reason}{_caused(wrong)}")
-        if parting is not None and parting is not wrong:
+        if parting is not None and parting not in (wrong, self.returned):
             pair = [f"{n!r} ({f})" for n, f in ((parting.a, first), (parting.b, second)) if n is not None]
             where = f"the models part at layer {' and '.join(pair)}"
             parts.append(f"{where}: {parting.reason}{_caused(parting)}")
+        parts += [f"the models return different results: {self.returned.reason}"] * (
+            self.returned.same is False
+        )
         raised = [row for row in self.layers if "it raised" in row.reason and row is not parting]
         parts += [f"{row.a or row.b!r}: {row.reason}" for row in raised]
         paired = [row for row in self.layers if row.passed is None and row.a and row.b]
@@ -126,6 +137,8 @@ class Comparison(tables.Report):
             more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
             names = f"{', '.join(repr(row.a or row.b) for row in rows[:3])}{more}"
             parts += [f"{tables.count(len(rows), 'layer')} {words}: {names}"] * bool(rows)
+        unjudged = self.returned.same is None and self.returned.reason
+        parts += [f"what they return is not judged: {unjudged}"] * bool(unjudged)
         nan = next((row for row in self.layers if _NAN in row.reason), None)
         parts += [] if nan is None else [f"{_NAN} at layer {nan.a or nan.b!r}"]
         return "; ".join(parts)
@@ -143,9 +156,9 @@ class Comparison(tables.Report):
                 tables.number(row.bound_fraction) if row.bound_fraction else "",
                 row.code or row.reason,
             )
-            for row in self.layers
+            for row in (self._rows if self.returned.same is False else self.layers)
         ]
-        marked = [at for at, row in enumerate(self.layers) if row.passed is False]
+        marked = [at for at, row in enumerate(self._rows) if row.passed is False]
         parting, (first, second) = self.first_parting, self.frameworks
         heads = (f"a ({first})", f"b ({second})", "type", "a itself", "b itself", "the same")
         notes = [
@@ -180,7 +193,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
     Both run on the same input. Their layers are lined up by weights, kinds and order. Each layer is judged
     on its own input by the exact result of what it says it computes, within a proven error bound; and the
     second model's layer by what the first's would compute from that input. So an early mistake does not blur
-    later layers.
+    later layers. What moves numbers, such as a transpose, is judged by what arrives at the next layer, and
+    in the end by what the models return: all arrays, in nested tuples, lists and dictionaries.
 
     Args:
         a: the model that is right: a ``torch.nn.Module``, a Keras model, one of ``teachconv.keras``, an ONNX
@@ -190,8 +204,8 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
             them. A pair of arrays if the two take others. None if both are recordings.
 
     Returns:
-        A `Comparison`: ``.passed``, ``.first_wrong``, ``.first_parting``, ``.layers``, ``.unmatched``. It
-        prints as a table whose first line is the verdict.
+        A `Comparison`: ``.passed``, ``.first_wrong``, ``.first_parting``, ``.layers``, ``.returned``,
+        ``.unmatched``. It prints as a table whose first line is the verdict.
 
     Raises:
         ValueError, TypeError: if a model or ``x`` is none, does not fit the other, or a model is in training
@@ -221,17 +235,20 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
         second = walk_beside(b, _input(given[0], "x"), first.axis) if beside is None else walk(b, beside)
         stopped = [network.layers[-1].error for network in (first, second)]
         pairs = line_up(first, second)
-        rows = [*_rows(pairs, stopped)]
+        flow = Flow(pairs, first, second)
+        rows = [*_rows(pairs, stopped, flow)]
         failed = [
             at
             for at, row in enumerate(rows)
-            if row.passed is False and None not in pairs[at] and row.code != "wiring"
+            if row.passed is False and None not in pairs[at] and row.code not in ("wiring", "moved")
         ]
         for at in failed[:_RERUNS]:
             say(f"running on without the mistake of {rows[at].b}")
             rows[at] = replace(rows[at], share=_share(rows[at], pairs[at], first, second))
+        end = flow.returned(tables.verdict(row.passed for row in rows))
+        returned = LayerRow(None, None, "result", same=end.same, code=end.code, reason=end.reason)
     moved = sum(layer.op_type == LAYOUT for layer in (*first.layers, *second.layers))
-    return Comparison((first.framework, second.framework), tuple(rows), moved)
+    return Comparison((first.framework, second.framework), tuple(rows), moved, returned)
 
 
 _RERUNS = 4  # of how many layers it is said how much of the difference they cause
@@ -249,15 +266,10 @@ def _input(x: Any, name: str) -> Any:
     return np.asarray(found)
 
 
-def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
+def _rows(pairs: list[Pair], stopped: Sequence[str], flow: Flow) -> Iterator[LayerRow]:
     """Yield the row of each pair; ``stopped`` says with what error each model ended, or ""."""
-    places = [
-        {INPUT: -1} | {n: at for at, pair in enumerate(pairs) for n in getattr(pair[side], "numbers", ())}
-        for side in (0, 1)
-    ]
-    lonely = {at for at, pair in enumerate(pairs) if None in pair}
     # what is missing may be a part of what has no definition, or of a step that was not seen
-    unsure = any(row is not None and row.layer.op is None for at in lonely for row in pairs[at])
+    unsure = any(row is not None and row.layer.op is None for at in flow.lonely for row in pairs[at])
     unsure |= any(not each for pair in pairs for row in pair if row is not None for each in row.sources)
     for a, b in pairs:
         if a is None or b is None:
@@ -265,30 +277,10 @@ def _rows(pairs: list[Pair], stopped: Sequence[str]) -> Iterator[LayerRow]:
             continue
         say(f"judging {a.layer.name}")
         row = _row(a.layer, b.layer)
-        # of each input the pairs that it may come from; a sum's come in any order
-        ways = [
-            [{at[n] for n in each if n in at} for each in one.sources]
-            for one, at in zip((a, b), places, strict=True)
-        ]
-        if a.layer.op_type in _ANY_ORDER:
-            ways[1].sort(key=lambda each: next((i for i, ours in enumerate(ways[0]) if ours & each), -1))
-        for ours, theirs in zip(*ways, strict=False):
-            if row.same is not False and ours and theirs and not (ours & theirs or (ours | theirs) & lonely):
-                there, here = (
-                    "the model's input" if max(each) < 0 else str(pairs[max(each)][side].layer)
-                    for side, each in ((1, theirs), (0, ours))
-                )
-                words = f"an input of {b.layer} comes from {there}, that of {a.layer} from {here}"
-                row = replace(row, same=False, code="wiring", reason=words)
-            elif row.same and not (ours and theirs):
-                words = (
-                    f"in the {'first' if theirs else 'second'} model an input comes from what was not seen"
-                )
-                row = replace(row, same=None, reason=words)
+        for same, code, words in flow.inputs(a, b):
+            if row.same if same is None else row.same is not False and not same:
+                row = replace(row, same=same, code=code, reason=words)
         yield row
-
-
-_ANY_ORDER = ("add", "multiply")
 
 
 def _own(layer: Layer) -> DiffRow:
@@ -345,20 +337,29 @@ def _as_a(a: Layer, b: Layer) -> list[np.ndarray]:
 def _share(row: LayerRow, pair: Pair, first: Network, second: Network) -> float | None:
     """Return which part of the final difference disappears if a layer's result is corrected."""
     one, other = (each.layer for each in pair if each is not None)
-    ends: list[Any] = [first.output(), second.output()]
-    before, side = tuple(ends), int(row.a_passed is not False)
+    side, ours, theirs = int(row.a_passed is not False), first.outputs(), second.outputs()
     try:
+        before = _distance(ours, theirs, first, second)
         if row.wrong:
             layer, network = ((one, first), (other, second))[side]
-            ends[side] = network.output(layer.call, exact(layer, layer.inputs))
+            made = network.outputs(layer.call, exact(layer, layer.inputs))
+            ours, theirs = (ours, made) if side else (made, theirs)
         else:
-            made = exact(one, _as_a(one, other))
-            ends[1] = second.output(other.call, relayout(made, one.axis, other.axis, other.inputs[0].ndim))
-        axes = second.layers[-1].axis, first.layers[-1].axis, ends[0].ndim
-        apart = [np.linalg.norm(x - relayout(y, *axes).reshape(x.shape)) for x, y in (before, ends)]
-    except (AttributeError, TypeError, ValueError, IndexError):  # no output, or one of another size
+            right = exact(one, _as_a(one, other))
+            right = relayout(right, one.axis, other.axis, other.inputs[0].ndim)
+            theirs = second.outputs(other.call, right)
+        after = _distance(ours, theirs, first, second)
+    except (AttributeError, TypeError, ValueError, IndexError):  # it cannot run, or returns other sizes
         return None
-    return float(1 - apart[1] / apart[0]) if 0 < apart[0] < np.inf and apart[1] < np.inf else None
+    return float(1 - after / before) if 0 < before < np.inf and after < np.inf else None
+
+
+def _distance(ours: list[np.ndarray], theirs: list[np.ndarray], first: Network, second: Network) -> float:
+    """Return how far what the models return is apart, all arrays together."""
+    moved = [relayout(y, second.axis, first.axis, x.ndim) for x, y in zip(ours, theirs, strict=True)]
+    return float(
+        np.linalg.norm([np.linalg.norm(x - y.reshape(x.shape)) for x, y in zip(ours, moved, strict=True)])
+    )
 
 
 def _alone(a: Row | None, b: Row | None, unsure: bool, stopped: str) -> LayerRow:

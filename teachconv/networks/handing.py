@@ -129,6 +129,8 @@ def handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call
     if why:
         words = "a layer with a convolution, or a chain of layers with one"
         raise ArgumentError(f"function must be {words}; of the layers of this {name} {why[0]}")
+    if len(network.outputs()) != 1:
+        raise ArgumentError(f"function must return one array; this {name} returns {len(network.outputs())}")
     parts = [part for _, one in computing for part in _parts(one, network)]
     names = _unique(part.name for part in parts)
     parts = [part._replace(name=own) for part, own in zip(parts, names, strict=True)]
@@ -236,7 +238,7 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
         weights |= {part.name: arrays} if arrays else {}
         have, named = part.y, f", *weights[{part.name!r}]" * bool(arrays)
         body.append(f"x = {word}(x{named})  # {list(have.shape)}")
-    body += [*_reshaped(have, network.output()), "return x\n"]
+    body += [*_reshaped(have, network.outputs()[0]), "return x\n"]
     text = "\n\n\n".join([*blocks, "\n    ".join(["def network(x, weights):", *body])]) * (not why)
     sizes = "\n".join(f"{part.name}: {list(part.x.shape)} to {list(part.y.shape)}" for part in parts)
     notes = tuple(f"{of}: {note}" for of, step in steps.items() for note in step.notes)

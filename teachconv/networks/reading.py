@@ -313,6 +313,13 @@ def _pad(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     return facts | ({"pads": call.sides, "filled": float(call.value)} if call.mode == "constant" else {})
 
 
+def _moved(entry: Entry, arrays: list[np.ndarray]) -> Facts:
+    """What a function of such a name returns if it only moves numbers: a class of that name may do more."""
+    x, y = np.ravel(arrays[0]), np.ravel(entry["output"])
+    same = np.array_equal(x, y) or np.array_equal(np.sort(x), np.sort(y), equal_nan=x.dtype.kind in "fc")
+    return {"op_type": LAYOUT} if same else {}
+
+
 _CONVOLUTION = ("", "", "", "stride", "padding", "dilation", "groups")
 _TRANSPOSED = ("", "", "", "stride", "padding", "output_padding", "groups", "dilation")
 # what a call's arguments without a name are called: a framework's words, or of arrays those of Keras
@@ -351,7 +358,7 @@ _MOVES = (
 _DROPS = ("dropout", "dropout2d", "feature_dropout", "spatialdropout2d", "stochastic_depth")
 _Reader = Callable[[Entry, list[np.ndarray]], Facts]
 _BY_WORD: dict[tuple[str, ...], _Reader] = {
-    _MOVES: lambda entry, arrays: {"op_type": LAYOUT},
+    _MOVES: _moved,
     _DROPS: lambda entry, arrays: {"op_type": LAYOUT} if np.array_equal(arrays[0], entry["output"]) else {},
     ("relu", "relu6", "hardtanh", "clamp", "clip", "leaky_relu", "leakyrelu"): _activation,
     tuple(_SMOOTH): _smooth,

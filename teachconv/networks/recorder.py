@@ -9,6 +9,11 @@ A recording is a list of dictionaries, one for each call in order: its ``name`` 
 ``framework``, the function or class as ``word``, ``args`` and ``kwargs`` with arrays and numbers in the
 framework's own words, the ``output``, and an ``error`` where the call raised one. Arrays are copied before
 the call, so an in-place operation changes nothing. Large ones are kept in a temporary file, equal ones once.
+The last dictionary also holds the model's ``input``, and what it ``returned``: pairs of a place in nested
+tuples, lists and dictionaries, such as "[1]['mask']", and the value there.
+
+PyTorch's hooks and Keras' base class are changed while a recording runs. So one recording runs after the
+other, and calls of other threads are not recorded.
 
 ``instead``, arrays by the number of a call, replaces the results of those calls: the rest of the model runs
 on them.
@@ -18,12 +23,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from hashlib import blake2b
 from math import prod
 from mmap import ACCESS_READ, mmap
 from tempfile import TemporaryFile
+from threading import RLock, get_ident
 from typing import Any
 
 import numpy as np
@@ -32,6 +38,7 @@ __all__ = ["load", "record_keras", "record_onnx", "record_tflite", "record_torch
 
 Recording = list[dict[str, Any]]
 Instead = Mapping[int, np.ndarray]
+_ALONE = RLock()  # held by the recording that has changed a framework
 
 
 def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recording:
@@ -41,7 +48,7 @@ def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recordin
     from torch.overrides import TorchFunctionMode
 
     names = {module: name for name, module in model.named_modules()}
-    calls, inside = _Calls("torch", instead), [""]
+    calls, inside, own = _Calls("torch", instead), [""], get_ident()
 
     class Recorder(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -50,18 +57,20 @@ def record_torch(model: Any, x: Any, instead: Instead | None = None) -> Recordin
             return calls.run(*named, function, args, kwargs, kwargs)
 
     def enter(module: Any, *_: Any) -> None:
-        inside.append("" if [*module.children()] else names.get(module, ""))
+        if get_ident() == own:
+            inside.append("" if [*module.children()] else names.get(module, ""))
 
-    entered = hooks.register_module_forward_pre_hook(enter)
-    left = hooks.register_module_forward_hook(lambda *_: inside.__delitem__(-1), always_call=True)
-    try:
-        with calls.recorded(), torch.no_grad():
+    def leave(*_: Any) -> None:
+        if get_ident() == own:
+            inside.pop()
+
+    with _ALONE, ExitStack() as undone:
+        undone.callback(hooks.register_module_forward_pre_hook(enter).remove)
+        undone.callback(hooks.register_module_forward_hook(leave, always_call=True).remove)
+        with calls.recorded(x), torch.no_grad():
             given = torch.from_numpy(np.array(x)).to(next(iter(model.parameters()), torch.empty(0)).device)
             with Recorder():
-                model(given)
-    finally:
-        entered.remove()
-        left.remove()
+                calls.returned = model(given)
     return calls.made
 
 
@@ -69,50 +78,62 @@ _TORCH = {"iadd": "add", "radd": "add", "imul": "mul", "rmul": "mul", "concat": 
 
 
 def record_keras(model: Any, x: Any, instead: Instead | None = None) -> Recording:
-    """Return what a Keras model computes for an array: its layers, and the operators between them."""
+    """Return what a Keras model computes for an array: its layers, and operators on its symbolic tensors.
+
+    Operators in the ``call`` of a class of your own are not recorded.
+    """
     base: Any = next(
         cls
         for cls in reversed(type(model).__mro__)
         if cls.__module__.startswith(("keras.", "teachconv.")) and "__call__" in vars(cls)
     )
-    original = base.__call__
-    calls = _Calls(base.__module__.partition(".")[0], instead)
+    calls, own = _Calls(base.__module__.partition(".")[0], instead), get_ident()
     inside: list[Any] = []  # layers call operations of Keras, which are part of them
 
     def record(layer: Any, *args: Any, **kwargs: Any) -> Any:
-        if inside or _has_layers(layer):
+        if inside or get_ident() != own or _has_layers(layer):
             return original(layer, *args, **kwargs)
-        number, activation, word = len(calls.made), getattr(layer, "activation", None), type(layer).__name__
+        activation, word = vars(layer).get("activation"), type(layer).__name__
         settings = {
             name: getattr(layer, name) for name in _SETTINGS if getattr(layer, name, None) is not None
         }
-        name = getattr(activation, "__name__", "linear")
-        handed: list[Any] = []
+        name = "linear" if activation is None else getattr(activation, "__name__", type(activation).__name__)
+        is_one = any(cls.__name__ == "Activation" for cls in type(layer).__mro__)
+        entry = calls.entry(layer.name, name if word == "Activation" else word, args, settings)
+        activated: list[Any] = []
 
-        def activate(value: Any) -> Any:
-            handed.append(calls.instead.get(number, value))
-            return calls.run(f"{layer.name} ({name})", name, activation, tuple(handed), {}, {})
+        def activate(value: Any, *more: Any, **named: Any) -> Any:
+            if get_ident() != own:
+                return activation(value, *more, **named)
+            given = calls.done(entry, value), *more
+            activated.append(calls.run(f"{layer.name} ({name})", name, activation, given, named, named))
+            return activated[-1]
 
         inside.append(layer)
+        number = len(calls.made)
         try:
-            if name != "linear" and not any(cls.__name__ == "Activation" for cls in type(layer).__mro__):
+            if name != "linear" and not is_one:
                 layer.activation = activate  # the layer and its activation are two calls
-            word = name if word == "Activation" else word
-            result = calls.run(layer.name, word, original, (layer, *args), kwargs, settings, args)
+            result = original(layer, *args, **kwargs)
+        except Exception as error:
+            if len(calls.made) == number:
+                calls.add(entry, None, _words(error))
+            raise
         finally:
             inside.pop()
             if activation is not None:
                 layer.activation = activation
-        if handed:
-            calls.made.insert(number, calls.made.pop() | {"output": calls.keep(handed[0])})
-        return result
+        if activated and (activated[1:] or result is not activated[0]):  # its activation is not the last step
+            del calls.made[number:]
+            entry["word"] += f" with {name} inside"
+        return result if len(calls.made) > number else calls.done(entry, result)
 
-    base.__call__ = record
-    try:
-        with calls.recorded():
-            model(np.array(x), training=False)
-    finally:
-        base.__call__ = original
+    with _ALONE, ExitStack() as undone:
+        original = base.__call__
+        undone.callback(setattr, base, "__call__", original)
+        base.__call__ = record
+        with calls.recorded(x):
+            calls.returned = model(np.array(x), training=False)
     return calls.made
 
 
@@ -149,7 +170,7 @@ def record_onnx(
     feeds = {next(info.name for info in graph.input if info.name not in values): np.array(x)}
     known = {info.name: info for info in onnx.shape_inference.infer_shapes(whole).graph.value_info}
     known |= {info.name: info for info in graph.output}
-    values, error, nodes = values | feeds, "", list(graph.node)
+    values, error, nodes, ends = values | feeds, "", list(graph.node), [info.name for info in graph.output]
     real = [node for node in graph.node if node.op_type != "Constant"]
     for number, array in (instead or {}).items():
         tensor = onnx.numpy_helper.from_array(np.array(array), f"instead of {real[number].output[0]}")
@@ -157,7 +178,9 @@ def record_onnx(
         real[number].CopyFrom(onnx.helper.make_node("Identity", [tensor.name], real[number].output[:1]))
     for count in range(len(nodes), 0, -1):  # where a node cannot run, those before it
         del graph.node[count:], graph.output[:]
-        there = dict.fromkeys(name for node in graph.node for name in node.output[:1])
+        there = dict.fromkeys(
+            name for node in graph.node for name in node.output if name in ends or name == node.output[0]
+        )
         graph.output.extend(known.get(name) or onnx.ValueInfoProto(name=name) for name in there)
         try:
             values |= (run or _onnxruntime)(whole, feeds)
@@ -166,12 +189,13 @@ def record_onnx(
             if count == 1 or isinstance(problem, ImportError):
                 raise
             error = _words(problem)
-    with calls.recorded():
+    with calls.recorded(x):
         for node in (node for node in nodes[: count + bool(error)] if node.op_type != "Constant"):
             settings = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
             name, found = node.name or node.output[0], [values.get(name) for name in node.input]
             failed = error if node is nodes[min(count, len(nodes) - 1)] else ""
             calls.add(calls.entry(name, node.op_type, found, settings), values.get(node.output[0]), failed)
+        calls.returned = [values.get(name) for name in ends]
     return calls.made
 
 
@@ -247,7 +271,7 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
     for at, array in given.items():
         runner.set_tensor(at, np.array(array))
     runner.invoke()
-    with calls.recorded():
+    with calls.recorded(x):
         for word, (first, *rest) in recorded:
             operator, last = [first, *rest][len(rest) // 2], [first, *rest][-1]
             said = vars(operator.builtinOptions) if operator.builtinOptions else {}
@@ -259,6 +283,7 @@ def record_tflite(model: Any, x: Any, instead: Instead | None = None) -> Recordi
             arrays = [runner.get_tensor(at) if at >= 0 else None for at in inputs]
             name = graph.tensors[last.outputs[0]].name.decode().split(";")[0]
             calls.add(calls.entry(name, word, arrays, said), runner.get_tensor(last.outputs[0]))
+        calls.returned = [*map(runner.get_tensor, graph.outputs)]
     return calls.made
 
 
@@ -278,10 +303,11 @@ class _Calls:
     def __init__(self, framework: str, instead: Instead | None = None) -> None:
         self.framework, self.instead = framework, instead or {}
         self.made: Recording = []
+        self.returned: Any = None  # by the model
         self._kept: dict[Any, tuple[Any, ...]] = {}  # by what an array holds, where it is in the file
 
     @contextmanager
-    def recorded(self) -> Iterator[None]:
+    def recorded(self, x: Any) -> Iterator[None]:
         """Let a recording end where the model raises; the last entry holds the error."""
         with TemporaryFile() as self._file:
             try:
@@ -289,6 +315,9 @@ class _Calls:
             except Exception as error:
                 if not self.made or not self.made[-1]["error"]:
                     self.add(self.entry("the model", "forward", [], {}), None, _words(error))
+            if self.made:
+                returned = [[place, self._plain(value)] for place, value in _leaves(self.returned)]
+                self.made[-1] |= {"input": self.keep(x), "returned": returned}
             self._file.flush()
             # a memory mapping for each array would keep as many files open
             data = mmap(self._file.fileno(), 0, access=ACCESS_READ) if self._kept else b""
@@ -299,22 +328,19 @@ class _Calls:
         self.made[:] = filled(self.made, arrays)
 
     def run(
-        self,
-        name: str,
-        word: str,
-        function: Any,
-        args: Any,
-        kwargs: Any,
-        said: Mapping[str, Any],
-        shown: Any = None,
+        self, name: str, word: str, function: Any, args: Any, kwargs: Any, said: Mapping[str, Any]
     ) -> Any:
         """Run a function and record it, if its result is an array."""
-        entry = self.entry(name, word, args if shown is None else shown, said)
+        entry = self.entry(name, word, args, said)
         try:
             result = function(*args, **kwargs)
         except Exception as error:
             self.add(entry, None, _words(error))
             raise
+        return self.done(entry, result)
+
+    def done(self, entry: dict[str, Any], result: Any) -> Any:
+        """Record a call with its result, if that is an array; return it, or what takes its place."""
         first = result[0] if isinstance(result, tuple) and result else result  # of an LSTM, say
         if hasattr(first, "dtype"):
             if len(self.made) in self.instead and first is result:
@@ -375,6 +401,15 @@ def filled(value: Any, arrays: Mapping[str, Any]) -> Any:
         named = value.get("array")
         return arrays[named] if named else {name: filled(item, arrays) for name, item in value.items()}
     return [filled(item, arrays) for item in value] if isinstance(value, list) else value
+
+
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what nested tuples, lists and dictionaries hold, and where; and what is empty."""
+    if isinstance(value, (list, tuple, Mapping)) and value:
+        for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from _leaves(item, f"{place}[{key!r}]")
+    else:
+        yield place, value
 
 
 _SMALL = 1 << 16  # bytes; smaller arrays stay in memory

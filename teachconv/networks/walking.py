@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -28,7 +29,7 @@ from .definitions import smooth
 from .reading import LAYOUT, Layer, arrays_in, by_law, read
 
 INPUT = -1  # stands for the model's input among the sources of a layer
-_OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
+OWN_AXIS = ("convolution", "transposed convolution", "max pool", "average pool", "batch norm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,26 +41,35 @@ class Network:
         layers: all calls, those that change no number too.
         axis: of the channels of the model's input.
         model: the model.
-        x: its input; None for a recording.
+        x: its input, as its first layer takes it.
         calls: the recording.
+        returned: what the model returned, by its place in nested tuples, lists and dictionaries: an array, a
+            number or None, of anything else its type's name; and the layers whose output an array is, as of
+            `Layer`. A recording that does not have it gives the last call's output.
     """
 
     framework: str
     layers: tuple[Layer, ...]
     axis: int
     model: Any
-    x: np.ndarray | None
+    x: np.ndarray
     calls: recorder.Recording
+    returned: Mapping[str, tuple[Any, frozenset[int]]]
 
-    def output(self, call: int = -1, result: np.ndarray | None = None) -> np.ndarray | None:
-        """Return the model's output with a different result of one call; None if that is not possible."""
+    def outputs(self, call: int = -1, result: np.ndarray | None = None) -> list[np.ndarray]:
+        """Return the arrays that the model returns, with a different result of one call if one is given.
+
+        Raises:
+            ValueError: if the model cannot run with it.
+        """
         if result is None:
-            return self.calls[-1]["output"]
+            return arrays_in([value for value, _ in self.returned.values()])
         there = self.calls[call]["output"]
         if framework_of(self.model) == "recording" or there is None:
-            return None
+            raise ArgumentError("a recording cannot run, nor a model with a result of what gave none")
         result = result.reshape(there.shape) if result.size == there.size else result
-        return _record(self.model, self.x, {call: result.astype(there.dtype)})[-1]["output"]
+        made = _record(self.model, self.calls[-1]["input"], {call: result.astype(there.dtype)})
+        return arrays_in([value for _, value in _returned(made)])
 
 
 def walk(model: Any, x: Any) -> Network:
@@ -95,21 +105,42 @@ def _opened(arrays: dict[str, Any]) -> recorder.Recording:
 def _walked(model: Any, x: Any, recorded: recorder.Recording) -> Network:
     """Return the layers of a recording of a model."""
     called = Counter[str]()
-    seen = _Seen({} if x is None else {_digest(np.asarray(x)): [INPUT]})
+    given = recorded[-1].get("input") if recorded else None  # older recordings do not have it
+    start = x if given is None else given
+    seen = _Seen({} if start is None else {_digest(np.asarray(start)): [INPUT]})
     for number, entry in enumerate(recorded):
         arrays, name = arrays_in(entry["args"]), entry["name"]
         if not arrays and not entry.get("error"):
             continue
-        if not seen.layers:  # a framework may have cast the input
-            seen.where |= {_digest(each): [INPUT] for each in arrays[:1]}
+        # a framework may have cast the input
+        if not seen.layers and arrays and (given is None or _is_cast(given, arrays[0])):
+            start = arrays[0]
+            seen.where[_digest(start)] = [INPUT]
         called[name] += 1
         name += f" (call {called[name]})" * (called[name] > 1)
         layer = read(entry, lambda array: _digest(array) in seen.where)
         seen.add(replace(layer, name=name, call=number), entry["output"])
     if not seen.layers:
         raise ArgumentError(f"a model must have layers; {brief(model)} computes nothing that was seen")
-    own = next((layer.axis for layer in seen.layers if layer.op_type in _OWN_AXIS), seen.layers[0].axis)
-    return Network(seen.layers[0].framework, tuple(seen.layers), own, model, x, recorded)
+    own = next((layer.axis for layer in seen.layers if layer.op_type in OWN_AXIS), seen.layers[0].axis)
+    returned = {
+        place: (value, frozenset[int]().union(*map(seen.sources, arrays_in(value))))
+        for place, value in _returned(recorded)
+    }
+    return Network(
+        seen.layers[0].framework, tuple(seen.layers), own, model, np.asarray(start), recorded, returned
+    )
+
+
+def _returned(recorded: recorder.Recording) -> list[tuple[str, Any]]:
+    """Return what a model returned: places and values."""
+    return recorded[-1].get("returned", [("", recorded[-1]["output"])])
+
+
+def _is_cast(array: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether an array holds the numbers of another one, rounded to its own dtype."""
+    with np.errstate(all="ignore"):
+        return np.array_equal(np.ravel(array).astype(other.dtype), np.ravel(other))
 
 
 def _digest(array: np.ndarray) -> bytes:
@@ -127,7 +158,7 @@ class _Seen:
     def add(self, layer: Layer, output: np.ndarray | None) -> None:
         """Add the next layer, merged with those before it that belong to it."""
         layer = self._behind(layer, self._makers(layer.inputs[0])) if layer.inputs else layer
-        self.layers.append(replace(layer, sources=tuple(map(self._sources, layer.inputs))))
+        self.layers.append(replace(layer, sources=tuple(map(self.sources, layer.inputs))))
         if output is not None:
             self.where.setdefault(_digest(output), []).append(len(self.layers) - 1)
 
@@ -135,7 +166,7 @@ class _Seen:
         """Return the layers whose output an array is, first to last, the input left out."""
         return [number for number in self.where.get(_digest(array), []) if number != INPUT]
 
-    def _sources(self, array: np.ndarray) -> frozenset[int]:
+    def sources(self, array: np.ndarray) -> frozenset[int]:
         """Return the layers that an array may come from; layers that change no numbers are skipped."""
         found = {number: self.layers[number] for number in self._makers(array)}
         ends = ({number} if layer.computes else layer.sources[0] for number, layer in found.items())
@@ -143,7 +174,7 @@ class _Seen:
 
     def _behind(self, layer: Layer, makers: list[int]) -> Layer:
         """Return a layer with the axis of its channels, and as one with padding or flattening before it."""
-        if makers and layer.op_type not in _OWN_AXIS:
+        if makers and layer.op_type not in OWN_AXIS:
             layer = replace(layer, axis=_axis_behind(self.layers[makers[-1]]))
         if layer.op_type == "concatenate":
             at, channels = (axis % layer.inputs[0].ndim for axis in (layer.arguments["axis"], layer.axis))

@@ -63,6 +63,7 @@ def fold_batch_norm(
     eps: float,
     *,
     channel_axis: int = -1,
+    groups: int = 1,
 ) -> FoldedBatchNorm:
     """Fold batch normalisation into the convolution before it.
 
@@ -77,14 +78,17 @@ def fold_batch_norm(
         variance: the moving variance, [out_channels].
         eps: what is added to the variance: 1e-3 is Keras' default, 1e-5 PyTorch's and ONNX's.
         channel_axis: the axis of the filters that holds the output channels: -1 for TensorFlow, 0 for PyTorch
-            and ONNX; of transposed convolutions 2 for TensorFlow, 1 for PyTorch and ONNX.
+            and ONNX; of transposed convolutions of any rank -2 for TensorFlow, 1 for PyTorch and ONNX.
+        groups: those of a transposed convolution, whose filters have out_channels / groups in
+            ``channel_axis`` and all input channels in the last axis for -2, in the first for 1. Other
+            convolutions have all output channels in one axis, whatever their groups: 1.
 
     Returns:
         A ``FoldedBatchNorm``: ``.filters``, ``.bias``, and ``.error_bound(abs_sum)``.
 
     Raises:
-        ValueError, TypeError: if shapes or dtypes do not fit each other, a number is not finite, or variance
-            + eps is not above 0.
+        ValueError, TypeError: if shapes or dtypes do not fit each other, a number is not finite, variance
+            + eps is not above 0, or ``groups`` does not fit the filters.
 
     >>> import numpy as np, teachconv as tc
     >>> w, one = np.float32([[[[1, 2]]]]), np.ones(2, "float32")
@@ -96,18 +100,41 @@ def fold_batch_norm(
     axis = integer(channel_axis, "channel_axis")
     if not -w.ndim <= axis < w.ndim:
         raise ArgumentError(f"channel_axis must be an axis of the filters {list(w.shape)}; got {axis}")
+    inputs, parts = {w.ndim - 2: -1, -2: -1, 1: 0}.get(axis), integer(groups, "groups")
+    if parts != 1 and inputs is None:
+        raise ArgumentError(f"groups must be 1 unless channel_axis is -2 or 1; got {parts} and {axis}")
+    ins = 1 if inputs is None else w.shape[inputs]
+    if parts < 1 or ins % parts:
+        raise ArgumentError(f"groups must divide the {ins} input channels of filters; got {parts}")
     given: dict[str, tuple[Any, int | None]] = {"gamma": (gamma, 1), "beta": (beta, 0), "bias": (bias, 0)}
     given |= {"mean": (mean, None), "variance": (variance, None)}
-    arrays = _channels(given, w.shape[axis], w.dtype, "output channels of filters")
+    arrays = _channels(given, w.shape[axis] * parts, w.dtype, "output channels of filters")
     check_alike({"filters": w, **arrays})
     floating(w, "filters")
     if not np.isfinite(w).all():
         raise ArgumentError(f"filters must be finite; got {brief(w)}")
     exact = {name: rational(array) for name, array in arrays.items()}
     factors = _factors(exact["gamma"], exact["variance"], added)
-    folded = affine(np.moveaxis(w, axis, -1), factors, 0 * factors)
     offsets = exactly(lambda bias: (bias - exact["mean"]) * factors + exact["beta"], arrays["bias"])
-    return FoldedBatchNorm(np.ascontiguousarray(np.moveaxis(folded, -1, axis)), offsets)
+    axes: tuple[Any, ...] = (axis,) if parts == 1 else (inputs, axis)
+    wide = np.moveaxis(w, axes, ends := range(-len(axes), 0))
+    each = factors if parts == 1 else of_filters(factors, ins, parts).ravel()
+    folded = affine(wide.reshape(*wide.shape[: -len(axes)], len(each)), each, 0 * each).reshape(wide.shape)
+    return FoldedBatchNorm(np.ascontiguousarray(np.moveaxis(folded, ends, axes)), offsets)
+
+
+def of_filters(factors: np.ndarray, in_channels: int, groups: int) -> np.ndarray:
+    """Return [in_channels, out_channels / groups] from [out_channels]: which factor each filter has.
+
+    Args:
+        factors: one for each output channel of a transposed convolution.
+        in_channels: how many input channels it has.
+        groups: its groups; the first input channels belong to the first output channels.
+
+    >>> of_filters(np.array([1, 2, 3, 4]), 2, 2).tolist()
+    [[1, 2], [3, 4]]
+    """
+    return np.repeat(factors.reshape(groups, -1), in_channels // groups, axis=0)
 
 
 @np.errstate(all="ignore")

@@ -550,3 +550,34 @@ def test_smooth_functions_of_pytorch_are_judged():
     assert report.passed, str(report)
     assert len(report.layers) == 11
     assert tc.compare(nn.ELU(2.0), nn.ELU(2.0), x).passed is None  # another one than the table's
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_batch_normalisation_is_folded_into_transposed_convolutions_with_groups(rank, groups):
+    torch = pytest.importorskip("torch")
+    nn, random = torch.nn, np.random.default_rng(0)
+    kind, norm_kind = getattr(nn, f"ConvTranspose{rank}d"), getattr(nn, f"BatchNorm{rank}d")
+    norm = {name: random.standard_normal(4).astype("float32") for name in ("weight", "bias", "running_mean")}
+    norm["running_var"] = random.random(4).astype("float32") + np.float32(0.5)
+    w = random.standard_normal((4, 4 // groups, *[2] * rank)).astype("float32")
+    gamma, beta, mean, variance = norm.values()
+    folded = tc.fold_batch_norm(w, None, gamma, beta, mean, variance, 1e-5, channel_axis=1, groups=groups)
+
+    def model(filters, bias, *more):
+        layer = kind(4, 4, 2, 2, groups=groups, bias=bias is not None)
+        state = {"weight": filters} | ({} if bias is None else {"bias": bias})
+        layer.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in state.items()})
+        return nn.Sequential(layer, *more).eval()
+
+    last = norm_kind(4)
+    last.load_state_dict({name: torch.from_numpy(array) for name, array in norm.items()}, strict=False)
+    models = model(w, None, last), model(folded.filters, folded.bias)
+    x = random.standard_normal((1, 4, *(5, 4, 3)[:rank])).astype("float32")
+    for pair in (models, models[::-1]):
+        report = tc.compare(*pair, x)
+        assert report.passed, str(report)
+        assert len(report.layers) == 1
+    wrong = np.where(np.arange(4).reshape(-1, *[1] * (rank + 1)) == 3, 2, 1).astype("float32")
+    report = tc.compare(models[0], model(folded.filters * wrong, folded.bias), x)
+    assert report.passed is False

@@ -121,9 +121,41 @@ def test_the_layouts_of_other_frameworks():
     assert np.array_equal(plain.bias, spelled.bias)
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize(("ins", "outs", "groups"), [(4, 4, 2), (3, 3, 3), (3, 6, 3), (6, 4, 2), (2, 3, 1)])
+def test_transposed_convolutions_with_groups(rank, ins, outs, groups):
+    """Filters as PyTorch has them against the network, and TensorFlow's are folded alike."""
+    op = getattr(tc.dialects.torch, f"conv_transpose{rank}d")
+    x = make_array((2, ins, *(4, 3, 2)[:rank]), "float32", "normal", "x")
+    w = make_array((ins, outs // groups, *(3, 2, 2)[:rank]), "float32", "normal", "w")
+    gamma, beta, mean, variance, bias = layer(outs)
+    facts = (bias, gamma, beta, mean, variance, 1e-3)
+    folded = tc.fold_batch_norm(w, *facts, channel_axis=1, groups=groups)
+    assert folded.filters.shape == w.shape
+
+    def channels_last(x, w):
+        return np.moveaxis(op(x, w, stride=2, groups=groups), 1, -1)
+
+    factor = gamma / np.sqrt(variance.astype(float) + 1e-3)
+    want = (channels_last(x.astype(float), w.astype(float)) + bias - mean) * factor + beta
+    got = channels_last(x, folded.filters) + folded.bias
+    sizes = channels_last(np.abs(x).astype(float), np.abs(folded.filters).astype(float)) + np.abs(folded.bias)
+    bound = folded.error_bound(sizes) + direct(sizes, ins * 12 + 1, "float32") + np.spacing(np.abs(got))
+    assert (np.abs(got - want) <= bound).all()
+    order = (*range(2, rank + 2), 1, 0)
+    other = tc.fold_batch_norm(w.transpose(order), *facts, channel_axis=-2, groups=groups)
+    assert np.array_equal(other.filters, folded.filters.transpose(order))
+    assert np.array_equal(other.bias, folded.bias)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"groups": 2}, "groups must be 1 unless channel_axis is -2 or 1; got 2 and -1"),
+        ({"groups": 3, "channel_axis": 1}, "finite, one for each of 9 output channels of filters"),
+        ({"groups": 2, "channel_axis": 1}, "groups must divide the 3 input channels of filters; got 2"),
+        ({"groups": 0, "channel_axis": 1}, "groups must divide the 3 input channels of filters; got 0"),
+        ({"groups": 1.5}, "groups must be"),
         ({"variance": -np.ones(2, "f4")}, r"variance \+ eps must be above 0; got -0.999"),
         ({"mean": np.ones(3, "f4")}, "mean must be finite, one for each of 2 output channels"),
         ({"gamma": np.ones(2)}, "gamma must have the dtype of filters"),
