@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from math import log2, prod
+from math import isfinite, log2, prod
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,7 @@ def copies(code: str, case: Failure) -> Iterator[Mistake]:
         got, want = (array.reshape(len(array), -1) for array in (got, want))
         if len(got) < 2 or not (np.isfinite(got).all() and np.isfinite(want).all()):
             continue
-        with np.errstate(over="ignore", invalid="ignore"):
-            order = tuple(((want**2).sum(axis=1) - 2 * got @ want.T).argmin(axis=1).tolist())
+        order = tuple(((want**2).sum(axis=1) - 2 * got @ want.T).argmin(axis=1).tolist())
         moved = [i for i, j in enumerate(order) if i != j]
         way = "permuted" if len(set(order)) == len(order) else "copied"
         if not moved or code != way:
@@ -80,6 +79,8 @@ def scales(case: Failure) -> Iterator[Mistake]:
         ):
             continue  # of equal numbers a sum, a product, another value: nothing could tell them apart
         cell = np.unravel_index(int(np.abs(want).argmax()), want.shape)
+        if not np.isfinite(got[cell] / want[cell]):
+            continue  # a factor that is no number
         factor, error = Fraction(float(got[cell])) / Fraction(float(want[cell])), _error(case, cell)
         simple = factor if is_integer(dtype) else _simplest(factor, error / abs(float(want[cell])))
         if simple not in (0, 1):
@@ -95,9 +96,8 @@ def scales(case: Failure) -> Iterator[Mistake]:
 
 def _line(result: np.ndarray, factor: Any, offset: Any, dtype: np.dtype[Any], shift: Any = 0.0) -> np.ndarray:
     """(result - offset) * factor + offset + shift, in a type; what is too large for it fits nothing."""
-    with np.errstate(all="ignore"):
-        values = (result.astype(np.float64) - offset) * factor + offset + shift
-        return np.rint(values).astype(dtype) if is_integer(dtype) else values
+    values = (result.astype(np.float64) - offset) * factor + offset + shift
+    return np.rint(values).astype(dtype) if is_integer(dtype) else values
 
 
 def _error(case: Failure, cell: Any = ...) -> float:
@@ -132,14 +132,17 @@ def scales_by_channel(case: Failure) -> Iterator[Mistake]:
     """A factor and a constant for each channel, as in batch normalisation: a line through its cells."""
     want, got = (array.reshape(-1, array.shape[-1]).astype(np.float64) for array in (case.exact, case.got))
     slack, lines = _error(case), []
-    with np.errstate(invalid="ignore"):
-        known = np.isfinite(want) & np.isfinite(got) & ((got > 0) | (not case.activated))
+    known = np.isfinite(want) & np.isfinite(got) & ((got > 0) | (not case.activated))
     for x, y in ((want[cells, c], got[cells, c]) for c, cells in enumerate(known.T)):
         middle = x - x.mean() if x.size > 3 else x
         if x.size < 4 or not np.any(middle):
             return
-        factor = float(middle @ (y - y.mean())) / float(middle @ middle)
-        factor = 1.0 if abs(factor - 1) * np.abs(middle).max() <= slack / 2 else factor
+        unit = np.abs(middle).max()  # squares of the smallest numbers would be 0, of the largest infinite
+        shares = middle / unit
+        factor = float(shares @ ((y - y.mean()) / unit)) / float(shares @ shares)
+        if not isfinite(factor):
+            return
+        factor = 1.0 if abs(factor - 1) * unit <= slack / 2 else factor
         offset = float(y.mean() - factor * x.mean())
         lines.append((factor, 0.0 if abs(offset) <= slack / 2 else offset))
     factors, offsets = np.array(lines).T
@@ -189,9 +192,12 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
     )
     effect = effect.reshape(depth, -1).T.astype(np.float64)
     rest = (wide(case.got[:1]).astype(np.float64) - case.exact[:1]).ravel()
-    rows = np.flatnonzero(effect.any(axis=1) & np.isfinite(rest))[:4096]
     for columns in {1: effect.sum(axis=1, keepdims=True), depth: effect}.values():
+        known = np.isfinite(columns).all(axis=1) & np.isfinite(rest)  # an infinity of the filter has no part
+        rows = np.flatnonzero(columns.any(axis=1) & known)[:4096]
         found = np.linalg.lstsq(columns[rows], rest[rows], rcond=None)[0]
+        if not np.isfinite(found).all():
+            continue
         simple = np.array([float(Fraction(value).limit_denominator(256)) for value in found])
         values = np.broadcast_to(
             np.where(np.abs(simple - found) <= 1e-5 * np.abs(found), simple, found), depth
@@ -241,9 +247,8 @@ def terms(code: str, case: Failure) -> Iterator[Mistake]:
 
 def _telling(case: Failure) -> list[tuple[int, ...]]:
     """A few of the bad cells, of those with a finite error the first, the last and others between them."""
-    with np.errstate(all="ignore"):
-        error = np.abs(case.got.astype(np.float64) - case.exact.astype(np.float64))
-        known = np.argwhere(case.bad & np.isfinite(error) & ((case.got > 0) | (not case.activated)))
+    error = np.abs(case.got.astype(np.float64) - case.exact.astype(np.float64))
+    known = np.argwhere(case.bad & np.isfinite(error) & ((case.got > 0) | (not case.activated)))
     picked = np.unique(np.linspace(0, len(known) - 1, 6).astype(int)) if len(known) else ()
     return [tuple(int(i) for i in known[n]) for n in picked]
 
