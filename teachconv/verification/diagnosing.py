@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
-from .failures import Failure, Mistake, Tolerance, part_of, relu
+from .failures import Failure, Mistake, Tolerance, cost, part_of, relu
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
@@ -32,6 +32,10 @@ _budget: ContextVar[list[float] | None] = ContextVar(
     "teachconv_diagnoses", default=None
 )  # seconds that are left
 _SECONDS = 0.5  # for one failure
+# Products that a search may evaluate for each of these seconds, and how often a large call as a whole. A step
+# cannot be interrupted, so it is not begun where it would take too long.
+_PER_SECOND, _WHOLE = 1e9, 8
+_TRY = 200_000  # products that take as long as it takes to make and to look at one mistake
 thread_time = getattr(time, "thread_time", time.process_time)  # Python in a browser has no thread_time
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
 
@@ -85,15 +89,19 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
 
     Returns:
         What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
-        second.
+        second of the processor, and after as many products as that takes.
     """
     start, tried, budget = thread_time(), 0, _budget.get()
     patience = _SECONDS if budget is None or budget[0] > 0 else 0.02
+    case.work.short, case.work.left = (
+        False,
+        inf if thorough else patience * _PER_SECOND + _WHOLE * cost(case.call),
+    )
     near, local = _first_bad_part(case), None
-    most, nearest, cut = 0.5, None, ""
+    most, nearest = 0.5, None
     for mistake in attempts(case, thorough):
-        if thread_time() - start > patience and not thorough:
-            cut = " in this time: thorough=True looks for all"
+        if not case.affords(_TRY) or (thread_time() - start > patience and not thorough):
+            case.work.short = True
             break
         if local and mistake.chosen:
             continue  # what was fitted to the result says less
@@ -108,6 +116,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         # of two that explain as much the first, which is the likelier
         if 1 - explained <= (1 if nearest is None else 0.9) * (1 - most) and not mistake.chosen:
             most, nearest = explained, mistake
+    cut = " in this time: thorough=True looks for all" if case.work.short else ""
     remark = "" if local else f"none of the usual mistakes{cut}"
     if nearest is not None and local is None:
         share = f"{min(99, round(100 * most))} %"
@@ -130,9 +139,13 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
     if near is not None and not mistake.moves:
         window, part = near
         call = part.call if mistake.call is case.call else part_of(mistake.call, window)[0]
+        if not case.affords(cost(call)):
+            return "", 0.0
         values = _values(here := replace(mistake, call=call), part)
         if not _fitting(here, part, values)[0][part.bad].all():
             return "", _explained(values, part.got, part.want)
+    if not case.affords(cost(mistake.call)):
+        return "", 0.0
     values = _values(mistake, case)
     if values.shape != case.got.shape:
         return "", 0.0

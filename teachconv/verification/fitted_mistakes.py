@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from math import isfinite, log2, prod
+from math import log2, prod
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,14 @@ from ..calls import Call
 from ..dtypes import is_integer
 from ..kinds import gradient_of
 from ..truth.exact import float64_result
-from .failures import Failure, Mistake, part_of, wide
+from .failures import Failure, Mistake, cost, part_of, wide
 from .number_mistakes import order_words, padded
 from .places import SPATIAL, members
 
 __all__ = ["copies", "padding_constants", "scales", "scales_by_channel", "shifts", "terms"]
+
+
+_PAIR = 8  # products that take as long as it takes to write a distance, and to look at it
 
 
 def copies(code: str, case: Failure) -> Iterator[Mistake]:
@@ -38,7 +41,10 @@ def copies(code: str, case: Failure) -> Iterator[Mistake]:
         got, want = (array.reshape(len(array), -1) for array in (got, want))
         if len(got) < 2 or not (np.isfinite(got).all() and np.isfinite(want).all()):
             continue
-        order = tuple(((want**2).sum(axis=1) - 2 * got @ want.T).argmin(axis=1).tolist())
+        if not case.affords((got.shape[1] + _PAIR) * len(got) ** 2):
+            continue  # the distances of all pairs
+        sizes, blocks = (want**2).sum(axis=1), np.array_split(got, 1 + (len(got) * len(want) >> 22))
+        order = tuple(int(j) for block in blocks for j in (sizes - 2 * block @ want.T).argmin(axis=1))
         moved = [i for i, j in enumerate(order) if i != j]
         way = "permuted" if len(set(order)) == len(order) else "copied"
         if not moved or code != way:
@@ -130,22 +136,25 @@ def _factor_words(factor: Fraction) -> str:
 
 def scales_by_channel(case: Failure) -> Iterator[Mistake]:
     """A factor and a constant for each channel, as in batch normalisation: a line through its cells."""
-    want, got = (array.reshape(-1, array.shape[-1]).astype(np.float64) for array in (case.exact, case.got))
-    slack, lines = _error(case), []
-    known = np.isfinite(want) & np.isfinite(got) & ((got > 0) | (not case.activated))
-    for x, y in ((want[cells, c], got[cells, c]) for c, cells in enumerate(known.T)):
-        middle = x - x.mean() if x.size > 3 else x
-        if x.size < 4 or not np.any(middle):
-            return
-        unit = np.abs(middle).max()  # squares of the smallest numbers would be 0, of the largest infinite
-        shares = middle / unit
-        factor = float(shares @ ((y - y.mean()) / unit)) / float(shares @ shares)
-        if not isfinite(factor):
-            return
-        factor = 1.0 if abs(factor - 1) * unit <= slack / 2 else factor
-        offset = float(y.mean() - factor * x.mean())
-        lines.append((factor, 0.0 if abs(offset) <= slack / 2 else offset))
-    factors, offsets = np.array(lines).T
+    # [channel, cell], copied: sums along memory keep more digits
+    want, got = (
+        np.ascontiguousarray(array.reshape(-1, array.shape[-1]).T, np.float64)
+        for array in (case.exact, case.got)
+    )
+    slack, known = _error(case), np.isfinite(want) & np.isfinite(got) & ((got > 0) | (not case.activated))
+    counts = known.sum(axis=1)
+    if counts.min() < 4:
+        return
+    x, y = (np.sum(array, axis=1, where=known) / counts for array in (want, got))
+    middle, height = (np.where(known, each - mean[:, None], 0.0) for each, mean in ((want, x), (got, y)))
+    unit = np.abs(middle).max(axis=1)  # squares of the smallest numbers would be 0, of the largest infinite
+    shares, heights = middle / unit[:, None], height / unit[:, None]
+    factors = (shares * heights).sum(axis=1) / (shares * shares).sum(axis=1)
+    if not np.isfinite(factors).all():
+        return  # a channel of one number, or a factor that is none
+    factors = np.where(np.abs(factors - 1) * unit <= slack / 2, 1.0, factors)
+    offsets = y - factors * x
+    offsets = np.where(np.abs(offsets) <= slack / 2, 0.0, offsets)
     changed = (factors != 1) | (offsets != 0)
     if not factors.all() or not changed.any():
         return  # a channel that holds one number has many causes
@@ -182,6 +191,8 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
     own = padded(replace(plain, first=plain.first[:1]))
     if own is None or depth > 16 or case.activated or call.kind.sums_images:
         return
+    if not case.affords(depth * cost(own)):
+        return
     ring = padded(replace(plain, first=np.zeros_like(plain.first[:1])), constant_values=1)
     assert ring is not None
     each = (
@@ -217,6 +228,8 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
 # Terms of the sums
 # ---------------------------------------------------------------------------------------------
 
+_SUMS = 20  # products that take as long as it takes to sum a term along all of its axes
+
 
 def terms(code: str, case: Failure) -> Iterator[Mistake]:
     """Terms that the sums are without, or count twice: those of some channels, taps, rows or images."""
@@ -227,6 +240,9 @@ def terms(code: str, case: Failure) -> Iterator[Mistake]:
     rest = np.array([float(case.got[cell]) - float(case.exact[cell]) for cell in cells])
     for name in ("second", "first"):
         array = getattr(plain, name)
+        one = cost(call) if call.kind.sums_images else call.terms * call.backend_shape[-1]
+        if not case.affords(len(cells) * (one + _SUMS * array.size)):
+            continue
         products = np.stack([_products(plain, cell, name) for cell in cells])
         for axes, noun in _axes_of(call, name):
             back = np.argsort(axes)
@@ -301,13 +317,12 @@ def _ranges(sums: np.ndarray, rest: np.ndarray, error: float) -> Iterator[tuple[
     # total[past] - total[start] = rest: by the first row there are few, which the others check
     order = np.argsort(total[0], kind="stable")
     low, high = (np.searchsorted(total[0][order], total[0] + rest[0] + side * noise) for side in (-1, 1))
-    pairs = ((start, int(past)) for start in range(count) for past in order[low[start] : high[start]][:64])
-    fitting = [
-        (start, past)
-        for start, past in pairs
-        if 0 < past - start < count and (np.abs(total[:, past] - total[:, start] - rest) <= noise).all()
-    ]
-    yield from sorted(fitting, key=lambda pair: pair[1] - pair[0])[:3]
+    ends = [order[first:last][:64] for first, last in zip(low[:count], high, strict=False)]
+    start, past = np.repeat(np.arange(count), [*map(len, ends)]), np.concatenate(ends)
+    fits = (np.abs(total[:, past] - total[:, start] - rest[:, None]) <= noise).all(axis=0)
+    fits &= (start < past) & (past - start < count)
+    pairs = zip(start[fits].tolist(), past[fits].tolist(), strict=True)
+    yield from sorted(pairs, key=lambda pair: pair[1] - pair[0])[:3]
 
 
 def shifts(case: Failure) -> Iterator[Mistake]:
