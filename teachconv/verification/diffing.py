@@ -368,6 +368,7 @@ def check_cases(
     failed: Counter[tuple[Any, ...]] = Counter()
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(modules)]
     for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
+        say(f"{case.name}, {dtype} {data}")
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
             call = problem.call
