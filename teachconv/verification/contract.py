@@ -39,6 +39,7 @@ from .diffing import (
     locked,
     tolerance_of,
 )
+from .flushing import judging
 from .places import cells_in_words
 from .running import Refused, Wrapped, never_written, watch, what_went_wrong
 
@@ -57,6 +58,7 @@ __all__ = [
 ]
 
 
+@judging()
 @at_most(10.0)  # a backend with one bug may fail in a thousand rows
 def check_backend(
     module: Backend,
@@ -165,6 +167,7 @@ def _concerns(case: Case, module: Any, kinds: Iterable[Kind]) -> bool:
     return has and ("transposed" not in case.tags or INPUT_GRADIENT in kinds)
 
 
+@judging()
 def case_rows(
     module: Any,
     case: Case,
