@@ -177,6 +177,14 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
 
+    @property
+    def takes_bias(self) -> bool:
+        """Whether a function has a parameter for a bias; one that another process imports may have one."""
+        adapters = [each for each in vars(self).values() if isinstance(each, _Adapter)]
+        return any(
+            isinstance(each.function, Imported) or "bias" in each.meanings.values() for each in adapters
+        )
+
 
 def rank_of(role: str, letters: Any) -> int:
     """Return how many spatial axes a layout has, if it is one."""

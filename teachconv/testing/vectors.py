@@ -32,6 +32,7 @@ from ..verification.cases import Case, find_cases
 from ..verification.contract import required_rows
 from ..verification.diagnosing import Tolerance, at_most
 from ..verification.diffing import DiffReport, DiffRow, Truth, failed_row, tolerance_of
+from ..verification.flushing import judging
 from .kernels import rank_of
 
 __all__ = ["export", "judge"]
@@ -43,6 +44,7 @@ _PARTS = ("first", "second", "bias", "want", "bound")
 _ALIGN = 16  # each array begins at a multiple: a processor may need that to read a double
 
 
+@judging()
 def export(
     directory: Any,
     *,
@@ -126,6 +128,7 @@ def export(
 
 
 @at_most(10.0)  # a kernel with one bug may fail in hundreds of rows
+@judging()
 def judge(
     directory: Any,
     *,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,17 @@ from ..progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
-from .failures import Failure, Mistake, Tolerance, part_of, relu
+from .failures import Failure, Mistake, Tolerance, cost, part_of, relu
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
 # seconds that are left
 _budget: ContextVar[list[float] | None] = ContextVar("teachconv_diagnoses", default=None)
 _SECONDS = 0.5  # for one failure
+# Products that a search may evaluate for each of these seconds, and how often a large call as a whole. A step
+# cannot be interrupted, so it is not begun where it would take too long.
+_PER_SECOND, _WHOLE = 1e9, 8
+_TRY = 200_000  # products that take as long as it takes to make and to look at one mistake
 thread_time = getattr(time, "thread_time", time.process_time)  # Python in a browser has no thread_time
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
 
@@ -74,6 +78,7 @@ def at_most(seconds: float) -> Iterator[None]:
         _budget.reset(token)
 
 
+@np.errstate(all="ignore")  # mistakes are made of any numbers: no warning says more than the result
 def diagnose(case: Failure, thorough: bool = False) -> Found:
     """Look for the mistake that explains a failed result of the right shape; for another see `sizes`.
 
@@ -83,15 +88,19 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
 
     Returns:
         What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
-        second.
+        second of the processor, and after as many products as that takes.
     """
     start, tried, budget = thread_time(), 0, _budget.get()
     patience = _SECONDS if budget is None or budget[0] > 0 else 0.02
+    case.work.short, case.work.left = (
+        False,
+        inf if thorough else patience * _PER_SECOND + _WHOLE * cost(case.call),
+    )
     near, local = _first_bad_part(case), None
-    most, nearest, cut = 0.5, None, ""
+    most, nearest = 0.5, None
     for mistake in attempts(case, thorough):
-        if thread_time() - start > patience and not thorough:
-            cut = " in this time: thorough=True looks for all"
+        if not case.affords(_TRY) or (thread_time() - start > patience and not thorough):
+            case.work.short = True
             break
         if local and mistake.chosen:
             continue  # what was fitted to the result says less
@@ -106,6 +115,7 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         # of two that explain as much the first, which is the likelier
         if 1 - explained <= (1 if nearest is None else 0.9) * (1 - most) and not mistake.chosen:
             most, nearest = explained, mistake
+    cut = " in this time: thorough=True looks for all" if case.work.short else ""
     remark = "" if local else f"none of the usual mistakes{cut}"
     if nearest is not None and local is None:
         share = f"{min(99, round(100 * most))} %"
@@ -128,9 +138,13 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
     if near is not None and not mistake.moves:
         window, part = near
         call = part.call if mistake.call is case.call else part_of(mistake.call, window)[0]
+        if not case.affords(cost(call)):
+            return "", 0.0
         values = _values(here := replace(mistake, call=call), part)
         if not _fitting(here, part, values)[0][part.bad].all():
             return "", _explained(values, part.got, part.want)
+    if not case.affords(cost(mistake.call)):
+        return "", 0.0
     values = _values(mistake, case)
     if values.shape != case.got.shape:
         return "", 0.0
@@ -143,8 +157,7 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
         new = bad & ok & ~case.allows(want, values, limits, sizes)
     else:  # small integers are numbers of every format
         new = bad & ok & (form.round(want.astype(np.float64))[0] != want)
-    with np.errstate(invalid="ignore"):
-        alike = (np.abs(values - values[bad][0]) <= limits) | (values == values[bad][0])
+    alike = (np.abs(values - values[bad][0]) <= limits) | (values == values[bad][0])
     if np.isfinite(want[bad]).all() and (alike[bad].all() or not np.isfinite(values[bad]).any()):
         # one number has many causes, and one that is not finite, too: the other cells must confirm this one,
         # as they do a relu
@@ -170,10 +183,9 @@ def _fitting(
     if form is None or got.dtype.name not in FORMATS:  # a port's integers, say
         return case.allows(got, values, limits, sizes), limits, sizes
     found = got.astype(np.float64)  # numbers of the format only, and the values within the limits, rounded
-    with np.errstate(all="ignore"):
-        reach = limits + 2 * FORMATS[got.dtype.name].unit_roundoff * np.abs(values)
-        low, high = form.round(values - reach)[0], form.round(values + reach)[0]
-        return (form.round(found)[0] == found) & (low <= found) & (found <= high), limits, sizes
+    reach = limits + 2 * FORMATS[got.dtype.name].unit_roundoff * np.abs(values)
+    low, high = form.round(values - reach)[0], form.round(values + reach)[0]
+    return (form.round(found)[0] == found) & (low <= found) & (found <= high), limits, sizes
 
 
 _Part = tuple[tuple[slice, ...], Failure]
@@ -194,10 +206,9 @@ def _first_bad_part(case: Failure) -> _Part | None:
 
 def _values(mistake: Mistake, case: Failure) -> np.ndarray:
     """What a mistake gives, in float64 or the integer type."""
-    with np.errstate(all="ignore"):
-        values = case.exact if mistake.call is case.call else float64_result(mistake.call)
-        values = values if mistake.view is None else mistake.view(values)
-        return relu(values) if case.activated and mistake.activated else values
+    values = case.exact if mistake.call is case.call else float64_result(mistake.call)
+    values = values if mistake.view is None else mistake.view(values)
+    return relu(values) if case.activated and mistake.activated else values
 
 
 def _limits(mistake: Mistake, case: Failure) -> tuple[np.ndarray, Any]:
@@ -209,8 +220,8 @@ def _limits(mistake: Mistake, case: Failure) -> tuple[np.ndarray, Any]:
     if mistake.moves and mistake.view is not None:
         sizes = np.abs(mistake.view(sizes))
     if mistake.summed_in:
-        with np.errstate(invalid="ignore"):  # of very many terms there is no bound
-            limits = bounds.gamma(terms, FORMATS[mistake.summed_in].unit_roundoff) * sizes
+        # of very many terms there is no bound
+        limits = bounds.gamma(terms, FORMATS[mistake.summed_in].unit_roundoff) * sizes
     else:  # what is rounded to a small format was summed in float32
         direct = bounds.direct(sizes, terms, "float32" if mistake.rounded else dtype)
         limits = np.maximum(2 * direct, np.max(case.bound))
@@ -220,18 +231,17 @@ def _limits(mistake: Mistake, case: Failure) -> tuple[np.ndarray, Any]:
 def _comes_close(mistake: Mistake, case: Failure, got: np.ndarray, values: np.ndarray) -> bool:
     """Whether the largest error may be within the limits: a quick look, which costs no bounds."""
     call, dtype = mistake.call, case.call.first.dtype
-    with np.errstate(all="ignore"):
-        values = values.astype(np.float64)
-        error = np.abs(got.astype(np.float64) - values).max(initial=0.0)
-        limit = case.tolerance.of(values).max(initial=0.0) + mistake.slack
-        if not is_integer(dtype):
-            arrays = (call.first, call.second, np.zeros(1) if call.bias is None else call.bias)
-            x, w, b = (float(np.abs(array).max(initial=0.0)) for array in arrays)
-            unit = (mistake.rounded or FORMATS[dtype.name]).unit_roundoff
-            sums = FORMATS[mistake.summed_in or ("float32" if mistake.rounded else dtype.name)].unit_roundoff
-            # 8 times, because a mistake may double the numbers and the bound is doubled as well
-            limit += bounds.gamma(8 * call.terms, sums) * (call.terms * x * w + b)
-            limit += np.max(case.bound) + 4 * unit * np.abs(values).max(initial=0.0)
+    values = values.astype(np.float64)
+    error = np.abs(got.astype(np.float64) - values).max(initial=0.0)
+    limit = case.tolerance.of(values).max(initial=0.0) + mistake.slack
+    if not is_integer(dtype):
+        arrays = (call.first, call.second, np.zeros(1) if call.bias is None else call.bias)
+        x, w, b = (float(np.abs(array).max(initial=0.0)) for array in arrays)
+        unit = (mistake.rounded or FORMATS[dtype.name]).unit_roundoff
+        sums = FORMATS[mistake.summed_in or ("float32" if mistake.rounded else dtype.name)].unit_roundoff
+        # 8 times, because a mistake may double the numbers and the bound is doubled as well
+        limit += bounds.gamma(8 * call.terms, sums) * (call.terms * x * w + b)
+        limit += np.max(case.bound) + 4 * unit * np.abs(values).max(initial=0.0)
     return not error > limit  # NaN is not larger: the bounds are to decide
 
 
@@ -244,17 +254,16 @@ def _evidence(
     """
     picked = np.argwhere(new)[:4096]
     index = tuple(picked.T)
-    with np.errstate(all="ignore"):
-        error = np.abs(got[index].astype(np.float64) - want[index].astype(np.float64))
-        _, first = np.unique(got[index] + 1j * error, return_index=True)
-        error = error[first]
-        limit = limits[index][first] + 2.0**-case.digits * np.abs(want[index][first].astype(np.float64))
-        limit = np.maximum(
-            limit + case.tolerance.of(want[index][first]), 0.5 if is_integer(case.got.dtype) else 0.0
-        )
-        bits = np.log2(1 + error / limit)
-        # a number where the reference has none tells much; NaN, which whatever touches it gives, little
-        bits = np.where(np.isfinite(error), bits, np.where(np.isfinite(got[index][first]), case.digits, 1))
+    error = np.abs(got[index].astype(np.float64) - want[index].astype(np.float64))
+    _, first = np.unique(got[index] + 1j * error, return_index=True)
+    error = error[first]
+    limit = limits[index][first] + 2.0**-case.digits * np.abs(want[index][first].astype(np.float64))
+    limit = np.maximum(
+        limit + case.tolerance.of(want[index][first]), 0.5 if is_integer(case.got.dtype) else 0.0
+    )
+    bits = np.log2(1 + error / limit)
+    # a number where the reference has none tells much; NaN, which whatever touches it gives, little
+    bits = np.where(np.isfinite(error), bits, np.where(np.isfinite(got[index][first]), case.digits, 1))
     if mistake.rounded:  # that a number is one of a smaller format
         bits = np.full(bits.shape, float(case.digits - mistake.rounded.precision))
     return float(np.minimum(bits, case.digits).sum()) - mistake.chosen
@@ -267,9 +276,8 @@ def _explained(values: np.ndarray, got: np.ndarray, want: np.ndarray) -> float:
     its numbers are.
     """
     got, want = got.astype(np.float64), want.astype(np.float64)
-    with np.errstate(all="ignore"):
-        left, error = got - values, got - want
-        known = np.isfinite(left) & np.isfinite(error)
-        # sums of squares, not np.linalg.norm: BLAS would wake its threads for each of hundreds of guesses
-        rest, whole, size = (float(np.square(part[known]).sum()) for part in (left, error, got))
-        return 1 - (rest / whole) ** 0.5 if rest < size and whole else 0.0
+    left, error = got - values, got - want
+    known = np.isfinite(left) & np.isfinite(error)
+    # sums of squares, not np.linalg.norm: BLAS would wake its threads for each of hundreds of guesses
+    rest, whole, size = (float(np.square(part[known]).sum()) for part in (left, error, got))
+    return 1 - (rest / whole) ** 0.5 if rest < size and whole else 0.0

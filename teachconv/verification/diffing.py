@@ -33,6 +33,7 @@ from ..truth.exact import abs_sum, float64_result, signed_sums, unrounded
 from . import diff_chunks
 from .cases import CASES, Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
+from .flushing import flushes, judging
 from .places import held_words, where
 from .running import Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
@@ -154,6 +155,8 @@ class DiffReport(tables.Report):
         atol: the absolute error that was allowed beside it.
         loading: name and seconds of what was used for the first time in the process, such as a backend's
             module; no row's time includes it, and the text leaves it out.
+        flushed: whether a library, such as one linked with ``-ffast-math``, makes this process flush
+            subnormal numbers to zero. Backends ran so; the reference and the judge did not.
     """
 
     title: str
@@ -162,6 +165,7 @@ class DiffReport(tables.Report):
     rtol: float = 0.0
     atol: float = 0.0
     loading: tuple[tuple[str, float], ...] = ()
+    flushed: bool = field(default_factory=flushes)
 
     @property
     def passed(self) -> bool | None:
@@ -201,7 +205,8 @@ class DiffReport(tables.Report):
             if self.reference_seconds is None
             else f" (reference: {tables.duration(self.reference_seconds)})"
         )
-        return f"{verdict}: {self.title} against the reference{base}"
+        flushed = "; this process flushes subnormal numbers to 0, as -ffast-math does" if self.flushed else ""
+        return f"{verdict}: {self.title} against the reference{base}{flushed}"
 
     @property
     def _tolerance(self) -> str:
@@ -240,7 +245,7 @@ class DiffReport(tables.Report):
         )
 
 
-@np.errstate(all="ignore")
+@judging()
 def diff(
     op: Callable[..., Any],
     *args: Any,
@@ -369,6 +374,7 @@ def check_cases(
     failed: Counter[tuple[Any, ...]] = Counter()
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(modules)]
     for case in (case for case in (find_cases() if cases is None else cases) if case.takes(dtype, data)):
+        say(f"{case.name}, {dtype} {data}")
         large = "small" not in case.tags
         for number, problem in enumerate(case.problems(dtype, data)):
             call = problem.call

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..geometry import slab
 from ..truth import bounds
 from ..truth.exact import float64_result
 
-__all__ = ["Failure", "Mistake", "Tolerance", "View", "part_of", "relu", "wide"]
+__all__ = ["Failure", "Mistake", "Tolerance", "View", "Work", "cost", "part_of", "relu", "wide"]
 
 View = Callable[[np.ndarray], np.ndarray]
 
@@ -34,6 +35,19 @@ class Tolerance:
             return np.where(np.isfinite(sizes), self.atol + self.rtol * sizes, 0.0)
 
 
+@dataclass(slots=True)
+class Work:
+    """What a search for a mistake may still evaluate.
+
+    Attributes:
+        left: how many products; all else that is evaluated counts as products that take as long.
+        short: whether something was left out because that was not enough.
+    """
+
+    left: float = inf
+    short: bool = False
+
+
 @dataclass(frozen=True)
 class Failure:
     """A result that failed.
@@ -46,6 +60,7 @@ class Failure:
         tolerance: what is allowed beside it.
         activated: whether a relu belongs to the call.
         held: what ``out`` held before the call in every cell, or None if that is not known.
+        work: what the search for its mistake may still evaluate.
     """
 
     call: Call
@@ -55,6 +70,14 @@ class Failure:
     tolerance: Tolerance = field(default_factory=Tolerance)
     activated: bool = False
     held: float | None = None
+    work: Work = field(default_factory=Work)
+
+    def affords(self, products: float) -> bool:
+        """Return whether the search may evaluate so many products; then they count as evaluated."""
+        enough = products <= self.work.left
+        self.work.left -= products if enough else 0
+        self.work.short |= not enough
+        return enough
 
     @cached_property
     def bad(self) -> np.ndarray:
@@ -110,6 +133,15 @@ class Mistake:
     slack: float = 0.0
     chosen: float = 0.0
     part: Any = ...
+
+
+def cost(call: Call) -> float:
+    """Return what it takes to evaluate and to judge a call: its products, its cells, the copies of arrays."""
+    cells = prod(call.backend_shape)
+    return call.terms * cells + _CELL * cells + _COPY * (call.first.size + call.second.size)
+
+
+_CELL, _COPY = 60, 4  # products that take as long as it takes to judge a cell, and to convert a number
 
 
 def part_of(call: Call, window: tuple[slice, ...]) -> tuple[Call, tuple[slice, ...]]:

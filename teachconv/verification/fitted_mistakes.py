@@ -17,11 +17,14 @@ from ..calls import Call
 from ..dtypes import is_integer
 from ..kinds import gradient_of
 from ..truth.exact import float64_result
-from .failures import Failure, Mistake, part_of, wide
+from .failures import Failure, Mistake, cost, part_of, wide
 from .number_mistakes import order_words, padded
 from .places import SPATIAL, members
 
 __all__ = ["copies", "padding_constants", "scales", "scales_by_channel", "shifts", "terms"]
+
+
+_PAIR = 8  # products that take as long as it takes to write a distance, and to look at it
 
 
 def copies(code: str, case: Failure) -> Iterator[Mistake]:
@@ -38,8 +41,10 @@ def copies(code: str, case: Failure) -> Iterator[Mistake]:
         got, want = (array.reshape(len(array), -1) for array in (got, want))
         if len(got) < 2 or not (np.isfinite(got).all() and np.isfinite(want).all()):
             continue
-        with np.errstate(over="ignore", invalid="ignore"):
-            order = tuple(((want**2).sum(axis=1) - 2 * got @ want.T).argmin(axis=1).tolist())
+        if not case.affords((got.shape[1] + _PAIR) * len(got) ** 2):
+            continue  # the distances of all pairs
+        sizes, blocks = (want**2).sum(axis=1), np.array_split(got, 1 + (len(got) * len(want) >> 22))
+        order = tuple(int(j) for block in blocks for j in (sizes - 2 * block @ want.T).argmin(axis=1))
         moved = [i for i, j in enumerate(order) if i != j]
         way = "permuted" if len(set(order)) == len(order) else "copied"
         if not moved or code != way:
@@ -80,6 +85,8 @@ def scales(case: Failure) -> Iterator[Mistake]:
         ):
             continue  # of equal numbers a sum, a product, another value: nothing could tell them apart
         cell = np.unravel_index(int(np.abs(want).argmax()), want.shape)
+        if not np.isfinite(got[cell] / want[cell]):
+            continue  # a factor that is no number
         factor, error = Fraction(float(got[cell])) / Fraction(float(want[cell])), _error(case, cell)
         simple = factor if is_integer(dtype) else _simplest(factor, error / abs(float(want[cell])))
         if simple not in (0, 1):
@@ -95,9 +102,8 @@ def scales(case: Failure) -> Iterator[Mistake]:
 
 def _line(result: np.ndarray, factor: Any, offset: Any, dtype: np.dtype[Any], shift: Any = 0.0) -> np.ndarray:
     """(result - offset) * factor + offset + shift, in a type; what is too large for it fits nothing."""
-    with np.errstate(all="ignore"):
-        values = (result.astype(np.float64) - offset) * factor + offset + shift
-        return np.rint(values).astype(dtype) if is_integer(dtype) else values
+    values = (result.astype(np.float64) - offset) * factor + offset + shift
+    return np.rint(values).astype(dtype) if is_integer(dtype) else values
 
 
 def _error(case: Failure, cell: Any = ...) -> float:
@@ -130,19 +136,25 @@ def _factor_words(factor: Fraction) -> str:
 
 def scales_by_channel(case: Failure) -> Iterator[Mistake]:
     """A factor and a constant for each channel, as in batch normalisation: a line through its cells."""
-    want, got = (array.reshape(-1, array.shape[-1]).astype(np.float64) for array in (case.exact, case.got))
-    slack, lines = _error(case), []
-    with np.errstate(invalid="ignore"):
-        known = np.isfinite(want) & np.isfinite(got) & ((got > 0) | (not case.activated))
-    for x, y in ((want[cells, c], got[cells, c]) for c, cells in enumerate(known.T)):
-        middle = x - x.mean() if x.size > 3 else x
-        if x.size < 4 or not np.any(middle):
-            return
-        factor = float(middle @ (y - y.mean())) / float(middle @ middle)
-        factor = 1.0 if abs(factor - 1) * np.abs(middle).max() <= slack / 2 else factor
-        offset = float(y.mean() - factor * x.mean())
-        lines.append((factor, 0.0 if abs(offset) <= slack / 2 else offset))
-    factors, offsets = np.array(lines).T
+    # [channel, cell], copied: sums along memory keep more digits
+    want, got = (
+        np.ascontiguousarray(array.reshape(-1, array.shape[-1]).T, np.float64)
+        for array in (case.exact, case.got)
+    )
+    slack, known = _error(case), np.isfinite(want) & np.isfinite(got) & ((got > 0) | (not case.activated))
+    counts = known.sum(axis=1)
+    if counts.min() < 4:
+        return
+    x, y = (np.sum(array, axis=1, where=known) / counts for array in (want, got))
+    middle, height = (np.where(known, each - mean[:, None], 0.0) for each, mean in ((want, x), (got, y)))
+    unit = np.abs(middle).max(axis=1)  # squares of the smallest numbers would be 0, of the largest infinite
+    shares, heights = middle / unit[:, None], height / unit[:, None]
+    factors = (shares * heights).sum(axis=1) / (shares * shares).sum(axis=1)
+    if not np.isfinite(factors).all():
+        return  # a channel of one number, or a factor that is none
+    factors = np.where(np.abs(factors - 1) * unit <= slack / 2, 1.0, factors)
+    offsets = y - factors * x
+    offsets = np.where(np.abs(offsets) <= slack / 2, 0.0, offsets)
     changed = (factors != 1) | (offsets != 0)
     if not factors.all() or not changed.any():
         return  # a channel that holds one number has many causes
@@ -179,6 +191,8 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
     own = padded(replace(plain, first=plain.first[:1]))
     if own is None or depth > 16 or case.activated or call.kind.sums_images:
         return
+    if not case.affords(depth * cost(own)):
+        return
     ring = padded(replace(plain, first=np.zeros_like(plain.first[:1])), constant_values=1)
     assert ring is not None
     each = (
@@ -189,9 +203,12 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
     )
     effect = effect.reshape(depth, -1).T.astype(np.float64)
     rest = (wide(case.got[:1]).astype(np.float64) - case.exact[:1]).ravel()
-    rows = np.flatnonzero(effect.any(axis=1) & np.isfinite(rest))[:4096]
     for columns in {1: effect.sum(axis=1, keepdims=True), depth: effect}.values():
+        known = np.isfinite(columns).all(axis=1) & np.isfinite(rest)  # an infinity of the filter has no part
+        rows = np.flatnonzero(columns.any(axis=1) & known)[:4096]
         found = np.linalg.lstsq(columns[rows], rest[rows], rcond=None)[0]
+        if not np.isfinite(found).all():
+            continue
         simple = np.array([float(Fraction(value).limit_denominator(256)) for value in found])
         values = np.broadcast_to(
             np.where(np.abs(simple - found) <= 1e-5 * np.abs(found), simple, found), depth
@@ -211,6 +228,8 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
 # Terms of the sums
 # ---------------------------------------------------------------------------------------------
 
+_SUMS = 20  # products that take as long as it takes to sum a term along all of its axes
+
 
 def terms(code: str, case: Failure) -> Iterator[Mistake]:
     """Terms that the sums are without, or count twice: those of some channels, taps, rows or images."""
@@ -221,6 +240,9 @@ def terms(code: str, case: Failure) -> Iterator[Mistake]:
     rest = np.array([float(case.got[cell]) - float(case.exact[cell]) for cell in cells])
     for name in ("second", "first"):
         array = getattr(plain, name)
+        one = cost(call) if call.kind.sums_images else call.terms * call.backend_shape[-1]
+        if not case.affords(len(cells) * (one + _SUMS * array.size)):
+            continue
         products = np.stack([_products(plain, cell, name) for cell in cells])
         for axes, noun in _axes_of(call, name):
             back = np.argsort(axes)
@@ -241,9 +263,8 @@ def terms(code: str, case: Failure) -> Iterator[Mistake]:
 
 def _telling(case: Failure) -> list[tuple[int, ...]]:
     """A few of the bad cells, of those with a finite error the first, the last and others between them."""
-    with np.errstate(all="ignore"):
-        error = np.abs(case.got.astype(np.float64) - case.exact.astype(np.float64))
-        known = np.argwhere(case.bad & np.isfinite(error) & ((case.got > 0) | (not case.activated)))
+    error = np.abs(case.got.astype(np.float64) - case.exact.astype(np.float64))
+    known = np.argwhere(case.bad & np.isfinite(error) & ((case.got > 0) | (not case.activated)))
     picked = np.unique(np.linspace(0, len(known) - 1, 6).astype(int)) if len(known) else ()
     return [tuple(int(i) for i in known[n]) for n in picked]
 
@@ -296,13 +317,12 @@ def _ranges(sums: np.ndarray, rest: np.ndarray, error: float) -> Iterator[tuple[
     # total[past] - total[start] = rest: by the first row there are few, which the others check
     order = np.argsort(total[0], kind="stable")
     low, high = (np.searchsorted(total[0][order], total[0] + rest[0] + side * noise) for side in (-1, 1))
-    pairs = ((start, int(past)) for start in range(count) for past in order[low[start] : high[start]][:64])
-    fitting = [
-        (start, past)
-        for start, past in pairs
-        if 0 < past - start < count and (np.abs(total[:, past] - total[:, start] - rest) <= noise).all()
-    ]
-    yield from sorted(fitting, key=lambda pair: pair[1] - pair[0])[:3]
+    ends = [order[first:last][:64] for first, last in zip(low[:count], high, strict=False)]
+    start, past = np.repeat(np.arange(count), [*map(len, ends)]), np.concatenate(ends)
+    fits = (np.abs(total[:, past] - total[:, start] - rest[:, None]) <= noise).all(axis=0)
+    fits &= (start < past) & (past - start < count)
+    pairs = zip(start[fits].tolist(), past[fits].tolist(), strict=True)
+    yield from sorted(pairs, key=lambda pair: pair[1] - pair[0])[:3]
 
 
 def shifts(case: Failure) -> Iterator[Mistake]:

@@ -30,6 +30,7 @@ from ..kinds import KINDS, layout_of, sibling
 from ..progress import during, say
 from ..truth.exact import abs_sum, float64_result
 from .diffing import DiffRow, Truth, bound_of, check_comparison, locked
+from .flushing import judging
 from .running import Refused, guarded, what_went_wrong
 
 __all__ = ["GradientReport", "GradientRow", "check_gradients"]
@@ -111,7 +112,7 @@ class GradientReport(tables.Report):
 _WORDS = {True: "pass", False: "FAIL", None: "not judged"}
 
 
-@np.errstate(all="ignore")
+@judging()
 def check_gradients(
     op: Callable[..., Any], *args: Any, cells: int | None = None, **kwargs: Any
 ) -> GradientReport:

@@ -22,6 +22,7 @@ from ..truth import bounds
 from .cases import find_cases
 from .contract import amid_guards, every_second_channel, into_out, packed, plain
 from .diffing import DiffReport, DiffRow, failed_row
+from .flushing import judging
 from .running import Refused, guarded, what_went_wrong
 
 __all__ = ["InvarianceReport", "check_invariance"]
@@ -38,6 +39,7 @@ class InvarianceReport(DiffReport):
         return super()._headline().replace("against the reference", "against a plain run of each call")
 
 
+@judging()
 def check_invariance(
     backend: Backend,
     dtype: DTypeLike = "float32",

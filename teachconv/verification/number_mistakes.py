@@ -213,9 +213,8 @@ class _CutOff(FloatFormat):
     """A format to which numbers are cut off instead of rounded."""
 
     def round(self, doubles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with np.errstate(all="ignore"):
-            last_bit = np.maximum(np.frexp(doubles)[1] - self.precision, self.smallest_exponent)
-            return np.ldexp(np.trunc(np.ldexp(doubles, -last_bit)), last_bit), np.zeros(doubles.shape, bool)
+        last_bit = np.maximum(np.frexp(doubles)[1] - self.precision, self.smallest_exponent)
+        return np.ldexp(np.trunc(np.ldexp(doubles, -last_bit)), last_bit), np.zeros(doubles.shape, bool)
 
 
 _TF32 = FloatFormat(11, -136, FORMATS["float32"].largest)
@@ -299,26 +298,24 @@ def quantized(case: Failure) -> Iterator[Mistake]:
         w, each = wide(call.second), (*range(rank), rank + call.kind.scatters)
         for axes, words in ((None, "one scale for all"), (each, "one for each channel")):
             step = np.abs(w).max(axes, keepdims=True) / 127
-            with np.errstate(over="ignore", invalid="ignore"):
-                changed = replace(call, second=np.rint(w / np.where(step, step, 1.0)) * step)
+            changed = replace(call, second=np.rint(w / np.where(step, step, 1.0)) * step)
             yield Mistake("quantized(int8)", f"when the filter is quantized to int8, {words}", changed)
 
 
 def _alike(call: Call, small: Call) -> bool:
     """Whether numbers that are rounded to float16 are those that TF32 would give, except tiny ones."""
     pairs = ((call.first, small.first), (call.second, small.second))
-    with np.errstate(invalid="ignore"):
-        largest = [
-            np.abs(own - other).max(initial=0) for own, other in ((_rounded(a, _TF32), b) for a, b in pairs)
-        ]
-        return all(
-            most <= 2.0**-24 * np.abs(a).max(initial=0) for most, (a, _) in zip(largest, pairs, strict=True)
-        )
+    largest = [
+        np.abs(own - other).max(initial=0) for own, other in ((_rounded(a, _TF32), b) for a, b in pairs)
+    ]
+    return all(
+        most <= 2.0**-24 * np.abs(a).max(initial=0) for most, (a, _) in zip(largest, pairs, strict=True)
+    )
 
 
 def _rounded(array: np.ndarray, form: FloatFormat) -> np.ndarray:
-    with np.errstate(over="ignore"):  # a number that is rounded up may be too large for its own type
-        return form.round(array.astype(np.float64))[0].astype(array.dtype)
+    # a number that is rounded up may be too large for its own type
+    return form.round(array.astype(np.float64))[0].astype(array.dtype)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ import numpy as np
 from .. import backends
 from ..errors import ArgumentError, ContractError, brief, plain, printable
 from ..kinds import KINDS, Kind, kind_of
+from .flushing import theirs
 
 __all__ = [
     "Imported",
@@ -109,17 +110,20 @@ def guarded(module: Any) -> Any:
 
 
 def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
-    """Run a function; raise ``ContractError`` if it prints, exits or changes its arguments."""
+    """Run a function; raise ``ContractError`` if it prints each time, exits or changes its arguments."""
     first, second, _ = kind.words
     given = {first: args[0], second: args[1], "bias": options.get("bias")}
     before = {name: array.tobytes() for name, array in given.items() if isinstance(array, np.ndarray)}
-    printed = io.StringIO()
-    try:
-        with redirect_stdout(printed):
-            result = function(*args, **options)
-    except SystemExit as stop:
-        raise ContractError(f"called exit({brief(stop.code)})") from stop
-    if text := printed.getvalue().strip():
+    for _ in range(2):  # what is printed once, such as that something is compiled, is no part of an answer
+        printed = io.StringIO()
+        try:
+            with redirect_stdout(printed), theirs():
+                result = function(*args, **options)
+        except SystemExit as stop:
+            raise ContractError(f"called exit({brief(stop.code)})") from stop
+        if not (text := printed.getvalue().strip()):
+            break
+    else:
         raise ContractError(f"printed {brief(text.splitlines()[0])}", result)
     for name, was in before.items():
         if given[name].tobytes() != was:

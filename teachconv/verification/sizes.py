@@ -38,6 +38,7 @@ _AT_LEAST = 4  # other arguments are looked at, however long that takes
 _Found = tuple[str, str, Call, np.ndarray]  # a code, words, what gives the shape, and the result as its own
 
 
+@np.errstate(all="ignore")
 def diagnose_shape(case: Failure, asked: Callable[..., Any] | None = None) -> Diagnosis:
     """Say what is wrong with a result, in the caller's layout, that has not even the right shape.
 

@@ -36,6 +36,16 @@ def prints(x, w, strides):
     return right(x, w, strides)
 
 
+_COMPILED: list[int] = []
+
+
+def prints_once(x, w, strides):
+    if not _COMPILED:
+        print("compiling the kernel")
+        _COMPILED.append(1)
+    return right(x, w, strides)
+
+
 def leaves_politely(x, w, strides):
     sys.exit(4)
 

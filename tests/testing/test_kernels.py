@@ -280,6 +280,15 @@ def test_misbehaviour_is_a_failed_row_with_a_sentence(function, note, isolate, c
     assert " pass " not in str(raised.value)
 
 
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_print_at_the_first_call_fails_no_row(isolate, capsys, monkeypatch):
+    monkeypatch.setattr(foreign, "_COMPILED", [])
+    report = quick(T.kernel(foreign.prints_once, x="CHW", w="OIHW", isolate=isolate), kinds="conv2d")
+    assert report.passed, report
+    assert isolate or foreign._COMPILED
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize(
     ("function", "note", "options"),
     [

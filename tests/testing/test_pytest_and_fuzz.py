@@ -215,6 +215,36 @@ def test_a_planted_bug_is_found_and_made_small(bug, smallest, seed, clock):
         report.check()
 
 
+@pytest.mark.parametrize("first", [0, 9])
+def test_what_makes_a_failure_small_is_held_by_the_limit(first, monkeypatch):
+    """Every call of the kernel takes a second: there is time for a few of those that would make it small."""
+    calls = count()
+    seconds = SimpleNamespace(now=0)
+    monkeypatch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: seconds.now))
+
+    def slow(x, w, strides, pads, dilations, groups):
+        seconds.now += 1
+        y = tc.conv2d(x, w, strides, pads, dilations=dilations)
+        return y + (next(calls) >= first)
+
+    report = T.fuzz(T.kernel(slow), seconds=10, seed=1, kinds="conv2d")
+    assert report.failed
+    assert "T.check(" in report.failed[0].note
+    assert seconds.now < 20
+
+
+def test_a_function_without_a_bias_is_never_drawn_one(clock):
+    def bare(x, w, strides, pads, dilations, groups):
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+    def full(x, w, strides, pads, dilations, groups, bias):
+        return tc.conv2d(x, w, strides, pads, dilations=dilations, bias=bias)
+
+    without, with_one = (T.fuzz(T.kernel(function), seconds=2, seed=0) for function in (bare, full))
+    assert not any("bias" in row.note or "bias and relu" in row.name for row in without.rows)
+    assert any("bias and relu" in row.name and row.compared for row in with_one.rows)
+
+
 def backend_that(change):
     """numpy's backend with something done around its conv2d."""
 

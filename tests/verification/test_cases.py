@@ -1,11 +1,16 @@
 """The case table: its tags, what it has of each size, and how check_backend chooses from it."""
 
+import re
+import sys
+
 import numpy as np
 import pytest
-from helpers import broken
+from helpers import Terminal, broken
 
 import teachconv as tc
+from teachconv import progress
 from teachconv.backends import numpy_backend
+from teachconv.verification import contract
 from teachconv.verification.cases import CASES, find_cases
 from teachconv.verification.diffing import check_cases
 
@@ -127,3 +132,62 @@ def test_a_kernel_that_fails_at_one_size_fails_there(name, wrong):
     assert all(row.passed for row in check_cases([numpy_backend], cases=cases))
     failed = [row for row in check_cases([broken(conv2d=skips_the_last_cell)], cases=cases) if not row.passed]
     assert failed
+
+
+# ---------------------------------------------------------------------------------------------
+# What check_backend leaves to thorough=True
+# ---------------------------------------------------------------------------------------------
+
+SMALL, LARGE = "same", "288 terms"
+
+
+def ran(report, case, dtype):
+    """Whether rows of a case in a dtype were compared, and the notes of those that were not."""
+    rows = [row for row in report.rows if f"{case}, {dtype} " in row.name]
+    return {row.compared for row in rows}, {row.note for row in rows if not row.compared}
+
+
+def test_large_cases_are_left_to_thorough_in_all_dtypes_but_one(monkeypatch):
+    few = [case for case in find_cases() if case.op == "conv2d" and case.name in (SMALL, LARGE)]
+    monkeypatch.setattr(contract, "find_cases", lambda *chosen: few)
+    left = {"left to thorough=True"}
+    report = tc.check_backend("numpy")
+    assert report.passed
+    assert ran(report, LARGE, "float32") == ({True}, set())
+    for dtype in ("float16", "float64", "int32", "int64"):
+        assert ran(report, SMALL, dtype) == ({True}, set())
+        assert ran(report, LARGE, dtype) == ({False}, left)
+    assert re.search(r"\d+ not run \(\d+: left to thorough=True\)", report.summary)
+    assert ran(tc.check_backend("numpy", ["int64", "float64"]), LARGE, "int64") == ({True}, set())
+    assert ran(tc.check_backend("numpy", require=[LARGE]), LARGE, "int64") == ({True}, set())
+    whole = tc.check_backend("numpy", thorough=True)
+    assert whole.passed
+    for dtype in ("float16", "float32", "float64", "int32", "int64"):
+        assert ran(whole, LARGE, dtype) == ({True}, set())
+    assert "thorough" not in whole.summary
+
+
+def test_the_default_computes_a_third_of_the_products(monkeypatch):
+    products = []
+    monkeypatch.setattr(contract, "_contract_rows", lambda *arguments: [])
+    monkeypatch.setattr(
+        contract,
+        "check_cases",
+        lambda modules, dtype, data, cases, *rest: (
+            products.append(sum(case.geometry.macs for case in cases if case.takes(dtype, data))) or []
+        ),
+    )
+    tc.check_backend("numpy")
+    default = sum(products)
+    products.clear()
+    tc.check_backend("numpy", thorough=True)
+    assert 0 < 3 * default < sum(products)
+
+
+def test_progress_is_shown(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    tc.check_backend("numpy", "float32", tags="hand", data="integers")
+    assert "check_backend of numpy: " in terminal.getvalue()
+    assert ", float32 integers" in terminal.getvalue()

@@ -76,7 +76,7 @@ def passes(module, dtypes, **options):
 
     diffing.diagnose = stop
     try:
-        return bool(tc.check_backend(module, dtypes, **options).passed)
+        return bool(tc.check_backend(module, dtypes, thorough=True, **options).passed)
     except RowFailed:
         return False
 
@@ -112,7 +112,7 @@ def score(bug, stop=False, cpu_seconds=40, **options):
 
 def _said_of(bug, module, **options):
     _diagnose_a_few()
-    report = tc.check_backend(module, bug.dtypes, **options)
+    report = tc.check_backend(module, bug.dtypes, thorough=True, **options)
     bad = [row for row in report.rows if row.passed is False]
     named = [row for row in bad if row.diagnosis]
     placed = [row.where for row in bad if row.where and not SOMEWHERE.fullmatch(row.where)]
@@ -184,7 +184,7 @@ def warm_up(bugs):
     """Compile the kernels and fill the caches that the processes inherit; every sound kernel must pass."""
     for kernel in dict.fromkeys(bug.kernel for bug in bugs):
         dtypes = {dtype for bug in bugs if bug.kernel == kernel for dtype in bug.dtypes}
-        report = tc.check_backend(kernels.module(kernel), sorted(dtypes))
+        report = tc.check_backend(kernels.module(kernel), sorted(dtypes), thorough=True)
         assert report.passed, report
 
 
