@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from .argument_types import PaddingWord
-from .devices import Adapter, adapter_of, check_same_place, is_on_device
+from .devices import Adapter, adapter_of, check_same_place, is_on_device, refuse_endless
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
 from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
 from .kinds import AXES, layout_of
@@ -564,10 +564,12 @@ def first_of(value: Any, name: str) -> Any:
     Raises:
         ArgumentError: for lists that are nested more often than an array has axes; in one that holds itself
             twice NumPy would look for the end for ever.
+        ArgumentTypeError: for an object that gives more items than its length.
     """
     first = value
     for _ in range(65):
         if not (isinstance(first, (list, tuple)) and first):
+            refuse_endless(first, name)
             return first
         first = first[0]
     legal = "nested lists of equal lengths, at most 64 in each other"

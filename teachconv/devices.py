@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from importlib import import_module
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -112,6 +113,7 @@ class Adapter:
         Raises:
             ArgumentTypeError: if that is not possible, or would lose something without a word.
         """
+        refuse_endless(value, name)
         try:
             if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
                 return np.asarray(value)
@@ -142,6 +144,27 @@ class Adapter:
     def from_array(self, result: np.ndarray, like: Any) -> Any:
         """Return a result of an op as an array of the library, of the kind and on the device of ``like``."""
         return result
+
+
+def refuse_endless(value: Any, name: str) -> None:
+    """Raise ``ArgumentTypeError`` for an object with more items than its length says.
+
+    NumPy reads what has ``__len__`` and ``__getitem__`` until an ``IndexError``; a class of data whose
+    ``__getitem__`` takes any index would fill the memory.
+    """
+    is_other = hasattr(value, "__array__") or hasattr(value, "shape") or isinstance(value, Mapping)
+    if is_other or not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
+        return
+    nothing = object()
+    try:
+        beyond = next(islice(iter(value), len(value), None), nothing)
+    except Exception:  # of a method of the value: NumPy meets it, too
+        return
+    if beyond is not nothing:
+        raise ArgumentTypeError(
+            f"{name} must be an array or nested lists; got {brief(value)}, which has more items than its "
+            f"length {len(value)}: numpy.stack([data[i] for i in range(len(data))]) makes an array of it"
+        )
 
 
 def _class_of(value: Any) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import reprlib
+import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -212,6 +215,43 @@ def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError
     near = "" if name.startswith("__") else suggestion(name, known)
     # with an object Python would look for near names itself, and print a second suggestion
     return AttributeError(f"module {brief(module)} has no attribute {brief(name)}{near}", name=name, obj=None)
+
+
+class _Attributes:
+    """The last finder of imports: it answers as the attributes of teachconv's modules do.
+
+    ``import teachconv.tf.keras.layers`` finds the module that is this attribute, wherever it was defined. A
+    name that a module lacks gets the message of its `__getattr__`, which Python drops for ``from module
+    import name`` and never asks for with ``import module.name``. With ``from`` Python asks the finders if
+    the module has a ``__path__``.
+    """
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Return a spec for a module that is an attribute; raise ``ModuleNotFoundError`` with a hint."""
+        parent, _, name = fullname.rpartition(".")
+        module = sys.modules.get(parent)
+        is_ours = parent.partition(".")[0] == __package__ and "__getattr__" in vars(module)
+        if not is_ours or name.startswith("_"):
+            return None
+        try:
+            found = getattr(module, name)
+        except AttributeError as error:
+            raise ModuleNotFoundError(str(error)) from None  # with name= Python would replace the message
+        return ModuleSpec(fullname, cls) if inspect.ismodule(found) else None  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> None:
+        """Let Python make a module, which the attribute replaces."""
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Replace a new module by the attribute of that name."""
+        parent, _, name = module.__name__.rpartition(".")
+        sys.modules[module.__name__] = getattr(sys.modules[parent], name)
+
+
+sys.meta_path.append(_Attributes)
 
 
 def printable(text: str, kept: str = "") -> str:

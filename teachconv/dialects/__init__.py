@@ -31,3 +31,4 @@ def _unknown_name(module: ModuleType, name: str) -> Any:
 
 for _module in (jax, keras, onnx, tensorflow, torch):
     vars(_module)["__getattr__"] = partial(_unknown_name, _module)
+    vars(_module)["__path__"] = []  # so that `from` shows the message: errors.py

@@ -77,6 +77,7 @@ def refuse_other_names(module: str, answer: Callable[..., Any]) -> None:
     below = [vars(whole)[name] for name in whole.__all__ if ismodule(vars(whole).get(name))]
     for each in (whole, *below):
         vars(each)["__getattr__"] = answer(each.__name__, each.__all__)
+        vars(each).setdefault("__path__", [])  # so that `from` shows the answer: errors.py
 
 
 def no_name(

@@ -98,3 +98,13 @@ def get(identifier: Any) -> Callable[[Any], Any]:
         return linear
     function: Callable[[Any], Any] = look_up(identifier, _BY_NAME, "activation")
     return function
+
+
+class Replaceable:
+    """The attribute ``activation`` of a layer: a function, which a name or None (linear) may replace."""
+
+    def __get__(self, layer: Any, owner: type) -> Any:
+        return self if layer is None else vars(layer)["activation"]
+
+    def __set__(self, layer: Any, identifier: Any) -> None:
+        vars(layer)["activation"] = get(identifier)

@@ -5,7 +5,7 @@ Keras: keras/src/trainers/data_adapters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import floor
 from typing import Any
@@ -24,7 +24,8 @@ def batches_of(
 
     Args:
         check: makes arrays of samples and labels, or raises.
-        x: arrays of samples; or a dataset or another iterable that gives batches.
+        x: arrays of samples; or a dataset, an object with ``__len__`` and ``__getitem__`` or another iterable
+            that gives batches.
         y: arrays of labels; None for an iterable, whose batches are (samples, labels).
         size: how many samples of arrays are a batch.
         steps: how many batches of an iterable are an epoch; None for all that it gives.
@@ -43,12 +44,16 @@ def batches_of(
 
 
 def is_stream(x: Any) -> bool:
-    """Return whether iterating gives batches: of a dataset or a generator, not of an array or a list.
+    """Return whether x gives batches: a dataset or a generator does, not an array or a list.
+
+    An object with ``__getitem__`` gives them by their numbers, as Keras' ``PyDataset`` does.
 
     >>> is_stream(iter([])), is_stream([[1.0]]), is_stream(np.ones(3))
     (True, False, False)
     """
-    return hasattr(x, "__iter__") and not (isinstance(x, (Sequence, dict)) or hasattr(x, "__array__"))
+    gives = hasattr(x, "__iter__") or hasattr(x, "__getitem__")
+    is_array = hasattr(x, "__array__") or hasattr(x, "__dlpack__")
+    return gives and not (is_array or isinstance(x, (Sequence, Mapping)))
 
 
 class ArrayBatches:
@@ -74,28 +79,41 @@ class ArrayBatches:
             yield x, None if self._y is None else self._y[rows]
 
 
+_MOST = 100_000  # batches of an iterable that does not say how many it has
+
+
 class Stream:
-    """The batches of an iterable, checked as they come; the iterable decides their order."""
+    """The batches of a dataset or an iterable, checked as they come.
+
+    An iterable decides their order. Those of an object with ``__len__`` and ``__getitem__`` can be shuffled,
+    and its ``on_epoch_end`` is called. Keras: keras/src/trainers/data_adapters/py_dataset_adapter.py.
+    """
 
     def __init__(self, check: Callable[[Any, Any], tuple[Any, Any]], x: Any, steps: Any, name: str):
         self._check, self._source, self._name = check, x, name
         self._limit = None if steps is None else positive(steps, "steps")
         self._iterator: Iterator[Any] | None = None
-        length = getattr(x, "cardinality", None)
-        known = int(length()) if callable(length) else -2
-        if known == -1 and steps is None:
+        length = _length(x)
+        if length == -1 and steps is None:
             raise ArgumentError(f"{name} is a dataset without an end: say how many steps are an epoch")
-        self.steps: int | None = self._limit or (known if known >= 0 else None)
+        self._length = length if length >= 0 else None
+        self._order = np.arange(self._length or 0) if hasattr(x, "__getitem__") else None
+        self._read = 0
+        self.steps: int | None = self._limit or self._length
 
     def shuffle(self, rng: np.random.Generator) -> None:
-        """Leave the order to the iterable."""
+        """Change the order of numbered batches; leave all others to the iterable."""
+        if self._order is not None:
+            rng.shuffle(self._order)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        if self._limit is None or self._iterator is None:
-            self._iterator = iter(self._source)
+        if self._limit is None or self._iterator is None or self._read == self._length:
+            self._iterator, self._read = self._batches(), 0
+        most = self._limit or (_MOST if self._length is None else self._length)
         given = 0
-        for batch in islice(self._iterator, self._limit):
+        for batch in islice(self._iterator, most):
             given += 1
+            self._read += 1
             parts = batch if isinstance(batch, (tuple, list)) else (batch,)
             if len(parts) > 2:
                 raise ArgumentTypeError(f"{self._name} must give batches (x, y); got {len(parts)} parts")
@@ -105,7 +123,34 @@ class Stream:
                 f"{self._name} must give {self._limit or 'its'} batches in each epoch; it gave {given}: a "
                 "generator is read once, a dataset can be read again or has a repeat()"
             )
+        if self._limit is None and self._length is None and given == _MOST:
+            raise ArgumentError(
+                f"{self._name} has given {_MOST} batches, and has no length: say how many steps are an epoch"
+            )
         self.steps = given
+        if hasattr(self._source, "on_epoch_end"):
+            self._source.on_epoch_end()
+
+    def _batches(self) -> Iterator[Any]:
+        """Yield the batches of one pass, as they are."""
+        if self._order is None or self._length is None:
+            yield from self._source
+        else:
+            for number in self._order.tolist():
+                yield self._source[number]
+
+
+def _length(x: Any) -> int:
+    """Return how many batches an iterable gives; -1 for no end, -2 if it does not say, as TensorFlow does."""
+    if callable(getattr(x, "cardinality", None)):
+        return int(x.cardinality())
+    batches = getattr(x, "num_batches", -2)  # of Keras' PyDataset, where None stands for no end
+    if batches is None:
+        return -1
+    try:
+        return len(x)
+    except TypeError:  # it has no length, or not of these data
+        return batches if isinstance(batches, int) else -2
 
 
 def check_x(model: Any, x: Any, name: str = "x") -> Any:
@@ -194,6 +239,11 @@ def split(x: Any, y: Any, validation_split: float) -> tuple[tuple[Any, Any], tup
     if not check_number(validation_split, "validation_split", 0, 1, below=True):
         return (x, y), None
     for name, values in (("x", x), ("y", y)):
+        if is_stream(values):
+            raise ArgumentTypeError(
+                f"{name} must be an array where validation_split divides it; got {brief(values)}: batches go "
+                "with validation_data"
+            )
         if not hasattr(values, "__len__"):
             _finite(values, name)  # raises
     samples = len(x)

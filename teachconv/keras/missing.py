@@ -69,6 +69,7 @@ _UTILS = {
     **dict.fromkeys(("weights_from_torch", "weights_to_torch"), _TORCH),
     "normalize": "x / numpy.linalg.norm(x, axis=-1, keepdims=True)",
     "image_dataset_from_directory": "NumPy arrays, which fit takes",
+    **dict.fromkeys(("PyDataset", "Sequence"), "a class of your own with __len__ and __getitem__"),
 }
 _MODELS = {
     "load_model": "the program that builds the model, and its load_weights",

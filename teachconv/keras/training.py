@@ -25,6 +25,7 @@ from ..graph import (
     function,
 )
 from ..graph.framework.context import within
+from ..memory import check_bytes
 from ..tables import number
 from . import losses, optimizers
 from . import metrics as metric
@@ -95,8 +96,9 @@ class Trainer(Layer):
         """Train the model.
 
         Args:
-            x: the samples, [samples, ...], or a list of such arrays for a model with several inputs; or a
-                dataset or another iterable that gives batches (x, y).
+            x: the samples, [samples, ...], or a list of such arrays for a model with several inputs; or what
+                gives batches (x, y): a dataset, an object whose ``__len__`` says how many there are and whose
+                ``__getitem__`` returns one, as Keras' ``PyDataset``, or another iterable.
             y: their labels; none for a dataset.
             batch_size: how many samples make a step; None for 32.
             epochs: how often all samples are used.
@@ -105,9 +107,11 @@ class Trainer(Layer):
             validation_split: the fraction of the samples, from the end, that is set aside and evaluated
                 after each epoch.
             validation_data: (x, y) to evaluate instead, or a dataset that gives such batches.
-            shuffle: whether each epoch has a new order; a dataset has its own shuffle.
+            shuffle: whether each epoch has a new order, of samples or of numbered batches; a dataset has its
+                own shuffle.
             initial_epoch: the number of the first epoch, to continue a training.
-            steps_per_epoch: how many batches of a dataset are an epoch; None for all.
+            steps_per_epoch: how many batches of a dataset are an epoch; None for all, which must be fewer
+                than 100,000 where their number is unknown, as it is of a generator.
             validation_steps: how many batches of a dataset are a validation; None for all.
             validation_batch_size: the batch size of the validation; None for ``batch_size``.
             seed: the seed of the order; None for the next one of ``set_random_seed``.
@@ -256,7 +260,11 @@ class Trainer(Layer):
         refuse("predict", unknown)
         data = batches_of(lambda x, _: (check_x(self, x), None), x, None, as_batch_size(batch_size), steps)
         predict_step = self._function("predict_step")
-        parts = [as_list(predict_step(batch)) for batch, _ in data]
+        parts, nbytes = [], 0
+        for batch, _ in data:
+            parts.append(as_list(predict_step(batch)))
+            nbytes += sum(each.dtype.itemsize * each.shape.num_elements() for each in parts[-1])
+            check_bytes(nbytes, f"the output of {len(parts)} batches")  # they are joined below
         outputs = [np.concatenate([each.numpy() for each in part]) for part in zip(*parts, strict=True)]
         return outputs if isinstance(self.output_shape, list) else outputs[0]
 

@@ -40,6 +40,7 @@ from ..graph.ops.math_ops import where
 from ..graph.options import unsupported
 
 __all__ = [
+    "Tensor",
     "UnconnectedGradients",
     "Variable",
     "concat",
@@ -163,8 +164,27 @@ def no_op(name: str | None = None) -> Any:
     return tg.gen_nn_ops.no_op(name=name)
 
 
-class Variable(tg.Variable):
+class ClassOfAll(type):
+    """The class of a class whose objects other functions make, too, as objects of the runtime's classes.
+
+    ``isinstance`` is then true for all that TensorFlow counts, listed in ``_all``; a subclass has its own.
+    """
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, vars(cls).get("_all", ())) or super().__instancecheck__(instance)
+
+
+class Tensor(tg.Tensor, metaclass=ClassOfAll):
+    """The class of tensors: `teachconv.graph.Tensor`, and eager tensors."""
+
+    __slots__ = ()
+    _all = (tg.Tensor, tg.EagerTensor)
+
+
+class Variable(tg.Variable, metaclass=ClassOfAll):
     """A value that can be replaced: `teachconv.graph.Variable`."""
+
+    _all = (tg.Variable,)
 
     @unsupported(
         "validate_shape",

@@ -42,6 +42,8 @@ _INSTEAD = {
     "raw_ops": "teachconv.graph.gen_nn_ops",
     "distribute": "tf.device",
     "feature_column": "tf.one_hot",
+    "contrib": "tf.keras.layers",
+    "v2": "teachconv.tf, which has the names of TensorFlow 2",
 }
 
 

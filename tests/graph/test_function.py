@@ -1,6 +1,7 @@
 """teachconv.function: traces, signatures, side effects, variables."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,6 +121,14 @@ def test_the_graph_is_optimised_and_can_be_profiled(rng):
     _, metadata = plain.profile(x)
     assert metadata.rewrites == ()
     assert {node.backend for node in metadata.nodes} == {"", "numpy"}
+
+
+@pytest.mark.parametrize("first", [tc.find_source, lambda function, x: function(x)])
+def test_what_traced_a_function_first_is_no_line_of_the_program(first):
+    doubled = tc.function(lambda x: x + x)
+    first(doubled, np.float32(1))
+    _, metadata = doubled.profile(np.float32(1))
+    assert {Path(node.made_at.rpartition(":")[0]).name for node in metadata.nodes} == {Path(__file__).name}
 
 
 def test_variables_are_captured_and_assigned():

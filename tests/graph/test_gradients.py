@@ -227,6 +227,10 @@ SMOOTH = {
     ),
     "bias": lambda x: tg.square(tg.reshape(x, [2, 3]) + tg.slice(x, [1], [3])),
     "matmul": lambda x: tg.matmul(tg.reshape(x, [2, 3]), tg.reshape(x, [2, 3]), transpose_b=True),
+    "batched matmul": lambda x: (
+        tg.matmul(tg.reshape(x, [3, 1, 2]), tg.reshape(x, [2, 3]))
+        @ tg.matmul(tg.reshape(x, [2, 1, 1, 3]), tg.reshape(x, [3, 2, 1]), transpose_a=True, transpose_b=True)
+    ),
     "joined": lambda x: tg.concat([tg.tile(x[1:], [2]), tg.pad(x, [[1, 2]])], 0) ** 3.0,
     "picked": lambda x: tg.gather(x, [3, 3, 1]) * tg.reduce_max(x) * tg.stack(tg.unstack(x, 6)[:3]),
 }

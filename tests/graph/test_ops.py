@@ -327,6 +327,21 @@ def test_means_products_and_softmax_keep_their_bounds(dtype, rng):
     judged(both_ways(tg.matmul, x, w), wide_x @ wide_w, abs(wide_x) @ abs(wide_w), 9)
     transposed = both_ways(lambda x, w: tg.matmul(x, w, True, True), x[:5].copy(), w[:, :5].copy())
     judged(transposed, wide_x[:5].T @ wide_w[:, :5].T, abs(wide_x[:5].T) @ abs(wide_w[:, :5].T), 6)
+    many, more = (rng.standard_normal(shape).astype(dtype) for shape in ((2, 1, 7, 9), (4, 9, 5)))
+    wide_many, wide_more = many.astype("longdouble"), more.astype("longdouble")
+    for a, b, wide_a, wide_b in (
+        (many, more, wide_many, wide_more),
+        (many, w, wide_many, wide_w),
+        (x, more, wide_x, wide_more),
+    ):
+        judged(
+            both_ways(lambda a, b: a @ tg.identity(b), a, b), wide_a @ wide_b, abs(wide_a) @ abs(wide_b), 9
+        )
+    flipped = both_ways(
+        lambda a, b: tg.matmul(a, b, True, True), many.swapaxes(-1, -2), more.swapaxes(-1, -2)
+    )
+    assert np.array_equal(flipped, tg.matmul(many, more))  # the same products in the same order
+    assert both_ways(tg.matmul, many[:0], more).shape == (0, 4, 7, 5)
     judged(both_ways(lambda x: tg.reduce_mean(x, 0), x), wide_x.mean(0), abs(wide_x).mean(0), 8)
     softmax = both_ways(tg.nn.softmax, x)
     exact = np.exp(wide_x) / np.exp(wide_x).sum(-1, keepdims=True)
@@ -373,7 +388,12 @@ def test_pooling_in_nchw_and_its_refusals(rng):
     [
         (lambda x: tg.nn.bias_add(x, np.ones(3, "float32")), "must have 2 elements, one for each channel"),
         (lambda x: tg.nn.bias_add(x, np.ones((2, 1), "float32")), "bias of BiasAdd must have 1 axes"),
-        (lambda x: tg.matmul(x, x), "a of MatMul must have 2 axes"),
+        (lambda x: tg.matmul(x, x), "the columns of a and the rows of b must be equally many"),
+        (
+            lambda x: tg.matmul(x, np.ones((3, 4, 4), "float32")),
+            "x and y of BatchMatMulV2 must have shapes that",
+        ),
+        (lambda x: tg.matmul(x, np.ones(4, "float32")), r"y of BatchMatMulV2 must have at least 2 axes; got"),
         (lambda x: tg.reshape(x, [5, -1]), "must keep the number of elements"),
         (lambda x: tg.reshape(x, [-1, -1]), "one of them -1 at most"),
         (lambda x: tg.transpose(x, [0, 1]), "perm of Transpose must name all 4 axes"),

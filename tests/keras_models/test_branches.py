@@ -1,6 +1,7 @@
 """Models with branches and with a call of their own: layers, weights, summaries, datasets, files, ONNX."""
 
 import json
+from itertools import repeat
 
 import numpy as np
 import pytest
@@ -274,6 +275,95 @@ def test_an_iterable_of_batches_trains_as_its_arrays_do(capsys):
 def test_batches_that_do_not_fit_are_refused(arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         compiled().fit(verbose=0, **arguments)
+
+
+class Endless:
+    """Numbered batches, as Keras' PyDataset has them; any number is answered."""
+
+    def __init__(self, labelled=True, ended=lambda: None):
+        self.labelled, self.asked, self.on_epoch_end = labelled, [], ended
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, number):
+        self.asked.append(number)
+        if len(self.asked) > 100:
+            raise SystemExit("read on without an end")  # no Exception, which a check may catch
+        x = numbers(2, 4) + number
+        return (x, x[:, :1]) if self.labelled else x
+
+
+def test_numbered_batches_are_read_up_to_their_length():
+    ended = []
+    data = Endless(ended=lambda: ended.append(1))
+    arrays = [np.concatenate(parts) for parts in zip(*(data[number] for number in range(3)), strict=True)]
+    one, other = compiled(), compiled()
+    wanted = one.fit(*arrays, 2, epochs=2, shuffle=False, verbose=0).history
+    data.asked.clear()
+    found = other.fit(data, epochs=2, shuffle=False, steps_per_epoch=3, validation_data=Endless(), verbose=0)
+    np.testing.assert_allclose(found.history["loss"], wanted["loss"], rtol=1e-5)
+    assert (data.asked, len(ended)) == ([0, 1, 2] * 2, 2)
+    other.fit(data, epochs=4, seed=1, verbose=0)
+    orders = [tuple(data.asked[i : i + 3]) for i in range(6, 18, 3)]
+    assert all(sorted(order) == [0, 1, 2] for order in orders)
+    assert len(set(orders)) > 1  # shuffled
+    one.set_weights(other.get_weights())
+    np.testing.assert_allclose(
+        one.evaluate(Endless(), verbose=0), other.evaluate(*arrays, verbose=0), rtol=1e-5
+    )
+    for labelled in (True, False):
+        np.testing.assert_allclose(one.predict(Endless(labelled)), other.predict(arrays[0]), rtol=1e-5)
+    assert tc.find_source(one.fit, Endless()).query == "fit on a batch of 2"
+
+
+def test_a_failure_within_the_length_is_not_the_end():
+    class Short(Endless):
+        def __getitem__(self, number):
+            return [super().__getitem__(0)][number]
+
+    with pytest.raises(IndexError):
+        compiled().fit(Short(), shuffle=False, verbose=0)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda model, data: model.fit(numbers(2, 4), data, verbose=0),
+        lambda model, data: model.fit([data], numbers(2, 1), verbose=0),
+        lambda model, data: model.train_on_batch(data, numbers(2, 1)),
+        lambda model, data: model(data),
+        lambda model, data: model.weights[0].assign(data),
+        lambda model, data: Dataset.from_tensor_slices(data),
+        lambda model, data: tg.constant([data]),
+        lambda model, data: tc.conv2d(data, numbers(1, 1, 4, 1)),
+    ],
+)
+def test_an_array_is_never_read_beyond_its_length(read):
+    with pytest.raises(TypeError, match="must be an array or nested lists; got .* than its length 3"):
+        read(compiled(), Endless(labelled=False))
+
+
+def test_what_gives_no_batches_by_number_has_its_end_or_steps(monkeypatch):
+    monkeypatch.setattr("teachconv.keras.data_adapters._MOST", 5)
+    for model_method in ("fit", "evaluate"):
+        with pytest.raises(ValueError, match="x has given 5 batches, and has no length: say how many steps"):
+            getattr(compiled(), model_method)(repeat((numbers(2, 4), numbers(2, 1))), verbose=0)
+    with pytest.raises(ValueError, match="x has given 5 batches"):
+        compiled().predict(repeat(numbers(2, 4)))
+    endless = Endless()
+    endless.num_batches = None  # as Keras' PyDataset says it
+    with pytest.raises(ValueError, match="without an end: say how many steps"):
+        compiled().fit(endless, verbose=0)
+    with pytest.raises(TypeError, match="x must be an array where validation_split divides it"):
+        compiled().fit(Endless(), validation_split=0.5, verbose=0)
+
+
+def test_the_outputs_of_many_batches_are_refused_before_the_memory_is_full(monkeypatch):
+    monkeypatch.setattr("teachconv.memory.TRIFLE", 100)
+    monkeypatch.setattr("teachconv.memory._limits", lambda: iter([(200, "this test")]))
+    with pytest.raises(MemoryError, match="the output of 23 batches needs"):
+        compiled().predict(repeat(numbers(2, 4)))
 
 
 def test_a_dataset_without_an_end_needs_steps():

@@ -26,6 +26,14 @@ def test_every_name_of_keras_is_here_or_answered(module):
         text = str(caught.value)
         assert text.startswith(f"{place} has no {name!r}")
         assert "; nearest: " in text or "did you mean" in text
+        for statement in (
+            f"from {place} import {name}",
+            f"import {place}.{name}",
+            f"import {place}.{name}.more",
+        ):
+            with pytest.raises(ImportError) as refused:
+                exec(statement)
+            assert str(refused.value) == text
 
 
 @pytest.mark.parametrize("module", NAMES)

@@ -609,6 +609,27 @@ def test_a_dropped_value_is_zero_even_if_it_was_infinite():
     assert {*dropout(x, 0.5, seed=1).numpy().ravel().tolist()} == {0.0, np.inf}
 
 
+@pytest.mark.parametrize(
+    ("identifier", "function"), [(None, "linear"), ("tanh", "tanh"), (tg.nn.relu, "relu")]
+)
+def test_the_activation_of_a_layer_can_be_replaced(identifier, function):
+    """None stands for no activation, as in Keras, whose layers skip it then."""
+    x = IMAGES[:2]
+    for layer in (
+        layers.Conv2D(2, 3, activation="sigmoid"),
+        layers.Dense(3, "relu"),
+        layers.Activation("relu"),
+    ):
+        model = keras.Sequential([keras.Input((8, 8, 1)), layer])
+        plain = type(layer).from_config({**layer.get_config(), "activation": None})
+        linear = keras.Sequential([keras.Input((8, 8, 1)), plain])
+        linear.set_weights(model.get_weights())
+        model.layers[-1].activation = identifier
+        wanted = getattr(keras.activations, function)(linear(x))
+        np.testing.assert_array_equal(model(x), wanted)
+        assert layer.get_config()["activation"] is layer.activation
+
+
 @pytest.mark.parametrize("identifier", [0, False, ""])
 def test_only_none_is_no_activation(identifier):
     with pytest.raises((TypeError, ValueError), match="activation must be"):

@@ -1,6 +1,7 @@
 """What is particular to teachconv.tf: two versions side by side, arguments that are not here, names that are not."""
 
 import copy
+import importlib
 import inspect
 import pickle
 import subprocess
@@ -188,6 +189,97 @@ def test_a_name_that_is_not_here_is_named(module, name, near):
 def test_a_name_that_is_elsewhere_is_shown_there(module, name, near):
     with pytest.raises(AttributeError, match=f"has no '{name}'.*; nearest: {near}$"):
         getattr(module, name)
+
+
+def modules_of(package):
+    """Yield the dotted names of the public modules of a package, in whatever module each is defined."""
+    module = importlib.import_module(package)
+    yield package
+    for name in module.__all__ if module.__name__ == package else ():
+        if inspect.ismodule(getattr(module, name)):
+            assert importlib.import_module(f"{package}.{name}") is getattr(module, name)
+            yield from modules_of(f"{package}.{name}")
+
+
+@pytest.mark.parametrize("module", [*modules_of("teachconv.tf"), *modules_of("teachconv.keras")])
+def test_an_import_is_answered_as_an_attribute_is(module):
+    for statement in (f"from {module} import bottleneck", f"import {module}.bottleneck"):
+        with pytest.raises(AttributeError) as attribute:
+            importlib.import_module(module).bottleneck  # noqa: B018 (the access is what is tested)
+        with pytest.raises(ImportError) as refused:
+            exec(statement)
+        assert str(refused.value) == str(attribute.value)
+        assert "has no 'bottleneck'" in str(attribute.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("from teachconv.tf.keras import datasets", "nearest: teachconv.data.digits, or scikit-learn's"),
+        (
+            "from teachconv.tf.keras.datasets import mnist",
+            "nearest: teachconv.data.digits, or scikit-learn's",
+        ),
+        ("import teachconv.tf.keras.datasets.mnist", "nearest: teachconv.data.digits, or scikit-learn's"),
+        ("from teachconv.tf.nn import selu", "nearest: tf.nn.elu"),
+        ("from teachconv.tf.compat import v2", "nearest: teachconv.tf, which has"),
+        ("from teachconv.dialects.torch import conv4d", 'did you mean "conv3d"'),
+        ("from teachconv import con2d", 'did you mean "conv2d"'),
+    ],
+)
+def test_an_import_that_fails_names_what_is_nearest(statement, message):
+    with pytest.raises(ImportError, match=message):
+        exec(statement)
+
+
+def test_a_class_of_one_version_counts_the_objects_of_all():
+    """As in TensorFlow, isinstance does not depend on the function that made an object."""
+    layer = tf.keras.layers.Dense(2)
+    layer.build((None, 3))
+    optimizer = tf.keras.optimizers.Adam()
+    optimizer.build(layer.trainable_weights)
+    with tf1.variable_scope("of_both"):
+        own = tf1.get_variable("v", initializer=[1.0])
+    assigned = []
+
+    @tf.function
+    def assigns():
+        assigned.append(variables[0].assign([1.0]))
+
+    variables = [tf.Variable([1.0]), tf1.Variable([1.0]), own, layer.kernel, *optimizer.variables]
+    assigns()
+    for variable in (*variables, *assigned, tc.graph.Variable(1.0)):
+        assert isinstance(variable, tf.Variable)
+        assert isinstance(variable, tf1.Variable)
+        assert not isinstance(variable, tf.Tensor)
+    for tensor in (tf.constant(1.0), own.value(), layer(tf.ones([1, 3])), tf1.placeholder("float")):
+        assert isinstance(tensor, tf.Tensor)
+        assert isinstance(tensor, tf1.Tensor)
+        assert not isinstance(tensor, tf.Variable)
+
+    class Own(tf.Variable):
+        pass
+
+    assert isinstance(Own(1.0), Own)
+    assert not isinstance(variables[0], Own)
+
+
+@pytest.mark.parametrize(
+    "make", [tf1.get_variable, lambda name, **given: tf1.Variable([3.0, 4.0], name=name)]
+)
+def test_an_assignment_outside_of_a_block_adds_to_the_default_graph(make):
+    v = make("v", shape=[2], initializer=tf1.constant_initializer([3.0, 4.0]))
+    graph = tf1.get_default_graph()
+    slot = tf1.train.MomentumOptimizer(0.1, 0.9).minimize(tf1.reduce_sum(v), var_list=[v])
+    momentum = next(variable for variable in tf1.global_variables() if variable is not v)
+    updates = [v.assign([1.0, 2.0]), tf1.assign_add(v, [1.0, 1.0]), momentum.assign([7.0, 7.0])]
+    assert [update.graph for update in updates] == [graph] * 3
+    assert (v.read_value().graph, slot.graph) == (graph, graph)
+    with tf1.Session() as session:
+        session.run(tf1.global_variables_initializer())
+        assert v.eval().tolist() == [3.0, 4.0]  # nothing has run yet
+        assert [session.run(update).tolist() for update in updates] == [[1.0, 2.0], [2.0, 3.0], [7.0, 7.0]]
+        assert session.run([v, momentum])[1].tolist() == [7.0, 7.0]
 
 
 def test_a_name_of_pythons_own_has_no_reason():

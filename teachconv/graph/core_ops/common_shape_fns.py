@@ -205,14 +205,36 @@ def broadcast(x: tuple[int | None, ...], y: tuple[int | None, ...], op: str) -> 
 def matmul_shape(c: InferenceContext) -> list[StaticShape]:
     """Return [rows of a, columns of b] after the transposes given by the attributes."""
     a, b = c.with_rank(0, 2, "a"), c.with_rank(1, 2, "b")
-    rows, inner = a[::-1] if c.attrs["transpose_a"] else a
-    other, cols = b[::-1] if c.attrs["transpose_b"] else b
+    return [_product_shape(c, a, b, c.attrs["transpose_a"], c.attrs["transpose_b"])]
+
+
+def batch_matmul_shape(c: InferenceContext) -> list[StaticShape]:
+    """Return [..., rows of x, columns of y]; the axes before these two are broadcast."""
+    x, y = c.shape(0), c.shape(1)
+    for name, shape in (("x", x), ("y", y)):
+        if len(shape) < 2:
+            raise ArgumentError(f"{name} of {c.op} must have at least 2 axes; got shape {text(shape)}")
+    return [
+        broadcast(x[:-2], y[:-2], c.op)
+        + _product_shape(c, x[-2:], y[-2:], c.attrs["adj_x"], c.attrs["adj_y"])
+    ]
+
+
+def _product_shape(
+    c: InferenceContext,
+    a: tuple[int | None, ...],
+    b: tuple[int | None, ...],
+    transpose_a: bool,
+    transpose_b: bool,
+) -> tuple[int | None, int | None]:
+    rows, inner = a[::-1] if transpose_a else a
+    other, cols = b[::-1] if transpose_b else b
     if not is_compatible((inner,), (other,)):
         raise ArgumentError(
             f"the columns of a and the rows of b must be equally many for {c.op}; got {inner} and {other} "
             f"(a {text(c.shapes[0])}, b {text(c.shapes[1])})"
         )
-    return [(rows, cols)]
+    return rows, cols
 
 
 def reduction_shape(c: InferenceContext) -> list[StaticShape]:

@@ -19,6 +19,14 @@ register_op(
     summary="Multiplies two matrices.",
 )
 register_op(
+    "BatchMatMulV2",
+    inputs=["x: T", "y: T"],
+    outputs=["output: T"],
+    attrs=["adj_x: bool = false", "adj_y: bool = false", "T: numbertype"],
+    shape_fn=shape_fns.batch_matmul_shape,
+    summary="Multiplies the matrices in the last two axes; the axes before them are broadcast.",
+)
+register_op(
     "_FusedMatMul",  # only the remapper creates it
     inputs=["a: T", "b: T", "bias: T"],
     outputs=["product: T"],

@@ -249,6 +249,7 @@ def own_dtype(value: Any, name: str) -> np.dtype[Any]:
 def _array_of_others(value: Any, name: str) -> Any:
     """Return an array of NumPy, or of CuPy if it is on a GPU, for one of any library or a NumPy scalar."""
     refuse_masked(value, name)
+    devices.refuse_endless(value, name)
     array = devices.to_array(value, name)
     return array if devices.lies_on_a_gpu(array) else np.asarray(array)
 

@@ -6,6 +6,7 @@ python/compat/v2_compat.py. A `Tensor` names an output of an operation; it has a
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import warnings
@@ -89,6 +90,8 @@ class Graph:
 
     Attributes:
         is_function: whether it is the graph of a function that is traced (def_function.py).
+        is_default: whether it is TensorFlow 1's default graph, to which its variables add assignments where
+            ops run eagerly, too.
         outer: the graph inside which a function is traced, or None.
         version: a counter of changes that can affect the result of a run.
 
@@ -104,6 +107,7 @@ class Graph:
     """
 
     is_function = False
+    is_default = False
     outer: Graph | None = None
 
     def capture(self, value: Any) -> Tensor:
@@ -388,8 +392,13 @@ class Graph:
 
 
 _GRAPH = dirname(dirname(abspath(__file__)))
-# what only forwards a program's call: the graph, TensorFlow's names for it, and teachconv.conv2d
-_FORWARDING = (_GRAPH + sep, join(dirname(_GRAPH), "tf") + sep, join(dirname(_GRAPH), "nn_ops.py"))
+# what only forwards a program's call: the graph, TensorFlow's names for it, teachconv.conv2d, and find_source
+# with functools, which dispatches it
+_FORWARDING = (
+    *(join(dirname(_GRAPH), folder) + sep for folder in ("graph", "tf", "inspection")),
+    join(dirname(_GRAPH), "nn_ops.py"),
+    functools.__file__,
+)
 
 
 class Operation:

@@ -31,7 +31,7 @@ for _name in (
 # --- broadcasting: the gradient of an axis that was repeated is the sum over it -----------------------
 
 
-def reduce_gradients(x: Any, y: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any]:
+def reduce_gradients(x: Any, y: Any, grad_x: Any, grad_y: Any, kept: int = 0) -> tuple[Any, Any]:
     """Return the gradients summed over the axes along which broadcasting repeated x and y.
 
     Args:
@@ -39,17 +39,21 @@ def reduce_gradients(x: Any, y: Any, grad_x: Any, grad_y: Any) -> tuple[Any, Any
         y: the second input.
         grad_x: the gradient of x in the shape of the result, or None.
         grad_y: likewise of y.
+        kept: how many axes at the end are not broadcast.
 
     Returns:
         The gradients in the shapes of x and y.
     """
-    shape_x, shape_y = as_shape(x.shape), as_shape(y.shape)
+    shape_x, shape_y = (
+        None if shape is None else shape[: len(shape) - kept]
+        for shape in (as_shape(x.shape), as_shape(y.shape))
+    )
     if shape_x == shape_y and shape_x is not None and None not in shape_x:
         return grad_x, grad_y
     axes = _repeated_axes(shape_x, shape_y)
     sizes = array_ops.shape(x), array_ops.shape(y)
     if axes is None:
-        axes = gen_nn_ops.broadcast_gradient_args(*sizes)
+        axes = gen_nn_ops.broadcast_gradient_args(*(size[:-kept] if kept else size for size in sizes))
     shapes = shape_x, shape_y
     results = []
     for grad, its_axes, size, mine, other in zip(
@@ -136,14 +140,17 @@ def _maximum_or_minimum_grad(op: Any, grad: Any) -> tuple[Any, Any]:
 
 
 @RegisterGradient("MatMul")
+@RegisterGradient("BatchMatMulV2")
 def _mat_mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     """grad b' and a' grad; where the op transposes a factor, its gradient is transposed."""
     a, b = op.inputs
-    transpose_a, transpose_b = op.get_attr("transpose_a"), op.get_attr("transpose_b")
-    kernel = op.attrs.get("_kernel")
+    is_batch, kernel = op.type != "MatMul", op.attrs.get("_kernel")
+    names = ("adj_x", "adj_y") if is_batch else ("transpose_a", "transpose_b")
+    transpose_a, transpose_b = map(op.get_attr, names)
+    multiply = gen_nn_ops.batch_mat_mul_v2 if is_batch else gen_nn_ops.mat_mul
 
-    def product(x: Any, y: Any, transpose_x: bool, transpose_y: bool) -> Any:
-        return gen_nn_ops.mat_mul(x, y, transpose_a=transpose_x, transpose_b=transpose_y, _kernel=kernel)
+    def product(x: Any, y: Any, *transposes: Any) -> Any:
+        return multiply(x, y, **dict(zip(names, transposes, strict=True)), _kernel=kernel)
 
     if transpose_a:
         to_a = product(b, grad, transpose_b, True)
@@ -153,7 +160,7 @@ def _mat_mul_grad(op: Any, grad: Any) -> tuple[Any, ...]:
         to_b = product(grad, a, True, transpose_a)
     else:
         to_b = product(a, grad, not transpose_a, False)
-    return to_a, to_b
+    return reduce_gradients(a, b, to_a, to_b, kept=2) if is_batch else (to_a, to_b)
 
 
 # --- one input ----------------------------------------------------------------------------------------

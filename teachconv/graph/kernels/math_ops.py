@@ -17,7 +17,7 @@ from ... import backends, dispatch
 from ...backends import to_accumulator
 from ...dtypes import is_integer, lowest
 from ...kinds import OPS
-from ..core_ops.common_shape_fns import normalize_axes
+from ..core_ops.common_shape_fns import broadcast, normalize_axes
 from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef
 from ..framework.op_kernel import OpKernel, OpKernelContext, register_kernel
@@ -34,9 +34,11 @@ class MatMulOp(OpKernel):
     for any number of threads; NumPy's ``@`` would not promise that.
     """
 
+    transposes = ("transpose_a", "transpose_b")
+
     def __init__(self, node: NodeDef, label: str = ""):
         super().__init__(node, label)
-        self.transpose_a, self.transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
+        self.transpose_a, self.transpose_b = (node.attrs[name] for name in self.transposes)
 
     def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
         """Return [rows, cols] for a [rows, inner] and b [inner, cols], transposed as the attributes say."""
@@ -73,6 +75,23 @@ class MatMulOp(OpKernel):
             OPS[op], a[None, None], b[None, None], windows, options, bias, activation=activation
         )
         return found[0, 0]
+
+
+@register_kernel("BatchMatMulV2", "CPU", "", *backends.TABLE)
+class BatchMatMulOp(MatMulOp):
+    """Multiplies the matrices of two batches, one pair after another, each as MatMul does."""
+
+    transposes = ("adj_x", "adj_y")
+
+    def compute(self, context: OpKernelContext, *inputs: Any) -> Any:
+        """Return [..., rows, cols]; the axes before the last two are broadcast."""
+        batch: Any = broadcast(inputs[0].shape[:-2], inputs[1].shape[:-2], self.node.op)
+        x, y = (np.broadcast_to(each, batch + each.shape[-2:]) for each in inputs)
+        sizes = x.shape[-1 if self.transpose_a else -2], y.shape[-2 if self.transpose_b else -1]
+        result = np.empty(batch + sizes, x.dtype)
+        for at in np.ndindex(*batch):
+            result[at] = super().compute(context, x[at], y[at])
+        return result
 
 
 @register_kernel("_FusedMatMul", "CPU", "", *backends.TABLE)

@@ -37,6 +37,7 @@ __all__ = [
     "avg_pool3d",
     "avg_pool3d_grad",
     "avg_pool_grad",
+    "batch_mat_mul_v2",
     "bias_add",
     "bias_add_grad",
     "broadcast_gradient_args",
@@ -449,6 +450,22 @@ def avg_pool_grad(
             "_kernel": _kernel,
         },
     )
+
+
+def batch_mat_mul_v2(
+    x: Any,
+    y: Any,
+    adj_x: Any = False,
+    adj_y: Any = False,
+    name: str | None = None,
+    _kernel: str | None = None,
+) -> Any:
+    """Multiplies the matrices in the last two axes; the axes before them are broadcast.
+
+    BatchMatMulV2(x: T, y: T) -> output: T.
+    adj_x: bool = False; adj_y: bool = False; T: {float16, bfloat16, float32, float64, int32, int64}.
+    """
+    return run_or_add("BatchMatMulV2", name, [x, y], {"adj_x": adj_x, "adj_y": adj_y, "_kernel": _kernel})
 
 
 def bias_add(

@@ -133,11 +133,11 @@ def matmul(
     grad_b: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the product of two matrices, optionally transposed.
+    """Return the product of two matrices, optionally transposed, or of two batches of matrices.
 
     Args:
-        a: [rows, inner], or [inner, rows] with ``transpose_a``.
-        b: [inner, cols], or [cols, inner] with ``transpose_b``.
+        a: [..., rows, inner], or [..., inner, rows] with ``transpose_a``.
+        b: [..., inner, cols], or [..., cols, inner] with ``transpose_b``.
         transpose_a: whether to transpose ``a`` first.
         transpose_b: whether to transpose ``b`` first.
         adjoint_a, adjoint_b, a_is_sparse, b_is_sparse, grad_a, grad_b: must be False.
@@ -145,14 +145,20 @@ def matmul(
         name: the name of the node.
 
     Returns:
-        [rows, cols], a tensor or array.
+        [..., rows, cols], a tensor or array; the axes before the last two are broadcast.
 
     Raises:
         ValueError, TypeError: if shapes or dtypes do not fit each other.
+
+    >>> matmul(array_ops.ones([3, 4]), array_ops.ones([5, 4, 2])).shape
+    TensorShape([5, 3, 2])
     """
     if not is_tensor(a):
         a = convert_to_tensor(a, name="a")  # whatever b is, as in TensorFlow
-    return gen_nn_ops.mat_mul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
+    shapes = static_shape(a), static_shape(b)
+    if all(shape is not None and len(shape) < 3 for shape in shapes):
+        return gen_nn_ops.mat_mul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
+    return gen_nn_ops.batch_mat_mul_v2(a, b, adj_x=transpose_a, adj_y=transpose_b, name=name)
 
 
 def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:

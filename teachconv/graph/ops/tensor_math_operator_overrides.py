@@ -175,7 +175,7 @@ OVERRIDES.update(
         "add": gen_nn_ops.add,
         "sub": gen_nn_ops.sub,
         "mul": gen_nn_ops.mul,
-        "matmul": gen_nn_ops.mat_mul,
+        "matmul": math_ops.matmul,
         "truediv": math_ops.truediv,
         "floordiv": math_ops.floordiv,
         "mod": math_ops.floormod,

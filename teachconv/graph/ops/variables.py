@@ -8,6 +8,7 @@ its value. Outside a graph the variable stores its value itself, and functions t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ import numpy as np
 from ...errors import ArgumentError, ArgumentTypeError, brief, plain
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
-from ..framework.context import current_graph, get_default_graph, init_scope, session_for
+from ..framework.context import (
+    current_graph,
+    executing_eagerly,
+    get_default_graph,
+    init_scope,
+    session_for,
+    set_default_graph,
+)
 from ..framework.dtypes import with_attributes
 from ..framework.eager_tensor import EagerTensor, frozen, numpy_text, to_array
 from ..framework.errors import InvalidArgumentError
@@ -170,9 +178,10 @@ class Variable(Operators):
 
     def read_value(self) -> Any:
         """Return the current value: in a graph a new read node, which obeys the control dependencies."""
-        graph = current_graph()
-        if graph is not None:
-            return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
+        with self._default_graph():
+            graph = current_graph()
+            if graph is not None:
+                return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
         self.numpy()  # raises for a variable of a graph
         return gen_nn_ops.identity(self)
 
@@ -265,12 +274,13 @@ class Variable(Operators):
 
     def _update(self, op: Callable[..., Any], value: Any, name: str | None) -> Any:
         """Apply an op that takes the reference and a value: run it, or add it to the graph."""
-        graph = current_graph()
-        if graph is not None:
-            ref = self._graph_tensor(graph, True)
-            with graph.device(None):  # it goes with the variable, whatever surrounds it
-                assigned = op(ref, value, name=name)
-            return _UnreadVariable(self, assigned.op) if graph.is_function else assigned
+        with self._default_graph():
+            graph = current_graph()
+            if graph is not None:
+                ref = self._graph_tensor(graph, True)
+                with graph.device(None):  # it goes with the variable, whatever surrounds it
+                    assigned = op(ref, value, name=name)
+                return _UnreadVariable(self, assigned.op) if graph.is_function else assigned
         if self._graph is not None:
             raise InvalidArgumentError(
                 f"variable {brief(self._name)} is of a graph: make the assignment inside `with "
@@ -280,6 +290,11 @@ class Variable(Operators):
             value = to_array(value, self.dtype, "value")
         op(self, value)
         return self
+
+    def _default_graph(self) -> AbstractContextManager[None]:
+        """Where ops run eagerly, return the scope of the default graph of TensorFlow 1, if it is of that."""
+        is_outside = self._graph is not None and self._graph.is_default and executing_eagerly()
+        return set_default_graph(self._graph) if is_outside else nullcontext()
 
     def _graph_tensor(self, graph: Any, as_ref: bool) -> Tensor:
         """Return the variable as an input of a node of ``graph``: its reference or its value."""

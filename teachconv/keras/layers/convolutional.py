@@ -30,6 +30,7 @@ class Convolution(Windowed):
 
     _casts_integers = True
     _either_stride_or_dilation = True  # as in Keras, whose depthwise layers take both
+    activation = activations.Replaceable()
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class Convolution(Windowed):
         more: dict[str, Any],
     ):
         self.dilation_rate = normalize_steps(dilation_rate, "dilation_rate", layout_of("input", self._rank))
-        self.activation = activations.get(activation)
+        self.activation = activation
         self.use_bias = truth(use_bias, "use_bias")
         self.bias_initializer = bias_initializer
         super().__init__(kernel_size, "kernel_size", strides, padding, data_format, **more)

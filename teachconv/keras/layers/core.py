@@ -96,6 +96,7 @@ class Dense(Layer):
     """
 
     _casts_integers = True
+    activation = activations.Replaceable()
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class Dense(Layer):
         **more: Any,
     ):
         self.units = positive(units, "units")
-        self.activation = activations.get(activation)
+        self.activation = activation
         self.use_bias = truth(use_bias, "use_bias")
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         super().__init__(**more)
@@ -150,8 +151,10 @@ class Activation(Layer):
         **more: as in `Layer`.
     """
 
+    activation = activations.Replaceable()
+
     def __init__(self, activation: Any, **more: Any):
-        self.activation = activations.get(activation)
+        self.activation = activation
         super().__init__(**more)
 
     def call(self, inputs: Any, training: bool = False) -> Any:

@@ -6,8 +6,6 @@
 True
 """
 
-import sys
-
 from ...graph.options import refuse_other_names
 from ...keras import (
     Input,
@@ -41,8 +39,5 @@ __all__ = [
     "optimizers",
     "utils",
 ]
-
-for _name in __all__[3:]:  # so that `import teachconv.tf.keras.layers` finds the module
-    sys.modules[f"{__name__}.{_name}"] = globals()[_name]
 
 refuse_other_names(__name__, module_getattr)

@@ -24,7 +24,6 @@ from ....graph import (
     RegisterGradient,
     RunMetadata,
     RunOptions,
-    Tensor,
     TensorShape,
     TensorSpec,
     disable_v2_behavior,
@@ -35,7 +34,7 @@ from ....graph import (
 from ....graph.options import refuse_other_names
 from ... import VERSION, __version__, config, dtypes, errors, newaxis
 from ...dtypes import *
-from ...framework import UnconnectedGradients, function, is_tensor
+from ...framework import Tensor, UnconnectedGradients, function, is_tensor
 from ...missing import module_getattr
 from . import app, framework, math, math_ops, nn, random, train
 from .default_graph import enable_eager_execution, reset_default_graph

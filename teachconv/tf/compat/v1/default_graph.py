@@ -22,7 +22,14 @@ __all__ = ["enable_eager_execution", "imported_in_graph", "in_graph", "reset_def
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_graph = tg.Graph()
+
+def _default() -> tg.Graph:
+    graph = tg.Graph()
+    graph.is_default = True
+    return graph
+
+
+_graph = _default()
 
 
 def in_graph(function: Callable[P, R]) -> Callable[P, R]:
@@ -62,7 +69,7 @@ def reset_default_graph() -> None:
     """
     global _graph
     tg.reset_default_graph()
-    _graph = tg.Graph()
+    _graph = _default()
 
 
 @unsupported("config", "device_policy", "execution_mode")

@@ -212,8 +212,10 @@ def initialize_all_variables() -> Any:
     return tg.global_variables_initializer()
 
 
-class Variable(tg.Variable):
+class Variable(tg.Variable, metaclass=framework.ClassOfAll):
     """A variable of the default graph: `teachconv.graph.Variable`."""
+
+    _all = (tg.Variable,)
 
     @in_graph
     @unsupported(
@@ -247,11 +249,6 @@ class Variable(tg.Variable):
         shape: Any = None,
     ) -> None:
         super().__init__(initial_value, trainable is not False, name or "Variable", dtype)
-
-    assign = in_graph(tg.Variable.assign)
-    assign_add = in_graph(tg.Variable.assign_add)
-    assign_sub = in_graph(tg.Variable.assign_sub)
-    read_value = in_graph(tg.Variable.read_value)
 
 
 @unsupported("validate_shape")

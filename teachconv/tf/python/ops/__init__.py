@@ -6,5 +6,9 @@
 """
 
 from ....graph.ops import gen_nn_ops
+from ....graph.options import refuse_other_names
+from ...missing import module_getattr
 
 __all__ = ["gen_nn_ops"]
+
+refuse_other_names(__name__, module_getattr)
