@@ -73,7 +73,10 @@ GRAPH_RANK = {
 }
 LATE = {  # the few imports inside a function that run the other way, with the reason
     ("settings", "backends"): "set_backend asks the table, at the moment of the call",
-    ("translation.translating", "networks.handing"): "translate takes layers, which it translates part by part",
+    (
+        "translation.translating",
+        "networks.handing",
+    ): "translate takes layers, which it translates part by part",
     ("translation.translating", "translation.onnx_models"): "translate takes the nodes of a model",
 }
 

@@ -10,7 +10,24 @@ import teachconv as tc
 from teachconv import keras
 from teachconv.networks import recorder
 
-VALUES = (None, True, -1, 0, 3, 2**40, 2**70, 1e308, "", "x", "\0", [], {}, [[]], [1, 2, 3], {"array": "none"})
+VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    3,
+    2**40,
+    2**70,
+    1e308,
+    "",
+    "x",
+    "\0",
+    [],
+    {},
+    [[]],
+    [1, 2, 3],
+    {"array": "none"},
+)
 
 
 def damaged(data, rng):
@@ -113,7 +130,14 @@ def recording_with_wrong_fields(data, rng):
     def change(name, array):
         if name == "layers":
             return np.array(with_wrong_fields(str(array), rng)) if chosen else array
-        ways = (array.T, array.ravel(), array.astype("U3"), array.astype("int8"), array[:0], array.astype("M8[s]"))
+        ways = (
+            array.T,
+            array.ravel(),
+            array.astype("U3"),
+            array.astype("int8"),
+            array[:0],
+            array.astype("M8[s]"),
+        )
         return rng.choice(ways) if chosen != 1 and rng.random() < 0.3 else array
 
     return repacked(data, change)
@@ -139,7 +163,12 @@ def tflite():
         return made
 
     filters = np.random.default_rng(2).standard_normal((3, 3, 3, 2), dtype="float32")
-    model, graph, operator, code = schema.ModelT(), schema.SubGraphT(), schema.OperatorT(), schema.OperatorCodeT()
+    model, graph, operator, code = (
+        schema.ModelT(),
+        schema.SubGraphT(),
+        schema.OperatorT(),
+        schema.OperatorCodeT(),
+    )
     code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.CONV_2D
     options = schema.Conv2DOptionsT()
     options.padding, options.strideH, options.strideW, options.fusedActivationFunction = 0, 1, 1, 1
