@@ -34,7 +34,7 @@ def line_up(a: Network, b: Network) -> list[Pair]:
     left, right = (
         [Row(layer, n) for n, layer in enumerate(each.layers) if layer.op_type != LAYOUT] for each in (a, b)
     )
-    return _with_norms_folded(_paired(left, _in_order(left, right)))
+    return _with_norms_folded(_paired(_in_order(left, left), _in_order(left, right)))
 
 
 class Row:

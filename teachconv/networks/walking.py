@@ -325,6 +325,8 @@ def walk_beside(model: Any, x: Any, axis: int) -> Network:
     for each in (x, moved) if own == axis else (moved, x):
         with suppress(ArgumentError):  # a file that does not take it
             networks.append(walk(model, each))
-            if not networks[-1].layers[-1].error:
-                break
-    return max(networks, key=lambda network: len(network.layers)) if networks else walk(model, x)
+            # by its layers, not its framework: a matrix has the channels last in PyTorch, too
+            if not networks[-1].layers[-1].error and (networks[-1].axis == axis) == (each is x):
+                return networks[-1]
+    best = max(networks, key=lambda one: (not one.layers[-1].error, len(one.layers)), default=None)
+    return walk(model, x) if best is None else best

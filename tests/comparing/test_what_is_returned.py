@@ -133,6 +133,66 @@ def test_the_share_is_that_of_what_the_model_returns():
     assert tc.compare(models[0], models[2], X).first_parting.share is None  # the results are equal
 
 
+def test_a_matrix_over_a_square_image_gets_the_image_as_it_is():
+    """The channels of both are last; the second once got an image whose axes had been moved."""
+    torch = pytest.importorskip("torch")
+
+    class Scores(torch.nn.Module):
+        def __init__(self, end):
+            super().__init__()
+            torch.manual_seed(1)
+            self.scores, self.end = torch.nn.Linear(4, 4), end
+
+        def forward(self, x):
+            return self.end(self.scores(x))
+
+    x = np.random.default_rng(0).standard_normal((2, 4, 4, 4)).astype("float32")
+    one, other, moved = Scores(same), Scores(same), Scores(lambda y: y.transpose(1, 3))
+    assert tc.compare(one, other, x).passed
+    assert tc.compare(one, moved, x).passed is False
+
+
+def test_a_layer_whose_result_is_not_used_has_its_partner():
+    """What has no weights waits for nothing, in both models."""
+
+    def end(u, v):
+        torch.relu(u)
+        return u + v
+
+    torch = pytest.importorskip("torch")
+    models = [two_convolutions(lambda y: y.tanh(), end) for _ in range(2)]
+    assert tc.compare(*models, X).passed, str(tc.compare(*models, X))
+    x = np.random.default_rng(0).standard_normal((1, 2, 4, 4)).astype("float32")
+    recorded = [recorder.record_torch(late(torch), x) for _ in range(2)]
+    report = tc.compare(*recorded)
+    assert report.passed, str(report)
+    assert report.unmatched == ()
+
+
+def late(torch):
+    """A module: a sum that needs the first two convolutions runs after the third."""
+
+    class Late(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(1)
+            self.a, self.b, self.c = (torch.nn.Conv2d(2, 2, 1) for _ in "abc")
+
+        def forward(self, x):
+            u = self.a(x)
+            v, w = self.b(u), self.c(u)
+            return torch.relu(u) + w, v + u
+
+    return Late().eval()
+
+
+def test_other_inputs_show_nothing():
+    model = two_convolutions()
+    report = tc.compare(model, model, (X, 2 * X))
+    assert report.passed is None
+    assert "the models had other inputs" in " ".join(str(report).split())
+
+
 def subclass(keras, between=same, end=last):
     """As `two_convolutions`, as a class of Keras."""
 
