@@ -11,10 +11,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
-from .. import record, settings
+from .. import settings
+from . import load
 
 # A call with fewer multiply-adds keeps BLAS's own number: to set it takes longer than to multiply.
 _TINY = 1 << 16
@@ -23,9 +23,8 @@ _TINY = 1 << 16
 @lru_cache
 def libraries(home: str) -> list[Any]:
     """Return threadpoolctl's controllers of the BLAS that "numpy" or "scipy" calls; none if it finds none."""
-    with record.loading("load threadpoolctl"):
-        import_module(f"{home}.linalg")
-        process = import_module("threadpoolctl").ThreadpoolController()  # it searches the process once
+    load(f"{home}.linalg")
+    process = load("threadpoolctl").ThreadpoolController()  # it searches the process once
     found = process.select(user_api="blas").lib_controllers
     own = [one for one in found if f"{home}.libs" in one.filepath or f"/{home}/" in one.filepath]
     # the folder of another package has that package's own BLAS; elsewhere is one that packages share
@@ -69,11 +68,9 @@ def _change(found: list[Any], how: Any, limit: tuple[int, int | None]) -> None:
             how(limits, limit)
             if not limits:
                 del _running[place]
-            # from 3.8 on, threadpoolctl ignores a limit while another Python thread holds one of its own
-            release = getattr(library, "clear_controlling_thread", lambda force: None)
-            release(force=True)
-            library.set_num_threads(min((number for _, number in limits), default=before))
-            release(force=True)
+            # from 3.8 on, set_num_threads does nothing while another Python thread holds a limit of its own
+            set_number = getattr(library, "_real_set_num_threads", library.set_num_threads)
+            set_number(min((number for _, number in limits), default=before))
 
 
 def _forget_other_threads() -> None:
