@@ -55,7 +55,7 @@ _BLOCK_MACS = 128 << 20  # of one call of SciPy, which Ctrl-C does not interrupt
 _BLOCK_POINTS = 4 << 20  # that one call transforms
 # Nanoseconds, measured on an Intel Xeon, rounded: to build an entry of C; to compute a cell by correlate2d,
 # beside one for each multiply-add; to transform a point, for each bit of the number of points.
-# A call of correlate2d takes as long as so many of its cells.
+# The last is the number of cells that take as long as a call of correlate2d.
 _ENTRY, _CELL, _POINT, _CALL = 20, 20, 1.5, 500
 Index: TypeAlias = tuple[slice, ...]
 
