@@ -207,7 +207,7 @@ class BackendReport(tables.Report, list[BackendInfo]):
             )
             for info in self
         ]
-        from .blas import libraries  # late: it imports `load` from here
+        from .blas import libraries  # late: a program that prints no table does not need it
 
         note = "set_num_threads does not hold the BLAS of numpy: threadpoolctl has no control of it"
         notes = () if libraries("numpy") else (note,)

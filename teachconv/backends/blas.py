@@ -11,10 +11,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
-from .. import settings
-from . import load
+from .. import record, settings
 
 # A call with fewer multiply-adds keeps BLAS's own number: to set it takes longer than to multiply.
 _TINY = 1 << 16
@@ -23,8 +23,9 @@ _TINY = 1 << 16
 @lru_cache
 def libraries(home: str) -> list[Any]:
     """Return threadpoolctl's controllers of the BLAS that "numpy" or "scipy" calls; none if it finds none."""
-    load(f"{home}.linalg")
-    process = load("threadpoolctl").ThreadpoolController()  # it searches the process once
+    with record.loading("load threadpoolctl"):
+        import_module(f"{home}.linalg")
+        process = import_module("threadpoolctl").ThreadpoolController()  # it searches the process once
     found = process.select(user_api="blas").lib_controllers
     own = [one for one in found if f"{home}.libs" in one.filepath or f"/{home}/" in one.filepath]
     # the folder of another package has that package's own BLAS; elsewhere is one that packages share
