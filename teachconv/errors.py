@@ -160,7 +160,8 @@ def refuse_unknown(
     teachconv.errors.ArgumentTypeError: convolve has no argument 'stride' (did you mean "strides"?)
     """
     word = next(iter(unknown))
-    known, own = inspect.signature(function).parameters, getattr(tool, "__kwdefaults__", ())
+    plain_tool: Any = inspect.unwrap(tool) if tool else None  # without its decorators
+    known, own = inspect.signature(function).parameters, getattr(plain_tool, "__kwdefaults__", ())
     near = suggestion(word, [*known, *own])
     owner = tool if near and near == suggestion(word, own) else function
     raise ArgumentTypeError(f"{getattr(owner, '__name__', owner)} has no argument {brief(word)}{near}")

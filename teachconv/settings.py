@@ -62,7 +62,7 @@ def blas_threads() -> int | None:
 
 @contextmanager
 def on_threads(number: int) -> Iterator[None]:
-    """Let calls in the running context use so many threads: one, for a caller that runs its own threads."""
+    """Let calls in the running context use a number of threads: one if the caller runs its own threads."""
     token = _threads_here.set(number)
     try:
         yield

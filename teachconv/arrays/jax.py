@@ -59,7 +59,7 @@ class Jax(ArrayApi):
         }
         shapes = tuple(zip((array.shape for array in arrays), (array.dtype for array in arrays), strict=True))
         if rest["backend"] is None:
-            dispatch.find_backend()  # raises if it is not there, and says where its name comes from
+            dispatch.find_backend()  # raises for a wrong name, and says where it comes from
             rest["backend"] = settings.default_backend()  # the callback runs in a thread of JAX's
         key = op, names, tuple(rest.items()), shapes
         try:

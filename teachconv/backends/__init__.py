@@ -47,7 +47,6 @@ from ..geometry import AxisGeometry, ConvGeometry, axis_slab
 from ..kinds import KINDS, Kind, kind_of
 from ..memory import check_memory
 from ..taps import window
-from .blas import libraries
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
 
@@ -209,11 +208,10 @@ class BackendReport(tables.Report, list[BackendInfo]):
             )
             for info in self
         ]
-        notes = (
-            ()
-            if libraries("numpy")
-            else ("set_num_threads does not hold the BLAS of numpy: threadpoolctl has no control of it",)
-        )
+        from .blas import libraries  # late: a program that prints no table does not need it
+
+        note = "set_num_threads does not hold the BLAS of numpy: threadpoolctl has no control of it"
+        notes = () if libraries("numpy") else (note,)
         return tables.Table(columns, rows, notes=notes)
 
     __repr__ = tables.Report.__str__

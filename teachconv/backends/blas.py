@@ -69,11 +69,9 @@ def _change(found: list[Any], how: Any, limit: tuple[int, int | None]) -> None:
             how(limits, limit)
             if not limits:
                 del _running[place]
-            # from 3.8 on, threadpoolctl ignores a limit while another Python thread holds one of its own
-            release = getattr(library, "clear_controlling_thread", lambda force: None)
-            release(force=True)
-            library.set_num_threads(min((number for _, number in limits), default=before))
-            release(force=True)
+            # from 3.8 on, set_num_threads does nothing while another Python thread holds a limit of its own
+            set_number = getattr(library, "_real_set_num_threads", library.set_num_threads)
+            set_number(min((number for _, number in limits), default=before))
 
 
 def _forget_other_threads() -> None:

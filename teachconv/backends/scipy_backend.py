@@ -3,6 +3,7 @@
 ``sparse`` builds the matrix C of the convolution, so that y = C x and the transposed convolution is C.T y.
 ``direct`` and ``fft`` pass a zero-extended image to scipy.signal, which has no strides, dilation or SAME.
 They are added here by slicing and zero insertion, as is possible with any library that has a correlation.
+Unless the caller names one, the algorithm that takes the least time runs, by a count of its work.
 
 A tap is one position of the filter.
 """
@@ -20,6 +21,7 @@ import numpy as np
 from .. import record
 from ..dtypes import FLOATS, float_format
 from ..geometry import AxisGeometry, ConvGeometry
+from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..memory import check_bytes, check_memory
 from ..taps import overlap, reached, triples, window
 from . import QUIET, Algorithm, blocks, finish, load, pad, to_accumulator, zeros
@@ -28,15 +30,21 @@ ALGORITHMS = (
     Algorithm(
         "sparse",
         "the convolution as a sparse matrix C: y = C x, and its transpose is C.T",
-        why="the default",
+        why="the default where the matrix is small",
     ),
-    Algorithm("direct", "scipy.signal.correlate2d, plane by plane, on padded images", gives_way_to="sparse"),
+    Algorithm(
+        "direct",
+        "scipy.signal.correlate2d, plane by plane, on padded images",
+        why="a large matrix takes longer to build than all planes take",
+        gives_way_to="sparse",
+    ),
     Algorithm(
         "fft",
         "scipy.signal.fftconvolve: a product of spectra; pays for large filters",
         dtypes=FLOATS,
         precision="fast",
         error="fft",
+        why="a large image and filter",
         gives_way_to="sparse",
     ),
 )
@@ -45,6 +53,10 @@ RANKS = (1, 2, 3)
 _BLOCK_ENTRIES = 2 << 20  # of one sparse matrix: building it takes up to 40 bytes for each
 _BLOCK_MACS = 128 << 20  # of one call of SciPy, which Ctrl-C does not interrupt
 _BLOCK_POINTS = 4 << 20  # that one call transforms
+# Nanoseconds, measured on an Intel Xeon, rounded: to build an entry of C; to compute a cell by correlate2d,
+# beside one for each multiply-add; to transform a point, for each bit of the number of points.
+# The last is the number of cells that take as long as a call of correlate2d.
+_ENTRY, _CELL, _POINT, _CALL = 20, 20, 1.5, 500
 Index: TypeAlias = tuple[slice, ...]
 
 
@@ -62,7 +74,7 @@ def conv2d(
 ) -> np.ndarray:
     """Gather: compute y = C x for each image, or correlate the padded image and keep every stride-th cell."""
     images, filters = to_accumulator(x), to_accumulator(w)
-    algorithm = _choose(algorithm, "sparse", images, filters)
+    algorithm = _choose(algorithm or _cheapest(FORWARD, geometry, x.dtype, precision), images, filters)
     if algorithm == "sparse":
         y = zeros(geometry.output_shape, images.dtype)
         for matrix, inputs, outputs in _matrices(filters, geometry):
@@ -95,7 +107,9 @@ def conv2d_backprop_input(
 ) -> np.ndarray:
     """Scatter: compute dx = C.T dy, or correlate the zero-inserted dy with the flipped filter."""
     upstream, filters = to_accumulator(dy), to_accumulator(w)
-    algorithm = _choose(algorithm, "sparse", upstream, filters)
+    algorithm = _choose(
+        algorithm or _cheapest(INPUT_GRADIENT, geometry, dy.dtype, precision), upstream, filters
+    )
     if algorithm == "sparse":
         dx = zeros(geometry.input_shape, upstream.dtype)
         for matrix, inputs, outputs in _matrices(filters, geometry):
@@ -136,7 +150,9 @@ def conv2d_backprop_filter(
 ) -> np.ndarray:
     """Sum over the same taps: multiply the input's matrix by dy, or correlate x with the zero-inserted dy."""
     images, upstream = to_accumulator(x), to_accumulator(dy)
-    algorithm = _choose(algorithm, "sparse", images, upstream)
+    algorithm = _choose(
+        algorithm or _cheapest(FILTER_GRADIENT, geometry, x.dtype, precision), images, upstream
+    )
     dw = zeros(geometry.filters_shape, images.dtype)
     if algorithm == "sparse":
         outs, one = geometry.out_channels // geometry.groups, replace(geometry, batch=1)
@@ -358,10 +374,34 @@ def _every(steps: Sequence[int]) -> Index:
     return tuple(slice(None, None, step) for step in steps)
 
 
-def _choose(algorithm: str | None, default: str, *factors: np.ndarray) -> str:
-    """Return the requested algorithm, or the default if none is requested or it does not suit the data."""
+def _cheapest(kind: Kind, geometry: ConvGeometry, dtype: np.dtype, precision: str | None) -> str:
+    """Return the algorithm that takes the least time, of those that dtype and ``precision`` allow.
+
+    C has an entry for each multiply-add of one image; for a filter gradient, that of each image has one for
+    each out channel less. Plain correlation also multiplies the zeros between dilated taps, and computes the
+    cells that a stride skips. Spectra are transformed for each pair of channels.
+    """
+    outs = geometry.out_channels // geometry.groups
+    entries = geometry.macs // (outs if kind.sums_images else geometry.batch)
+    if entries <= _BLOCK_ENTRIES:
+        return "sparse"
+    planes = geometry.batch * geometry.filters_shape[-2] * geometry.out_channels
+    points = prod(window(axis).size for axis in geometry.axes)
+    # of a volume correlate2d computes a plane for each tap in depth
+    correlated = planes * prod(axis.filter_size for axis in geometry.axes[:-2])
+    costs = {
+        "sparse": _ENTRY * entries + geometry.macs,
+        "direct": _CELL * correlated * (points + _CALL)
+        + geometry.macs * prod(geometry.strides) * prod(geometry.dilations),
+        "fft": _POINT * planes * points * log2(points),
+    }
+    allowed = (one for one in ALGORITHMS if one.may_be_chosen(precision) and dtype.name in one.dtypes)
+    return min((one.name for one in allowed), key=costs.__getitem__)
+
+
+def _choose(chosen: str, *factors: np.ndarray) -> str:
+    """Return the algorithm, or the one that it gives way to if it does not suit the data."""
     with record.stage("choose algorithm") as stage:
-        chosen = algorithm or default
         if chosen == "direct" and not all(np.isfinite(factor).all() for factor in factors):
             stage.say("direct gives way: it would multiply padding zeros by infinity or NaN")
             chosen = "sparse"

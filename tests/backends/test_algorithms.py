@@ -16,8 +16,6 @@ ALL = [(name, one) for name, module in MODULES.items() for one in module.ALGORIT
 IDS = [f"{name}-{one.name}" for name, one in ALL]
 ON_REQUEST = {  # no backend chooses these by itself
     ("reference", "loops"),
-    ("scipy", "direct"),
-    ("scipy", "fft"),
     ("cython", "im2col"),
     ("cupy", "tiled"),
     ("cupy", "registers"),

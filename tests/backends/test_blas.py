@@ -179,5 +179,5 @@ def test_the_table_says_where_the_number_cannot_be_set(monkeypatch, filepath, he
     loaded = SimpleNamespace(lib_controllers=[SimpleNamespace(filepath=filepath)])
     process = SimpleNamespace(select=lambda user_api: loaded)
     monkeypatch.setattr(threadpoolctl, "ThreadpoolController", lambda: process)
-    monkeypatch.setattr("teachconv.backends.libraries", blas.libraries.__wrapped__)
+    monkeypatch.setattr(blas, "libraries", blas.libraries.__wrapped__)
     assert ("does not hold the BLAS of numpy" in str(tc.backends())) != held

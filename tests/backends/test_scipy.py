@@ -1,0 +1,70 @@
+"""Which algorithm the scipy backend chooses: the one that takes the least time, by a count of its work."""
+
+import numpy as np
+import pytest
+
+import teachconv as tc
+from teachconv.backends.scipy_backend import _cheapest, conv_matrix
+from teachconv.geometry import conv_geometry
+from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
+
+# input, filters, strides -> by default, by precision="fast"
+FLOAT = np.dtype("float32")
+CHOSEN = {
+    "46 s as a matrix": ((1, 1200, 1200, 1), (39, 39, 1, 1), 1, "direct", "fft"),
+    "more than 45 s as a matrix": ((1, 2000, 2000, 1), (24, 24, 1, 1), 1, "direct", "fft"),
+    "a small layer": ((8, 28, 28, 1), (3, 3, 1, 8), 1, "sparse", "sparse"),
+    "many images share a small matrix": ((500, 8, 8, 8), (3, 3, 8, 8), 1, "sparse", "sparse"),
+    "a stride of which correlation computes all": ((1, 224, 224, 3), (16, 16, 3, 64), 16, "sparse", "sparse"),
+    "wide": ((1, 56, 56, 64), (3, 3, 64, 64), 1, "direct", "fft"),
+    "a long sequence": ((1, 400_000, 1), (400, 1, 1), 1, "direct", "fft"),
+    "a volume": ((1, 40, 40, 40, 2), (3, 3, 3, 2, 8), 1, "direct", "fft"),
+}
+
+
+def geometry_of(shape, filters, strides):
+    return conv_geometry(shape, filters, strides, "SAME")
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_the_cheapest_is_chosen(name):
+    *shapes, by_default, fast = CHOSEN[name]
+    geometry = geometry_of(*shapes)
+    assert [_cheapest(FORWARD, geometry, FLOAT, p) for p in (None, "strict", "fast")] == [by_default] * 2 + [
+        fast
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_large_image_and_filter_are_no_matrix_for_any_kind(kind):
+    geometry = geometry_of((1, 1200, 1200, 1), (39, 39, 1, 1), 1)
+    assert _cheapest(kind, geometry, FLOAT, None) == "direct"
+    assert _cheapest(kind, geometry, FLOAT, "fast") == "fft"
+
+
+def test_a_filter_gradient_counts_the_matrix_of_each_image():
+    shapes = (64, 28, 28, 8), (3, 3, 8, 8), 1
+    assert _cheapest(INPUT_GRADIENT, geometry_of(*shapes), FLOAT, None) == "sparse"
+    assert _cheapest(FILTER_GRADIENT, geometry_of(*shapes), FLOAT, None) == "sparse"
+    more = (512, *shapes[0][1:]), *shapes[1:]
+    assert _cheapest(INPUT_GRADIENT, geometry_of(*more), FLOAT, None) == "sparse"
+    assert _cheapest(FILTER_GRADIENT, geometry_of(*more), FLOAT, None) != "fft"
+
+
+def test_the_entries_that_are_counted_are_those_of_the_matrix():
+    geometry = conv_geometry((3, 9, 8, 4), (3, 2, 2, 6), 2, "VALID")
+    matrix = conv_matrix(np.ones((3, 2, 2, 6), "float32"), geometry)
+    assert matrix.nnz == geometry.macs // geometry.batch
+
+
+def test_calls_run_what_is_chosen_and_the_trace_says_so():
+    x, w = np.ones((1, 160, 160, 1), "float32"), np.ones((15, 15, 1, 1), "float32")
+    for dtype, precision, chosen in (
+        ("float32", None, "direct"), ("float32", "fast", "fft"), ("int32", "fast", "direct"),
+    ):  # fmt: skip
+        options = {"backend": "scipy", "precision": precision}
+        trace = tc.trace(tc.conv2d, x.astype(dtype), w.astype(dtype), 1, "SAME", **options)
+        assert trace.algorithm == chosen
+    x[0, 3, 3, 0] = np.nan  # padding of zeros would be multiplied by it
+    assert tc.trace(tc.conv2d, x, w, 1, "SAME", backend="scipy").algorithm == "sparse"
+    assert tc.trace(tc.conv2d, x[:, 10:], w, 1, "SAME", backend="scipy").algorithm == "direct"
