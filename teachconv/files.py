@@ -1,16 +1,19 @@
-"""Writes files so that a reader never sees half of one."""
+"""Reads files of unknown origin, and writes files so that a reader never sees half of one."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import stat
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
-from .errors import ArgumentError, ArgumentTypeError, brief
+import numpy as np
+
+from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
 
 _LONGEST = 4096  # characters of a path, Linux's limit; the system's own message would repeat them all
 
@@ -39,6 +42,72 @@ def path_of(path: Any, name: str = "path") -> Path:
         legal = False
     if not legal:
         raise ArgumentError(f"{name} must be the path of a file; got {brief(path)}")
+    return found
+
+
+LARGEST = 2**31 - 1  # bytes of a file that a parser takes whole; protobuf and flatbuffers have this limit
+_UNPACKED = 2**28  # bytes that an archive smaller than this may unpack to
+_HEADER = 10_000  # bytes, as numpy.lib.format has it for files that nobody vouches for
+
+
+@contextmanager
+def reading(path: Any, what: str, name: str = "path", largest: int = LARGEST) -> Iterator[None]:
+    """Read a file that may be damaged or hostile: the one guard of every format.
+
+    Args:
+        path: the file; or an object in its place, which has no size.
+        what: what the file must be, such as "an ONNX model".
+        name: the argument that it is.
+        largest: its most bytes.
+
+    Raises:
+        ArgumentError: if the file is empty or larger, or the block raises what no reader documents: zlib's,
+            zipfile's, json's, protobuf's or NumPy's own errors, a missing key. It names the file.
+        OSError, MemoryError, TypeError: as the block raises them, TypeError in our words only.
+    """
+    try:
+        if isinstance(path, (str, Path)):
+            check_size(path, what, name, largest)
+        yield
+    except (ArgumentError, ArgumentTypeError, BackendUnavailable, ImportError, OSError, MemoryError):
+        raise
+    except Exception as error:  # the packages do not say which types they raise
+        given = plain(path) if isinstance(path, (str, Path)) else "this one"
+        raise ArgumentError(f"{name} must be {what}; {given} cannot be read: {plain(error)}") from error
+
+
+def check_size(path: str | Path, what: str, name: str = "path", largest: int = LARGEST) -> None:
+    """Raise for a file that is empty or larger than ``largest``; see `reading`."""
+    size = path_of(path, name).stat().st_size
+    if size > largest or not size and Path(path).is_file():
+        problem = f"has {size:,} bytes, and {largest:,} are the most" if size else "is empty"
+        raise ArgumentError(f"{name} must be {what}; {plain(path)} {problem}")
+
+
+def read_array(file: IO[bytes]) -> np.ndarray:
+    """Return the array of an open .npy file; nothing is unpickled, and no long header read."""
+    start = file.read(12)
+    file.seek(0)
+    length = int.from_bytes(start[8:12], "little") if start[6:7] > b"\x01" else 0  # else 65,535 at most
+    if length > _HEADER:
+        raise ValueError(f"its header claims {length:,} bytes, and {_HEADER:,} are the most")
+    return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an .npz archive by name, within `reading`.
+
+    An archive that is not compressed, as NumPy writes it, may have any size. Others may unpack to 256 MiB.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        unpacked, most = sum(member.file_size for member in members), max(_UNPACKED, path.stat().st_size)
+        if unpacked > most:
+            raise ValueError(f"it unpacks to {unpacked:,} bytes, and {most:,} are the most")
+        found = {}
+        for member in members:
+            with archive.open(member) as file:
+                found[member.filename.removesuffix(".npy")] = read_array(file)
     return found
 
 

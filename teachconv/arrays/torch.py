@@ -87,7 +87,7 @@ class Torch(ArrayApi):
 
     def to_host(self, value: Any) -> np.ndarray:
         """Return the values as a NumPy array, also those of a tensor that requires a gradient."""
-        return self._array(value.detach().cpu(), "tensor")
+        return self._array(value.detach() if value.is_meta else value.detach().cpu(), "tensor")
 
     def _array(self, value: Any, name: str) -> np.ndarray:
         torch = _torch()
@@ -101,9 +101,10 @@ class Torch(ArrayApi):
                 f"{name} must be a dense tensor; got layout {value.layout}: {name}.to_dense()"
             )
         if value.device.type not in ("cpu", "cuda"):
+            help_ = f"torch.ones_like({name}, device='cpu')" if value.is_meta else f"{name}.cpu()"
             raise ArgumentTypeError(
                 f"{name} must be in the memory of the CPU or of an NVIDIA GPU; got one on "
-                f"{value.device}: {name}.cpu()"
+                f"{value.device}: {help_}"
             )
         if (reason := _why_unread(value)) is not None:
             raise ArgumentTypeError(f"{name} must be a tensor whose numbers can be read now; got {reason}")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from ..arguments import PADDING_WORDS, ints_in, normalize_shape, padding_in, sha
 from ..backends import TABLE
 from ..data.seeded import DATA, make_array
 from ..dtypes import to_dtype
-from ..errors import ArgumentError, brief, plain
+from ..errors import ArgumentError, brief
+from ..files import read_array, reading
 from ..memory import check_memory
 
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
@@ -174,32 +176,10 @@ def _seeded(arguments: argparse.Namespace, shape: Sequence[int], name: str) -> n
     return make_array(tuple(shape), dtype, arguments.data or "integers", name)
 
 
-_HEADER = 10_000  # bytes, as numpy.lib.format has it for files that nobody vouches for
-
-
 def read_npy(path: str) -> np.ndarray:
     """Return the array of an .npy file; the error for a damaged file, an archive or a pickle names it."""
-    try:
-        with open(path, "rb") as file:
-            _check_header(file)
-            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
-    except (OSError, MemoryError):
-        raise
-    except Exception as error:  # a damaged header makes NumPy raise many types, SyntaxError among them
-        raise ArgumentError(
-            f"{plain(path)} must be an .npy file of numbers; it cannot be read: {plain(error)}"
-        ) from error
-
-
-def _check_header(file: BinaryIO) -> None:
-    """Raise for a header that NumPy would refuse, but only after it has read as much as the header claims."""
-    start = file.read(12)
-    file.seek(0)
-    length = (
-        int.from_bytes(start[8:12], "little") if start[6:7] > b"\x01" else 0
-    )  # version 1 has 65,535 at most
-    if length > _HEADER:
-        raise ValueError(f"its header claims {length:,} bytes, and {_HEADER:,} are the most")
+    with reading(path, "an .npy file of numbers", largest=sys.maxsize), open(path, "rb") as file:
+        return read_array(file)
 
 
 def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: dict[str, Any]) -> np.ndarray:

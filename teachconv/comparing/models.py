@@ -329,7 +329,7 @@ def _row(a: Layer, b: Layer) -> LayerRow:
         return found
     code, words = reason(a, b, inputs, row)
     if b.output is None:
-        if not code and inputs[0].shape != a.inputs[0].shape:
+        if not code and [x.shape for x in inputs[:1]] != [x.shape for x in a.inputs[:1]]:
             return replace(found, same=None)
         code, words = code or "raised", f"{said}; {words}"
     nan = f"; {_NAN} here" * (_NAN in said)

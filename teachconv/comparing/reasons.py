@@ -51,6 +51,8 @@ def reason(a: Layer, b: Layer, inputs: list[np.ndarray], row: DiffRow) -> tuple[
     """
     if a.op_type != b.op_type:
         return "op_type", f"{b} is a {b.op_type}, and {a} a {a.op_type}"
+    if not inputs:  # of a node that did not run, nor what is before it
+        return "", "it got no input"
     ours, theirs = _facts(a, inputs[0]), _facts(b, b.inputs[0])
     differing = [name for name in ours if name in theirs and not _same(ours[name], theirs[name])]
     if differing:

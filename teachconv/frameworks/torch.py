@@ -190,6 +190,10 @@ def _encoded(torch: Any, item: Any, arrays: dict[str, np.ndarray] | None) -> Any
         return item
     if item.layout is not torch.strided or item.is_quantized:
         raise ArgumentError(f"only dense tensors can be followed; got one of layout {item.layout}")
+    if item.is_meta:
+        raise ArgumentError(
+            "only tensors with numbers can be followed; got one on meta: torch.ones_like(x, device='cpu')"
+        )
     name = ""
     if arrays is not None:
         span = 1 + sum((size - 1) * stride for size, stride in zip(item.shape, item.stride(), strict=True))

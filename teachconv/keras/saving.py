@@ -14,6 +14,7 @@ flattens [channels, rows, cols] and Keras [rows, cols, channels]. Keras' own wei
 from __future__ import annotations
 
 import re
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief, plain
-from ..files import path_of, replacing
+from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..files import path_of, reading, replacing
 from ..graph import Variable
 from ..graph.options import unsupported
 from .checks import shape_text, snake_case
@@ -61,15 +62,8 @@ def load_weights(model: Model, filepath: Any) -> None:
 
 def _load(path: Path, is_npz: bool, weights: Mapping[str, Variable]) -> None:
     """Assign the arrays of a file to variables by their keys."""
-    try:
+    with reading(path, "a whole file of weights", "filepath", sys.maxsize):
         arrays = _read_npz(path, weights) if is_npz else _read_safetensors(path, weights)
-    except (ArgumentError, OSError, MemoryError):
-        raise
-    except Exception as error:  # of a damaged file: zipfile's, zlib's, NumPy's and safetensors' own types
-        raise ArgumentError(
-            f"filepath {brief(str(path))} must be a whole file of weights; this one cannot be "
-            f"read: {plain(error)}"
-        ) from error
     set_all(list(weights.values()), arrays, f"filepath {brief(str(path))}")
 
 

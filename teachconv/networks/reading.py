@@ -115,7 +115,8 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     # a form that is not read here is a layer without an op
     with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):
         if reader is not None and arrays:
-            facts |= reader({**entry, "said": said, "axis": facts["axis"]}, arrays)
+            found = reader({**entry, "said": said, "axis": facts["axis"]}, arrays)
+            facts |= found if isinstance(found.get("bias"), np.ndarray | None) else {}
     facts["inputs"] = tuple(facts["inputs"])
     return Layer(entry["name"], framework, word, error=entry.get("error", ""), **facts)
 
@@ -264,7 +265,7 @@ _NORM = ("mean", "variance", "gamma", "beta")
 
 
 def _normalised(x: Any, given: dict[str, Any], eps: float, axis: int) -> Facts:
-    axis = -1 if axis % x.ndim == x.ndim - 1 else axis
+    axis = -1 if axis % x.ndim == x.ndim - 1 else range(x.ndim)[axis]
     given |= {"eps": eps, "axis": axis}
     return {"op_type": NORM, "op": definitions.batch_norm, "arguments": given, "axis": axis, "inputs": [x]}
 

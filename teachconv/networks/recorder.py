@@ -296,7 +296,7 @@ class _Calls:
             name: np.frombuffer(data, dtype, prod(shape), start).reshape(shape)
             for name, start, shape, dtype in self._kept.values()
         }
-        self.made[:] = _filled(self.made, arrays)
+        self.made[:] = filled(self.made, arrays)
 
     def run(
         self,
@@ -369,12 +369,12 @@ def _put(result: Any, array: np.ndarray) -> Any:
     return result.copy_(value) if value is not array and value.shape == result.shape else value
 
 
-def _filled(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+def filled(value: Any, arrays: Mapping[str, Any]) -> Any:
     """Return nested lists and dictionaries with arrays in place of ``{"array": name}``."""
     if isinstance(value, dict):
         named = value.get("array")
-        return arrays[named] if named else {name: _filled(item, arrays) for name, item in value.items()}
-    return [_filled(item, arrays) for item in value] if isinstance(value, list) else value
+        return arrays[named] if named else {name: filled(item, arrays) for name, item in value.items()}
+    return [filled(item, arrays) for item in value] if isinstance(value, list) else value
 
 
 _SMALL = 1 << 16  # bytes; smaller arrays stay in memory
@@ -401,5 +401,5 @@ def load(path: Any) -> Recording:
     """Return the recording in a file that `save` wrote."""
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
-    found: Recording = _filled(json.loads(str(arrays.pop("layers"))), arrays)
+    found: Recording = filled(json.loads(str(arrays.pop("layers"))), arrays)
     return found

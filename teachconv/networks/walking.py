@@ -5,18 +5,23 @@ Two arrays count as the same if their bytes are equal, so it does not matter how
 
 from __future__ import annotations
 
+import json
+import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from importlib import import_module
 from itertools import permutations
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
+from ..files import check_size, path_of, read_arrays, reading
+from ..memory import check_bytes
+from ..translation import onnx_models
 from ..translation.onnx_run import run_model
 from . import recorder
 from .definitions import smooth
@@ -69,7 +74,28 @@ def walk(model: Any, x: Any) -> Network:
         ValueError, TypeError: if it is not such a model, or is in training mode; or as the framework raises.
         BackendUnavailable: if a package that reads the model is missing.
     """
-    recorded, called = _record(model, x), Counter[str]()
+    if framework_of(model) == "recording" and isinstance(model, (str, Path)):
+        check_bytes(path_of(model).stat().st_size, f"the recording {plain(model)}")
+        with reading(model, "a file that recorder.save wrote", "a recording", sys.maxsize):
+            return _walked(model, None, _opened(read_arrays(Path(model))))
+    return _walked(model, x, _record(model, x))
+
+
+def _opened(arrays: dict[str, Any]) -> recorder.Recording:
+    """Return the recording in a file of these arrays; arrays of text or other types count as not recorded."""
+    text = str(arrays.pop("layers"))
+    known = {name: array if array.dtype.kind in "biuf" else None for name, array in arrays.items()}
+    found: recorder.Recording = recorder.filled(json.loads(text), known)
+    for entry in found:
+        kinds = {"args": list, "output": np.ndarray | None, "error": str}
+        for name in (name for name, kind in kinds.items() if not isinstance(entry.get(name, ""), kind)):
+            raise TypeError(f"the {name} of a call is not of the right type")
+    return found
+
+
+def _walked(model: Any, x: Any, recorded: recorder.Recording) -> Network:
+    """Return the layers of a recording of a model."""
+    called = Counter[str]()
     seen = _Seen({} if x is None else {_digest(np.asarray(x)): [INPUT]})
     for number, entry in enumerate(recorded):
         arrays, name = arrays_in(entry["args"]), entry["name"]
@@ -215,13 +241,7 @@ def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> reco
             f"file, or a recording (.npz); got {brief(model)}"
         )
     if framework == "recording":
-        try:
-            return recorder.load(model) if isinstance(model, (str, Path)) else model
-        except (KeyError, ValueError, EOFError, BadZipFile) as error:
-            raise ArgumentError(
-                f"a recording must be a file that recorder.save wrote; {brief(str(model))} cannot be read: "
-                f"{plain(error)}"
-            ) from error
+        return model
     if x is None:
         raise ArgumentError("x must be an array: only a recording has an input of its own")
     if framework == "torch":
@@ -230,12 +250,19 @@ def _record(model: Any, x: Any, instead: recorder.Instead | None = None) -> reco
             raise ArgumentError(
                 f"a model must be in evaluation mode, call .eval(): {brief(name)} is in training mode"
             )
+        for name in [name for name, weight in model.named_parameters() if weight.is_meta][:1]:
+            raise ArgumentError(f"a model must have its weights in memory: {brief(name)} is on meta")
     if framework not in ("onnx", "tflite"):
         run = recorder.record_torch if framework == "torch" else recorder.record_keras
         return run(model, x, instead)
     try:
-        run = recorder.record_onnx if framework == "onnx" else recorder.record_tflite
-        return run(model, x, instead)
+        if framework == "tflite":
+            check_size(model, "a TFLite file", "a model")
+            return recorder.record_tflite(model, x, instead)
+        model = onnx_models.load(import_module("onnx"), model)
+        return recorder.record_onnx(model, x, instead)
+    except ArgumentError:
+        raise
     except ImportError as error:
         if error.name == "onnxruntime":
             return recorder.record_onnx(model, x, instead, run_model)

@@ -3,16 +3,19 @@
 A directory of vectors has ``index.json``; ``data.bin``, which holds all arrays, little-endian and in C order,
 at the offsets that the index says, multiples of 16; ``vectors.h``, the index as a table in C; and
 ``read_vectors.c``, which reads both. The results are files ``results/ID.bin``, and are judged as `diff`
-judges.
+judges. The index has a checksum of each vector, over what it says and the arrays, so that no file which was
+damaged on its way condemns a kernel.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -22,6 +25,7 @@ from ..calls import Call
 from ..data.seeded import DATA
 from ..dtypes import FLOATS, INTEGERS, to_dtype
 from ..errors import ArgumentError, brief, plain, words_of
+from ..files import reading
 from ..geometry import AxisGeometry, ConvGeometry
 from ..kinds import KINDS, OPS, layout_of
 from ..verification.cases import Case, find_cases
@@ -34,6 +38,8 @@ __all__ = ["export", "judge"]
 
 _AXIS = ("in_size", "filter_size", "out_size", "stride", "dilation", "pad_before", "pad_after")
 _LARGE = 100_000_000  # bytes
+_FORMAT = 1  # of the index; the checksums came later, and without them it is read, too
+_PARTS = ("first", "second", "bias", "want", "bound")
 _ALIGN = 16  # each array begins at a multiple: a processor may need that to read a double
 
 
@@ -101,14 +107,16 @@ def export(
     with open(folder / "data.bin", "wb") as file:
         for entry, parts in _vectors(chosen, of):
             entry |= {"id": len(index)}
+            stored = []
             for name, (array, role) in parts.items():
                 moved = array.transpose(axis_order(w if role == "filters" else x)) if role else array
                 raw = np.ascontiguousarray(moved).astype(moved.dtype.newbyteorder("<"), copy=False)
                 entry[name] = {"shape": list(raw.shape), "offset": offset, "nbytes": raw.nbytes}
-                offset += file.write(raw.tobytes() + bytes(-raw.nbytes % _ALIGN))
-            index.append(entry)
+                stored.append(raw.tobytes())
+                offset += file.write(stored[-1] + bytes(-raw.nbytes % _ALIGN))
+            index.append(entry | {"crc32": _checksum(x, w, entry, stored)})
     texts = {
-        "index.json": json.dumps({"format": 1, "x": x, "w": w, "vectors": index}, indent=1),
+        "index.json": json.dumps({"format": _FORMAT, "x": x, "w": w, "vectors": index}, indent=1),
         "vectors.h": _header(index, rank),
         "read_vectors.c": files(__package__).joinpath("read_vectors.c").read_text(encoding="utf-8"),
     }
@@ -144,7 +152,9 @@ def judge(
         A `DiffReport` with a row for each vector.
 
     Raises:
-        ValueError: if the directory has no vectors, none is of a required case, or a tolerance is negative.
+        ValueError: if the directory has no vectors, or they are of another format or damaged, none is of a
+            required case, or a tolerance is negative. Older vectors have no checksums: they are judged, and
+            the title says that damage is not seen.
 
     >>> import tempfile
     >>> from teachconv import testing as T
@@ -154,21 +164,34 @@ def judge(
     nothing was compared, 6 not run (6: no result): vectors against the reference
     """
     folder = Path(directory)
-    try:
-        about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-        x, w, vectors = about["x"], about["w"], about["vectors"]
-        stored = np.memmap(folder / "data.bin", np.uint8, "r")
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ArgumentError(
-            f"{plain(folder)} has no vectors, which `python -m teachconv vectors export` writes: "
-            f"{plain(problem)}"
-        ) from None
+    what = "vectors, which `python -m teachconv vectors export` writes"
     place = folder / "results" if results is None else Path(results)
     tolerance = tolerance_of(rtol, atol)
-    known = dict.fromkeys(entry["name"].partition(": ")[2] for entry in vectors)
-    rows = [_judged(entry, stored, x, w, place, error, tolerance) for entry in vectors]
+    try:
+        with reading(folder / "index.json", what, "index.json"):
+            about = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+            if about["format"] != _FORMAT:
+                raise ValueError(f"its format is {brief(about['format'])}, and {_FORMAT} is read here")
+            x, w, vectors = about["x"], about["w"], about["vectors"]
+            known = dict.fromkeys(entry["name"].partition(": ")[2] for entry in vectors)
+        with reading(folder / "data.bin", what, "data.bin", sys.maxsize):
+            stored = np.memmap(folder / "data.bin", np.uint8, "r")
+    except (OSError, ArgumentError) as problem:
+        raise ArgumentError(f"{plain(folder)} has no {what}: {plain(problem)}") from None
+    rows = []
+    for number, entry in enumerate(vectors):
+        with reading(folder / "index.json", "as it was exported", f"vector {number}"):
+            rows.append(_judged(entry, stored, x, w, place, error, tolerance))
     rows += required_rows(words_of(require, "require", known) if require else (), rows)
-    return DiffReport("vectors", tuple(rows), None, tolerance.rtol, tolerance.atol)
+    unseen = " (some have no checksum: damage to them is not seen)"
+    title = "vectors" + unseen * any("crc32" not in entry for entry in vectors)
+    return DiffReport(title, tuple(rows), None, tolerance.rtol, tolerance.atol)
+
+
+def _checksum(x: str, w: str, entry: dict[str, Any], stored: Iterable[bytes]) -> int:
+    """Return a checksum of what the index says of a vector, and of its arrays."""
+    said = {name: value for name, value in entry.items() if name != "crc32"}
+    return crc32(b"".join([json.dumps([x, w, said], sort_keys=True).encode(), *stored]))
 
 
 def _size(case: Case, dtype: str) -> int:
@@ -212,6 +235,13 @@ def _judged(
     entry: dict[str, Any], stored: Any, x: str, w: str, place: Path, error: str, tolerance: Tolerance
 ) -> DiffRow:
     """Judge the result of one vector."""
+    raw = {
+        name: stored[(at := entry[name]["offset"]) : at + entry[name]["nbytes"]].tobytes()
+        for name in _PARTS
+        if name in entry
+    }
+    if "crc32" in entry and entry["crc32"] != _checksum(x, w, entry, raw.values()):
+        raise ValueError("its checksum is another: export the vectors again, the results stay valid")
     number, dtype = entry["id"], to_dtype(entry["dtype"])
     little = dtype.newbyteorder("<")
     name = f"{number} {entry['name']}, {entry['dtype']} {entry['data']}"
@@ -224,20 +254,19 @@ def _judged(
         return array.reshape([g.shape_of(role)[axis] for axis in order]).transpose(np.argsort(order))
 
     def part(key: str) -> np.ndarray:
-        start, nbytes = entry[key]["offset"], entry[key]["nbytes"]
-        return np.frombuffer(stored[start : start + nbytes].tobytes(), little).astype(dtype)
+        return np.frombuffer(raw[key], little).astype(dtype)
 
     kind, layout = op.kind, layout_of(op.kind.result, g.rank)
     first, second = ours(part("first"), kind.first), ours(part("second"), kind.second)
     bias = part("bias") if "bias" in entry else None
     call = Call(op, first, second, g, g.shape_of(kind.result), layout, bias)
     try:
-        got = np.fromfile(place / f"{number}.bin", np.uint8)
+        size = (place / f"{number:d}.bin").stat().st_size
     except FileNotFoundError:
         return DiffRow(name, "", None, note="no result")
-    if got.size != entry["want"]["nbytes"]:
-        return failed_row(name, "", f"the result has {got.size} bytes, not {entry['want']['nbytes']}")
-    got = ours(np.frombuffer(got.tobytes(), little).astype(dtype), kind.result)
+    if size != len(raw["want"]):
+        return failed_row(name, "", f"the result has {size} bytes, not {len(raw['want'])}")
+    got = ours(np.fromfile(place / f"{number:d}.bin", little).astype(dtype), kind.result)
     return Truth(call, ours(part("want"), kind.result), tolerance=tolerance).row(name, "", got, error)
 
 
@@ -253,8 +282,7 @@ def _header(index: list[dict[str, Any]], rank: int) -> str:
         steps = (
             braces(axis[name] for axis in entry["axes"]) for name in ("stride", "pad_before", "dilation")
         )
-        parts = ("first", "second", "bias", "want", "bound")
-        places = braces(entry[name]["offset"] if name in entry else -1 for name in parts)
+        places = braces(entry[name]["offset"] if name in entry else -1 for name in _PARTS)
         words = (json.dumps(entry[name]) for name in ("name", "op", "dtype"))
         lines.append(f"    {{{', '.join([*words, *shapes, *steps, str(entry['groups']), places])}}},")
     return "\n".join(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from math import prod
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
 from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
-from ..files import path_of
+from ..files import path_of, reading
 from ..verification.diffing import WideTruth
 from .onnx_quantized import PLACES, QuantizedConv, constants, fused, quantized
 from .onnx_run import run_model
@@ -234,8 +234,8 @@ def onnx_model(
         raise ArgumentTypeError(f"progress must be a function; got {brief(progress)}")
     check = truth(check, "check")
     wanted = dict(inputs or {})
-    with _reading(path):
-        given = path if isinstance(path, onnx.ModelProto) else load(onnx, path)
+    given = load(onnx, path)
+    with reading(path, "an ONNX model"):
         model = onnx.ModelProto()
         model.CopyFrom(given)  # inputs get static shapes
         if model.functions:
@@ -255,19 +255,20 @@ def onnx_model(
     free = [one for one in read if _operator(one[0]) in _FUNCTIONS and not one[2]]
     values: dict[str, np.ndarray] = {}
     if free and (check or any(name not in seen for node, seen, _ in free for name in _operands(node)[:2])):
-        with _reading(path):
+        with reading(path, "an ONNX model"):
             _check_runnable(onnx, model)
         feeds = _feeds(onnx, model, fed, wanted)
-        with _reading(path, feeds):
+        with _fed(path, feeds):
             values = _activations(onnx, model, [node for node, _, _ in free], feeds)
     values = {**constants(model.graph), **values}
     found = []
     for number, (node, seen, place) in enumerate(read):
         computed = {} if place else values
         shapes = {name: array.shape for name, array in computed.items()}
-        entry = _node(onnx, node, {**seen, **shapes}, computed, place)
-        if check and entry.call is not None and not place:
-            entry = _checked(entry, node, values)
+        with reading(path, "an ONNX model"):
+            entry = _node(onnx, node, {**seen, **shapes}, computed, place)
+            if check and entry.call is not None and not place:
+                entry = _checked(entry, node, values)
         found.append(entry)
         if progress is not None:
             progress(number + 1, len(read), entry.name)
@@ -288,26 +289,56 @@ def input_names(path: Any) -> list[str]:
         BackendUnavailable: if the package onnx is missing.
     """
     onnx = _import("onnx")
-    with _reading(path):
-        graph = load(onnx, path, load_external_data=False).graph
+    graph = load(onnx, path, load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
     return [info.name for info in graph.input if info.name not in weights]
 
 
-_LARGEST = 2**31 - 1  # bytes, protobuf's limit; larger models have their weights in files of their own
+_EXPANDED = 20_000  # nodes that the functions of a model may add
 
 
 def load(onnx: Any, path: Any, **options: Any) -> Any:
-    """Return the model in a file; one that is longer than any model is not read."""
-    size = path_of(path).stat().st_size
-    if size > _LARGEST:
-        raise ArgumentError(
-            f"path must be an ONNX model; {plain(path)} has {size:,} bytes, and protobuf has "
-            f"{_LARGEST:,} at most"
+    """Return the model in a file, or a model, if its functions do not expand to more than any network has."""
+    with reading(path, "an ONNX model"):
+        model = path if isinstance(path, onnx.ModelProto) else onnx.load(str(path_of(path)), **options)
+        graph = model.graph
+        names = [each.name for each in (*graph.node, *graph.initializer, *graph.input, *graph.output)]
+        names += (
+            name for node in graph.node for name in (node.op_type, node.domain, *node.input, *node.output)
         )
-    if not size:  # protobuf reads an empty file as a message without fields
-        raise ArgumentError(f"path must be an ONNX model; {plain(path)} is empty")
-    return onnx.load(str(path), **options)
+        for name in names:
+            if isinstance(name, bytes):  # as protobuf returns it
+                raise ArgumentError(f"path must be a model whose names are UTF-8; one is {brief(name)}")
+        if (nodes := _expanded(model)) > _EXPANDED + len(graph.node):
+            much = "to infinitely many" if nodes == inf else f"to {nodes:,.0f}"
+            raise ArgumentError(
+                f"path must be a model whose functions add at most {_EXPANDED:,} nodes; those of "
+                f"{brief(graph.name)} expand {much}"
+            )
+    return model
+
+
+def _expanded(model: Any) -> float:
+    """Return how many nodes a model has when every call of a function is replaced by its nodes."""
+    bodies = {(function.domain, function.name): function.node for function in model.functions}
+    sizes: dict[tuple[str, str], float] = {}
+
+    def size(nodes: Any) -> float:
+        total = 0.0
+        for node in nodes:
+            key = node.domain, node.op_type
+            if key in bodies and key not in sizes:
+                sizes[key] = inf  # what it is if it calls itself
+                sizes[key] = size(bodies[key])
+            total += sizes.get(key, 1) + sum(size(body.node) for body in _bodies(node))
+        return total
+
+    return size(model.graph.node)
+
+
+def _bodies(node: Any) -> list[Any]:
+    """Return the graphs inside a node, such as the branches of an If."""
+    return [body for item in node.attribute for body in (*item.graphs, *[item.g] * item.HasField("g"))]
 
 
 def _import(name: str) -> Any:
@@ -319,18 +350,14 @@ def _import(name: str) -> Any:
 
 
 @contextmanager
-def _reading(path: Any, feeds: Mapping[str, np.ndarray] | None = None) -> Iterator[None]:
-    """Turn exceptions of onnx and protobuf about a file, or of onnxruntime about feeds, into our errors."""
+def _fed(path: Any, feeds: Mapping[str, np.ndarray]) -> Iterator[None]:
+    """Turn exceptions of onnxruntime about feeds into our errors."""
     try:
         yield
-    except (ArgumentError, ArgumentTypeError, BackendUnavailable, OSError, MemoryError):
+    except (BackendUnavailable, MemoryError):
         raise
-    except Exception as error:  # they do not say which types they raise
+    except Exception as error:  # onnxruntime does not say which types it raises
         name = plain(path) if isinstance(path, (str, Path)) else "this one"
-        if feeds is None:
-            raise ArgumentError(
-                f"path must be an ONNX model; {name} cannot be read: {plain(error)}"
-            ) from error
         fed = ", ".join(f"{key} {array.dtype} {list(array.shape)}" for key, array in feeds.items())
         raise ArgumentError(
             f"onnxruntime cannot run {name} on {fed}; inputs={{name: array}} feeds other arrays. "
@@ -487,7 +514,7 @@ def _node(
     """Return one node, resolved if its operator is one of ours and its shapes are known."""
     attributes = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
     attributes = {
-        name: value.decode() if isinstance(value, bytes) else value for name, value in attributes.items()
+        name: _text(value) if isinstance(value, bytes) else value for name, value in attributes.items()
     }
     name, op_type = _text(node.name or next(iter(node.output), "")), _operator(node)
     if op_type not in _FUNCTIONS:

@@ -168,7 +168,7 @@ def _fitting(
     limits, sizes = _limits(mistake, case)
     limits, sizes = (np.broadcast_to(array, case.got.shape)[mistake.part] for array in (limits, sizes))
     form = mistake.rounded
-    if form is None:
+    if form is None or got.dtype.name not in FORMATS:  # a port's integers, say
         return case.allows(got, values, limits, sizes), limits, sizes
     found = got.astype(np.float64)  # numbers of the format only, and the values within the limits, rounded
     with np.errstate(all="ignore"):
