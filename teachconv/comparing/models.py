@@ -227,7 +227,7 @@ def compare(a: Any, b: Any, x: Any = None) -> Comparison:
         if framework_of(model) and isinstance(model, (str, Path)) and not Path(model).is_file():
             raise ArgumentError(f"{name} must be a file that exists; got {brief(str(model))}")
     given = x if isinstance(x, (tuple, list)) and len(x) == 2 else (x, None)
-    with during("compare"):
+    with during("compare"), np.errstate(all="ignore"):  # files hold any numbers; NaN is named
         say("running the first model")
         first = walk(a, _input(given[0], "x"))
         say("running the second model")

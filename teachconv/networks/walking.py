@@ -92,13 +92,14 @@ def walk(model: Any, x: Any) -> Network:
 
 
 def _opened(arrays: dict[str, Any]) -> recorder.Recording:
-    """Return the recording of which a file has these arrays; what is no number counts as not recorded."""
+    """Return the recording in a file of these arrays; arrays of text or other types count as not recorded."""
     text = str(arrays.pop("layers"))
     known = {name: array if array.dtype.kind in "biuf" else None for name, array in arrays.items()}
     found: recorder.Recording = recorder.filled(json.loads(text), known)
     for entry in found:
-        if not isinstance(entry["output"], np.ndarray | None) or not isinstance(entry.get("error", ""), str):
-            raise TypeError("the output of a call is an array or null, and its error is text")
+        kinds = {"args": list, "output": np.ndarray | None, "error": str}
+        for name in (name for name, kind in kinds.items() if not isinstance(entry.get(name, ""), kind)):
+            raise TypeError(f"the {name} of a call is not of the right type")
     return found
 
 

@@ -310,9 +310,10 @@ def load(onnx: Any, path: Any, **options: Any) -> Any:
             if isinstance(name, bytes):  # as protobuf returns it
                 raise ArgumentError(f"path must be a model whose names are UTF-8; one is {brief(name)}")
         if (nodes := _expanded(model)) > _EXPANDED + len(graph.node):
+            much = "to infinitely many" if nodes == inf else f"to {nodes:,.0f}"
             raise ArgumentError(
                 f"path must be a model whose functions add at most {_EXPANDED:,} nodes; those of "
-                f"{brief(graph.name)} expand to {nodes:,}, infinitely many if they call themselves"
+                f"{brief(graph.name)} expand {much}"
             )
     return model
 
@@ -329,7 +330,7 @@ def _expanded(model: Any) -> float:
             if key in bodies and key not in sizes:
                 sizes[key] = inf  # what it is if it calls itself
                 sizes[key] = size(bodies[key])
-            total += 1 + sizes.get(key, 0) + sum(size(body.node) for body in _bodies(node))
+            total += sizes.get(key, 1) + sum(size(body.node) for body in _bodies(node))
         return total
 
     return size(model.graph.node)

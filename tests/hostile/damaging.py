@@ -145,11 +145,7 @@ def recording_with_wrong_fields(data, rng):
 
 def onnx_network():
     """The network as ONNX."""
-    return network_as_onnx().SerializeToString()
-
-
-def network_as_onnx():
-    return tc.to_onnx(network())
+    return tc.to_onnx(network()).SerializeToString()
 
 
 def tflite():
