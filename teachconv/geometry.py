@@ -179,8 +179,9 @@ def axis_slab(
     reach = axis.effective_filter - 1
     if role == "output":
         start = axis.in_index(first, 0)  # the first tap of the first output, perhaps in the padding
-        span = start, axis.in_index(past - 1, 0) + reach + 1
-        low, high = _inside(span, present or (0, axis.in_size), first < past)
+        low, high = _inside(
+            (start, axis.in_index(past - 1, 0) + reach + 1), present or (0, axis.in_size), first < past
+        )
         in_size, out_size, before = high - low, past - first, low - start
         read = low, high
     else:
@@ -223,11 +224,10 @@ def axis_due(axis: AxisGeometry, role: str, received: int) -> int:
 
 def _inside(span: Pair, present: Pair, wanted: bool) -> Pair:
     """Return the part of a span that is present, the index nearest to it if none is; none if unwanted."""
-    first, past = present
-    if not wanted or first == past:
+    if not wanted or present[0] == present[1]:
         return 0, 0
-    low = min(max(first, span[0]), past - 1)
-    return low, max(low + 1, min(past, span[1]))
+    low = min(max(present[0], span[0]), present[1] - 1)
+    return low, max(low + 1, min(present[1], span[1]))
 
 
 def split_padding(total: int, lower: bool = False) -> Pair:

@@ -308,8 +308,7 @@ class _Layer:
 
     def _advance(self, axis: AxisGeometry, past: int) -> np.ndarray:
         """Return the outputs up to ``past``, and drop the inputs that no later one reads."""
-        present = self._start, self.received
-        part, read = axis_slab(axis, self._op.kind.result, (self._given, past), present)
+        part, read = axis_slab(axis, self._op.kind.result, (self._given, past), (self._start, self.received))
         nothing = np.empty(self._shape(0), self._kept.dtype)
         result = self._plan_of(part)(self._cut(read)) if past > self._given else nothing
         self._given = past

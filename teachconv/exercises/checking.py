@@ -289,10 +289,13 @@ def _told(
     if code in sentences:
         return code, sentences[code]
     made = {name: answers(puzzle, partial(_call, makes)) for name, _, makes in puzzle.mistakes if makes}
+    failing = [i for i, each in enumerate(codes) if each]
     found = [
-        (sum(map(_equal, wrong, given)), name) for name, wrong in made.items() if _equal(wrong[bad], got)
+        (sum(_equal(wrong[i], given[i]) for i in failing), sum(map(_equal, wrong, given)), name)
+        for name, wrong in made.items()
+        if _equal(wrong[bad], got)
     ]
-    most, name = max(found, key=lambda pair: pair[0], default=(0, ""))
+    explained, most, name = max(found, key=lambda row: row[:2], default=(0, 0, ""))
     if most == len(cases):
         return name, sentences[name]
     want = np.asarray(puzzle.right(*cases[bad]))
@@ -310,7 +313,8 @@ def _told(
             row = theirs is not None and diff(op, *more, backends=[], against={"yours": theirs}).rows[0]
             if row and row.diagnosis:
                 return row.diagnosis.code, row.diagnosis.sentence
-    if name:
+    by_chance = want.dtype.kind == "b" or (explained < len(failing) and 2 * most < len(cases))
+    if name and not by_chance:
         return name, f"in this case, {sentences[name]}"
     if code == "shape":
         return code, f"the result is {_kind(got)}, and must be {_kind(want)}"

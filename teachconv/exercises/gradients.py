@@ -77,6 +77,7 @@ def _tape(
     own: bool = False,
     sums: bool = False,
     forward: bool = False,
+    both: bool = True,
 ) -> list[float]:
     """Gradients of the last value in the inputs; the options are what is often wrong."""
     values = list(inputs)
@@ -86,7 +87,7 @@ def _tape(
     grads[-1] = 1.0
     steps = list(enumerate(program, len(inputs)))
     for target, (word, i, j) in steps if forward else reversed(steps):
-        for to, other in ((i, j), (j, i)):
+        for to, other in ((i, j), (j, i))[: 1 + both]:
             factor = 1.0 if word == "add" or sums else values[to if own else other]
             grads[to] = add * grads[to] + factor * grads[target]
     return grads[: len(inputs)]
@@ -126,6 +127,12 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda dy, z: (dy * (z > 0)).mean((0, 1, 2))),
             ("images_kept", "one bias serves all images: their gradients are added too",
              lambda dy, z: (dy * (z > 0)).sum((1, 2))),
+            ("times_value", "the slope of a relu is 1 or 0, not the value of z",
+             lambda dy, z: (dy * np.maximum(z, 0)).sum((0, 1, 2))),
+            ("images_averaged", "one bias serves all images: their gradients are added, not averaged",
+             lambda dy, z: (dy * (z > 0)).sum((1, 2)).mean(0)),
+            ("other_side", "a relu lets back what had a z above 0, not below", lambda dy, z: (
+                dy * (z < 0)).sum((0, 1, 2))),
         ),
         ("The relu first: where is its slope 1, and where 0?",
          "One bias is added to every image, row and col of its channel.",
@@ -147,6 +154,10 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("stride_ignored", "window i begins at input i * s", lambda dy, w, n, s: _input(dy, w, n, 1)),
             ("too_short", "inputs that no window read have the gradient 0, and are n numbers with them",
              lambda dy, w, n, s: _input(dy, w, (len(dy) - 1) * s + len(w), s)[: len(dy) * s]),
+            ("not_divisible", "window i reads input p only if p - j is a multiple of s",
+             lambda dy, w, n, s: np.array([
+                 sum(dy[(p - j) // s] * w[j] for j in range(len(w)) if 0 <= (p - j) // s < len(dy))
+                 for p in range(n)])),
         ),
         ("Write out two outputs, and look for one input in both.",
          "The gradient in x[p] is the sum of dy[i] * w[j] over all i, j with i * s + j = p.",
@@ -189,7 +200,8 @@ PUZZLES: tuple[Puzzle, ...] = (
             (f, g, ints(6), ints(size, seed="y"))
             for f, g, size in ((double, double, 6), (double, opposite, 6), (double, shifted, 6),
                                (correlated, stamped, 4),
-                               (correlated, stamped_flipped, 4), (shifted, shifted, 6))
+                               (correlated, stamped_flipped, 4), (shifted, shifted, 6),
+                               (np.negative, np.negative, 6))
         ],
         (
             ("always", "some of these pairs fail the test", lambda forward, backward, x, y: True),
@@ -201,6 +213,9 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("same_argument", "forward gets x, and backward gets y",
              lambda forward, backward, x, y: bool(np.vdot(forward(x), forward(x))
                                                   == np.vdot(x, backward(forward(x))))),
+            ("negated", "True means that the test passes",
+             lambda forward, backward, x, y: not _adjoint(forward, backward, x, y)),
+            ("never", "some of these pairs pass the test", lambda forward, backward, x, y: False),
         ),
         ("np.vdot multiplies two arrays number by number and adds up.",
          "Two inner products: one on the side of the outputs, one on the side of the inputs.",
@@ -224,6 +239,12 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda program, inputs: _tape(program, inputs, sums=True)),
             ("forward_order", "go through the steps backwards: a step's own gradient must be complete first",
              lambda program, inputs: _tape(program, inputs, forward=True)),
+            ("seed", "the gradient of the last value in itself is 1: without it all others are 0",
+             lambda program, inputs: [0.0] * len(inputs)),
+            ("reversed", "the gradients are in the order of the inputs",
+             lambda program, inputs: _tape(program, inputs)[::-1]),
+            ("one_factor", "both values of a step get a gradient; yours go to the first one alone",
+             lambda program, inputs: _tape(program, inputs, both=False)),
         ),
         ("Run the program first, and keep all values.",
          "Begin with gradients of 0, but 1 for the last value, and go through the steps backwards.",

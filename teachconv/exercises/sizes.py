@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -42,11 +42,11 @@ def _transposed(i: int, k: int, s: int, p: int) -> int:
     return (i - 1) * s + k - 2 * p
 
 
-def _reach(layers: Any) -> int:
-    """The size of the receptive field, walked from the last layer to the first."""
+def _reach(layers: Any, begin: int = 1, more: int = 1) -> int:
+    """The size of the receptive field, walked from the last layer to the first; not 1 are mistakes."""
     size = 1
     for k, s, d in reversed(layers):
-        size = (size - 1) * s + (k - 1) * d + 1
+        size = (size - begin) * s + (k - 1) * d + more
     return size
 
 
@@ -54,6 +54,11 @@ def _jumps(layers: Any, own: bool) -> int:
     """The usual walk from the first layer on; with ``own``, each layer's stride counts for itself as well."""
     steps = np.cumprod([1, *(s for _, s, _ in layers)])  # how far neighbours of each layer lie apart
     return 1 + sum((k - 1) * d * int(steps[i + own]) for i, (k, _, d) in enumerate(layers))
+
+
+def _ceiled(n: int, k: int, s: int, padding: int, end: int) -> int:
+    """Windows with the division rounded up, less one that begins at ``end`` of the padded input or behind."""
+    return sum(start < end for start in range(0, n + 2 * padding - k + s, s))
 
 
 def _needed(first: int, last: int, n: int, k: int, s: int, before: int) -> tuple[int, int]:
@@ -72,7 +77,7 @@ PUZZLES: tuple[Puzzle, ...] = (
         lambda: [(*sizes, *pads) for sizes in _sizes() for pads in ((0, 0), (1, 1), (0, 2))],
         (
             ("rounded_up", "the last window would hang over the edge: the division rounds down",
-             lambda n, k, s, d, before, after: ceil((n + before + after - (k - 1) * d - 1) / s) + 1),
+             lambda n, k, s, d, before, after: math.ceil((n + before + after - (k - 1) * d - 1) / s) + 1),
             ("fraction", "only whole windows count: divide by //, which rounds down",
              lambda n, k, s, d, before, after: (n + before + after - (k - 1) * d - 1) / s + 1),
             ("extent", "the filter covers (k - 1) * d + 1 inputs, not k * d",
@@ -85,6 +90,16 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda n, k, s, d, before, after: (n + before - (k - 1) * d - 1) // s + 1),
             ("padding_ignored", "the zeros before and after make room for more windows",
              lambda n, k, s, d, before, after: (n - (k - 1) * d - 1) // s + 1),
+            ("stride_ignored", "the windows lie s apart: what is left beside the first one is divided by s",
+             lambda n, k, s, d, before, after: n + before + after - (k - 1) * d),
+            ("one_too_many", "the filter covers (k - 1) * d + 1 inputs: the 1 is missing",
+             lambda n, k, s, d, before, after: (n + before + after - (k - 1) * d) // s + 1),
+            ("doubled", "the sides have numbers of their own: add `before` and `after`",
+             lambda n, k, s, d, before, after: (n + 2 * before - (k - 1) * d - 1) // s + 1),
+            ("after_only", "the zeros before the input count too",
+             lambda n, k, s, d, before, after: (n + after - (k - 1) * d - 1) // s + 1),
+            ("same", "ceil(n / s) is the size with SAME; here the padding is given",
+             lambda n, k, s, d, before, after: -(-n // s)),
         ),
         ("Draw the inputs with their zeros in a row, and lay the filter on the first ones.",
          "How many inputs does the filter cover when there are d - 1 holes between its taps?",
@@ -118,6 +133,22 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda n, k, s, d: _split((-(-n // s) - 1) * s + (k - 1) * d + 1 - n)),
             ("dilation_ignored", "with dilation d the filter covers (k - 1) * d + 1 inputs, not k",
              lambda n, k, s, d: _split(max(0, (-(-n // s) - 1) * s + k - n))),
+            ("odd_lost", "where the number of zeros is odd, the one that is left over goes after the input",
+             lambda n, k, s, d: (_same(n, k, s, d)[0],) * 2),
+            ("odd_doubled", "half of an odd number of zeros is rounded down before the input",
+             lambda n, k, s, d: (_same(n, k, s, d)[1],) * 2),
+            ("all_after", "half of the zeros go before the input", lambda n, k, s, d: (
+                0, sum(_same(n, k, s, d)))),
+            ("all_before", "that is CAUSAL: half of the zeros go after the input", lambda n, k, s, d: (
+                sum(_same(n, k, s, d)), 0)),
+            ("as_many_outputs", "there are ceil(n / s) outputs, not n",
+             lambda n, k, s, d: _split(max(0, (n - 1) * s + (k - 1) * d + 1 - n))),
+            ("one_step_too_many", "from the first window to the last there are ceil(n / s) - 1 steps",
+             lambda n, k, s, d: _split(max(0, -(-n // s) * s + (k - 1) * d + 1 - n))),
+            ("one_missing", "the filter covers (k - 1) * d + 1 inputs: the 1 is missing",
+             lambda n, k, s, d: _split(max(0, (-(-n // s) - 1) * s + (k - 1) * d - n))),
+            ("divisible", "that is right only where s divides n; elsewhere n % s takes the place of s",
+             lambda n, k, s, d: _split(max(0, (k - 1) * d + 1 - s))),
         ),
         ("SAME begins with the number of outputs: ceil(n / s), whatever the filter.",
          "From the first tap of the first window to the last tap of the last one, how many inputs is that?",
@@ -146,6 +177,29 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda n, k, s, padding: -(-(n + padding - k) // s) + 1),
             ("size_over_stride", "the stride divides what is left beside the first window, not the input",
              lambda n, k, s, padding: -(-n // s)),
+            ("padding_ignored", "the padding makes room for more windows",
+             lambda n, k, s, padding: -(-(n - k) // s) + 1),
+            ("one_missing", "count the windows, not the steps between them: one more than there are steps",
+             lambda n, k, s, padding: -(-(n + 2 * padding - k) // s)),
+            ("place_in_input", "window i begins at i * s - padding: compare (i * s - padding) with n",
+             lambda n, k, s, padding: _ceiled(n, k, s, padding, n)),
+            ("place_in_padded", "the padding on the right begins at n + padding of the padded input, and a "
+             "window that begins there is left out",
+             lambda n, k, s, padding: _ceiled(n, k, s, padding, n + 2 * padding)),
+            ("behind_only", "a window that begins with the first cell of the right padding is left out too",
+             lambda n, k, s, padding: _ceiled(n, k, s, padding, n + padding + 1)),
+            ("padded_over_stride", "the stride divides what is left beside the first window, not the padded "
+             "input", lambda n, k, s, padding: -(-(n + 2 * padding) // s)),
+            ("fraction", "the number of windows is whole: with ceil_mode the division rounds up",
+             lambda n, k, s, padding: (n + 2 * padding - k) / s + 1),
+            ("no_padding", "the padding makes room for more windows, and the division rounds up",
+             lambda n, k, s, padding: (n - k) // s + 1),
+            ("input_alone", "the padding makes room for more windows: they may begin at any cell before "
+             "n + padding of the padded input", lambda n, k, s, padding: _ceiled(n, k, s, 0, n)),
+            ("whole_strides", "that is the input divided by the stride: the windows have k cells, and the "
+             "division rounds up", lambda n, k, s, padding: n // s),
+            ("rounded", "ceil_mode rounds up; round() goes to the nearest whole number",
+             lambda n, k, s, padding: round((n + 2 * padding - k) / s) + 1),
         ),
         ("Without ceil_mode it is the size of a convolution.",
          "With it the division rounds up: a last window may be partly outside.",
@@ -169,7 +223,8 @@ PUZZLES: tuple[Puzzle, ...] = (
         (
             ("stride_ignored", "after a layer of stride 2 neighbours lie two inputs apart: a later filter "
              "sees twice as far", lambda layers: 1 + sum((k - 1) * d for k, _, d in layers)),
-            ("front_to_back", "begin with the last layer: walk from its output back to its input",
+            ("front_to_back", "the strides before a layer spread its taps, not those behind it: multiply "
+             "them from the first layer on, or walk back from the last: r = (r - 1) * s + (k - 1) * d + 1",
              lambda layers: _reach(layers[::-1])),
             ("own_stride", "a layer's own stride does not widen what its cells see, only what later layers "
              "see", lambda layers: _jumps(layers, True)),
@@ -181,6 +236,24 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda layers: int(np.prod([(k - 1) * d + 1 for k, _, d in layers]))),
             ("added", "neighbouring windows overlap: each layer adds (k - 1) * d, not k",
              lambda layers: sum((k - 1) * d + 1 for k, _, d in layers)),
+            ("strides_added", "neighbours lie as far apart as the product of the strides before, not the "
+             "sum",
+             lambda layers: 1 + sum((k - 1) * d * (1 + sum(s - 1 for _, s, _ in layers[:i]))
+                                    for i, (k, _, d) in enumerate(layers))),
+            ("one_stride", "all strides before a layer count, not the last of them alone",
+             lambda layers: 1 + sum((k - 1) * d * (layers[i - 1][1] if i else 1)
+                                    for i, (k, _, d) in enumerate(layers))),
+            ("one_missing", "begin with 1: one cell sees one cell, before any layer is counted",
+             lambda layers: _reach(layers) - 1),
+            ("one_step_too_many", "r cells lie (r - 1) * s apart from first to last, not r * s",
+             lambda layers: _reach(layers, 0)),
+            ("stride_times_size", "r cells lie (r - 1) * s apart from first to last: to that the filter adds "
+             "its (k - 1) * d + 1", lambda layers: _reach(layers, 0, 0)),
+            ("all_taps", "a layer adds (k - 1) * d steps: the first tap is counted already",
+             lambda layers: 1 + sum(k * d * math.prod(s for _, s, _ in layers[:i])
+                                    for i, (k, _, d) in enumerate(layers))),
+            ("last_layer", "every layer before the last one widens what its window sees",
+             lambda layers: _reach(layers[-1:])),
         ),
         ("One layer sees (k - 1) * d + 1 inputs. Draw two layers of 3 taps.",
          "Walk backwards: if r cells of a layer's output are seen, how many of its input are?",
@@ -207,6 +280,28 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda i, k, s, p, wanted: wanted - ((i - 1) * s + k + 2 * p)),
             ("sign", "subtract the size that it has from the size that is wanted",
              lambda i, k, s, p, wanted: _transposed(i, k, s, p) - wanted),
+            ("padding_ignored", "the padding cuts 2 * p outputs away",
+             lambda i, k, s, p, wanted: wanted - ((i - 1) * s + k)),
+            ("filter_ignored", "the last stamp has k outputs",
+             lambda i, k, s, p, wanted: wanted - ((i - 1) * s - 2 * p)),
+            ("one_too_few", "the size without output_padding is (i - 1) * s + k - 2 * p; yours is one less",
+             lambda i, k, s, p, wanted: wanted - _transposed(i, k, s, p) + 1),
+            ("one_too_many", "the size without output_padding is (i - 1) * s + k - 2 * p; yours is one more",
+             lambda i, k, s, p, wanted: wanted - _transposed(i, k, s, p) - 1),
+            ("stride_ignored", "the stamps lie s outputs apart",
+             lambda i, k, s, p, wanted: wanted - _transposed(i, k, 1, p)),
+            ("same", "i * s is the size with TensorFlow's SAME; here the padding is given",
+             lambda i, k, s, p, wanted: wanted - i * s),
+            ("forward", "that is the size of a convolution; a transposed layer's is (i - 1) * s + k - 2 * p",
+             lambda i, k, s, p, wanted: wanted - ((i + 2 * p - k) // s + 1)),
+            ("size", "that is the size without output_padding: what does it lack of the wanted one?",
+             lambda i, k, s, p, wanted: _transposed(i, k, s, p)),
+            ("zero", "0 is right only where the size without output_padding is the wanted one",
+             lambda i, k, s, p, wanted: 0),
+            ("halved", "output_padding is on one side alone, and so is not halved",
+             lambda i, k, s, p, wanted: (wanted - _transposed(i, k, s, p)) // 2),
+            ("largest", "s - 1 is the largest legal output_padding; how much is needed depends on `wanted`",
+             lambda i, k, s, p, wanted: s - 1),
         ),
         ("Every input stamps k outputs, s outputs after the stamp before. How long is the whole?",
          "padding cuts p outputs away on each side.",
@@ -242,6 +337,16 @@ PUZZLES: tuple[Puzzle, ...] = (
             ("stride_ignored", "output i begins at input i * s",
              lambda first, last, n, k, s, before: (
                  max(0, first - before), min(n, last - 1 - before + k))),
+            ("stop_not_moved", "the zeros before the input move the end of the block too",
+             lambda first, last, n, k, s, before: (max(0, first * s - before), min(n, (last - 1) * s + k))),
+            ("padding_added", "the zeros are before the input: they move the windows back, not on",
+             lambda first, last, n, k, s, before: (
+                 max(0, first * s + before), min(n, (last - 1) * s + before + k))),
+            ("padding_times_stride", "`before` counts inputs: subtract it after the multiplication by s",
+             lambda first, last, n, k, s, before: (
+                 max(0, (first - before) * s), min(n, (last - 1 - before) * s + k))),
+            ("outputs", "these are numbers of outputs: output i begins at input i * s - before",
+             lambda first, last, n, k, s, before: (first, last)),
         ),
         ("Which input does the first tap of output `first` meet?",
          "The last one is read by the last tap of output last - 1.",
@@ -270,6 +375,18 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda arrived, k, s, before: max(0, (arrived + before - k) // s)),
             ("taps_ignored", "an output waits for all of its k taps",
              lambda arrived, k, s, before: arrived // s),
+            ("padding_subtracted", "the zeros before the input are there from the beginning: add them",
+             lambda arrived, k, s, before: max(0, (arrived - before - k) // s + 1)),
+            ("both_sides", "there are zeros before the input alone: what comes behind it is not known yet",
+             lambda arrived, k, s, before: max(0, (arrived + 2 * before - k) // s + 1)),
+            ("stride_ignored", "the windows lie s apart: what is left beside the first one is divided by s",
+             lambda arrived, k, s, before: max(0, arrived + before - k + 1)),
+            ("rounded_up", "only whole windows count: the division rounds down",
+             lambda arrived, k, s, before: max(0, math.ceil((arrived + before - k) / s) + 1)),
+            ("fraction", "only whole windows count: divide by //, which rounds down",
+             lambda arrived, k, s, before: max(0, (arrived + before - k) / s + 1)),
+            ("size_over_stride", "an output waits for all of its k taps: the stride divides what is beside "
+             "the first window", lambda arrived, k, s, before: (arrived + before) // s),
         ),
         ("An output is due as soon as the last tap of its window has arrived.",
          "Output i ends with input i * s - before + k - 1.",
@@ -298,6 +415,26 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda rows, cols, k, s: _split(k - 1) * 2),
             ("one_axis", "rows and cols have paddings of their own",
              lambda rows, cols, k, s: _same(rows, k, s, 1) * 2),
+            ("interleaved", "F.pad takes pairs: left and right, then top and bottom",
+             lambda rows, cols, k, s: (
+                 *(_same(size, k, s, 1)[0] for size in (cols, rows)),
+                 *(_same(size, k, s, 1)[1] for size in (cols, rows)))),
+            ("top_left", "F.pad begins with the pair of the last axis: left, right, top, bottom",
+             lambda rows, cols, k, s: (
+                 *(_same(size, k, s, 1)[0] for size in (rows, cols)),
+                 *(_same(size, k, s, 1)[1] for size in (rows, cols)))),
+            ("cols_only", "rows and cols have paddings of their own; both of yours are those of the cols",
+             lambda rows, cols, k, s: _same(cols, k, s, 1) * 2),
+            ("odd_lost", "where the number of zeros is odd, the one that is left over goes right and below",
+             lambda rows, cols, k, s: (*_same(cols, k, s, 1)[:1] * 2, *_same(rows, k, s, 1)[:1] * 2)),
+            ("one_side", "half of the zeros go on the left and above",
+             lambda rows, cols, k, s: (0, sum(_same(cols, k, s, 1)), 0, sum(_same(rows, k, s, 1)))),
+            ("negative", "there is never less than no padding: F.pad would crop",
+             lambda rows, cols, k, s: (*_split((-(-cols // s) - 1) * s + k - cols),
+                                       *_split((-(-rows // s) - 1) * s + k - rows))),
+            ("not_rounded_up", "SAME has ceil(n / s) outputs; yours are rounded down",
+             lambda rows, cols, k, s: (*_split(max(0, (cols // s - 1) * s + k - cols)),
+                                       *_split(max(0, (rows // s - 1) * s + k - rows)))),
         ),
         ("Solve the puzzle `same` first, for the rows and for the cols.",
          "F.pad takes pairs, and the pair of the last axis first.",

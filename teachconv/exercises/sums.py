@@ -66,6 +66,10 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda x, w: x[:len(x) - len(w) + 1]),
             ("full", "with VALID, windows that hang over the edge are left out",
              lambda x, w: np.correlate(x, w, "full")),
+            ("same", "that is SAME: with VALID, windows that hang over the edge are left out",
+             lambda x, w: np.correlate(x, w, "same")),
+            ("full_flipped", "np.convolve turns the filter round, and keeps windows that hang over the edge",
+             lambda x, w: np.convolve(x, w)),
         ),
         ("Two loops: one over the outputs, one over the taps.",
          "Output i reads the inputs i to i + k - 1.",
@@ -198,6 +202,12 @@ PUZZLES: tuple[Puzzle, ...] = (
              lambda x, k, s, padding: _windows(np.pad(x, padding, constant_values=-np.inf), k, s).max(1)),
             ("stride_ignored", "the windows lie s apart",
              lambda x, k, s, padding: _means(x, k, 1, padding)),
+            ("moved", "a window that begins in the padding is cut at the first number, not moved there",
+             lambda x, k, s, padding: np.array([
+                 x[max(0, i * s - padding):][:k].mean()
+                 for i in range((len(x) + 2 * padding - k) // s + 1)])),
+            ("window_place", "window i begins at i * s - padding; yours at i - padding",
+             lambda x, k, s, padding: _means(x, k, 1, padding)[: (len(x) + 2 * padding - k) // s + 1]),
         ),
         ("Without padding it is a convolution whose weights are all 1 / k.",
          "Window i begins at x[i * s - padding], which may lie before the first number.",

@@ -11,7 +11,6 @@ import ctypes
 import importlib
 import io
 import json
-import math
 import os
 import pickle
 import signal
@@ -237,18 +236,20 @@ class Program:
 
         def exchange() -> tuple[bytes, dict[str, Any], bytes]:
             running.busy = True  # while a thread uses the pipes, nobody else can close them
-            with suppress(OSError):  # it has ended: then it answers nothing
-                running.stdin.write(line + data)
-                running.stdin.flush()
-            answer, said, found = running.stdout.readline(_LINE), {}, b""
-            with suppress(ValueError, TypeError, RecursionError):  # it is not a valid answer
-                said = dict(json.loads(answer))
-            if isinstance(size := said.get("nbytes"), int) and size in sizes:
-                found = running.stdout.read(size)
-            running.busy = False
-            if running.poll() is not None:  # it was given up, perhaps long ago
-                _close(running)
-            return answer, said, found
+            try:
+                with suppress(OSError):  # it has ended: then it answers nothing
+                    running.stdin.write(line + data)
+                    running.stdin.flush()
+                answer, said, found = running.stdout.readline(_LINE), {}, b""
+                with suppress(ValueError, TypeError, RecursionError):  # it is not a valid answer
+                    said = dict(json.loads(answer))
+                if isinstance(size := said.get("nbytes"), int) and size in sizes:
+                    found = running.stdout.read(size)
+                return answer, said, found
+            finally:
+                running.busy = False
+                if running.poll() is not None:  # it was given up, perhaps long ago
+                    _close(running)
 
         late, answer, said, found = "", b"", dict[str, Any](), b""
         try:
@@ -343,7 +344,7 @@ def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> W
     def around(
         kind: Kind, function: Any, *args: Any, out: np.ndarray | None = None, **options: Any
     ) -> np.ndarray:
-        right = args[0].itemsize * math.prod(args[2].shape_of(kind.result))
+        right = args[0].itemsize * int(np.prod(args[2].shape_of(kind.result)))
         result = ask(kind.name, args, options, max(_LARGE, _WRONG * right))
         if out is None or out.shape != result.shape:
             return result
@@ -381,8 +382,8 @@ def elsewhere(
         ) from None
     script = getattr(sys.modules["__main__"], "__file__", None) if b"__main__" in sent else None
     command = [sys.executable, "-P", "-c", _SERVE, str(sys.modules["teachconv"].__file__)]
-    imports_here = here or any(map(_is_here, sys.path))
-    program = Program(command, seconds, pickle.dumps((script, sent, nbytes, imports_here)))
+    hello = pickle.dumps((script, sent, nbytes, here or any(map(_is_here, sys.path))))
+    program = Program(command, seconds, hello)
 
     def ask(name: str, args: tuple[Any, ...], options: dict[str, Any], most: int = _ANSWER) -> np.ndarray:
         said, data = program.ask({}, pickle.dumps((name, args, options)), range(most + 1))

@@ -1562,3 +1562,187 @@ def _(x, w, stride, padding):
 def _(x, w, stride, padding):
     square = w.shape[0] == w.shape[1]
     return tc.conv2d(x, w.swapaxes(0, 1) if square else w, stride, padding)
+
+
+# ---------------------------------------------------------------------------------------------
+# Slips that once got no name, or the name of another
+# ---------------------------------------------------------------------------------------------
+
+
+@wrong("output_size", "one_too_many")
+def _(n, k, s, d, before, after):
+    return len(range(0, n + before + after - (k - 1) * d + s - (n + before + after - (k - 1) * d) % s, s))
+
+
+@wrong("output_size", "stride_ignored")
+def _(n, k, s, d, before, after):
+    return len(np.correlate(np.zeros(n + before + after), np.zeros((k - 1) * d + 1), "valid"))
+
+
+@wrong("same", "odd_lost")
+def _(n, k, s, d):
+    half = max(0, (math.ceil(n / s) - 1) * s + (k - 1) * d + 1 - n) // 2
+    return half, half
+
+
+@wrong("same", "all_after")
+def _(n, k, s, d):
+    return 0, max(0, (math.ceil(n / s) - 1) * s + (k - 1) * d + 1 - n)
+
+
+@wrong("same", "divisible")
+def _(n, k, s, d):
+    total = max((k - 1) * d + 1 - s, 0)
+    return total // 2, total - total // 2
+
+
+@wrong("pool_size", "padding_ignored")
+def _(n, k, s, padding):
+    return math.ceil((n - k) / s) + 1
+
+
+@wrong("pool_size", "one_missing")
+def _(n, k, s, padding):
+    return math.ceil((n + 2 * padding - k) / s)
+
+
+@wrong("pool_size", "place_in_input")
+def _(n, k, s, padding):
+    windows = math.ceil((n + 2 * padding - k) / s) + 1
+    return windows - 1 if (windows - 1) * s >= n else windows
+
+
+@wrong("pool_size", "no_padding")
+def _(n, k, s, padding):
+    return len(range(0, n - k + 1, s))
+
+
+@wrong("receptive_field", "front_to_back")
+def _(layers):
+    field, step = 1, 1
+    for k, s, d in layers[::-1]:  # begins with the last layer, and is wrong all the same
+        field, step = field + (k - 1) * d * step, step * s
+    return field
+
+
+@wrong("receptive_field", "one_step_too_many")
+def _(layers):
+    field = 1
+    for k, s, d in layers[::-1]:
+        field = field * s + (k - 1) * d + 1
+    return field
+
+
+@wrong("receptive_field", "one_stride")
+def _(layers):
+    field, step = 1, 1
+    for k, s, d in layers:
+        field, step = field + (k - 1) * d * step, s
+    return field
+
+
+@wrong("receptive_field", "one_missing")
+def _(layers):
+    field, step = 0, 1
+    for k, s, d in layers:
+        field, step = field + (k - 1) * d * step, step * s
+    return field
+
+
+@wrong("output_padding", "padding_ignored")
+def _(i, k, s, p, wanted):
+    return wanted - (s * (i - 1) + k)
+
+
+@wrong("output_padding", "one_too_few")
+def _(i, k, s, p, wanted):
+    return wanted - (s * (i - 1) + (k - 1) - 2 * p)
+
+
+@wrong("output_padding", "same")
+def _(i, k, s, p, wanted):
+    return wanted - s * i
+
+
+@wrong("rows_needed", "stop_not_moved")
+def _(first, last, n, k, s, before):
+    return max(first * s - before, 0), min(last * s - s + k, n)
+
+
+@wrong("due", "padding_subtracted")
+def _(arrived, k, s, before):
+    return len(range(k - 1, arrived - before, s))
+
+
+@wrong("due", "stride_ignored")
+def _(arrived, k, s, before):
+    return max(0, before + arrived - (k - 1))
+
+
+@wrong("torch_pad", "interleaved")
+def _(rows, cols, k, s):
+    totals = [max(0, (math.ceil(n / s) - 1) * s + k - n) for n in (cols, rows)]
+    return [total // 2 for total in totals] + [total - total // 2 for total in totals]
+
+
+@wrong("mean_pool", "moved")
+def _(x, k, s, padding):
+    starts = [max(0, i * s - padding) for i in range((len(x) + 2 * padding - k) // s + 1)]
+    return [np.mean(x[start : start + k]) for start in starts]
+
+
+@wrong("im2col", "window_place")
+def _(x, k, s):
+    places = np.ndindex((x.shape[0] - k) // s + 1, (x.shape[1] - k) // s + 1)
+    return [x[r : r + k, c : c + k].ravel() for r, c in places]
+
+
+@wrong("gather", "overwritten")
+def _(x, w, s, y):
+    found = 0.0
+    for j in range(len(w)):
+        if (y - j) % s == 0 and 0 <= (y - j) // s < len(x):
+            found = x[(y - j) // s] * w[j]
+    return found
+
+
+@wrong("bias_gradient", "images_averaged")
+def _(dy, z):
+    return np.where(z > 0, dy, 0).mean(0).sum((0, 1))
+
+
+@wrong("input_gradient", "not_divisible")
+def _(dy, w, n, s):
+    found = np.zeros(n)
+    for p in range(n):
+        for j in range(len(w)):
+            if 0 <= (p - j) // s < len(dy):
+                found[p] += dy[(p - j) // s] * w[j]
+    return found
+
+
+@wrong("tape", "seed")
+def _(program, inputs):
+    return np.zeros(len(inputs))
+
+
+@wrong("is_adjoint", "never")
+def _(forward, backward, x, y):
+    return bool(np.sum(forward(x)) == np.sum(backward(y)))
+
+
+@wrong("error_bound", "eps")
+def _(x, w):
+    return len(x) * float(np.finfo(np.float32).eps) * np.abs(x.astype(float) * w).sum()
+
+
+@wrong("fold_batch_norm", "mean_not_scaled")
+def _(w, b, gamma, beta, mean, var, eps):
+    factor = gamma / np.sqrt(var + eps)
+    return np.vstack([w * factor, b * factor - mean + beta])
+
+
+@wrong("fold_batch_norm", "bias_left_out")
+def _(w, b, gamma, beta, mean, var, eps):
+    factor = gamma / np.sqrt(var + eps)
+    return np.vstack([w * factor, beta - mean * factor])

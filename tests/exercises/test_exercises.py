@@ -94,6 +94,39 @@ def test_what_is_near_a_mistake_is_told_of_the_smallest_case():
     assert found.sentence.startswith("in this case, ")
 
 
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        (
+            "rows_needed",
+            lambda first, last, n, k, s, before: (
+                max(0, first * s - before),
+                min(n, (last - first - 1) * s + k),
+            ),
+        ),
+        (
+            "gather",
+            lambda x, w, s, y: sum(
+                x[(y + j) // s] * w[j] for j in range(len(w)) if (y + j) % s == 0 and (y + j) // s < len(x)
+            ),
+        ),
+        (
+            "winograd",
+            lambda d, g: [
+                (d[0] - d[2]) * g[0],
+                (d[1] + d[2]) * sum(g) / 2,
+                (d[2] - d[1]) * (g[0] + g[1] - g[2]) / 2,
+                (d[1] - d[3]) * g[2],
+            ],
+        ),
+        ("is_adjoint", lambda forward, backward, x, y: bool(np.sum(x) * np.sum(y) > 0)),
+        ("tape", lambda program, inputs: [1.0] * len(inputs)),
+    ],
+)
+def test_what_fits_a_mistake_in_a_few_cases_gets_no_name(name, answer):
+    assert ex.check(name, answer).code == "wrong"
+
+
 def test_an_answer_that_is_told_by_its_size():
     found = ex.check("correlate", lambda x, w: np.correlate(x, w)[1:])
     assert found.code == "shape"
