@@ -40,7 +40,7 @@ from ..inspection.sources import (
 )
 from ..kinds import kind_of
 from ..windows import calls as windows
-from . import kernels  # noqa: F401  (kernels fills the registry)
+from . import kernels, nest  # noqa: F401  (kernels fills the registry)
 from .common_runtime.execute import recorded_by
 from .common_runtime.run_metadata import RunMetadata
 from .common_runtime.session import Session
@@ -446,9 +446,14 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
     """Compute a tape's gradient; follow the engine, each gradient function, and the ops that these ran."""
     recorder = _Recorder()
     recorded = {operation.type: operation for operation in owner.operations()}
+    given = inspect.signature(op).bind(*args, **kwargs).arguments
+    reasons = [owner.why_none(source) for source in nest.flatten(given.get("sources", given.get("source")))]
     with recorded_by(recorder):
-        op(*args, **kwargs)
+        results = nest.flatten(op(*args, **kwargs))
     steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
+    for number, (result, reason) in enumerate(zip(results, reasons, strict=True)):
+        if result is None:
+            steps.append(SourceStep("no gradient", f"source {number}", note=reason))
     for operation in recorded.values():
         if get_gradient_function(operation) is not None:
             steps.append(gradient_step(operation, f"of {operation.type}"))
