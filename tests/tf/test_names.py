@@ -232,6 +232,12 @@ def test_an_import_that_fails_names_what_is_nearest(statement, message):
         exec(statement)
 
 
+def test_a_tool_that_looks_for_files_elsewhere_gets_no_answer(tmp_path):
+    """As pytest does with --import-mode=importlib, which asks every finder with the path of a folder."""
+    for name in ("teachconv.tf", "teachconv.bottleneck", "teachconv.tf.bottleneck"):
+        assert {finder.find_spec(name, [str(tmp_path)]) for finder in sys.meta_path} == {None}
+
+
 def test_a_class_of_one_version_counts_the_objects_of_all():
     """As in TensorFlow, isinstance does not depend on the function that made an object."""
     layer = tf.keras.layers.Dense(2)
