@@ -32,6 +32,8 @@ OURS = [
     ("nhwc_or_nchw", "tc.conv2d(NCHW, W)"),
     ("why_output_shape", 'tc.conv2d_transpose(X, WT, [1, 17, 17, 4], 2, "SAME")'),
     ("why_output_shape", 'tc.conv2d_transpose(X, WT, [2, 16, 16, 4], 2, "SAME")'),
+    ("why_output_shape", 'tc.conv2d_transpose(X, WT, [None, 16, 16, 4], 2, "SAME")'),
+    ("nhwc_or_nchw", "tc.dialects.torch.conv2d(X, OIHW)"),
     ("converting_transposed_filters", 'tc.conv2d_transpose(X, W, [1, 16, 16, 4], 2, "SAME")'),
     ("output_padding", "tc.dialects.torch.conv_transpose2d(NCHW, OIHW[:3], stride=2, output_padding=2)"),
     ("padding_same_with_stride_in_pytorch", 'tc.dialects.torch.conv2d(NCHW, OIHW, stride=2, padding="same")'),

@@ -98,6 +98,8 @@ def axis_order(layout: str) -> tuple[int, ...]:
     return tuple(canonical.index(letter) for letter in layout)
 
 
+# what messages say of None among sizes
+UNKNOWN_SIZE = "tf.shape(x)[0] is the size of an axis that only a run knows; tf.stack joins sizes"
 _LARGEST = 2**256  # in size: nothing legal comes near, and messages can write it
 
 
@@ -198,7 +200,11 @@ def normalize_shape(shape: Any, name: str, batch: int | None = None, rank: int |
     label = f"{name} shape" if name in ("input", "filters") else name
     legal = (3, 4, 5) if rank is None else (rank + 2,)
     numbers = listed(legal, "or")
-    sizes = tuple(integer(item, label) for item in _items(shape, label, f"a sequence of {numbers} ints"))
+    items = _items(shape, label, f"a sequence of {numbers} ints")
+    if any(item is None for item in items):
+        first = "" if batch is None else "-1 stands for the input's batch, and "
+        raise ArgumentTypeError(f"{label} must be integers; got {brief(items)}: {first}{UNKNOWN_SIZE}")
+    sizes = tuple(integer(item, label) for item in items)
     if len(sizes) not in legal:
         raise ArgumentError(f"{label} must have {numbers} sizes; got {brief(list(sizes))}")
     if batch is not None and sizes[0] == -1:
@@ -230,6 +236,28 @@ def grouped_shape(shape: Shape, in_channels: int, name: str) -> Shape:
             f"in_channels = {in_channels}; got {list(shape)}"
         )
     return (*taps, min(1, channels), channels * multiplier)
+
+
+def other_order(sizes: Sequence[int | None], layout: str, channels: Any, words: str = "") -> str:
+    """Return a hint at the order of axes that an input seems to have, or "".
+
+    Args:
+        sizes: the input's shape, in the caller's order.
+        layout: that order, such as "NHWC".
+        channels: how many channels the filters are for.
+        words: how the caller would give the other order, such as "data_format="; "" where it cannot.
+
+    >>> other_order((1, 3, 32, 32), "NHWC", 3, "data_format=")
+    "; the input [1, 3, 32, 32] looks like NCHW: data_format='NCHW', or transpose it by (0, 2, 3, 1)"
+    """
+    last, rank = layout[-1] == "C", len(layout)
+    mine, there = (-1, 1) if last else (1, -1)
+    if len(sizes) != rank or sizes[mine] == channels or sizes[there] != channels:
+        return ""
+    other = f"NC{layout[1:-1]}" if last else f"N{layout[2:]}C"
+    order = (0, *range(2, rank), 1) if last else (0, rank - 1, *range(1, rank - 1))
+    instead = f"{words}{other!r}, or " if words else ""
+    return f"; the input {brief(list(sizes))} looks like {other}: {instead}transpose it by {order}"
 
 
 def check_elements(sizes: Shape, label: str) -> None:
@@ -596,6 +624,7 @@ def _array_of_lists(value: Any, name: str) -> np.ndarray:
     return array.astype(np.int32)
 
 
+_SHAPES = ("shape", "dims", "multiples", "output_shape", "size")  # arguments that hold sizes
 _NO_NUMBERS = "OSU"  # the kinds of arrays of objects and texts
 
 
@@ -606,6 +635,7 @@ def _no_numbers(array: np.ndarray, name: str) -> str:
         got = f"{array.dtype}: {converted(name, 'float64')}, if its elements are numbers"
     else:
         got = f"{array.dtype}, which holds {brief(wrong[0])}" if array.ndim else f"{brief(wrong[0])}"
+        got += f" (of a shape, {UNKNOWN_SIZE})" if wrong[0] is None and name.split()[0] in _SHAPES else ""
     return f"{name} must have dtype {', '.join(FLOATS + INTEGERS)}; got {got}"
 
 

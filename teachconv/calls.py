@@ -6,7 +6,8 @@ entries of the table `kinds.OPS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from .arguments import (
     normalize_padding,
     normalize_shape,
     normalize_steps,
+    other_order,
 )
 from .devices import contiguous
 from .errors import ArgumentError
@@ -148,7 +150,8 @@ def resolve(
             given = normalize_shape(sizes, op.sizes, batch, len(layout) - 2)
             shapes[kind.result] = given if kind.sums_images else channels_last(given, layout)
         if op.depthwise:
-            shapes["filters"] = grouped_shape(shapes["filters"], shapes["input"][-1], filters_name)
+            with _other_order(op, layout, first, second):
+                shapes["filters"] = grouped_shape(shapes["filters"], shapes["input"][-1], filters_name)
             if kind.second == "filters":
                 second = second.reshape(shapes["filters"])
         extra = None if output_padding is None else normalize_output_padding(output_padding, layout)
@@ -156,7 +159,7 @@ def resolve(
         pads = normalize_padding(padding, layout, causal=True)
         spread = normalize_steps(dilations, "dilations", layout)
         stage.arrays(**{op.words[kind.first]: first, op.words[kind.second]: second})
-    with record.stage("resolve geometry") as stage:
+    with record.stage("resolve geometry") as stage, _other_order(op, layout, first, second):
         if op.transposed:
             sides = shapes["output"], shapes["filters"], shapes.get("input")
             geometry = transposed_geometry(*sides, steps, pads, spread, extra)
@@ -180,6 +183,19 @@ def resolve(
     names = DepthwiseCells.of(geometry) if op.depthwise else None
     call = Call(op, first, second, geometry, shape, letters, names=names)
     return call if bias is None else replace(call, bias=checked_bias(bias, call))
+
+
+@contextmanager
+def _other_order(op: Op, layout: str, first: np.ndarray, second: np.ndarray) -> Iterator[None]:
+    """Add to an error of the block that the image seems to have the other order of axes, if it does."""
+    try:
+        yield
+    except ArgumentError as error:
+        if op.kind.second == "filters":
+            shape = first.shape if layout[-1] == "C" else channels_first(first.shape)
+            channels = second.shape[-2 if op.kind.first == "input" else -1]
+            error.args = (f"{error}{other_order(shape, layout, channels, 'data_format=')}",)
+        raise
 
 
 def arranged(op: Op, data_format: Any, first: Any, second: Any) -> tuple[str, np.ndarray, np.ndarray]:

@@ -233,8 +233,8 @@ class _Attributes:
         parent, _, name = fullname.rpartition(".")
         module = sys.modules.get(parent)
         is_ours = parent.partition(".")[0] == __package__ and "__getattr__" in vars(module)
-        if not is_ours or name.startswith("_"):
-            return None
+        if not is_ours or name.startswith("_") or path is not vars(module).get("__path__"):
+            return None  # with another path some tool, such as pytest, looks for a file
         try:
             found = getattr(module, name)
         except AttributeError as error:

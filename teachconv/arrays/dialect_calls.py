@@ -109,7 +109,7 @@ def own_call(
     check_alike(blanks)
     shapes = {name: blank.shape for name, blank in blanks.items()}
     with record.stage(f"resolve {entry.name}") as stage:
-        conv = entry.resolver(**given | shapes)
+        conv = entry.resolve(given | shapes)
         stage.say("{}", conv)
     if conv.regroup or conv.has_gaps or conv.batch_groups > 1:
         raise ArgumentError(

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import dispatch, nn_ops, record, tables
-from ..arguments import Shape, as_array, axis_names, check_alike, check_steps, integer, shape_of
+from ..arguments import Shape, as_array, axis_names, check_alike, check_steps, integer, other_order, shape_of
 from ..calls import Call
 from ..devices import array_module, contiguous, override_of
 from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, refuse_unknown
@@ -290,7 +290,23 @@ class DialectFunction:
     operands: tuple[Operand, ...]
     resolver: Callable[..., ConvCall]
 
+    def resolve(self, arguments: dict[str, Any]) -> ConvCall:
+        """Return the resolved call; an error says if an image seems to have its channels last, not first."""
+        try:
+            return self.resolver(**arguments)
+        except ArgumentError as error:
+            for image, filters in pairwise(self.operands):
+                if image.axes.startswith("[batch, channels,") and filters.role == "filters":
+                    axes = filters.axes.strip("[]").split(", ")
+                    channels = arguments[filters.name][
+                        axes.index(next(a for a in axes if a.startswith("in")))
+                    ]
+                    shape = arguments[image.name]
+                    error.args = (f"{error}{other_order(shape, _FIRST[len(shape)], channels)}",)
+            raise
 
+
+_FIRST = {axes: f"NC{'DHW'[5 - axes :]}" for axes in (2, 3, 4, 5)}  # the order of PyTorch and ONNX
 FUNCTIONS: dict[Callable[..., Any], DialectFunction] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -356,7 +372,7 @@ def bind_shapes(
     for operand in entry.operands:
         ranks = (1,) if operand.role == "bias" else operand.ranks
         arguments[operand.name] = shape_of(arguments[operand.name], operand.name, ranks, operand.axes)
-    return entry.resolver(**arguments), arguments
+    return entry.resolve(arguments), arguments
 
 
 def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
@@ -376,7 +392,7 @@ def to_call(entry: DialectFunction, arguments: dict[str, Any]) -> Call:
             operand.name: arrays[operand.name].shape if operand.name in arrays else None
             for operand in entry.operands
         }
-        conv = entry.resolver(**arguments | shapes)
+        conv = entry.resolve(arguments | shapes)
         stage.say("{}", conv)
     by_role = {op.role: arrays[op.name] for op in entry.operands if op.name in arrays}
     with record.stage("prepare arrays") as stage:

@@ -8,18 +8,22 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from dis import get_instructions
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from textwrap import shorten
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from .. import backends, record
+from .. import backends, dialects, record
 from ..dialects.calls import FUNCTIONS
 from ..dispatch import find_backend
-from ..errors import ArgumentError, brief, plain, suggestion
+from ..errors import ArgumentError, brief, is_one_of, plain, suggestion
 from ..inspection.marks import place
 from ..inspection.sources import (
     FOLLOWERS,
@@ -35,7 +39,8 @@ from ..inspection.sources import (
     step_of,
 )
 from ..kinds import kind_of
-from . import kernels  # noqa: F401  (kernels fills the registry)
+from ..windows import calls as windows
+from . import kernels, nest  # noqa: F401  (kernels fills the registry)
 from .common_runtime.execute import recorded_by
 from .common_runtime.run_metadata import RunMetadata
 from .common_runtime.session import Session
@@ -51,7 +56,9 @@ from .gradients.gradients_util import backpropagate, get_gradient_function
 from .ops import array_ops, gen_nn_ops, math_ops, nn_ops, random_ops
 
 _PACKAGE = __name__.partition(".")[0]
-_RUNTIME = (f"{_PACKAGE}.graph.", f"{_PACKAGE}.tf.")  # where the public wrappers are
+_RUNTIME = tuple(f"{_PACKAGE}.{room}." for room in ("graph", "tf", "keras"))  # where the public wrappers are
+# whose functions are followed to the generated wrappers that they call
+_ROOMS = tuple(f"{_PACKAGE}.{room}" for room in ("graph.ops.", "graph.training", "tf.", "keras."))
 _PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, array_ops, random_ops)
 
 
@@ -114,6 +121,11 @@ _ALIASES = {
     "ort": "onnxruntime",
 }
 _OF_TENSORFLOW = {"tf", "tensorflow", "nn_ops", "gen_nn_ops", "raw_ops"}
+# the first part of a dotted name -> the packages whose attribute it may be
+_ROOTS = dict.fromkeys(("tf", "tensorflow"), [f"{_PACKAGE}.tf"]) | dict.fromkeys(("tc", _PACKAGE), [_PACKAGE])
+_ROOTS["keras"] = [f"{_PACKAGE}.keras"]
+for _dialect in dialects.__all__:
+    _ROOTS[_dialect] = [*_ROOTS.get(_dialect, ()), f"{_PACKAGE}.dialects.{_dialect}"]
 
 
 def meant(text: str) -> Any:
@@ -121,8 +133,9 @@ def meant(text: str) -> Any:
 
     Args:
         text: an op of teachconv ("conv2d"), a function of a dialect ("torch.conv2d") or of TensorFlow
-            ("tf.nn.conv2d"), the generated module or a function of it ("gen_nn_ops.conv2d"), an op of the
-            runtime ("Conv2D", in capitals or not); or words around one of them.
+            ("tf.nn.conv2d"), another public function or class ("tf.keras.layers.Conv2D"), the generated
+            module or a function of it ("gen_nn_ops.conv2d"), an op of the runtime ("Conv2D", in capitals or
+            not); or words around one of them.
 
     Returns:
         The function, module or op definition.
@@ -135,20 +148,26 @@ def meant(text: str) -> Any:
     if len(words) > 1:  # of a sentence, what looks like code: "is" and "size" are ops too
         words = [word for word in words if re.search(r"[._\d]|[a-z][A-Z]", word)]
     found = {_key(op): op for word in reversed(words) if (op := _named(word)) is not None}
+    if not found and words == [text]:  # the end of a name, such as separable_conv2d
+        ends = (_public(f"{space}.{text}") for space in ("tf.nn", "tc", "tf.keras.layers"))
+        op = next((op for op in ends if op is not None), None)
+        found = {} if op is None else {text: op}
     if len(found) == 1:
         return next(iter(found.values()))
     if found:
         names = ", ".join(reversed(found))
         raise ArgumentError(f"op must name one op; {brief(text)} names {names}")
+    space = text.rpartition(".")[0]
+    known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops()]
+    near = suggestion(text, [*(f"{space}.{name}" for name in _names_in(space)), *known, *_names_in("tf.nn")])
     framework = _ALIASES.get(alias, text.partition(".")[0])
     if framework in FOLLOWERS:  # a name does not import it
         here = "" if find_spec(framework) else f"; {framework} is not installed here"
         raise ArgumentError(
             f"pass {framework}'s function itself in Python, find_source({plain(text)}, ...) with its "
-            f"arguments, not its name{here}"
+            f"arguments, not its name{here}{near}"
         )
-    known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops()]
-    near = suggestion(text, known) or "; such a name is tf.nn.conv2d or Conv2DBackpropInput"
+    near = near or "; such a name is tf.nn.conv2d or Conv2DBackpropInput"
     raise ArgumentError(f"op must be an op of teachconv or the name of one; got {brief(text)}{near}")
 
 
@@ -158,14 +177,39 @@ def _named(name: str) -> Any:
     if last == "gen_nn_ops":
         return gen_nn_ops
     own = names_of_ops().get(name.removeprefix("teachconv.").removeprefix("tc.").removeprefix("dialects."))
-    if own is not None or not _SPACES.issuperset(spaces):
+    if own is not None:
         return own
-    public = next((getattr(module, last) for module in _PUBLIC if last in module.__all__), None)
-    if public is not None and "gen_nn_ops" not in spaces and _OF_TENSORFLOW.intersection(spaces):
-        return inspect.unwrap(public)
+    tensorflows = _OF_TENSORFLOW.intersection(spaces) and "gen_nn_ops" not in spaces
+    wrapper = next((getattr(module, last) for module in _PUBLIC if last in module.__all__), None)
+    if wrapper is not None and tensorflows and _SPACES.issuperset(spaces):
+        return inspect.unwrap(wrapper)
+    found = _public(name)
+    if found is not None or not _SPACES.issuperset(spaces):
+        return found
     ops = {op_name.replace("_", "").lower(): op_name for op_name in REGISTRY}
     op_name = ops.get(last.replace("_", "").lower())
     return None if op_name is None else _generated(op_name) or REGISTRY[op_name]
+
+
+def _public(name: str) -> Any:
+    """Return the public function or class of teachconv that a dotted name stands for, or None."""
+    root, _, path = name.partition(".")
+    for package in _ROOTS.get(root, ()) if path else ():
+        with suppress(AttributeError):
+            found = attrgetter(path)(import_module(package))
+            return found if callable(found) else None
+    return None
+
+
+def _names_in(module: str) -> list[str]:
+    """Return the public names of a module of teachconv; [] if there is no such module."""
+    root, _, path = module.partition(".")
+    for package in _ROOTS.get(root, ()):
+        with suppress(AttributeError):
+            whole = import_module(package)
+            names: list[str] = (attrgetter(path)(whole) if path else whole).__all__
+            return names
+    return []
 
 
 def is_dialects(op: Any) -> bool:
@@ -177,6 +221,8 @@ def _key(op: Any) -> str:
     """Return the name of the op that computes what was named; several names lead to one."""
     if is_dialects(op):
         return FUNCTIONS[op].name
+    if not isinstance(op, OpDef | ModuleType | FunctionType):
+        return f"{op.__module__}.{op.__name__}"
     name = op.name if isinstance(op, OpDef) else op.__name__
     if isinstance(op, OpDef | ModuleType):
         return name
@@ -235,16 +281,21 @@ def _of_op(
 
 def _wrappers_of(public: Callable[..., Any] | None, op_name: str) -> list[SourceStep]:
     """Return the steps of an op from its public wrappers, or one, to its definition."""
-    op_def = REGISTRY[op_name]
     steps: list[SourceStep] = []
     for wrapper in [public] if public is not None else _wrappers(op_name):
         steps.append(step_at("public wrapper", wrapper, "normalises its arguments"))
-    generated = _generated(op_name)
-    if generated is not None:
-        steps.append(step_at("generated wrapper", generated, f"snake case of {op_name}"))
+    return [*steps, *_definition_of(op_name)]
+
+
+def _definition_of(op_name: str) -> list[SourceStep]:
+    """Return the steps of an op's generated wrapper, if it has one, and of its definition."""
+    op_def, generated = REGISTRY[op_name], _generated(op_name)
     inputs = ", ".join(arg.name for arg in op_def.inputs)
     note = f"inputs: {inputs or 'none'}"
-    return [*steps, SourceStep("op definition", op_name, place(op_def.file), op_def.line, note)]
+    step = SourceStep("op definition", op_name, place(op_def.file), op_def.line, note)
+    if generated is None:
+        return [step]
+    return [step_at("generated wrapper", generated, f"snake case of {op_name}"), step]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -313,19 +364,20 @@ class _Recorder:
 def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Follow a public wrapper such as `tf.nn.conv2d`: its op, or the ops of one call."""
     public = inspect.unwrap(op)
-    if not public.__module__.startswith(_RUNTIME):  # an op of teachconv, or a dialect's function
+    is_op = is_one_of(op, names_of_ops().values())  # an op of teachconv, or a dialect's function
+    if is_op or not str(public.__module__).startswith(_RUNTIME if args or kwargs else f"{_PACKAGE}."):
         return source_of.dispatch(object)(owner, op, args, kwargs)
     space = public.__module__.removeprefix(f"{_PACKAGE}.").removeprefix("graph.ops.")
     query = f"{space}.{op.__name__}"
     stages: list[record.Stage] = []
     if not args and not kwargs:
+        names = [module for module in _PUBLIC if _plain(vars(module).get(op.__name__)) is public]
+        if not (names or _is_generated(public) or public.__module__.startswith(f"{_PACKAGE}.tf.")):
+            return _of_code(query, [step_at("public function", public)], [public])
         try:
             wrapper, name = _resolve(op.__name__)
-        except ArgumentError:
-            raise ArgumentError(
-                f"{op.__name__} is not the wrapper of one op: give find_source the arguments of a call, "
-                "which is run and followed"
-            ) from None
+        except ArgumentError:  # it leads to several ops
+            return _of_code(query, [step_at("public function", public)], [public])
         ops = {name: wrapper}
     else:
         recorder = _Recorder()
@@ -395,9 +447,14 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
     """Compute a tape's gradient; follow the engine, each gradient function, and the ops that these ran."""
     recorder = _Recorder()
     recorded = {operation.type: operation for operation in owner.operations()}
+    given = inspect.signature(op).bind(*args, **kwargs).arguments
+    reasons = [owner.why_none(source) for source in nest.flatten(given.get("sources", given.get("source")))]
     with recorded_by(recorder):
-        op(*args, **kwargs)
+        results = nest.flatten(op(*args, **kwargs))
     steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
+    for number, (result, reason) in enumerate(zip(results, reasons, strict=True)):
+        if result is None:
+            steps.append(SourceStep("no gradient", f"source {number}", note=reason))
     for operation in recorded.values():
         if get_gradient_function(operation) is not None:
             steps.append(gradient_step(operation, f"of {operation.type}"))
@@ -479,6 +536,7 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
     )
 
 
+@cache
 def _op_of(generated: str) -> str:
     from .core_ops.op_gen import lower_case_op_name
 
@@ -497,23 +555,116 @@ def _is_generated(public: Callable[..., Any]) -> bool:
     return public.__module__ == gen_nn_ops.__name__
 
 
+@cache
 def _generated_name(public: Callable[..., Any]) -> str:
     """Return the generated wrapper that a function is or calls, read from its code instead of a table."""
-    if _is_generated(public):
-        return public.__name__
-    waiting, seen = [public], {public}
+    found = next(filter(_is_generated, _reached([public], public.__module__)), None)
+    if found is None:
+        raise ArgumentError(f"{public.__name__} calls no generated wrapper")
+    return found.__name__
+
+
+def _reached(functions: Sequence[Any], rooms: Any, owner: type | None = None) -> dict[Any, list[Any]]:
+    """Return functions and those of teachconv that their code names, breadth first, each with what it names.
+
+    Args:
+        functions: where to begin.
+        rooms: the beginnings of the modules whose functions are followed further.
+        owner: the class of which they are methods, or None.
+    """
+    waiting, reached = list(functions), {}
     for function in waiting:
-        names = [each.argval for each in get_instructions(function)]
-        if "gen_nn_ops" in names:
-            wrapper: str = names[names.index("gen_nn_ops") + 1]
-            return wrapper
-        helpers = (function.__globals__.get(name) for name in names if isinstance(name, str))
-        beside = {
-            each for each in helpers if inspect.isfunction(each) and each.__module__ == public.__module__
-        }
-        waiting += beside - seen
-        seen |= beside
-    raise ArgumentError(f"{public.__name__} calls no generated wrapper")
+        is_followed = function in functions or function.__module__.startswith(rooms)
+        reached[function] = [*_named_in(function.__code__, function, owner)] if is_followed else []
+        waiting += [each for each in dict.fromkeys(reached[function]) if each not in waiting]
+    return reached
+
+
+def _named_in(code: CodeType, function: Any, owner: type | None) -> Iterator[Any]:
+    """Yield the functions of teachconv that code names.
+
+    They are globals, attributes of modules, methods of self, and entries of tables; where an attribute of the
+    class is the index, its entry alone.
+    """
+    value: Any = None
+    table: Any = None
+    for step in get_instructions(code):
+        if isinstance(step.argval, CodeType):  # a lambda, or a function in it
+            yield from _named_in(step.argval, function, owner)
+        if step.opname == "LOAD_GLOBAL":
+            value = function.__globals__.get(step.argval)
+            table = value if isinstance(value, dict) else table
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            value = getattr(value, step.argval, None) if isinstance(value, type | ModuleType) else None
+        elif step.opname.startswith("BINARY") and table is not None:
+            entries = [table[value]] if isinstance(value, int) and value in table else table.values()
+            yield from filter(_is_ours, map(_plain, entries))
+            table = None
+        else:
+            value = owner if step.opname.startswith("LOAD_FAST") and step.argval == "self" else None
+        if _is_ours(plain := _plain(value)):
+            yield plain
+
+
+def _plain(value: Any) -> Any:
+    return inspect.unwrap(value) if callable(value) else value
+
+
+def _is_ours(value: Any) -> bool:
+    return inspect.isfunction(value) and value.__module__.startswith(f"{_PACKAGE}.")
+
+
+def _of_code(
+    query: str, steps: Sequence[SourceStep], functions: Sequence[Any], owner: type | None = None
+) -> SourceChain:
+    """Follow what code may call: the functions that it names on the way to ops, and the ops."""
+    window = windows.FUNCTIONS.get(functions[0]) if functions else None
+    if window is not None:
+        resolver = inspect.unwrap(window[0])
+        call = resolver.__globals__[resolver.__annotations__["return"]]
+        more = [step_at("geometry", resolver), step_at("computes", call.__call__, f"{call.__name__}: NumPy")]
+        return SourceChain(query, (*steps, *more))
+    reached = _reached(functions, _ROOMS, owner)
+    leading = {each for each in reached if _is_generated(each)}
+    ops = dict.fromkeys(_op_of(each.__name__) for each in reached if each in leading)
+    while not leading.issuperset(more := [each for each in reached if leading.intersection(reached[each])]):
+        leading.update(more)
+    way = [each for each in reached if each in leading and each not in functions and not _is_generated(each)]
+    calls = [step_at("calls", each) for each in way]
+    wrappers = [step for op_name in ops for step in _definition_of(op_name)]
+    kernels_of_ops, lines = _kernels(ops)
+    return _listing(query, [*steps, *calls, *wrappers, *kernels_of_ops], lines)
+
+
+# the methods of a class that compute; where there is `call`, the others only lead to it
+_METHODS = ("__call__", "call", "apply", "update_state", "result")
+
+
+@source_of.register(type)
+def _of_class(owner: type, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Follow what the methods of a class may call, or a method of the class itself."""
+    if not any(base.__module__.startswith(f"{_PACKAGE}.") for base in owner.__mro__):
+        return source_of.dispatch(object)(owner, op, args, kwargs)
+    _take_nothing(owner.__name__, args, kwargs)
+    query = f"{owner.__module__.removeprefix(f'{_PACKAGE}.')}.{owner.__name__}"
+    if op is not owner:
+        return _of_code(f"{query}.{op.__name__}", [step_at("method", op)], [op.__func__], owner)
+    methods = [method for name in _METHODS if _is_ours(method := _plain(getattr(owner, name, None)))]
+    steps = [step_at("method", method, method.__qualname__) for method in methods]
+    first = SourceStep("class", owner.__name__, *_place_of_class(owner))
+    computing = [method for method in methods if method.__name__ == "call"] or methods
+    return _of_code(query, [first, *steps], computing, owner)
+
+
+def _place_of_class(owner: type) -> tuple[str, int]:
+    """Return file and line of a class; line 0 where Python cannot find it, as of one that a function made."""
+    file = ""
+    with suppress(OSError, TypeError):  # it was typed
+        file = place(str(inspect.getsourcefile(owner)))
+        text, first = inspect.getsourcelines(owner)
+        decorators = next(i for i, line in enumerate(text) if line.lstrip().startswith("class "))
+        return file, first + decorators
+    return file, 0
 
 
 def _kernels(ops: Iterable[str], backend: str = "") -> tuple[list[SourceStep], list[SourceLine]]:

@@ -328,7 +328,9 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     Args:
         op: any op of teachconv, or a function of a dialect; or its name: "conv2d", "tf.nn.conv2d",
             "gen_nn_ops.conv2d_backprop_input", "Conv2DBackpropInput", "torch.conv_transpose2d", or a sentence
-            with one such name. Also a function of `teachconv.tf`, such as ``tf.nn.conv2d``, the module
+            with one such name. Also any other public function or class of teachconv, its dialects,
+            `teachconv.tf` and `teachconv.keras`, or its name, such as "tf.nn.separable_conv2d" or
+            "tf.keras.layers.Conv2D": alone, its chain has what its code may call. Also the module
             gen_nn_ops, a ``tf.function`` with its arguments, a tensor or operation of `teachconv.graph`, also
             with feeds, a tensor that an eager op or a tape returned, a layer of `teachconv.keras` with an
             input, and ``model.fit`` with its arguments, of which one step runs. And a function, method or
@@ -362,11 +364,15 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     framework = _framework_of(op) or _framework_of(owner)
     if framework:
         return import_module(FOLLOWERS[framework]).follow(op, args, kwargs)
+    if not is_one_of(op, names_of_ops().values()):
+        import_module(f"{__name__.partition('.')[0]}.graph.find_source")  # follows all others
     return source_of(owner, op, args, kwargs)
 
 
 def _framework_of(owner: Any) -> str:
     """Return the name of the framework that a function or an object is from; "" for all others."""
+    if isinstance(owner, type) and owner.__module__.startswith(f"{__name__.partition('.')[0]}."):
+        return ""  # whatever class it is derived from
     modules = [getattr(owner, "__module__", None), *(cls.__module__ for cls in type(owner).__mro__)]
     names = (str(module).partition(".")[0] for module in modules)
     return next((name for name in names if name in FOLLOWERS), "")

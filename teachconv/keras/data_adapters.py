@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import other_order
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from .checks import as_numpy, check_number, positive, shape_text
 from .layers.layer import any_batch, are_several, as_list
@@ -196,9 +197,12 @@ def _check_samples(model: Any, array: np.ndarray, wanted: Sequence[int | None], 
         size not in (None, have) for size, have in zip(wanted[1:], array.shape[1:], strict=True)
     ):
         first = model.layers[0] if model.layers else model
+        layout = getattr(first, "layout", "")
+        hint = other_order(array.shape, layout, wanted[layout.index("C")]) if layout else ""
         raise ArgumentError(
             f"{name} must have shape {shape_text((None, *wanted[1:]))} for layer {brief(first.name)} "
-            f"({type(first).__name__}), the first of model {brief(model.name)}; got {shape_text(array.shape)}"
+            f"({type(first).__name__}), the first of model {brief(model.name)}; got "
+            f"{shape_text(array.shape)}{hint}"
         )
 
 

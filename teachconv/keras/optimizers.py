@@ -14,6 +14,7 @@ import numpy as np
 from ..arguments import truth
 from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
+from ..graph.framework.eager_tensor import NO_GRADIENT
 from ..graph.ops import gen_nn_ops
 from ..graph.ops.array_ops import is_tensor
 from .checks import check_name, check_number, look_up, refuse, snake_case
@@ -130,7 +131,9 @@ class Optimizer:
         pairs = [pair for pair in zip(grads, trainable_variables, strict=True) if pair[0] is not None]
         without = [weight.name for weight, g in zip(trainable_variables, grads, strict=True) if g is None]
         if without and not pairs:
-            raise ArgumentError(f"no weight has a gradient: the loss depends on none of {', '.join(without)}")
+            raise ArgumentError(
+                f"no weight has a gradient: the loss depends on none of {', '.join(without)}; {NO_GRADIENT}"
+            )
         self.build(trainable_variables)
         if without:
             warnings.warn(

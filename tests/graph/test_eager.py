@@ -434,7 +434,7 @@ def test_messages_for_what_holds_no_numbers():
         (
             lambda: tg.reshape(x, [None, 2]),
             TypeError,
-            "shape of reshape must .*; got object, which holds None$",
+            r"shape of reshape must .*; got object, which holds None \(of a shape, tf.shape\(x\)\[0\] is the size",
         ),
         (lambda: tg.Variable(1.0).assign(None), ValueError, "value must be numbers; got None"),
         (

@@ -13,6 +13,7 @@ import pytest
 import teachconv as tc
 import teachconv.tf as tf
 import teachconv.tf.compat.v1 as tf1
+from teachconv import errors
 from teachconv.tf import missing
 
 
@@ -230,6 +231,14 @@ def test_an_import_is_answered_as_an_attribute_is(module):
 def test_an_import_that_fails_names_what_is_nearest(statement, message):
     with pytest.raises(ImportError, match=message):
         exec(statement)
+
+
+def test_a_tool_that_looks_for_files_elsewhere_gets_no_answer(tmp_path):
+    """As pytest does with --import-mode=importlib, which asks every finder with the path of a folder."""
+    for name in ("teachconv.tf", "teachconv.bottleneck", "teachconv.tf.bottleneck"):
+        assert errors._Attributes.find_spec(name, [str(tmp_path)]) is None
+    with pytest.raises(ImportError, match="has no 'bottleneck'"):
+        errors._Attributes.find_spec("teachconv.tf.bottleneck", tf.__path__)
 
 
 def test_a_class_of_one_version_counts_the_objects_of_all():

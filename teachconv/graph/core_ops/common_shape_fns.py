@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import channels_last, normalize_padding, normalize_steps
+from ...arguments import channels_last, normalize_padding, normalize_steps, other_order
 from ...errors import ArgumentError, brief
 from ...geometry import forward_geometry
 from ...windows.padding import PadCall, pad_call
@@ -85,7 +85,7 @@ def windowed_shape(
     mode, pads = normalize_padding(padding_argument(c.attrs), layout)
     same = mode in ("SAME", "SAME_LOWER")  # then the size does not depend on the filter
     known = [n is not None and (same or k is not None) for n, k in zip(sizes, taps, strict=True)]
-    geometry = forward_geometry(
+    facts = (
         (
             1 if batch is None else batch,
             *(n if n is not None and is_known else _LARGE for n, is_known in zip(sizes, known, strict=True)),
@@ -96,6 +96,11 @@ def windowed_shape(
         (mode, pads),
         normalize_steps(list(c.attrs.get("dilations", [1])), "dilations", layout),
     )
+    try:
+        geometry = forward_geometry(*facts)
+    except ArgumentError as error:
+        error.args = (f"{error}{other_order(shape, layout, depth, 'data_format=')}",)
+        raise
     outer = [axis.out_size if is_known else None for axis, is_known in zip(geometry.axes, known, strict=True)]
     return (batch, outs, *outer) if layout[1] == "C" else (batch, *outer, outs)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...arguments import channels_last
+from ...arguments import channels_last, other_order
 from ...errors import ArgumentError
 from ...kinds import OPS, ROLES
 from ..framework.op_def import register_op
@@ -75,6 +75,7 @@ def _grouped(c: InferenceContext, shapes: dict[str, tuple[int | None, ...]]) -> 
         raise ArgumentError(
             f"filter of {c.op} must be [filter_rows, filter_cols, in_channels, channel_multiplier] with "
             f"in_channels = {in_channels}; got {text(shapes['filters'])}"
+            f"{other_order(shapes['input'], c.attrs['data_format'], channels, 'data_format=')}"
         )
     known = in_channels if channels is None else channels
     if known is None:

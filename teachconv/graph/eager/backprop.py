@@ -168,6 +168,22 @@ class GradientTape:
             if hasattr(item, "_graph_tensor"):
                 self._variables[id(found)] = item
 
+    def why_none(self, source: Any) -> str:
+        """Return in words why the gradient of a source was None.
+
+        Args:
+            source: the tensor or variable.
+
+        Returns:
+            Whether it was not watched, no op read it, or the way from it to the target is interrupted.
+        """
+        found = self._source(source)
+        if id(found) not in self._watched and not getattr(source, "trainable", False):
+            return "it was not watched: tape.watch(x) before the computation; a trainable variable needs none"
+        if any(item is found for op in self.operations() for item in op.inputs):
+            return "ops read it, but none leads to the target: .numpy(), NumPy and integers end a way"
+        return "no op of the tape read it: .numpy() and NumPy's functions are not followed"
+
     def operations(self) -> list[Any]:
         """Return the recorded operations, the last one first."""
         self._read_graph()

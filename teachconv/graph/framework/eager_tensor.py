@@ -159,6 +159,13 @@ def numpy_text(array: np.ndarray) -> str:
     return f"\n{text}" if "\n" in text else text
 
 
+# why a gradient may be None
+NO_GRADIENT = (
+    "a tape does not follow .numpy() and NumPy's functions, and follows a constant only after "
+    "tape.watch(x); find_source(tape.gradient, target, x) says why there is none"
+)
+
+
 def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
     """Convert a value to an array: what every op does with its arguments.
 
@@ -193,7 +200,9 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
             )
         return value._numpy()
     if value is None:
-        raise ArgumentError(f"{name} must be numbers; got None: None values not supported.")
+        raise ArgumentError(
+            f"{name} must be numbers; got None: None values not supported. (Of a gradient: {NO_GRADIENT})"
+        )
     value = list(value) if isinstance(value, (TensorShape, range)) else value
     python = isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
     array = _array_of_python(value, name) if python else _array_of_others(value, name)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import integer
+from ...arguments import UNKNOWN_SIZE, integer
 from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ...memory import check_memory
 from ..framework import op_def_library
@@ -570,7 +570,7 @@ def _filled(shape: Any, value: int, dtype: Any, name: str) -> Any:
             return gen_nn_ops.fill(int_vector(shape), constant(number), name=scope or name)
     sizes: Any = as_shape(shape)
     if not is_fully_defined(sizes):
-        raise ArgumentError(f"shape must be known; got {brief(shape)}")
+        raise ArgumentError(f"shape must be known; got {brief(shape)}: {UNKNOWN_SIZE}")
     if prod(sizes) < _LARGE:
         return constant(np.full(sizes, number), name=name)
     with name_scope(name) as scope:

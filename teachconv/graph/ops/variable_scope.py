@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import ArgumentError
 from ..framework.context import get_default_graph, within
 from ..framework.ops import Graph, name_scope
-from ..framework.tensor_shape import as_shape
+from ..framework.tensor_shape import as_shape, is_fully_defined
 from .random_ops import random_uniform
 from .variables import Variable
 
@@ -128,8 +128,10 @@ def get_variable(
             )
         return found
     make = initializer if initializer is not None else scope.initializer or glorot_uniform
-    if callable(make) and shape is None:
-        raise ArgumentError(f"Shape of a new variable ({full}) must be fully defined, but instead was None.")
+    if callable(make) and not is_fully_defined(as_shape(shape)):
+        raise ArgumentError(
+            f"Shape of a new variable ({full}) must be fully defined, but instead was {shape}."
+        )
     with name_scope(None):
         value = (lambda: make(as_shape(shape), dtype)) if callable(make) else make
         variables[full] = Variable(value, trainable, full, dtype)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ...argument_types import Ints, KerasPadding
-from ...arguments import normalize_output_padding, normalize_steps, truth
+from ...arguments import normalize_output_padding, normalize_steps, other_order, truth
 from ...dialects.keras import transposed_axis
 from ...errors import ArgumentError, brief
 from ...geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
@@ -79,7 +79,11 @@ class Convolution(Windowed):
         for name, wanted in self.kernel_shapes(self.channels(input_shape)).items():
             made = tuple(getattr(self, name).shape)
             if made != wanted:
-                raise ArgumentError(f"its {name} is {list(made)}, and such an input needs {list(wanted)}")
+                channels = self.channels(self.input_shape) if self.input_shape else None
+                hint = other_order(input_shape, self.layout, channels)
+                raise ArgumentError(
+                    f"its {name} is {list(made)}, and such an input needs {list(wanted)}{hint}"
+                )
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Return activation(convolution + bias)."""

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 from ... import graph
-from ...arguments import integer
+from ...arguments import integer, listed
 from ...errors import ArgumentError
 from .layer import KerasTensor, Layer, Shape
 
@@ -92,10 +92,15 @@ class Concatenate(_Merging):
             raise ArgumentError(f"axis {self.axis} must be one of the {len(axes)} axes, after the batch")
         joined = axes.pop(self.axis)
         others = [{*sizes} - {None} for sizes in axes]
-        if any(len(sizes) > 1 for sizes in others):
-            raise ArgumentError(f"all sizes must be equal, but those of axis {self.axis}")
+        at = self.axis % (len(axes) + 1)
+        for axis, sizes in enumerate(others):
+            if len(sizes) > 1:
+                raise ArgumentError(
+                    f"all sizes must be equal, but those of axis {self.axis}: axis {axis + (axis >= at)} has "
+                    f"the sizes {listed(sorted(sizes), 'and')}"
+                )
         result = [sizes.pop() if sizes else None for sizes in others]
-        result.insert(self.axis % (len(axes) + 1), None if None in joined else sum(joined))
+        result.insert(at, None if None in joined else sum(joined))
         return tuple(result)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
