@@ -24,7 +24,8 @@ from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, wor
 from ..geometry import ConvGeometry
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
 from ..taps import window
-from ..verification.contract import check_guards, packed
+from ..verification.contract import check_guards, every_second_channel, packed
+from ..verification.fences import laid
 from ..verification.running import Imported, Refused, isolated, name_of, unwritten, what_went_wrong
 
 __all__ = ["kernel", "rank_of"]
@@ -66,6 +67,7 @@ def kernel(
     pads: str | None = None,
     dilations: str | None = None,
     groups: bool = False,
+    contiguous: bool = False,
     refuses: Any = NotImplementedError,
     dtypes: Iterable[str] | str = "float32",
     error: str = "direct",
@@ -103,6 +105,9 @@ def kernel(
         dilations: "int" or "pair".
         groups: whether it finds the number of groups in the shapes, as TensorFlow's conv2d does, if it has no
             parameter for them.
+        contiguous: whether its arrays must be contiguous in memory, in C's order. If not, some calls have
+            arrays of other memory strides, as views of larger arrays have them. They are refused where the
+            function raises an error for such arrays alone, or asks for the address of one by ``ctypes``.
         refuses: what the functions do not take: a function of the `ConvGeometry` that returns a reason, True
             or False; a type of exception that they raise then; or several of these.
         dtypes: the dtypes that are checked if nobody says which; it is run on any that is asked for.
@@ -148,7 +153,9 @@ def kernel(
     for kind, given in functions.items():
         if given is not None:
             named = Imported(given) if isolate and isinstance(given, str) else given
-            found[kind.name] = adapter = _Adapter(named, kind, layouts, forms, groups, tuple(known))
+            found[kind.name] = adapter = _Adapter(
+                named, kind, layouts, forms, groups, contiguous, tuple(known)
+            )
             if named is given:
                 _ = adapter.meanings  # which raises where a parameter has no known name
     if not found:
@@ -259,6 +266,7 @@ class _Adapter:
     layouts: Mapping[str, str]
     asked: Mapping[str, str | None]  # the forms of numbers, where the caller says them
     groups: bool
+    contiguous: bool
     refuses: tuple[Any, ...]
     last: list[Any] = field(default_factory=list)  # the result before, as the function returned it
 
@@ -312,7 +320,10 @@ class _Adapter:
         axes = (replace(axis, in_size=axis.full_size, pad_before=0, pad_after=0) for axis in g.axes)
         inner = replace(g, axes=tuple(axes))
         if not self.kind.scatters:
-            return self._call({**arrays, "input": backends.pad(arrays["input"], g)}, inner, bias)
+            padded = backends.pad(arrays["input"], g)
+            if not arrays["input"].flags.c_contiguous:
+                padded = every_second_channel(padded, _GUARD)[1]
+            return self._call({**arrays, "input": padded}, inner, bias)
         if bias is not None:
             raise Refused("a bias of a result that is cut afterwards")
         whole = self._call(arrays, inner, None)
@@ -327,7 +338,7 @@ class _Adapter:
         """Call the function with what it knows each argument as."""
         dtype = arrays[self.kind.first].dtype
         values: dict[str, Any] = {"geometry": g, "groups": g.groups}
-        values["bias"] = None if bias is None else np.ascontiguousarray(bias)
+        values["bias"] = None if bias is None else np.ascontiguousarray(bias) if self.contiguous else bias
         for role in ROLES:
             values[f"{role}_shape"] = self._shape(role, g.shape_of(role))
             given = arrays.get(role)
@@ -354,10 +365,7 @@ class _Adapter:
             for name, meaning in self.meanings.items()
             if values[meaning] is not None or defaults[name].default is inspect.Parameter.empty
         }
-        try:
-            result = self.function(**named)
-        except tuple(filter(_is_error, self.refuses)) as error:
-            raise Refused(str(error) or what_went_wrong(error)) from error
+        result = self._run(named)
         result = values["out"] if result is None and "out" in known else result
         result = result[0] if isinstance(result, tuple) else result
         if not hasattr(result, "shape"):
@@ -372,6 +380,33 @@ class _Adapter:
             check_guards(block, values["out"], _GUARD, name, "around it")
         self.last[:] = [result]
         return self._from_theirs(self.kind.result, result)
+
+    def _run(self, named: Mapping[str, Any]) -> Any:
+        """Call the function; of arrays of other memory strides find out whether it takes them."""
+        spread = {name: value for name, value in named.items() if not _in_order(value)}
+        if not spread:
+            return self._refusing(named)
+        _addresses.clear()
+        try:
+            return self._refusing({**named, **{name: value.view(_Spread) for name, value in spread.items()}})
+        except Exception as error:
+            if _addresses:
+                raise Refused(_BY_ADDRESS) from None
+            if isinstance(error, Refused):
+                raise
+            try:
+                return self._refusing(named)  # numba knows no subclass of an array
+            except Exception:
+                self._refusing(
+                    {**named, **{name: np.ascontiguousarray(value) for name, value in spread.items()}}
+                )
+                raise Refused(f"no arrays of other memory strides: {what_went_wrong(error)}") from None
+
+    def _refusing(self, named: Mapping[str, Any]) -> Any:
+        try:
+            return self.function(**named)
+        except tuple(filter(_is_error, self.refuses)) as error:
+            raise Refused(str(error) or what_went_wrong(error)) from error
 
     def _number(self, name: str, given: tuple[Any, ...]) -> Any:
         """Return strides, pads or dilations in the function's form, or refuse what it cannot say."""
@@ -410,7 +445,11 @@ class _Adapter:
 
     def _to_theirs(self, role: str, array: np.ndarray) -> np.ndarray:
         order, lost = self._order(role)
-        moved = np.ascontiguousarray(array.transpose(order + lost)).reshape(self._shape(role, array.shape))
+        self._shape(role, array.shape)  # which refuses other sizes than 1 on axes that are lost
+        moved = array.transpose(order + lost).squeeze(tuple(range(len(order), array.ndim)))
+        if self.contiguous or array.flags.c_contiguous:
+            moved = np.ascontiguousarray(moved)
+        moved = laid(moved)
         moved.flags.writeable = False
         return moved
 
@@ -422,6 +461,33 @@ class _Adapter:
 
 
 _GUARD = -77  # what is around an array that the function writes to
+
+
+_addresses: list[int] = []  # of arrays of other strides, for which the function asked
+_BY_ADDRESS = "no arrays of other memory strides: it takes arrays by their address"
+
+
+class _Spread(np.ndarray):
+    """An array of other memory strides: its address alone is not to be used."""
+
+    @property
+    def ctypes(self) -> Any:
+        self._check()
+        return super().ctypes
+
+    @property
+    def __array_interface__(self) -> Any:
+        self._check()
+        return super().__array_interface__
+
+    def _check(self) -> None:
+        if not self.flags.c_contiguous:
+            _addresses.append(id(self))
+            raise Refused(_BY_ADDRESS)
+
+
+def _in_order(value: Any) -> bool:
+    return not isinstance(value, np.ndarray) or value.flags.c_contiguous or value.flags.writeable
 
 
 def _is_error(refuses: Any) -> bool:

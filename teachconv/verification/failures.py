@@ -73,7 +73,7 @@ class Failure:
     work: Work = field(default_factory=Work)
 
     def affords(self, products: float) -> bool:
-        """Return whether the search may evaluate so many products; then they count as evaluated."""
+        """Return whether this number of products may still be evaluated; if so, count them."""
         enough = products <= self.work.left
         self.work.left -= products if enough else 0
         self.work.short |= not enough

@@ -86,7 +86,7 @@ def scales(case: Failure) -> Iterator[Mistake]:
             continue  # of equal numbers a sum, a product, another value: nothing could tell them apart
         cell = np.unravel_index(int(np.abs(want).argmax()), want.shape)
         if not np.isfinite(got[cell] / want[cell]):
-            continue  # a factor that is no number
+            continue  # the factor is infinite
         factor, error = Fraction(float(got[cell])) / Fraction(float(want[cell])), _error(case, cell)
         simple = factor if is_integer(dtype) else _simplest(factor, error / abs(float(want[cell])))
         if simple not in (0, 1):
@@ -151,7 +151,7 @@ def scales_by_channel(case: Failure) -> Iterator[Mistake]:
     shares, heights = middle / unit[:, None], height / unit[:, None]
     factors = (shares * heights).sum(axis=1) / (shares * shares).sum(axis=1)
     if not np.isfinite(factors).all():
-        return  # a channel of one number, or a factor that is none
+        return  # a channel of one number, or an infinite factor
     factors = np.where(np.abs(factors - 1) * unit <= slack / 2, 1.0, factors)
     offsets = y - factors * x
     offsets = np.where(np.abs(offsets) <= slack / 2, 0.0, offsets)

@@ -88,6 +88,6 @@ def _system() -> Any:
     """Return the C library, or None where it has no such functions."""
     try:
         library = ctypes.CDLL(None)
-        return library if library.fegetenv and library.fesetenv else None
-    except (OSError, TypeError, AttributeError):  # Windows
+    except (OSError, TypeError):  # Windows
         return None
+    return library if hasattr(library, "fesetenv") else None

@@ -24,6 +24,7 @@ from contextlib import redirect_stdout, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from multiprocessing.spawn import import_main_path
 from pkgutil import resolve_name
 from threading import Thread
@@ -35,6 +36,7 @@ import numpy as np
 from .. import backends
 from ..errors import ArgumentError, ContractError, brief, plain, printable
 from ..kinds import KINDS, Kind, kind_of
+from .fences import SIDES, laid, set_side
 from .flushing import theirs
 
 __all__ = [
@@ -113,7 +115,7 @@ def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options
     first, second, _ = kind.words
     given = {first: args[0], second: args[1], "bias": options.get("bias")}
     before = {name: array.tobytes() for name, array in given.items() if isinstance(array, np.ndarray)}
-    for _ in range(2):  # what is printed once, such as that something is compiled, is no part of an answer
+    for _ in range(2):  # a line that is printed once, for example by a compiler, is allowed
         printed = io.StringIO()
         try:
             with redirect_stdout(printed), theirs():
@@ -384,9 +386,23 @@ def elsewhere(
     command = [sys.executable, "-P", "-c", _SERVE, str(sys.modules["teachconv"].__file__)]
     hello = pickle.dumps((script, sent, nbytes, here or any(map(_is_here, sys.path))))
     program = Program(command, seconds, hello)
+    sides = cycle(SIDES)
 
     def ask(name: str, args: tuple[Any, ...], options: dict[str, Any], most: int = _ANSWER) -> np.ndarray:
-        said, data = program.ask({}, pickle.dumps((name, args, options)), range(most + 1))
+        side = next(sides)
+        strides = [getattr(value, "strides", None) for value in (*args, *options.values())]
+
+        def send(side: str | None) -> tuple[dict[str, Any], bytes]:
+            return program.ask({}, pickle.dumps((name, args, options, strides, side)), range(most + 1))
+
+        try:
+            said, data = send(side)
+        except ContractError as error:
+            if not str(error).startswith("crashed"):
+                raise
+            send(None)  # raises where it crashes, too
+            note = f"read or wrote outside its arrays: where there is no memory {side} them, it {error}"
+            raise ContractError(note) from None
         try:
             shape, dtype = said["shape"], np.dtype(str(said["dtype"]))
             objects = np.broadcast_to(np.array(None), shape) if dtype.hasobject else None  # were not sent
@@ -421,7 +437,10 @@ def serve() -> None:
             if backend is None:
                 backend, data = _imported(*pickle.loads(data)), b""
             else:
-                name, args, options = pickle.loads(data)
+                name, args, options, strides, side = pickle.loads(data)
+                set_side(side)
+                placed = list(map(laid, (*args, *options.values()), strides))
+                args, options = placed[: len(args)], dict(zip(options, placed[len(args) :], strict=True))
                 result = np.array(getattr(backend, name)(*args, **options))
                 data = b"" if result.dtype.hasobject else result.tobytes()
                 word = result.dtype.name if result.dtype.kind == "V" else result.dtype.str

@@ -7,6 +7,8 @@ import time
 
 import numpy as np
 
+import teachconv as tc
+
 
 def right(x, w, strides):
     """A correct convolution: one image without padding, CHW and OIHW."""
@@ -107,3 +109,48 @@ class NotNow(Exception):
 
 def declines(x, w, strides):
     raise NotNow("not now")
+
+
+def takes_everything(x, w, bias, strides, pads, dilations, groups):
+    return tc.conv2d(x, w, strides, pads, dilations=dilations, bias=bias, backend="numpy")
+
+
+def takes_contiguous_alone(x, w, bias, strides, pads, dilations, groups):
+    """As what is compiled for contiguous arrays."""
+    if not (x.flags.c_contiguous and w.flags.c_contiguous):
+        raise ValueError("ndarray is not C-contiguous")
+    return takes_everything(x, w, bias, strides, pads, dilations, groups)
+
+
+def _misread(array):
+    """As C code that is handed the memory of an array, and thinks that it is contiguous."""
+    return np.frombuffer(array.tobytes("K"), array.dtype).reshape(array.shape)
+
+
+def misreads_strides(x, w, bias, strides, pads, dilations, groups):
+    x, w = (array if array.flags.c_contiguous else _misread(array) + 1 for array in (x, w))
+    return takes_everything(x, w, bias, strides, pads, dilations, groups)
+
+
+def misreads_strides_of_padded(x, w, bias, strides, dilations, groups):
+    return misreads_strides(x, w, bias, strides, "VALID", dilations, groups)
+
+
+def takes_addresses(x, w, bias, strides, pads, dilations, groups):
+    x, w = (
+        np.frombuffer(ctypes.string_at(array.ctypes.data, array.nbytes), array.dtype).reshape(array.shape)
+        for array in (x, w)
+    )
+    return takes_everything(x, w, bias, strides, pads, dilations, groups)
+
+
+def reads_behind(x, w, strides):
+    if x.flags.c_contiguous:
+        ctypes.string_at(x.ctypes.data + x.nbytes, 4)
+    return right(x, w, strides)
+
+
+def reads_before(x, w, strides):
+    if w.flags.c_contiguous:
+        ctypes.string_at(w.ctypes.data - 4, 4)
+    return right(x, w, strides)

@@ -18,6 +18,7 @@ from helpers import mostly_slow
 import teachconv as tc
 from teachconv import testing as T
 from teachconv.backends import numpy_backend
+from teachconv.verification import contract
 
 sys.path.insert(0, str(Path(__file__).parent))
 import foreign
@@ -412,9 +413,61 @@ def test_check_gradients_has_a_row_for_what_goes_wrong(input_gradient, passed, n
 
 
 def test_check_invariance_has_a_row_for_what_is_refused():
-    report = T.check_invariance(T.kernel(foreign.right, x="CHW", w="OIHW"), tags="hand", kinds="conv2d")
+    kernel = T.kernel(foreign.right, x="CHW", w="OIHW", contiguous=True)  # einsum's bits depend on strides
+    report = T.check_invariance(kernel, tags="hand", kinds="conv2d")
     assert not report.failed
     assert "no parameter for a bias" in report.summary
+
+
+# ---------------------------------------------------------------------------------------------
+# Where arrays lie in memory
+# ---------------------------------------------------------------------------------------------
+
+
+def failed_ways(function, **options):
+    """The ways of `check_backend`, by the words at the end of a row, of which a row failed; and the summary."""
+    report = quick(T.kernel(function, **options), tags=None, kinds="conv2d", dtypes="int32")
+    return {row.name.rpartition("int32, ")[2] for row in report.failed}, report.summary
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """The cases that are run in many ways alone."""
+    cases = [case for case in T.CASES if case.op == "conv2d" and case.name in ("same", "1x1", "default")]
+    monkeypatch.setattr(contract, "find_cases", lambda *chosen: cases)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("isolate", [False, True])
+def test_arrays_of_other_memory_strides_are_sent(isolate):
+    assert failed_ways(foreign.takes_everything, isolate=isolate)[0] == set()
+    other = {"strided, read-only", "negative strides", "first axis innermost"}
+    for function in (foreign.misreads_strides, foreign.misreads_strides_of_padded):
+        assert failed_ways(function, isolate=isolate)[0] == other | {"new numbers at an old address, strided"}
+    ways, summary = failed_ways(foreign.takes_contiguous_alone, isolate=isolate)
+    assert ways == set()
+    assert re.search(r"\d+: no arrays of other memory strides", summary)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_function_that_takes_addresses_is_sent_contiguous_arrays_alone():
+    ways, summary = failed_ways(foreign.takes_addresses)
+    assert ways == set()
+    assert re.search(r"\d+: no arrays of other memory strides", summary)
+    ways, summary = failed_ways(foreign.misreads_strides, contiguous=True)
+    assert (ways, "memory strides" in summary) == (set(), False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pages")
+@pytest.mark.parametrize("where", ["behind", "before"])
+def test_a_read_outside_an_array_crashes_and_is_said(where):
+    """What is read there is discarded: no number is wrong."""
+    function = getattr(foreign, f"reads_{where}")
+    assert quick(T.kernel(function, x="CHW", w="OIHW"), tags="hand", kinds="conv2d").passed
+    report = quick(T.kernel(function, x="CHW", w="OIHW", isolate=True), tags="hand", kinds="conv2d")
+    notes = {row.note for row in report.failed}
+    want = f"read or wrote outside its arrays: where there is no memory {where} them, it crashed: SIG"
+    assert any(note.startswith(want) for note in notes), notes
 
 
 # ---------------------------------------------------------------------------------------------
