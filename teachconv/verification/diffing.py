@@ -154,6 +154,8 @@ class DiffReport(tables.Report):
         atol: the absolute error that was allowed beside it.
         loading: name and seconds of what was used for the first time in the process, such as a backend's
             module; no row's time includes it, and the text leaves it out.
+        asked: how many of the calls that a backend took told it of padding, strides, dilations, groups and a
+            bias; the first line names what it was never told of. Empty where one call is compared.
     """
 
     title: str
@@ -162,6 +164,7 @@ class DiffReport(tables.Report):
     rtol: float = 0.0
     atol: float = 0.0
     loading: tuple[tuple[str, float], ...] = ()
+    asked: tuple[tuple[str, int], ...] = ()
 
     @property
     def passed(self) -> bool | None:
@@ -201,7 +204,8 @@ class DiffReport(tables.Report):
             if self.reference_seconds is None
             else f" (reference: {tables.duration(self.reference_seconds)})"
         )
-        return f"{verdict}: {self.title} against the reference{base}"
+        never = "".join(f"; {word}: 0 calls" for word, count in self.asked if not count)
+        return f"{verdict}: {self.title} against the reference{base}{never}"
 
     @property
     def _tolerance(self) -> str:

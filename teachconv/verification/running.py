@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import redirect_stdout, suppress
@@ -34,9 +35,11 @@ import numpy as np
 
 from .. import backends
 from ..errors import ArgumentError, ContractError, brief, plain, printable
+from ..geometry import ConvGeometry
 from ..kinds import KINDS, Kind, kind_of
 
 __all__ = [
+    "ASPECTS",
     "Imported",
     "Program",
     "Refused",
@@ -107,8 +110,27 @@ def guarded(module: Any) -> Any:
     return module if backends.is_own(module) or isinstance(module, Wrapped) else Wrapped(module, watch)
 
 
-def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
-    """Run a function; raise ``ContractError`` if it prints, exits or changes its arguments."""
+# what a call may have beside its arrays, and whether it has it
+ASPECTS: dict[str, Callable[[ConvGeometry, Any], bool]] = {
+    "padding": lambda g, bias: any(map(any, g.padding)),
+    "strides": lambda g, bias: max(g.strides) > 1,
+    "dilations": lambda g, bias: max(g.dilations) > 1,
+    "groups": lambda g, bias: g.groups > 1,
+    "bias": lambda g, bias: bias is not None,
+}
+
+
+def watch(
+    kind: Kind,
+    function: Callable[..., np.ndarray],
+    *args: Any,
+    asked: Counter[tuple[Kind, str]] | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """Run a function; raise ``ContractError`` if it prints, exits or changes its arguments.
+
+    Of a call that it takes, ``asked`` counts the kind with each of its `ASPECTS`.
+    """
     first, second, _ = kind.words
     given = {first: args[0], second: args[1], "bias": options.get("bias")}
     before = {name: array.tobytes() for name, array in given.items() if isinstance(array, np.ndarray)}
@@ -123,6 +145,8 @@ def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options
     for name, was in before.items():
         if given[name].tobytes() != was:
             raise ContractError(f"the backend wrote to its input: {name} was changed")
+    if asked is not None:
+        asked.update((kind, word) for word, has in ASPECTS.items() if has(args[2], options.get("bias")))
     return result
 
 
@@ -312,7 +336,18 @@ def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> W
         np.copyto(out, result)
         return out
 
-    return Wrapped(module, around)
+    return _Elsewhere(module, around, ask)
+
+
+@dataclass(frozen=True)
+class _Elsewhere(Wrapped):
+    """A backend that runs in a process of its own, which alone may know a function's parameters."""
+
+    ask: Callable[..., np.ndarray]
+
+    def padded(self, kind: str) -> bool:
+        """Whether a function is given images that are padded already."""
+        return hasattr(self.module, "padded") and bool(self.ask("padded", (kind,), {}))
 
 
 def elsewhere(
