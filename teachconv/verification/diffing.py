@@ -34,7 +34,7 @@ from . import diff_chunks
 from .cases import CASES, Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .places import held_words, where
-from .running import Refused, guarded, never_written, what_went_wrong
+from .running import ASPECTS, Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
@@ -155,7 +155,8 @@ class DiffReport(tables.Report):
         loading: name and seconds of what was used for the first time in the process, such as a backend's
             module; no row's time includes it, and the text leaves it out.
         asked: how many of the calls that a backend took told it of padding, strides, dilations, groups and a
-            bias; the first line names what it was never told of. Empty where one call is compared.
+            bias; the first line names what it was never told of. Of random calls also how many were layers as
+            networks have them. Empty where one call is compared.
     """
 
     title: str
@@ -204,7 +205,7 @@ class DiffReport(tables.Report):
             if self.reference_seconds is None
             else f" (reference: {tables.duration(self.reference_seconds)})"
         )
-        never = "".join(f"; {word}: 0 calls" for word, count in self.asked if not count)
+        never = "".join(f"; {word}: 0 calls" for word, count in self.asked if word in ASPECTS and not count)
         return f"{verdict}: {self.title} against the reference{base}{never}"
 
     @property
@@ -231,6 +232,7 @@ class DiffReport(tables.Report):
             if row._found:
                 found.setdefault(row._found, []).append(row)
         lines = [self._tolerance] if self._tolerance else []
+        lines += ["calls: " + "; ".join(f"{word} {count:,}" for word, count in self.asked)] * bool(self.asked)
         for text, alike in found.items():
             names = ", ".join(f"{row.name} {row.algorithm}".strip() for row in alike[:3])
             more = f" and {len(alike) - 3:,} more" if len(alike) > 3 else ""

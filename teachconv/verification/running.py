@@ -17,14 +17,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import Pipe
 from multiprocessing.spawn import import_main_path
 from pkgutil import resolve_name
 from threading import Thread
@@ -47,6 +49,7 @@ __all__ = [
     "elsewhere",
     "guarded",
     "isolated",
+    "kept_afresh",
     "name_of",
     "what_went_wrong",
     "within",
@@ -185,6 +188,51 @@ def within(seconds: float, function: Callable[[], Any], stop: Callable[[int], ob
     return found.result()
 
 
+@contextmanager
+def kept_afresh(check: Callable[[Any], bool], seconds: float) -> Iterator[Callable[[Any], bool | None]]:
+    """Yield what runs a check in a process that is as this one is now, whatever runs here in between.
+
+    It returns None where the check crashes or takes longer than ``seconds``, and on a system without fork.
+    """
+    if not hasattr(os, "fork"):
+        yield lambda argument: None
+        return
+    here, there = Pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads: a check that waits for one of them is ended
+        keeper = os.fork()
+    if not keeper:
+        here.close()
+        _keep(check, there, seconds)
+    there.close()
+
+    def ask(argument: Any) -> bool | None:
+        here.send(argument)
+        return {0: False, 1: True}.get(os.waitstatus_to_exitcode(int(here.recv_bytes())))
+
+    try:
+        yield ask
+    finally:
+        here.close()
+        os.kill(keeper, signal.SIGKILL)
+        os.waitpid(keeper, 0)
+
+
+def _keep(check: Callable[[Any], bool], requests: Any, seconds: float) -> None:
+    """Run each check in a fork of this process, which stays as it is, until nobody asks."""
+    try:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        while True:
+            argument = requests.recv()
+            if child := os.fork():
+                requests.send_bytes(b"%d" % os.waitpid(child, 0)[1])
+            else:
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                os._exit(check(argument))
+    finally:
+        os._exit(2)
+
+
 def _end_python(thread: int) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
 
@@ -213,13 +261,14 @@ class Program:
         """Return what the answer says, and its bytes; if ``nbytes`` are not so many, that is an error."""
         if self._why_not:
             raise ContractError(self._why_not)
-        if self._running is None:
+        if self._running is None or self._parent != os.getpid():  # whose answers a fork would take
             self._start()
         answer = self._exchange(request, data, nbytes, self._seconds)
         self._late = 0
         return answer
 
     def _start(self) -> None:
+        self._parent = os.getpid()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
         pipe, environment = subprocess.PIPE, os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         running = self._running = subprocess.Popen(
