@@ -205,7 +205,7 @@ def fuzz(
             layers[drawn.layer] += took
             known.learn(drawn, took)
             before, now = now, record.clock()
-            speed = max(speed, macs / max(now - before, 1e-9))
+            speed = max(speed, took * macs / max(now - before, 1e-9))  # a refusal takes no time
             if now > end:  # after a call: one is made however slow the machine is
                 break
     del layers[""]
@@ -269,15 +269,14 @@ def _shrunk(
     history, with lines of calls that fail there, one after the other.
     """
     failed = [row for row in found if row.passed is False]
-    first, kinds = history[-1]
-    named = {row.diagnosis.code: row.diagnosis for row in run(first, kinds) if row.diagnosis}
+    drawn, kinds = history[-1]
+    named = {row.diagnosis.code: row.diagnosis for row in run(drawn, kinds) if row.diagnosis}
 
     def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
         rows = [row for row in run(drawn, kinds) if row.passed is False]
         failed[:] = rows or failed
         return bool(rows)
 
-    drawn = first
     with at_most(0.0):
         kinds = next(([kind] for kind in kinds if fails(drawn, [kind])), kinds)
         for _ in range(2):  # groups are joined where that is a quick call
@@ -292,28 +291,23 @@ def _shrunk(
         notes.append("not run in a process that made no calls before")
     elif not again:
         failed = [row for row in found if row.passed is False]
-        calls = _sequence(history, afresh, end) or calls
-        notes.append(_IN_TURN if len(calls) > 1 else _NOT_AFRESH)
+        sequence = _sequence(history, afresh, end)
+        remark = "in turn, these calls fail there" if sequence else "also after the calls before it"
+        notes += [f"passes in a process that made no calls before; {remark}"] * (len(sequence) != 1)
+        calls = sequence or calls
     if named and not {row.diagnosis.code for row in failed if row.diagnosis} & {*named}:
         notes.append(f"a larger call: {next(iter(named.values()))}")
-    options = allowed | {"way": None}
     lines = [
-        str(Checked(_cases(one)[0], kind, one.dtype, one.data, options | {"way": one.way}))
+        str(Checked(_cases(one)[0], kind, one.dtype, one.data, {"way": one.way} | allowed))
         for one, of in calls
         for kind in of
     ]
     lines[:-1] = [line.removesuffix(".check()") for line in lines[:-1]]  # which are there to be run alone
-    failed = [row if row.diagnosis and row.diagnosis.code in named else _unnamed(row) for row in failed]
-    return [replace(row, note="; ".join(filter(None, [row.note, *notes, *lines]))) for row in failed]
-
-
-_IN_TURN = "passes in a process that made no calls before; in turn, these calls fail there"
-_NOT_AFRESH = "passes in a process that made no calls before, also after the calls before it"
-
-
-def _unnamed(row: DiffRow) -> DiffRow:
-    """Return a row without a name: of a small call, one that the call as it was drawn does not have."""
-    return replace(row, diagnosis=None, note=row.note.partition("; nearest: ")[0])
+    for place, row in enumerate(failed):
+        if row.diagnosis is None or row.diagnosis.code not in named:  # the small call alone suggests it
+            row = replace(row, diagnosis=None, note=row.note.partition("; nearest: ")[0])
+        failed[place] = replace(row, note="; ".join(filter(None, [row.note, *notes, *lines])))
+    return failed
 
 
 def _sequence(history: list[_Call], afresh: Callable[[list[_Call]], bool | None], end: float) -> list[_Call]:

@@ -19,6 +19,8 @@ from teachconv.backends import get
 from teachconv.cli.main import main
 from teachconv.kinds import KINDS
 from teachconv.testing import fuzzing
+from teachconv.verification import diffing
+from teachconv.verification.diagnosing import Diagnosis, Found
 
 ROOT = Path(__file__).parents[2]
 
@@ -546,7 +548,7 @@ def test_a_program_of_its_own_is_asked_afresh(tmp_path, clock):
         [row] = T.fuzz(kernel, seconds=1, seed=0).failed
     finally:
         sys.path.remove(str(tmp_path))
-    assert "passes in a process that made no calls before, also after the calls before it" in row.note
+    assert "passes in a process that made no calls before; also after the calls before it" in row.note
 
 
 def test_a_failure_of_the_kernel_alone_has_one_line(clock):
@@ -559,3 +561,21 @@ def test_without_a_fork_it_is_said_that_nobody_ran_it_afresh(clock, monkeypatch)
     monkeypatch.delattr("os.fork")
     [row] = T.fuzz(planted(beyond_32_outputs), seconds=30).failed
     assert "not run in a process that made no calls before" in row.note
+
+
+@pytest.mark.parametrize("of_small", ["small", "large"])
+def test_a_name_of_the_small_call_alone_is_not_told(of_small, clock, monkeypatch):
+    def diagnose(case, thorough=False):
+        return Found(Diagnosis(of_small if case.got.size < 36 else "large", "equal for no reason"))
+
+    monkeypatch.setattr(diffing, "diagnose", diagnose)
+    [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, kinds="conv2d").failed
+    assert "small" not in f"{row.diagnosis} {row.note}"
+    assert "large: equal for no reason" in f"{row.diagnosis} {row.note}"
+
+
+def test_what_is_nearest_to_the_small_call_alone_is_not_told(clock, monkeypatch):
+    remark = "none of the usual mistakes; nearest: relu (no reason), which explains 60 % of the error"
+    monkeypatch.setattr(diffing, "diagnose", lambda case, thorough=False: Found(None, remark))
+    [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, kinds="conv2d").failed
+    assert row.note.startswith("none of the usual mistakes; T.check(")
