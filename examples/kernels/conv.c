@@ -15,20 +15,21 @@ static void numbers(const char *line, const char *key, int count, long *out) {
 int main(void) {
     static char line[4096];
     while (fgets(line, sizeof line, stdin)) {
-        long x[4], w[4], y[4], stride[2], pad[4], dilation[2], groups, nbytes;
+        long x[4], w[4], y[4], stride[2], pad[4], dilation[2], groups, biased, nbytes;
         numbers(line, "\"first\":", 4, x), numbers(line, "\"second\":", 4, w), numbers(line, "\"result\":", 4, y);
         numbers(line, "\"strides\":", 2, stride), numbers(line, "\"pads\":", 4, pad);
         numbers(line, "\"dilations\":", 2, dilation), numbers(line, "\"groups\":", 1, &groups);
-        numbers(line, "\"nbytes\":", 1, &nbytes);
+        numbers(line, "\"bias\":", 1, &biased), numbers(line, "\"nbytes\":", 1, &nbytes);
         long cells = y[0] * y[1] * y[2] * y[3], depth = w[1];
         float *input = malloc(nbytes), *filters = input + x[0] * x[1] * x[2] * x[3];
+        float *bias = filters + w[0] * w[1] * w[2] * w[3];
         float *output = malloc(cells * sizeof *output), *cell = output;
         if (fread(input, 1, nbytes, stdin) != (size_t)nbytes) return 1;
         for (long n = 0; n < y[0]; n++)
             for (long o = 0; o < y[1]; o++)
                 for (long r = 0; r < y[2]; r++)
                     for (long c = 0; c < y[3]; c++) {
-                        float sum = 0;
+                        float sum = biased ? bias[o] : 0;
                         for (long i = 0; i < depth; i++)
                             for (long a = 0; a < w[2]; a++)
                                 for (long b = 0; b < w[3]; b++) {

@@ -9,7 +9,7 @@ function conv2d(x, w, { first, second, result, strides, pads, dilations, groups,
     for (let r = 0; r < outRows; r++)
       for (let c = 0; c < outCols; c++)
         for (let o = 0; o < outs; o++) {
-          let sum = bias ? bias[o] : 0; // teachconv.testing.process has none
+          let sum = bias ? bias[o] : 0;
           for (let a = 0; a < fr; a++)
             for (let b = 0; b < fc; b++) {
               const row = r * strides[0] - pads[0][0] + a * dilations[0];

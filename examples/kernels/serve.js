@@ -1,5 +1,6 @@
 // The protocol of teachconv.testing.process for node: require("./serve.js")(conv2d). conv2d gets the two arrays as
-// Float32Arrays and the request, and returns a Float32Array; what it throws as a string is the reason of a refusal.
+// Float32Arrays and the request, whose bias is a third one or null, and returns a Float32Array; what it throws as a
+// string is the reason of a refusal.
 const fs = require("fs");
 
 function read(nbytes, buffer = Buffer.alloc(nbytes), got = 0) {
@@ -21,10 +22,11 @@ module.exports = function serve(conv2d) {
   for (;;) {
     const call = readLine(), bytes = read(call.nbytes);
     const numbers = new Float32Array(bytes.buffer, bytes.byteOffset, call.nbytes / 4);
-    const cells = call.first.reduce((a, b) => a * b);
+    const [cells, weights] = [call.first, call.second].map((shape) => shape.reduce((a, b) => a * b));
+    call.bias = call.bias ? numbers.subarray(cells + weights) : null;
     let answer;
     try {
-      const y = conv2d(numbers.subarray(0, cells), numbers.subarray(cells), call);
+      const y = conv2d(numbers.subarray(0, cells), numbers.subarray(cells, cells + weights), call);
       const result = Buffer.from(y.buffer, y.byteOffset, y.byteLength);
       answer = Buffer.concat([Buffer.from(`{"nbytes":${result.length}}\n`), result]);
     } catch (thrown) {

@@ -44,5 +44,5 @@ def run(arguments: argparse.Namespace) -> int:
         rtol=arguments.rtol,
         atol=arguments.atol,
     )
-    show(report if report.failed else report.summary)
+    show(report)
     return 0 if report.passed else 1

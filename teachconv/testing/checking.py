@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -13,7 +14,7 @@ from ..dtypes import FLOATS, INTEGERS
 from ..errors import check_word, words_of
 from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_of
 from ..verification.cases import Case, find_cases
-from ..verification.contract import WAYS, case_rows
+from ..verification.contract import WAYS, case_rows, told
 from ..verification.diffing import DiffReport, tolerance_of
 
 __all__ = ["Checked", "check", "of_kernel", "parametrize"]
@@ -59,10 +60,25 @@ def check(
     >>> T.check("numpy", T.Case("mine", "conv2d", (1, 5, 5, 2), (3, 3, 2, 4)), "int32", kinds="conv2d").passed
     True
     """
+    return _counted(None, kernel, case, dtype, data, kinds, way, rtol, atol)
+
+
+def _counted(
+    asked: Counter[tuple[Kind, str]] | None,
+    kernel: Any,
+    case: Case,
+    dtype: str,
+    data: str,
+    kinds: Iterable[str] | str | None,
+    way: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> DiffReport:
+    """Do what `check` does, and count what the kernel was told of, as `told` does."""
     chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
     check_word(way, "way", [None, *WAYS])
     tolerance = tolerance_of(rtol, atol)
-    rows = case_rows(kernel, case, dtype, data, chosen, way, tolerance)
+    rows = case_rows(kernel, case, dtype, data, chosen, way, tolerance, asked)
     return DiffReport(f"{case.op} {case.name}", tuple(rows), None, tolerance.rtol, tolerance.atol)
 
 
@@ -77,6 +93,7 @@ class Checked:
         data: the kind of the numbers.
         options: the options of `teachconv.testing.check`: how it is called, and what is allowed.
         required: whether it fails where it is refused.
+        told: of how many calls with padding, with strides, and so on the kernel was told when it was checked.
     """
 
     case: Case
@@ -85,10 +102,13 @@ class Checked:
     data: str
     options: Mapping[str, Any] = field(default_factory=dict)
     required: bool = False
+    told: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     def check(self, kernel: Any) -> None:
         """Run it on a kernel; raise ``AssertionError`` if it fails, and skip the test if it is refused."""
-        report = check(kernel, self.case, self.dtype, self.data, str(self.kind), **self.options)
+        asked = Counter[tuple[Kind, str]]()
+        report = _counted(asked, kernel, self.case, self.dtype, self.data, str(self.kind), **self.options)
+        self.told.update(told(find_backend(kernel)[1], asked))
         if report.failed or (self.required and not report.passed):
             raise AssertionError(f"{self}\n{report}")
         if report.passed is None:

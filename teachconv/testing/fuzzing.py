@@ -1,16 +1,19 @@
-"""A fuzzer of convolutions: sizes around tiles and powers of two, one at a time, then several at once.
+"""A fuzzer of convolutions: layers as networks have them, and sizes around tiles and powers of two.
 
-The calls are cases as those of the table, and are run and judged as `check_backend` does. A failure is made
-smaller, one number at a time, for as long as it still fails.
+The calls are cases as those of the table, and are run and judged as `check_backend` does. Calls that are like
+those that a kernel refused are rarely drawn. A failure is made smaller, one number at a time, for as long as
+it still fails.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import cycle, product
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count, cycle, islice, product, takewhile
 from math import inf
 from typing import Any
 
@@ -21,9 +24,10 @@ from ..data.seeded import DATA
 from ..errors import ArgumentError, brief, words_of
 from ..kinds import Kind
 from ..verification.cases import Case
-from ..verification.contract import WAYS, case_rows, ways_on
+from ..verification.contract import WAYS, case_rows, told, ways_on
 from ..verification.diagnosing import at_most
 from ..verification.diffing import DiffReport, DiffRow, tolerance_of
+from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
 
 __all__ = ["fuzz"]
@@ -55,10 +59,55 @@ _BASES: tuple[dict[str, int], ...] = (
     {"taps": 1},
     {"transposed": 1, "stride": 2},
 )
+# what networks have, and what is drawn from for each; pads are none, or as much as the filter reaches
+_SIDES = (5, 7, 8, 9, 12, 13, 14)
+_EACH_ALONE = {"groups": (8, 19, 24, 32, 104, 208), "depth": (1,), "outs": (1,), "size": _SIDES}
+_WIDE = {"depth": (104, 128, 160, 208), "outs": (104, 129, 144, 208)}
+_CAUSAL = {"size": (9, 16, 40, 57, 100), "depth": (1, 3, 8, 24), "outs": (1, 4, 8, 24)}
+_LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
+    "depthwise of 3 taps": _EACH_ALONE | {"taps": (3,)},
+    "depthwise of 3 taps and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,)},
+    "104 to 208 channels": _WIDE | {"taps": (1, 3), "stride": (1, 2), "size": (3, 4, 5, 7)},
+    "large": {"size": (80, 97), "taps": (3,), "depth": (11, 16), "outs": (11, 16)},
+    "causal": _CAUSAL | {"taps": tuple(range(2, 10)), "groups": (1, 4)},
+    "causal and dilated": _CAUSAL | {"taps": tuple(range(2, 10)), "dilation": (2, 3, 4, 8), "groups": (1, 4)},
+    "depthwise of 5 taps": _EACH_ALONE | {"taps": (5,)},
+    "depthwise of 5 taps and stride 2": _EACH_ALONE | {"taps": (5,), "stride": (2,)},
+    "7 taps and stride 2": {
+        "size": (20, 28, 29),
+        "taps": (7,),
+        "stride": (2,),
+        "depth": (3,),
+        "outs": (16, 32),
+    },
+    "1 tap": {
+        "size": _SIDES,
+        "taps": (1,),
+        "stride": (1, 2),
+        "depth": (16, 24, 64, 96),
+        "outs": (16, 24, 96),
+    },
+    "3 taps": {"size": _SIDES, "taps": (3,), "stride": (1, 2), "depth": (16, 24, 32), "outs": (16, 24, 33)},
+    "sums of more than 4,096 terms": {
+        "size": (1, 3, 4),
+        "taps": (1, 3),
+        "depth": (4097, 4608),
+        "outs": (4, 9),
+    },
+    "large and depthwise": _EACH_ALONE | {"size": (91, 97), "taps": (3,), "groups": (8, 9)},
+    "large with one channel": {"size": (257, 300), "taps": (3,), "depth": (1,), "outs": (2, 3)},
+}
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second
-_QUICK, _MOST = 1 << 18, 1 << 21
+_QUICK, _MOST, _LARGE = (
+    1 << 18,
+    1 << 21,
+    1 << 27,
+)  # and of a large layer, which a slow kernel is not asked for
+_SEVERAL = 3  # refusals after which calls of the kind become rare
+_MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
+_TRIES = 50  # draws until another kind of call has its turn
 
 Numbers = dict[str, int]
 _USUAL = ("integers", "normal", "scaled", "tiny")
@@ -73,6 +122,7 @@ class _Drawn:
     data: str = "integers"
     way: str | None = None  # None, or one of those of the contract
     most: int = _QUICK  # multiply-adds
+    layer: str = ""  # of what networks have, which
 
 
 def fuzz(
@@ -88,11 +138,13 @@ def fuzz(
 ) -> DiffReport:
     """Run a kernel on random convolutions until one fails or the time is over; make the failure small.
 
-    Sizes are around powers of two, where tiles begin and end. Most calls change one number of a small
-    convolution, on integers, whose sums are exact. In turn with them there are several numbers at once, on
-    numbers of all kinds, and one of the ways in which `check_backend` calls a backend, such as bias and relu,
-    NaN, negative strides or ``out=``. The same seed gives the same calls; how many of them depends on the
-    machine.
+    Some calls are layers as networks have them: depthwise ones with strides, causal ones with dilation, many
+    channels, long sums, and a few large ones. Of the others, sizes are around powers of two, where tiles
+    begin and end. Most change one number of a small convolution, on integers, whose sums are exact. In turn
+    with them there are several numbers at once, on numbers of all kinds, and one of the ways in which
+    `check_backend` calls a backend, such as bias and relu, NaN, negative strides or ``out=``. What is like
+    the calls that the kernel refused becomes rare. The same seed gives the same calls; how many of them
+    depends on the machine, and large ones are left out where the kernel would take long.
 
     Args:
         kernel: what `teachconv.testing.kernel` returns, another backend, or the name of one.
@@ -107,7 +159,8 @@ def fuzz(
         atol: an absolute error to allow beside it; None for 0.
 
     Returns:
-        A `DiffReport`. The row of a failure is that of the smallest call; its note is a line to paste.
+        A `DiffReport`. The row of a failure is that of the smallest call; its note is a line to paste. Its
+        ``asked`` has what the calls covered: how many the kernel took of each layer.
 
     Raises:
         ValueError: if ``seconds`` is not positive, a tolerance is negative, or there is no such backend,
@@ -125,41 +178,104 @@ def fuzz(
 
     def run(drawn: _Drawn, kinds: Iterable[Kind]) -> list[DiffRow]:
         how = drawn.dtype, drawn.data, kinds, drawn.way, tolerance
-        return [row for case in _cases(drawn) for row in case_rows(module, case, *how)]
+        return [row for case in _cases(drawn) for row in case_rows(module, case, *how, asked)]
 
-    rows: list[DiffRow] = []
-    end, source = record.clock() + seconds, random.Random(integer(seed, "seed"))
+    def last_fails(calls: list[_Call]) -> bool:
+        with at_most(0.0):
+            rows = [run(*call) for call in calls][-1]
+        return any(row.passed is False for row in rows)
+
+    history = list[_Call]()
+    rows, asked, layers = list[DiffRow](), Counter[tuple[Kind, str]](), Counter[str]()
+    now, source, speed = record.clock(), random.Random(integer(seed, "seed")), 0.0
+    end, known = now + seconds, _Known(source)
     biased = getattr(module, "takes_bias", True)  # others would refuse half of the calls
     ways = [way for way in ways_on(data) if biased or not WAYS[way].bias]
-    for drawn in _calls(source, ranks_of(module), names, ways, numbers):
-        drawn = replace(drawn, numbers=drawn.numbers | ({} if biased else {"bias": 0}))
-        with at_most(0.0):  # the smallest call alone gets a diagnosis
-            found = run(drawn, chosen)
-        if any(row.passed is False for row in found):
-            end = max(end, record.clock() + seconds / 5)
-            rows += _shrunk(run, drawn, chosen, found, end, {"rtol": rtol, "atol": atol})
-            break
-        rows += found
-        if record.clock() > end:  # after a call: one is made however slow the machine is
-            break
+    with kept_afresh(last_fails, seconds + _MARGIN) as afresh:
+        for drawn in _calls(source, ranks_of(module), names, ways, numbers, known):
+            drawn = replace(drawn, numbers=drawn.numbers | ({} if biased else {"bias": 0}))
+            macs = _cases(drawn)[0].geometry.macs
+            layers[drawn.layer] += 0
+            if macs > _MOST and macs > speed * seconds / 10:
+                continue
+            history.append((drawn, chosen))
+            with at_most(0.0):  # the smallest call alone gets a diagnosis
+                found = run(drawn, chosen)
+            if any(row.passed is False for row in found):
+                allowed = {"rtol": rtol, "atol": atol}
+                end = max(end, record.clock() + seconds / 5)
+                rows += _shrunk(run, history, found, end, allowed, afresh)
+                break
+            rows += found
+            took = any(row.compared for row in found)
+            layers[drawn.layer] += took
+            known.learn(drawn, took)
+            before, now = now, record.clock()
+            speed = max(speed, took * macs / max(now - before, 1e-9))  # a refusal takes no time
+            if now > end:  # after a call: one is made however slow the machine is
+                break
+    del layers[""]
     return DiffReport(
         f"{len(rows):,} random calls of {name}, seed {seed}",
         tuple(rows),
         rtol=tolerance.rtol,
         atol=tolerance.atol,
+        asked=(*told(module, asked), *layers.items()),
     )
+
+
+_Call = tuple[_Drawn, list[Kind]]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of the calls that a kernel takes, and of those that it refuses."""
+
+    source: random.Random
+    taken: set[Any] = field(default_factory=set)  # traits of calls
+    refused: Counter[Any] = field(default_factory=Counter)
+    layers: list[Numbers] = field(default_factory=list)  # that it took
+
+    def likely(self, drawn: _Drawn) -> bool:
+        """Whether a call is legal, and not like many that were refused; now and then one of these, too."""
+        often = max((self.refused[trait] for trait in _traits(drawn) - self.taken), default=0)
+        rare = self.taken and self.source.random() * often**2 > _SEVERAL**2  # many are drawn to find one
+        return bool(_cases(drawn)) and not rare
+
+    def learn(self, drawn: _Drawn, took: bool) -> None:
+        """Note what all calls that it took have, and what may be why it refused one."""
+        self.refused.update(() if took else _traits(drawn))
+        self.taken.update(_traits(drawn) if took else ())
+        self.layers.extend([drawn.numbers] * bool(took and drawn.layer))
+
+
+def _traits(drawn: _Drawn) -> set[Any]:
+    """Return what a kernel may refuse a call for: its numbers, and which of them are more than the least."""
+    numbers = drawn.numbers.items()
+    signs = {(name, value > least, value < least) for name, value in numbers for least in [_least(name)]}
+    return {drawn.dtype, drawn.way, _even(drawn.numbers) == drawn.numbers, len(numbers), *numbers, *signs}
+
+
+def _least(name: str) -> int:
+    """Return the least value of a number; pads may be less, which crop."""
+    return _LEAST.get(name.rstrip("012"), 1)
 
 
 def _shrunk(
     run: Callable[..., list[DiffRow]],
-    drawn: _Drawn,
-    kinds: list[Kind],
+    history: list[_Call],
     found: list[DiffRow],
     end: float,
     allowed: dict[str, Any],
+    afresh: Callable[[list[_Call]], bool | None],
 ) -> list[DiffRow]:
-    """Return the failed rows of the smallest call that fails, with the line to paste."""
+    """Return the failed rows of the smallest call that fails, with the line to paste.
+
+    Where that passes in a process that has made no calls before, they are the rows of the last call of the
+    history, with lines of calls that fail there, one after the other.
+    """
     failed = [row for row in found if row.passed is False]
+    drawn, kinds = history[-1]
     with at_most(0.5):  # as it was drawn
         named = {row.diagnosis.code: row.diagnosis for row in run(drawn, kinds) if row.diagnosis}
 
@@ -178,19 +294,58 @@ def _shrunk(
             for change in ({"way": None}, {"data": "integers"}, {"numbers": whole}):
                 drawn = next((one for one in [replace(drawn, **change)] if fails(one, kinds)), drawn)
             drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), end)
-        end = inf
-        note = "" if fails(drawn, kinds) else "not every time"
-    codes = {row.diagnosis.code for row in failed if row.diagnosis}
-    if named and not codes & {*named}:  # a small call may fit another mistake as well
-        note = "; ".join(filter(None, [note, f"a larger call: {next(iter(named.values()))}"]))
-    line = str(Checked(_cases(drawn)[0], kinds[0], drawn.dtype, drawn.data, {"way": drawn.way} | allowed))
-    return [replace(row, note="; ".join(filter(None, [row.note, note, line]))) for row in failed]
+        limit, end = end, inf
+    notes, calls = [] if fails(drawn, kinds) else ["not every time"], [(drawn, kinds)]
+    again = afresh(calls)
+    if again is None:
+        notes.append("not run in a process that made no calls before")
+    elif not again:
+        failed = [row for row in found if row.passed is False]
+        sequence = _sequence(history, afresh, limit)
+        remark = "in turn, these calls fail there" if sequence else "also after the calls before it"
+        notes += [f"passes in a process that made no calls before; {remark}"] * (len(sequence) != 1)
+        calls = sequence or calls
+    if named and not {row.diagnosis.code for row in failed if row.diagnosis} & {*named}:
+        notes.append(f"a larger call: {next(iter(named.values()))}")
+    lines = [
+        str(Checked(_cases(one)[0], kind, one.dtype, one.data, {"way": one.way} | allowed))
+        for one, of in calls
+        for kind in of
+    ]
+    lines[:-1] = [line.removesuffix(".check()") for line in lines[:-1]]  # which are there to be run alone
+    for place, row in enumerate(failed):
+        if row.diagnosis is None or row.diagnosis.code not in named:  # the small call alone suggests it
+            row = replace(row, diagnosis=None, note=row.note.partition("; nearest: ")[0])
+        failed[place] = replace(row, note="; ".join(filter(None, [row.note, *notes, *lines])))
+    return failed
+
+
+def _sequence(history: list[_Call], afresh: Callable[[list[_Call]], bool | None], end: float) -> list[_Call]:
+    """Return few and small calls, the last of which fails in a process that made no others; [] for none."""
+    lengths = takewhile(lambda length: length < 2 * len(history), (2**power for power in count()))
+    suffixes = (history[-length:] for length in lengths if record.clock() < end)
+    calls = next(filter(afresh, suffixes), [])
+    for call in calls[:-1]:
+        fewer = [each for each in calls if each is not call]
+        calls = fewer if record.clock() < end and afresh(fewer) else calls
+    for place, (drawn, kinds) in enumerate(calls):
+
+        def fails(smaller: _Drawn, place: int = place, kinds: list[Kind] = kinds) -> bool:
+            return bool(afresh([*calls[:place], (smaller, kinds), *calls[place + 1 :]]))
+
+        calls[place] = _smallest(drawn, fails, end), kinds
+    return calls
 
 
 def _calls(
-    source: random.Random, ranks: tuple[int, ...], dtypes: list[str], ways: list[str], data: list[str]
+    source: random.Random,
+    ranks: tuple[int, ...],
+    dtypes: list[str],
+    ways: list[str],
+    data: list[str],
+    known: _Known,
 ) -> Iterator[_Drawn]:
-    """Yield one number varied on integers, and between them several at once; endlessly."""
+    """Yield one number varied on integers, and between them layers, and several at once; endlessly."""
     exact = "integers" if "integers" in data else data[0]
     tables = [
         _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}
@@ -226,19 +381,41 @@ def _calls(
         table = source.choice(tables)
         likely = source.choice((0.2, 0.8))  # 1x1 filters, single channels and plain steps come often
         few = source.sample(_EDGES, 2)  # sizes are often equal: some mistakes show only then
-        numbers = {name: usual for name, (_, usual) in table.items()} | {"bias": source.choice((0, 1))}
-        for name in source.sample(list(table), source.randint(2, len(table))):
+        numbers, most = {name: usual for name, (_, usual) in table.items()}, len(table)
+        if known.layers and source.random() < 0.5:
+            numbers, most = source.choice(known.layers), 4
+            table = next(each for each in tables if each.keys() == numbers.keys())
+        numbers = numbers | {"bias": source.choice((0, 1))}
+        for name in source.sample(list(table), source.randint(2, most)):
             values = few if table[name][0] is _EDGES and source.random() < 0.5 else table[name][0]
             numbers[name] = source.choice(values[: 1 if source.random() < likely else None])
         numbers = _even(numbers) if source.random() < 0.3 else numbers
-        drawn = _Drawn(numbers, source.choice(dtypes), data, way)
-        return drawn if _cases(drawn) else several(data, way)
+        return _Drawn(numbers, source.choice(dtypes), data, way)
 
-    for way in cycle(ways):
-        for left, count in ((near, 3), (more, 1 if near else 3)):
-            yield from (left.pop() for _ in range(min(count, len(left))))
-        yield several(source.choice(data))
-        yield several("integers", way)
+    def layer(name: str) -> _Drawn:
+        table = source.choice([each for each in tables if "causal" not in name or "size1" not in each])
+        numbers = {each: source.choice(choices) for each, choices in _LAYERS[name].items()}
+        reach = (numbers["taps"] - 1) * numbers.get("dilation", 1)
+        same = reach // 2, reach - reach // 2
+        before, after = (reach, 0) if "causal" in name else source.choice(((0, 0), same, same[::-1]))
+        numbers |= {"before": before, "after": after}
+        drawn = {each: numbers.get(each.rstrip("012"), usual) for each, (_, usual) in table.items()}
+        sides = {each: source.choice(_LAYERS[name]["size"]) for each in table if each.startswith("size")}
+        drawn |= sides | {"images": source.choice((1, 1, 2)), "bias": source.choice((0, 1))}
+        most = _QUICK if exact != "integers" else _LARGE if "large" in name else _MOST
+        return _Drawn(drawn, source.choice(dtypes), exact, most=most, layer=name)
+
+    def one(draw: Callable[[], _Drawn]) -> Iterator[_Drawn]:
+        return islice(filter(known.likely, (draw() for _ in range(_TRIES))), 1)
+
+    names = [name for name in _LAYERS if "causal" not in name or 1 in ranks]
+    for way, name in zip(cycle(ways), cycle(names), strict=False):
+        yield from one(partial(layer, name))
+        for left, many in ((near, 3), (more, 1 if near else 3)):
+            kept = filter(known.likely, (left.pop() for _ in range(len(left))))
+            yield from islice(kept, many)
+        yield from one(partial(several, source.choice(data)))
+        yield from one(partial(several, "integers", way))
 
 
 def _even(numbers: Numbers) -> Numbers:
@@ -281,7 +458,7 @@ def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Dr
     while tried and record.clock() < end:
         tried = False
         for name, value in drawn.numbers.items():
-            least, total = _LEAST.get(name.rstrip("012"), 1), sum(map(abs, drawn.numbers.values()))
+            least, total = _least(name), sum(map(abs, drawn.numbers.values()))
             smaller = (
                 replace(drawn, numbers=numbers)
                 for less in sorted({least, (value + least) // 2, value - 2, value - 1}, key=abs)

@@ -81,10 +81,11 @@ def kernel(
     or ``lhs``, ``w``, ``weight`` or ``kernel``, ``stride``, ``pad``, ``dilation``, ``groups``, ``bias``,
     ``out_shape`` and so on. One in the singular, such as ``stride``, ``pad`` or ``padding``, is given one
     int; one in the plural, such as ``strides`` or ``pads``, one for each axis: ``(rows, cols)`` and ``((top,
-    bottom), (left, right))``. Without a parameter for pads the function is given an input that is padded
-    already. A call that cannot be said in this way is refused, and is not run: different strides as one int,
-    groups without a parameter for them, a bias without one. If ``out`` or ``y`` is a parameter, it is an
-    array to write to, with other memory around it that is not to be touched.
+    bottom), (left, right))``; ``geometry`` is a `ConvGeometry`, with all of these in it. Without any of them
+    for pads the function is given an input that is padded already, and a report says "padding: 0 calls". A
+    call that cannot be said in this way is refused, and is not run: different strides as one int, groups
+    without a parameter for them, a bias without one. Reports say how many these were. If ``out`` or ``y`` is
+    a parameter, it is an array to write to, with other memory around it that is not to be touched.
 
     Args:
         function: computes the output of an input and filters; None if there is no such function. Of a tuple
@@ -192,6 +193,10 @@ class Kernel:
             isinstance(each.function, Imported) or "bias" in each.meanings.values() for each in adapters
         )
 
+    def padded(self, kind: str) -> bool:
+        """Whether a function is given images that are padded already."""
+        return bool(getattr(self, kind).forms["pads"] == "applied")
+
 
 def rank_of(role: str, letters: Any) -> int:
     """Return how many spatial axes a layout has, if it is one."""
@@ -253,7 +258,8 @@ def _forms(meanings: Mapping[str, str], given: Mapping[str, str | None]) -> dict
     for meaning, form in given.items():
         name = names.get(meaning)
         told = most[meaning] if name and name.lower().endswith("s") else "int"
-        found[meaning] = form or (told if name else "applied" if meaning == "pads" else "absent")
+        without = "applied" if meaning == "pads" and "geometry" not in names else "absent"
+        found[meaning] = form or (told if name else without)
     return found
 
 
@@ -350,7 +356,8 @@ class _Adapter:
             block, values["out"] = packed(empty, _GUARD, beyond=0)
             values[self.kind.result] = values["out"]
         for name, sizes in (("strides", g.strides), ("pads", g.padding), ("dilations", g.dilations)):
-            values[name] = None if "geometry" in known else self._number(name, sizes)
+            silent = "geometry" in known and name not in known  # the geometry says it
+            values[name] = None if silent else self._number(name, sizes)
         if g.groups > 1 and not self.groups and known.isdisjoint(("groups", "geometry")):
             raise Refused(f"no parameter for groups: {g.groups}")
         if (

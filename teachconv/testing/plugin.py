@@ -1,7 +1,8 @@
 """A pytest plugin for those who ask: ``pytest_plugins = ["teachconv.testing.plugin"]`` in conftest.py.
 
 It adds the fixture ``conv_fuzz`` and the option ``--conv-seconds``, and a line at the end that says how many
-cases of `parametrize` passed, failed and were not run, and why. A session in which all of them were refused
+cases of `parametrize` passed, failed and were not run, and why, and what no call told the kernel of, such as
+padding. A session in which all of them were refused
 fails.
 """
 
@@ -37,37 +38,41 @@ def conv_fuzz(request: Any) -> Callable[..., DiffReport]:
 
 def pytest_runtest_setup(item: Any) -> None:
     """Mark the report of a case, which may come from another process."""
-    if isinstance(getattr(getattr(item, "callspec", None), "params", {}).get("case"), Checked):
-        item.user_properties.append((_MARK, item.name))
+    case = getattr(getattr(item, "callspec", None), "params", {}).get("case")
+    if isinstance(case, Checked):
+        item.user_properties.append((_MARK, case.told))
 
 
-def _outcomes(config: Any) -> tuple[Counter[str], Counter[str]]:
-    """Return how many cases passed, failed or were skipped, and the reasons of those skipped."""
+def _outcomes(config: Any) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    """Return how many cases passed, failed or were skipped, why, and what kernels were told of how often."""
     stats = getattr(config.pluginmanager.get_plugin("terminalreporter"), "stats", {})
-    counts, why = Counter[str](), Counter[str]()
+    counts, why, told = Counter[str](), Counter[str](), Counter[str]()
     for outcome in ("passed", "failed", "skipped"):
         for report in stats.get(outcome, ()):
-            if any(name == _MARK for name, _ in getattr(report, "user_properties", ())):
-                counts[outcome] += 1
-                if outcome == "skipped":
-                    why[report.longrepr[2].removeprefix("Skipped: ").partition(": ")[0]] += 1
-    return counts, why
+            for name, counted in getattr(report, "user_properties", ()):
+                if name == _MARK:
+                    counts[outcome] += 1
+                    told.update(counted)
+                    if outcome == "skipped":
+                        why[report.longrepr[2].removeprefix("Skipped: ").partition(": ")[0]] += 1
+    return counts, why, told
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
     """Say what ran."""
-    counts, why = _outcomes(config)
+    counts, why, told = _outcomes(config)
     if counts:
         reasons = "; ".join(f"{number:,}: {note}" for note, number in why.most_common())
         skipped = f", {counts['skipped']:,} not run ({reasons})" if why else ""
+        never = "".join(f"; {word}: 0 calls" for word, count in told.items() if not count)
         terminalreporter.write_line(
-            f"convolutions: {counts['passed']:,} pass, {counts['failed']:,} fail{skipped}"
+            f"convolutions: {counts['passed']:,} pass, {counts['failed']:,} fail{skipped}{never}"
         )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: Any) -> None:
     """Fail where every case was refused."""
-    counts, _ = _outcomes(session.config)
+    counts, _, _ = _outcomes(session.config)
     if counts["skipped"] and counts["skipped"] == counts.total():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,15 +1,16 @@
 """A program in any language as a backend: it stays alive, and is asked by a line of JSON and raw bytes.
 
-A request is one line, in this order and without spaces, and then the bytes of the two arrays::
+A request is one line, in this order and without spaces, and then the bytes of the two arrays and the bias::
 
     {"op":"conv2d","dtype":"float32","first":[1,4,4,1],"second":[3,3,1,1],"result":[1,2,2,1],
-     "strides":[1,1],"pads":[[0,0],[0,0]],"dilations":[1,1],"groups":1,"nbytes":100}
+     "strides":[1,1],"pads":[[0,0],[0,0]],"dilations":[1,1],"groups":1,"bias":0,"nbytes":100}
 
 (in one line). ``op`` is "conv2d" of input and filters, "conv2d_backprop_input" of out_backprop and filters,
 or "conv2d_backprop_filter" of input and out_backprop; ``first``, ``second`` and ``result`` are the shapes in
-the layouts that `process` was given, arrays are little-endian and in C order, and ``nbytes`` is the length of
-both together. Negative pads crop the image. The answer is ``{"nbytes":16}``, a line, and then the bytes of
-the result; or one line alone, ``{"refused":"why"}`` for a call that the program does not take,
+the layouts that `process` was given, arrays are little-endian and in C order. Images are not padded: ``pads``
+says what to pad, and negative pads crop. ``bias`` is how many numbers the bias has, 0 where there is none;
+``nbytes`` is the length of everything that follows. The answer is ``{"nbytes":16}``, a line, and then the
+bytes of the result; or one line alone, ``{"refused":"why"}`` for a call that the program does not take,
 ``{"error":"why"}`` where it fails. At the end of its standard input the program ends. What it writes to its
 standard error is quoted if it crashes.
 """
@@ -17,7 +18,7 @@ standard error is quoted if it crashes.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,9 @@ def process(
     """Make a backend of a program that is asked by its standard input and answers by its standard output.
 
     The program is started at the first call and again after it has ended. A crash, an answer that comes too
-    late, and other output than the answer are failed calls. The page "A program in another language" has the
-    protocol, and programs in C and in JavaScript.
+    late, and other output than the answer are failed calls. It is sent images that are not padded, and a bias
+    where the call has one; what it does not take it refuses, and a report says how many these were. The page
+    "A program in another language" has the protocol, and programs in C and in JavaScript.
 
     Args:
         command: the program, or a list of it and its arguments.
@@ -72,7 +74,7 @@ def process(
         raise ArgumentError(f"command must be a program that can be run; got {brief(words[0])}")
     program, has = Program(words, seconds), words_of(kinds, "kinds", map(str, KINDS))
 
-    def ask(kind: Kind, first: Any, second: Any, out: np.ndarray, g: ConvGeometry) -> np.ndarray:
+    def ask(kind: Kind, first: Any, second: Any, bias: Any, out: np.ndarray, g: ConvGeometry) -> np.ndarray:
         request = {
             "op": str(kind),
             "dtype": first.dtype.name,
@@ -83,14 +85,16 @@ def process(
             "pads": g.padding,
             "dilations": g.dilations,
             "groups": g.groups,
+            "bias": 0 if bias is None else bias.size,
         }
-        _, data = program.ask(request, first.tobytes() + second.tobytes(), range(out.nbytes, out.nbytes + 1))
+        sent = b"".join(array.tobytes() for array in (first, second, bias) if array is not None)
+        _, data = program.ask(request, sent, range(out.nbytes, out.nbytes + 1))
         return np.frombuffer(data, out.dtype).reshape(out.shape)
 
-    functions = {
-        FORWARD: lambda x, w, out, geometry: ask(FORWARD, x, w, out, geometry),
-        INPUT_GRADIENT: lambda dy, w, out, geometry: ask(INPUT_GRADIENT, dy, w, out, geometry),
-        FILTER_GRADIENT: lambda x, dy, out, geometry: ask(FILTER_GRADIENT, x, dy, out, geometry),
+    functions: dict[Kind, Callable[..., Any]] = {
+        FORWARD: lambda x, w, bias, out, geometry: ask(FORWARD, x, w, bias, out, geometry),
+        INPUT_GRADIENT: lambda dy, w, bias, out, geometry: ask(INPUT_GRADIENT, dy, w, bias, out, geometry),
+        FILTER_GRADIENT: lambda x, dy, out, geometry: ask(FILTER_GRADIENT, x, dy, None, out, geometry),
     }
     given = [function if str(kind) in has else None for kind, function in functions.items()]
     made = kernel(given[0], x=x, w=w, y=y, input_gradient=given[1], filter_gradient=given[2], **options)

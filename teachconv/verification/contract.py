@@ -7,6 +7,7 @@ is left to the backend, and NaN.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +25,7 @@ from ..calls import Call
 from ..data.seeded import DATA
 from ..dtypes import float_format, is_integer, to_dtype
 from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
-from ..kinds import INPUT_GRADIENT, KINDS, Kind, kind_of, layout_of
+from ..kinds import FILTER_GRADIENT, INPUT_GRADIENT, KINDS, Kind, kind_of, layout_of
 from ..progress import during
 from .cases import Case, find_cases
 from .diagnosing import Tolerance, at_most
@@ -41,7 +42,7 @@ from .diffing import (
 )
 from .flushing import judging
 from .places import cells_in_words
-from .running import Refused, Wrapped, never_written, watch, what_went_wrong
+from .running import ASPECTS, Refused, Wrapped, never_written, watch, what_went_wrong
 
 __all__ = [
     "WAYS",
@@ -54,6 +55,7 @@ __all__ = [
     "packed",
     "plain",
     "required_rows",
+    "told",
     "ways_on",
 ]
 
@@ -123,7 +125,8 @@ def check_backend(
             f"module must be a backend or the name of one, {', '.join(backends.TABLE)}; got None"
         )
     name, module = dispatch.find_backend(module)  # raises, and says what is missing
-    name, module = name.rpartition(".")[2], Wrapped(module, watch)
+    asked = Counter[tuple[Kind, str]]()
+    name, module = name.rpartition(".")[2], Wrapped(module, partial(watch, asked=asked))
     known = backends.dtypes_of(module.ALGORITHMS)
     if dtypes is None:
         wanted = [
@@ -133,10 +136,10 @@ def check_backend(
         ]
     else:
         several = [dtypes] if isinstance(dtypes, (str, type, np.dtype)) else dtypes
-        asked = [to_dtype(dtype).name for dtype in several]
-        wanted = [dtype for dtype in asked if dtype in known]
+        named = [to_dtype(dtype).name for dtype in several]
+        wanted = [dtype for dtype in named if dtype in known]
         if not wanted:
-            raise ArgumentError(f"dtypes {asked}: the algorithms of {name} list {', '.join(known)}")
+            raise ArgumentError(f"dtypes {named}: the algorithms of {name} list {', '.join(known)}")
     cases, tolerance = find_cases(tags, slow), tolerance_of(rtol, atol)
     chosen = [kind_of(kind) for kind in words_of(kinds, "kinds", map(str, KINDS))]
     required = words_of(require, "require", [case.name for case in cases]) if require else []
@@ -155,7 +158,27 @@ def check_backend(
                 checks = [WAYS[way] for way in ways_on(data) if case.name in WAYS[way].cases]
                 rows += _contract_rows(name, module, dtype, case, chosen, checks, tolerance)
     rows += required_rows(required, rows)
-    return DiffReport(f"case table and contract on {name}", tuple(rows), None, tolerance.rtol, tolerance.atol)
+    return DiffReport(
+        f"case table and contract on {name}",
+        tuple(rows),
+        None,
+        tolerance.rtol,
+        tolerance.atol,
+        asked=told(module, asked),
+    )
+
+
+def told(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[tuple[str, int], ...]:
+    """How many of the calls that `watch` counted told a backend of padding, strides and the other aspects.
+
+    A function that is given images that are padded already is never told of padding; a filter gradient has no
+    bias.
+    """
+    padded = getattr(module, "padded", lambda kind: False)
+    spared = {(kind, "padding") for kind in KINDS if asked[kind, "padding"] and padded(str(kind))}
+    counted = asked.keys() - spared
+    words = [word for word in ASPECTS if word != "bias" or {kind for kind, _ in asked} != {FILTER_GRADIENT}]
+    return tuple((word, sum(asked[key] for key in counted if key[1] == word)) for word in words)
 
 
 _EVERYWHERE = 1 << 15  # multiply-adds of a case that every dtype runs
@@ -176,10 +199,11 @@ def case_rows(
     kinds: Iterable[Kind] = KINDS,
     way: str | None = None,
     tolerance: Tolerance = Tolerance(),  # noqa: B008 (frozen)
+    asked: Counter[tuple[Kind, str]] | None = None,
 ) -> list[DiffRow]:
     """Run one case on a backend as `check_backend` does: twice, or in one of `WAYS`, then on integers."""
     name, module = dispatch.find_backend(module)
-    module = Wrapped(module, watch)
+    module = Wrapped(module, partial(watch, asked=asked))
     if way is None:
         return check_cases([Wrapped(module, _run_twice)], dtype, data, [case], kinds, tolerance)
     return list(_contract_rows(name.rpartition(".")[2], module, dtype, case, kinds, [WAYS[way]], tolerance))

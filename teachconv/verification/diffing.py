@@ -35,7 +35,7 @@ from .cases import CASES, Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .flushing import flushes, judging
 from .places import held_words, where
-from .running import Refused, guarded, never_written, what_went_wrong
+from .running import ASPECTS, Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
@@ -157,6 +157,9 @@ class DiffReport(tables.Report):
             module; no row's time includes it, and the text leaves it out.
         flushed: whether a library, such as one linked with ``-ffast-math``, makes this process flush
             subnormal numbers to zero. Backends ran so; the reference and the judge did not.
+        asked: how many of the calls that a backend took told it of padding, strides, dilations, groups and a
+            bias; the first line names what it was never told of. Of random calls also how many were layers as
+            networks have them. Empty where one call is compared.
     """
 
     title: str
@@ -166,6 +169,7 @@ class DiffReport(tables.Report):
     atol: float = 0.0
     loading: tuple[tuple[str, float], ...] = ()
     flushed: bool = field(default_factory=flushes)
+    asked: tuple[tuple[str, int], ...] = ()
 
     @property
     def passed(self) -> bool | None:
@@ -206,7 +210,8 @@ class DiffReport(tables.Report):
             else f" (reference: {tables.duration(self.reference_seconds)})"
         )
         flushed = "; this process flushes subnormal numbers to 0, as -ffast-math does" if self.flushed else ""
-        return f"{verdict}: {self.title} against the reference{base}{flushed}"
+        never = "".join(f"; {word}: 0 calls" for word, count in self.asked if word in ASPECTS and not count)
+        return f"{verdict}: {self.title} against the reference{base}{never}{flushed}"
 
     @property
     def _tolerance(self) -> str:
@@ -232,6 +237,7 @@ class DiffReport(tables.Report):
             if row._found:
                 found.setdefault(row._found, []).append(row)
         lines = [self._tolerance] if self._tolerance else []
+        lines += ["calls: " + "; ".join(f"{word} {count:,}" for word, count in self.asked)] * bool(self.asked)
         for text, alike in found.items():
             names = ", ".join(f"{row.name} {row.algorithm}".strip() for row in alike[:3])
             more = f" and {len(alike) - 3:,} more" if len(alike) > 3 else ""

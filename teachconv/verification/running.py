@@ -17,14 +17,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+import warnings
 import weakref
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
+from multiprocessing import Pipe
 from multiprocessing.spawn import import_main_path
 from pkgutil import resolve_name
 from threading import Thread
@@ -35,11 +38,13 @@ import numpy as np
 
 from .. import backends
 from ..errors import ArgumentError, ContractError, brief, plain, printable
+from ..geometry import ConvGeometry
 from ..kinds import KINDS, Kind, kind_of
 from .fences import SIDES, laid, set_side
 from .flushing import theirs
 
 __all__ = [
+    "ASPECTS",
     "Imported",
     "Program",
     "Refused",
@@ -47,6 +52,7 @@ __all__ = [
     "elsewhere",
     "guarded",
     "isolated",
+    "kept_afresh",
     "name_of",
     "what_went_wrong",
     "within",
@@ -110,8 +116,27 @@ def guarded(module: Any) -> Any:
     return module if backends.is_own(module) or isinstance(module, Wrapped) else Wrapped(module, watch)
 
 
-def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options: Any) -> np.ndarray:
-    """Run a function; raise ``ContractError`` if it prints each time, exits or changes its arguments."""
+# what a call may have beside its arrays, and whether it has it
+ASPECTS: dict[str, Callable[[ConvGeometry, Any], bool]] = {
+    "padding": lambda g, bias: any(map(any, g.padding)),
+    "strides": lambda g, bias: max(g.strides) > 1,
+    "dilations": lambda g, bias: max(g.dilations) > 1,
+    "groups": lambda g, bias: g.groups > 1,
+    "bias": lambda g, bias: bias is not None,
+}
+
+
+def watch(
+    kind: Kind,
+    function: Callable[..., np.ndarray],
+    *args: Any,
+    asked: Counter[tuple[Kind, str]] | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """Run a function; raise ``ContractError`` if it prints each time, exits or changes its arguments.
+
+    Of a call that it takes, ``asked`` counts the kind with each of its `ASPECTS`.
+    """
     first, second, _ = kind.words
     given = {first: args[0], second: args[1], "bias": options.get("bias")}
     before = {name: array.tobytes() for name, array in given.items() if isinstance(array, np.ndarray)}
@@ -129,6 +154,8 @@ def watch(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **options
     for name, was in before.items():
         if given[name].tobytes() != was:
             raise ContractError(f"the backend wrote to its input: {name} was changed")
+    if asked is not None:
+        asked.update((kind, word) for word, has in ASPECTS.items() if has(args[2], options.get("bias")))
     return result
 
 
@@ -167,6 +194,51 @@ def within(seconds: float, function: Callable[[], Any], stop: Callable[[int], ob
     return found.result()
 
 
+@contextmanager
+def kept_afresh(check: Callable[[Any], bool], seconds: float) -> Iterator[Callable[[Any], bool | None]]:
+    """Yield what runs a check in a process that is as this one is now, whatever runs here in between.
+
+    It returns None where the check crashes or takes longer than ``seconds``, and on a system without fork.
+    """
+    if not hasattr(os, "fork"):
+        yield lambda argument: None
+        return
+    here, there = Pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads: a check that waits for one of them is ended
+        keeper = os.fork()
+    if not keeper:
+        here.close()
+        _keep(check, there, seconds)
+    there.close()
+
+    def ask(argument: Any) -> bool | None:
+        here.send(argument)
+        return {0: False, 1: True}.get(os.waitstatus_to_exitcode(int(here.recv_bytes())))
+
+    try:
+        yield ask
+    finally:
+        here.close()
+        os.kill(keeper, signal.SIGKILL)
+        os.waitpid(keeper, 0)
+
+
+def _keep(check: Callable[[Any], bool], requests: Any, seconds: float) -> None:
+    """Run each check in a fork of this process, which stays as it is, until nobody asks."""
+    try:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        while True:
+            argument = requests.recv()
+            if child := os.fork():
+                requests.send_bytes(b"%d" % os.waitpid(child, 0)[1])
+            else:
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                os._exit(check(argument))
+    finally:
+        os._exit(2)
+
+
 def _end_python(thread: int) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
 
@@ -197,7 +269,7 @@ class Program:
         """Return what the answer says, and its bytes, of which there must be one of these numbers."""
         if self._why_not:
             raise ContractError(self._why_not)
-        if self._running is None:
+        if self._running is None or self._parent != os.getpid():  # whose answers a fork would take
             self._start()
         answer = self._exchange(request, data, sizes, self._seconds)
         self._late = 0
@@ -210,6 +282,7 @@ class Program:
             self._stop()
 
     def _start(self) -> None:
+        self._parent = os.getpid()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
         pipe, path = subprocess.PIPE, (entry for entry in sys.path if not _is_here(entry))
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
@@ -353,7 +426,18 @@ def isolated(module: Any, seconds: float = 10.0, nbytes: int | None = None) -> W
         np.copyto(out, result)
         return out
 
-    return Wrapped(module, around)
+    return _Elsewhere(module, around, ask)
+
+
+@dataclass(frozen=True)
+class _Elsewhere(Wrapped):
+    """A backend that runs in a process of its own, which alone may know a function's parameters."""
+
+    ask: Callable[..., np.ndarray]
+
+    def padded(self, kind: str) -> bool:
+        """Whether a function is given images that are padded already."""
+        return hasattr(self.module, "padded") and bool(self.ask("padded", (kind,), {}))
 
 
 def elsewhere(

@@ -581,3 +581,86 @@ def test_zeros_that_are_skipped_are_found():
             row for row in tc.check_backend(kernel, kinds="conv2d", tags="hand").rows if "times 0" in row.name
         ]
         assert [row.passed for row in rows] == [passes]
+
+
+# ---------------------------------------------------------------------------------------------
+# What a kernel is told of
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("undiagnosed")
+@pytest.mark.parametrize(
+    ("replaced", "by", "case"),
+    [("- pad[0] ", "", ": same, "), ("- pad[2] ", "", ": explicit, "), ("bias[o] : 0", "0 : 0", ": 1x1, ")],
+)
+def test_a_program_that_leaves_out_padding_or_a_bias_fails(tmp_path, replaced, by, case):
+    """A program is sent images without padding: what it does not do with pads shows."""
+    code = (EXAMPLES / "conv.c").read_text(encoding="utf-8")
+    assert code.count(replaced) == 1
+    (tmp_path / "conv.c").write_text(code.replace(replaced, by), encoding="utf-8")
+    subprocess.run(["cc", "-O2", "conv.c", "-o", "conv"], cwd=tmp_path, check=True)
+    kernel = T.process(str(tmp_path / "conv"), x="NCHW", w="OIHW")
+    report = quick(kernel, tags=["hand", "odd", "padding"], kinds="conv2d")
+    assert any(case in row.name for row in report.failed)
+    assert any(row.passed for row in report.rows if "the example" in row.name)
+
+
+def test_a_program_is_told_of_everything(program):
+    kernel = T.process(program, x="NCHW", w="OIHW")
+    report = quick(kernel, tags=["small"], kinds="conv2d")
+    assert dict(report.asked).keys() == {"padding", "strides", "dilations", "groups", "bias"}
+    assert min(dict(report.asked).values()) > 10
+    assert "0 calls" not in report.summary
+
+
+def told_all(x, w, geometry, bias=None):
+    """The geometry has pads, strides and dilations in it."""
+    return tc.conv2d(x, w, geometry.strides, geometry.padding, dilations=geometry.dilations, bias=bias)
+
+
+def forgets_pads(x, w, geometry, bias=None):
+    return tc.conv2d(x, w, geometry.strides, 0, dilations=geometry.dilations, bias=bias)
+
+
+def test_a_function_of_the_geometry_pads_itself():
+    report = quick(T.kernel(told_all), tags="small", kinds="conv2d")
+    assert report.passed
+    assert "0 calls" not in report.summary
+    assert quick(T.kernel(forgets_pads), tags="padding", kinds="conv2d").failed
+    padded = T.kernel(forgets_pads, pads="applied")
+    assert quick(padded, tags="padding", kinds="conv2d").summary.endswith(
+        "; padding: 0 calls; dilations: 0 calls; groups: 0 calls"
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "lacks"),
+    [
+        (lambda x, w: of_windows(x, w), ["padding", "strides", "dilations", "groups", "bias"]),
+        (
+            lambda x, w, stride, pad: tc.dialects.torch.conv2d(x, w, None, stride, pad),
+            ["dilations", "groups", "bias"],
+        ),
+        (lambda x, w, b, pad: tc.dialects.torch.conv2d(x, w, b, 1, pad), ["strides", "dilations", "groups"]),
+    ],
+)
+def test_the_first_line_says_what_a_kernel_was_never_told_of(function, lacks):
+    report = quick(T.kernel(function, x="NCHW", w="OIHW"), tags="small", kinds="conv2d")
+    assert report.passed
+    assert re.findall(r"; (\w+): 0 calls", report.summary) == lacks
+    assert re.search(r"\d+: no parameter for groups", report.summary)
+
+
+def test_pairs_that_one_int_cannot_say_are_counted():
+    def conv(x, w, stride, padding):
+        return tc.dialects.torch.conv2d(x, w, None, stride, padding)
+
+    report = quick(T.kernel(conv, x="NCHW", w="OIHW"), tags=["hand", "odd", "padding"], kinds="conv2d")
+    skipped = [row for row in report.rows if row.note.startswith("one int for pads")]
+    assert len(skipped) > 5
+    assert f"{len(skipped)}: one int for pads" in report.summary
+
+
+def test_what_another_process_alone_knows_is_said():
+    kernel = T.kernel("foreign:right", x="CHW", w="OIHW", isolate=True)
+    assert "; padding: 0 calls" in quick(kernel, tags=["hand", "odd"], kinds="conv2d").summary

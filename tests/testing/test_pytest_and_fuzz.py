@@ -1,5 +1,6 @@
 """The table of cases as pytest's parameters, the plugin, and the fuzzer, as a project of somebody else's has them."""
 
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from teachconv.backends import get
 from teachconv.cli.main import main
 from teachconv.kinds import KINDS
 from teachconv.testing import fuzzing
+from teachconv.verification import diffing
+from teachconv.verification.diagnosing import Diagnosis, Found
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,7 +85,8 @@ def test_a_correct_function_passes_and_what_ran_is_said(tmp_path):
     line = next(line for line in printed.split("\n") if line.startswith("convolutions: "))
     assert " pass, 0 fail, " in line
     assert "no parameter for groups" in line
-    assert "one int for pads" in line
+    assert re.search(r"\d+: one int for pads", line)
+    assert line.endswith("; dilations: 0 calls; groups: 0 calls; bias: 0 calls")
 
 
 def test_tests_are_selected_by_words(tmp_path):
@@ -406,3 +410,202 @@ def test_the_name_of_the_call_that_was_found_is_kept(clock):
         backend_that(stride_of_rows), seconds=30, seed=2, dtypes="float32", kinds="conv2d"
     ).failed
     assert "one_stride" in f"{row.diagnosis} {row.note}"
+
+
+# ---------------------------------------------------------------------------------------------
+# What networks have, and what a kernel refuses
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def only_found(monkeypatch, clock, undiagnosed):
+    """A failure is not made small, and nobody looks for its name: for tests that ask how soon it is found."""
+    monkeypatch.setattr(fuzzing, "_shrunk", lambda run, history, found, *rest: found)
+
+
+def last_of_odd_depthwise(y, x, w, strides, pads, dilations, groups):
+    if groups == w.shape[3] > 1 == w.shape[2] and w.shape[:2] == (3, 3) and strides == (2, 2):
+        y[:, :, y.shape[2] - y.shape[2] % 2 :] = 0
+    return y
+
+
+def index_of_16_bits(y, *rest):
+    y.reshape(-1)[1 << 16 :] = 0
+    return y
+
+
+def input_index_of_16_bits(y, x, w, strides, pads, *rest):
+    return y + (x.size > 1 << 16)
+
+
+def long_sums(y, x, w, *rest):
+    return y + (w[..., 0].size > 1 << 12)
+
+
+def wide_5x5_rows(y, x, w, strides, *rest):
+    return y + (w.shape[:3] == (5, 5, 1) and strides == (2, 2) and w.shape[3] > 100)
+
+
+class Race:
+    """Large results have rows of another call, in a part of the runs."""
+
+    def __init__(self):
+        self.source = np.random.default_rng(0)
+
+    def __call__(self, y, *rest):
+        if y.size > 80_000 and self.source.random() < 0.5:
+            y[:, y.shape[1] // 2] = 0
+        return y
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [
+        last_of_odd_depthwise,
+        index_of_16_bits,
+        Race(),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in (input_index_of_16_bits, long_sums, wide_5x5_rows)
+        ),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+def test_what_networks_have_is_drawn_soon(bug, seed, only_found):
+    report = T.fuzz(planted(bug), seconds=10, seed=seed)  # a thousand calls at most
+    assert report.failed
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+def test_a_causal_fault_of_dilation_is_found_soon(seed, only_found):
+    def causal(x, w, pads, dilations):
+        if pads != (((w.shape[0] - 1) * dilations[0], 0),):
+            raise NotImplementedError("other padding")
+        y = tc.conv1d(x, w, 1, pads, dilations=dilations).copy()
+        y[:, 0] += w.shape[0] > 1 < dilations[0]
+        return y
+
+    report = T.fuzz(T.kernel(causal, x="NWC", w="WIO"), seconds=10, seed=seed)
+    assert report.failed
+
+
+def test_refusals_are_learned_from_and_what_was_covered_is_printed(clock):
+    def depthwise(x, w, strides, pads, dilations, groups):
+        if w.shape[2] > 1 or w.shape[3] != groups or groups == 1:
+            raise NotImplementedError("not depthwise")
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+    report = T.fuzz(T.kernel(depthwise), seconds=3, seed=0)  # 300 calls
+    assert report.passed
+    ran = sum(row.compared for row in report.rows)
+    assert ran > 0.6 * len(report.rows)  # 14 % where nothing is learned
+    covered = dict(report.asked)
+    assert covered["depthwise of 3 taps and stride 2"] > 5
+    assert covered["1 tap"] == 0
+    printed = " ".join(str(report).split())
+    assert "depthwise of 3 taps and stride 2 " in printed
+    assert "; bias: 0 calls" in report.summary
+
+
+def test_a_slow_kernel_is_not_asked_for_large_layers(clock, monkeypatch):
+    """Time goes on with the multiply-adds, as it does for loops in Python."""
+    now = [0.0]
+
+    def loops(x, w, strides, pads, dilations, groups):
+        y = tc.conv2d(x, w, strides, pads, dilations=dilations)
+        now[0] += y.size * w[..., 0].size / 1e6
+        return y
+
+    monkeypatch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: now[0]))
+    report = T.fuzz(T.kernel(loops), seconds=20)
+    assert report.passed
+    assert dict(report.asked)["large"] == 0
+    assert now[0] < 25
+
+
+# ---------------------------------------------------------------------------------------------
+# What depends on the calls before
+# ---------------------------------------------------------------------------------------------
+
+STATEFUL = """
+from itertools import count
+import teachconv as tc
+from teachconv import testing as T
+
+calls, filters, largest = count(1), {}, [0]
+
+def after_ten(x, w, strides, pads):
+    return tc.conv2d(x, w, strides, pads) + (next(calls) > 10)
+
+def cached(x, w, strides, pads):
+    return tc.conv2d(x, filters.setdefault(w.shape, w.copy()), strides, pads)
+
+def after_a_larger_one(x, w, strides, pads):
+    y, before = tc.conv2d(x, w, strides, pads), largest[0]
+    largest[0] = y.size
+    return y + (before > y.size)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.parametrize("name", ["after_ten", "cached", "after_a_larger_one"])
+def test_lines_to_paste_fail_in_a_fresh_process(name, tmp_path, clock):
+    names = {}
+    exec(STATEFUL, names)
+    [row] = T.fuzz(T.kernel(names[name]), seconds=30, seed=0).failed
+    remark, *lines = row.note[row.note.index("passes in a process") :].split("; T.check(")
+    assert remark == "passes in a process that made no calls before; in turn, these calls fail there"
+    assert len(lines) > 1
+    program = [STATEFUL, f"kernel = T.kernel({name})", *(f"T.check({line}" for line in lines)]
+    (tmp_path / "pasted.py").write_text("\n".join(program))
+    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "pasted.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert "AssertionError: 1 of 1 FAIL" in done.stderr
+    assert (
+        f"line {len(STATEFUL.splitlines()) + 2 + len(lines)}" in done.stderr
+    )  # the last one, and none before
+
+
+def test_a_program_of_its_own_is_asked_afresh(tmp_path, clock):
+    """A fork does not ask the program whose answers this process waits for."""
+    (tmp_path / "after_ten.py").write_text(STATEFUL)
+    sys.path.insert(0, str(tmp_path))
+    try:
+        kernel = T.kernel("after_ten:after_ten", isolate=True, seconds=60)
+        assert T.check(kernel, T.Case("mine", "conv2d", (1, 3, 3, 1), (3, 3, 1, 1)), kinds="conv2d").passed
+        [row] = T.fuzz(kernel, seconds=1, seed=0).failed
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert "passes in a process that made no calls before; also after the calls before it" in row.note
+
+
+def test_a_failure_of_the_kernel_alone_has_one_line(clock):
+    [row] = T.fuzz(planted(beyond_32_outputs), seconds=30).failed
+    assert row.note.count("T.check(") == 1
+    assert "passes in a process" not in row.note
+
+
+def test_without_a_fork_it_is_said_that_nobody_ran_it_afresh(clock, monkeypatch):
+    monkeypatch.delattr("os.fork")
+    [row] = T.fuzz(planted(beyond_32_outputs), seconds=30).failed
+    assert "not run in a process that made no calls before" in row.note
+
+
+@pytest.mark.parametrize("of_small", ["small", "large"])
+def test_a_name_of_the_small_call_alone_is_not_told(of_small, clock, monkeypatch):
+    def diagnose(case, thorough=False):
+        return Found(Diagnosis(of_small if case.got.size < 36 else "large", "equal for no reason"))
+
+    monkeypatch.setattr(diffing, "diagnose", diagnose)
+    [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, kinds="conv2d").failed
+    assert "small" not in f"{row.diagnosis} {row.note}"
+    assert "large: equal for no reason" in f"{row.diagnosis} {row.note}"
+
+
+def test_what_is_nearest_to_the_small_call_alone_is_not_told(clock, monkeypatch):
+    remark = "none of the usual mistakes; nearest: relu (no reason), which explains 60 % of the error"
+    monkeypatch.setattr(diffing, "diagnose", lambda case, thorough=False: Found(None, remark))
+    [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, kinds="conv2d").failed
+    assert row.note.startswith("none of the usual mistakes; T.check(")

@@ -136,7 +136,7 @@ def fuzz(bug, seconds, seed=0):
 
     def check(module):
         diffing.diagnose = lambda *arguments: diffing.Found()
-        fuzzing._shrunk = lambda run, drawn, kinds, found, *rest: found
+        fuzzing._shrunk = lambda run, history, found, *rest: found
         fuzzing.record = SimpleNamespace(clock=time.process_time)  # a busy machine runs what an idle one does
         start = time.process_time()
         report = testing.fuzz(module, seconds, seed, dtypes=bug.dtypes)
