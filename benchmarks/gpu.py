@@ -35,7 +35,7 @@ from report import CUDNN
 
 import teachconv as tc
 from teachconv.backends import get, why_not
-from teachconv.kinds import kind_of
+from teachconv.core.kinds import kind_of
 from teachconv.truth import bounds
 
 OPS = ("forward", "input_gradient", "filter_gradient")

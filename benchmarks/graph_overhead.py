@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from teachconv import graph as tg
-from teachconv import nn_ops
+from teachconv.running import nn_ops
 
 LIMIT = 20.0  # microseconds per node: the aim
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import teachconv as tc
+from teachconv.core.geometry import ConvGeometry, conv_geometry, conv_transpose_geometry
 from teachconv.data.seeded import make_array
-from teachconv.geometry import ConvGeometry, conv_geometry, conv_transpose_geometry
 
 OPS = ("forward", "input_gradient", "filter_gradient", "transposed", "depthwise")
 DEPTHWISE = ("depthwise", "depthwise_input_gradient", "depthwise_filter_gradient")

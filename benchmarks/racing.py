@@ -23,9 +23,9 @@ import numpy as np
 from layers import Problem
 
 import teachconv as tc
-from teachconv import nn_ops
 from teachconv.backends import get
-from teachconv.dtypes import float_format
+from teachconv.core.dtypes import float_format
+from teachconv.running import nn_ops
 from teachconv.truth import bounds
 
 SCRIPT = Path(__file__).with_name("peers.py")

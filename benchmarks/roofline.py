@@ -23,7 +23,7 @@ import numpy as np
 from layers import LAYERS, Problem
 
 import teachconv as tc
-from teachconv.palette import COLOURS, svg_style
+from teachconv.support.palette import COLOURS, svg_style
 
 ROOT = Path(__file__).parents[1]
 # (op, layer, batch, its caption, algorithms); the last one is what a call takes, fast ones aside

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from teachconv.errors import ContractError
 from teachconv.exercises.checking import check_seconds
 from teachconv.exercises.grading import Submission, _is_hidden, _plain, _read
+from teachconv.support.errors import ContractError
 from teachconv.verification.running import elsewhere, what_went_wrong
 
 MEMORY = 2**34  # bytes of address space: PyTorch alone takes several GiB of it

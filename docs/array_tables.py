@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 
 import teachconv as tc
-from teachconv.devices import adapter_of, to_array
+from teachconv.support.devices import adapter_of, to_array
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "array_tables.inc"

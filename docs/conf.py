@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.util.inspect import TypeAliasForwardRef
 
 import teachconv
-from teachconv import argument_types
+from teachconv.support import argument_types
 
 sys.path.insert(0, str(Path(__file__).parent))
 import dialect_map

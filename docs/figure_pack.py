@@ -17,7 +17,7 @@ import numpy as np
 from loops import LONGEST, Cell, Film, Frame, Plane, to_gif, to_svg
 
 import teachconv as tc
-from teachconv.tables import count
+from teachconv.support.tables import count
 
 LOOPS: dict[str, "Loop"] = {}
 FIRST = ("stride_2_same", "transposed_stride_2", "same_beside_padding_1")  # those of the README

@@ -26,8 +26,8 @@ from cuda_machine_code import (  # noqa: E402
 )
 
 from teachconv.backends.cuda import ladder, sources  # noqa: E402
-from teachconv.geometry import conv2d_geometry  # noqa: E402
-from teachconv.kinds import FORWARD  # noqa: E402
+from teachconv.core.geometry import conv2d_geometry  # noqa: E402
+from teachconv.core.kinds import FORWARD  # noqa: E402
 
 ARCHS = (80, 90)
 # The multiply-adds a cycle of one multiprocessor's units, from NVIDIA's white papers on A100 and H100. Its

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from teachconv import palette
+from teachconv.support import palette
 
 WIDTH = 320  # pixels
 LONGEST = 8000  # milliseconds

@@ -13,9 +13,7 @@ under one API, so that one can trace what a call does, explain each number and d
 from typing import TYPE_CHECKING, Any
 
 from . import backends
-from .errors import ArgumentError, ArgumentTypeError, BackendUnavailable, ContractError, no_attribute
-from .geometry import (
-    AxisGeometry,
+from .core.geometry import (
     Conv2DGeometry,
     Conv2DTransposeGeometry,
     ConvGeometry,
@@ -25,7 +23,9 @@ from .geometry import (
     conv_geometry,
     conv_transpose_geometry,
 )
-from .nn_ops import (
+from .core.law import AxisGeometry
+from .running.default_backend import set_backend, use_backend
+from .running.nn_ops import (
     conv1d,
     conv1d_backprop_filter,
     conv1d_backprop_input,
@@ -47,11 +47,11 @@ from .nn_ops import (
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
 )
-from .settings import get_num_threads, set_backend, set_num_threads, use_backend
+from .support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable, ContractError, no_attribute
+from .support.settings import get_num_threads, set_num_threads
 
 if TYPE_CHECKING:
     from . import arrays, dialects
-    from .comparing.models import Comparison, LayerRow, compare
     from .dialects.onnx_export import to_onnx
     from .explorer import Explorer, Playground, explore, playground
     from .inspection import plotting as plot
@@ -59,12 +59,13 @@ if TYPE_CHECKING:
     from .inspection.receptive import ReceptiveField, receptive_field
     from .inspection.sources import SourceChain, find_source
     from .inspection.tracing import Trace, trace
-    from .planning import Plan, plan
-    from .streaming import Stream, stream
+    from .networks.comparing.models import Comparison, LayerRow, compare
+    from .running.planning import Plan, plan
+    from .running.streaming import Stream, stream
+    from .running.tuning import autotune
     from .translation.filters import convert_filters
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
     from .translation.translating import Translation, resolve, translate
-    from .tuning import autotune
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
     from .verification.gradients import GradientReport, GradientRow, check_gradients
@@ -161,15 +162,21 @@ __all__ = [
     "use_backend",
 ]
 
+# modules that users' programs import, and where they are
 _MODULES = {
+    "argument_types": "support.argument_types",
     "arrays": "arrays",
     "dialects": "dialects",
+    "dtypes": "core.dtypes",
+    "errors": "support.errors",
     "graph": "graph",
     "keras": "keras",
+    "kinds": "core.kinds",
+    "nn_ops": "running.nn_ops",
     "plot": "inspection.plotting",
 }
 _NAMES = {
-    "comparing.models": ("Comparison", "LayerRow", "compare"),
+    "networks.comparing.models": ("Comparison", "LayerRow", "compare"),
     "dialects.onnx_export": ("to_onnx",),
     "explorer": ("Explorer", "explore", "Playground", "playground"),
     "graph": ("function",),
@@ -177,12 +184,12 @@ _NAMES = {
     "inspection.receptive": ("ReceptiveField", "receptive_field"),
     "inspection.sources": ("SourceChain", "find_source"),
     "inspection.tracing": ("Trace", "trace"),
-    "planning": ("Plan", "plan"),
-    "streaming": ("Stream", "stream"),
+    "running.planning": ("Plan", "plan"),
+    "running.streaming": ("Stream", "stream"),
+    "running.tuning": ("autotune",),
     "translation.filters": ("convert_filters",),
     "translation.onnx_models": ("OnnxModel", "OnnxNode", "onnx_model"),
     "translation.translating": ("Translation", "resolve", "translate"),
-    "tuning": ("autotune",),
     "verification.contract": ("check_backend",),
     "verification.diffing": ("DiffReport", "DiffRow", "diff"),
     "verification.gradients": ("GradientReport", "GradientRow", "check_gradients"),

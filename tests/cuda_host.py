@@ -13,7 +13,7 @@ import numpy as np
 
 from teachconv.backends.cuda import ladder, launches, sources
 from teachconv.backends.planes import with_planes
-from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 
 SHIM = Path(__file__).parent / "cuda" / "shim.h"
 DYNAMIC = "extern __shared__ __align__(128) unsigned char memory[];"  # its size is the launch's

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from teachconv.backends.cuda import ladder
-from teachconv.dtypes import FLOATS, INTEGERS
+from teachconv.core.dtypes import FLOATS, INTEGERS
 
 KINDS_OF = ("KIND=Forward", "KIND=InputGradient", "KIND=FilterGradient")
 TILES = [f"TILE_ROWS={rows} TILE_COLS={cols}" for rows, cols in ((64, 64), (128, 64), (128, 128))]

@@ -3,8 +3,8 @@
 The page makes them with ``law.js`` and ``axis_tables.js``; here is what they must be.
 """
 
-from teachconv import taps
-from teachconv.geometry import AxisGeometry
+from teachconv.core import taps
+from teachconv.core.law import AxisGeometry
 
 _STRETCH = 200  # indices of one axis that are drawn without a gap
 

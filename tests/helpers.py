@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from teachconv import memory
 from teachconv.backends import TABLE, get, numpy_backend, why_not
-from teachconv.kinds import KINDS
+from teachconv.core.kinds import KINDS
+from teachconv.support import memory
 from teachconv.testing.strategies import shapes
 
 

@@ -9,7 +9,7 @@ change no distance to a larger one, pass e on.
 import numpy as np
 
 from teachconv import keras
-from teachconv.dtypes import float_format
+from teachconv.core.dtypes import float_format
 from teachconv.keras import activations, layers
 from teachconv.truth import bounds
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from teachconv.backends import QUIET, Algorithm, finish, to_accumulator
-from teachconv.taps import overlap
+from teachconv.core.taps import overlap
 
 ALGORITHMS = (Algorithm("products", "one matrix product for each tap of the filter", why="the only one"),)
 

@@ -51,8 +51,8 @@ def main():
     load(path)
     import teachconv as tc
     from teachconv.backends import cython_backend
+    from teachconv.core.geometry import conv_geometry
     from teachconv.data.seeded import make_array
-    from teachconv.geometry import conv_geometry
     from teachconv.verification.cases import find_cases
     from teachconv.verification.diffing import check_cases
 
@@ -92,10 +92,10 @@ def main():
             (tc.convolution_backprop_filter, (x, w_shape, dy)),
         ):
             call, _ = tc.nn_ops.call_of(op, args, {"strides": s, "padding": padding, "dilations": d})
-            want = tc.dispatch.run(call, "numpy")
+            want = tc.running.dispatch.run(call, "numpy")
             for algorithm in tc.backends.get("cython").ALGORITHMS:
                 if algorithm.fits(call.kind, "float32", g):
-                    got = tc.dispatch.run(call, "cython", algorithm.name)
+                    got = tc.running.dispatch.run(call, "cython", algorithm.name)
                     # integers are exact, except where a transform multiplies by square roots
                     right = got == want if algorithm.error in EXACT else abs(got - want) <= 0.01
                     assert right.all(), (algorithm.name, x_shape, w_shape, s, padding, d)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv.arguments import PADDING_WORDS
 from teachconv.backends import numpy_backend
+from teachconv.core.arguments import PADDING_WORDS
 from teachconv.data.seeded import make_array
 from teachconv.verification import diagnosing
 

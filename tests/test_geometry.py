@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv.arguments import PADDING_WORDS
-from teachconv.geometry import (
+from teachconv.core.arguments import PADDING_WORDS
+from teachconv.core.geometry import (
     conv2d_geometry,
     conv2d_transpose_geometry,
     conv_geometry,
@@ -55,7 +55,7 @@ def test_same_covers_every_stride_with_the_least_padding(n, k, s, d, padding):
 def test_padding_is_split_in_one_place():
     """The laws and the dialects split padding only by `split_padding`."""
     package = Path(tc.__file__).parent
-    files = [package / "geometry.py", *package.glob("dialects/*.py"), *package.glob("translation/*.py")]
+    files = [*package.glob("core/*.py"), *package.glob("dialects/*.py"), *package.glob("translation/*.py")]
     halves = [
         function.name
         for file in files

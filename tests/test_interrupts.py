@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import dispatch
 from teachconv.backends import blocks, numpy_backend, reference, scipy_backend, why_not
+from teachconv.running import dispatch
 
 HALF_A_SECOND = 2 << 30  # multiply-adds: BLAS has some 4 billion a second on a slow processor's core
 LOOPS = 128 << 20  # the same of SciPy's loops; of NumPy's a quarter

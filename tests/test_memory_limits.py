@@ -12,8 +12,10 @@ import pytest
 from helpers import only_memory
 
 import teachconv as tc
-from teachconv import dispatch, memory, taps
 from teachconv.backends import reference
+from teachconv.core import taps
+from teachconv.running import dispatch
+from teachconv.support import memory
 from teachconv.verification import diffing
 
 MIB = 2**20

@@ -10,7 +10,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import TABLE
-from teachconv.dtypes import FLOATS, INTEGERS
+from teachconv.core.dtypes import FLOATS, INTEGERS
 
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = shutil.ignore_patterns(".*", "*-pytest-*.pyc", "_build", "_generated", "build", "*.egg-info")
@@ -42,7 +42,9 @@ def tree(tmp_path):
     line = f'    "numpy": "{TABLE["numpy"]}",\n'
     own = '    "own": "teachconv.backends.own_backend",\n'
     replace(package / "backends" / "__init__.py", line, own + line)
-    replace(package / "argument_types.py", '"reference", "numpy",', '"reference", "own", "numpy",')
+    replace(
+        package / "support" / "argument_types.py", '"reference", "numpy",', '"reference", "own", "numpy",'
+    )
     return tmp_path / "tree"
 
 

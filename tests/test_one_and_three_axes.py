@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import dispatch, nn_ops, tuning
 from teachconv.backends import why_not
+from teachconv.core.kinds import OPS, layout_of
 from teachconv.data.seeded import make_array
-from teachconv.kinds import OPS, layout_of
+from teachconv.running import dispatch, nn_ops, tuning
 from teachconv.translation import translating
 from teachconv.translation.targets import TARGETS
 

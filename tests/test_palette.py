@@ -9,9 +9,9 @@ import pytest
 
 import teachconv as tc
 from teachconv import graph as tg
-from teachconv import palette
 from teachconv.explorer.page import style
 from teachconv.graph.common_runtime.graph_pictures import timeline_svg
+from teachconv.support import palette
 
 PACKAGE = Path(tc.__file__).parent
 LIGHT, DARK = ({name: colour[i] for name, colour in palette.COLOURS.items()} for i in (0, 1))

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv import dispatch
-from teachconv.arguments import PADDING_WORDS
 from teachconv.backends import cython_backend, why_not
+from teachconv.core.arguments import PADDING_WORDS
 from teachconv.data.seeded import make_array
+from teachconv.running import dispatch
 
 pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason="calls are prepared for the compiled backend")
 
@@ -370,7 +370,7 @@ def test_a_plan_runs_its_prepared_kernel(short, bias):
     assert short == [True] * 5
     assert same(planned(X[::-1]), tc.conv2d(X[::-1], W, 2, "SAME", bias=bias))
     assert same(pickle.loads(pickle.dumps(planned))(X), planned(X))
-    with tc.record.recording() as stages:
+    with tc.support.record.recording() as stages:
         planned(X)
     assert stages[0].name == "prepared call"
     with pytest.raises(ValueError, match="input must have, batch aside, the planned shape"):

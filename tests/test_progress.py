@@ -10,12 +10,12 @@ import pytest
 from helpers import AtOnce, Terminal
 
 import teachconv as tc
-from teachconv import progress
 from teachconv.backends import reference
+from teachconv.support import progress
 
 CELL = """
 import time
-from teachconv import progress
+from teachconv.support import progress
 progress._PATIENCE = 0.2
 with progress.during("thinking"):
     time.sleep(0.6)

@@ -7,8 +7,8 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import TABLE, why_not
+from teachconv.core.dtypes import to_dtype
 from teachconv.data.seeded import make_array
-from teachconv.dtypes import to_dtype
 
 # the bits of a NaN that signals, of the smallest number and of the largest
 BITS = {

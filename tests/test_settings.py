@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import backends, settings
+from teachconv import backends
+from teachconv.running import default_backend
 
 X, W = np.ones((1, 2, 2, 1)), np.ones((1, 1, 1, 1))
 
@@ -23,9 +24,9 @@ def default():
 @pytest.fixture(autouse=True)
 def before():
     """The default that there was, which every test leaves as it was."""
-    process = settings._process_default
+    process = default_backend._process_default
     yield default()
-    settings._process_default = process
+    default_backend._process_default = process
 
 
 def in_a_thread(function):
@@ -65,9 +66,9 @@ def test_a_thread_never_sees_the_blocks_of_another(before):
 
     def look():
         while not over.is_set():
-            seen.add(settings.default_backend())
+            seen.add(default_backend.default_backend())
 
-    process, interval = settings.default_backend(), sys.getswitchinterval()
+    process, interval = default_backend.default_backend(), sys.getswitchinterval()
     looking = threading.Thread(target=look)
     try:
         sys.setswitchinterval(1e-6)
@@ -245,7 +246,7 @@ def test_the_variable_is_named_where_its_backend_is_not_there(monkeypatch, libra
     if name == "cupy" and not backends.why_not(name):
         pytest.skip("CuPy can run here")
     ones = pytest.importorskip(library).ones
-    monkeypatch.setattr(settings, "_process_default", name)  # as TEACHCONV_BACKEND sets it at import
+    monkeypatch.setattr(default_backend, "_process_default", name)  # as TEACHCONV_BACKEND sets it at import
     with pytest.raises(
         (ValueError, RuntimeError), match=f"^TEACHCONV_BACKEND (must be one of .*)?.*'{name}'"
     ):

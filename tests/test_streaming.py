@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import get, why_not
-from teachconv.geometry import AxisGeometry, axis_due, forward_axis
+from teachconv.core.law import AxisGeometry, forward_axis
+from teachconv.core.slabs import axis_due
 from teachconv.testing.strategies import shapes
 
 BACKENDS = [name for name in ("cython", "reference") if not why_not(name)]

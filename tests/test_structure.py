@@ -14,29 +14,19 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import TABLE, get, reference, why_not
+from teachconv.core.kinds import KINDS, OPS
 from teachconv.graph.framework.op_kernel import KernelDef
 from teachconv.graph.kernels import KERNELS
-from teachconv.kinds import KINDS, OPS
 
 PACKAGE = Path(tc.__file__).parent
 
-# The rooms, left to right: a room may import those to its left only. A room is a module or a folder of the package.
+# The rooms, left to right: a room may import those to its left only.
 ROOMS = """
-    argument_types errors
-    settings record files kinds tables palette progress
-    devices memory
-    dtypes
-    arguments data
-    geometry
-    taps
-    calls
-    backends
-    dispatch
-    nn_ops
+    support
+    core
+    data backends
+    running
     windows
-    planning
-    streaming
-    tuning
     dialects
     truth
     inspection
@@ -49,11 +39,35 @@ ROOMS = """
     frameworks
     networks
     explorer
-    comparing
     exercises
     cli
     __init__ __main__
 """
+# Inside the rooms that are read file by file: the order in which one reads them, and in which they import
+SHELVES = {
+    "support": """
+        argument_types errors
+        settings record files tables palette progress
+        devices memory
+    """,
+    "core": """
+        kinds dtypes
+        arguments
+        law
+        geometry
+        slabs
+        taps
+        calls
+    """,
+    "running": """
+        default_backend
+        dispatch
+        nn_ops
+        planning
+        streaming
+        tuning
+    """,
+}
 # The folders of the graph runtime, in the same way
 GRAPH_FOLDERS = """
     nest options
@@ -67,12 +81,15 @@ GRAPH_FOLDERS = """
     training data find_source
     __init__
 """
-RANK = {room: rank for rank, line in enumerate(ROOMS.strip().split("\n")) for room in line.split()}
-GRAPH_RANK = {
-    folder: rank for rank, line in enumerate(GRAPH_FOLDERS.strip().split("\n")) for folder in line.split()
-}
+
+
+def ranks(lines):
+    """Return the number of the line that each name stands in."""
+    return {name: rank for rank, line in enumerate(lines.strip().split("\n")) for name in line.split()}
+
+
+RANK, GRAPH_RANK = ranks(ROOMS), ranks(GRAPH_FOLDERS)
 LATE = {  # the few imports inside a function that run the other way, with the reason
-    ("settings", "backends"): "set_backend asks the table, at the moment of the call",
     (
         "translation.translating",
         "networks.handing",
@@ -136,6 +153,37 @@ def test_imports_run_one_way():
         for target in imports_of(name, path):
             here, there = room_of(name), room_of(target)
             assert here == there or RANK[there] < RANK[here], f"{name} imports {target}"
+
+
+def test_the_top_holds_rooms_only():
+    files = {path.name for path in PACKAGE.iterdir() if path.is_file() and path.suffix not in (".so", ".pyd")}
+    assert files == {"__init__.py", "__main__.py", "_kernels.pyx", "argument_types.pyi", "py.typed"}
+    folders = [path for path in PACKAGE.iterdir() if path.is_dir() and not path.name.startswith("__")]
+    assert len(folders) <= 22
+
+
+@pytest.mark.parametrize("room", SHELVES)
+def test_the_files_of_a_room_import_one_way(room):
+    order = ranks(SHELVES[room])
+    files = {name.partition(".")[2]: path for name, path in modules() if room_of(name) == room}
+    files.pop("")
+    assert set(files) == set(order)
+    for name, path in files.items():
+        for target in imports_of(f"{room}.{name}", path):
+            if room_of(target) == room:
+                assert order[target.partition(".")[2]] < order[name], f"{name} imports {target}"
+
+
+# what pages and users' programs import, wherever its home is
+OF_USERS = """
+    argument_types arrays backends data dialects dtypes errors exercises explorer graph keras kinds nn_ops testing tf
+    truth.bounds
+"""
+
+
+@pytest.mark.parametrize("name", OF_USERS.split())
+def test_what_users_import_stays_importable(name):
+    assert run(f"import teachconv.{name} as found; print(found.__name__)").strip().endswith(name)
 
 
 def graph_folder_of(name):
@@ -206,7 +254,7 @@ def test_no_kind_and_no_op_is_compared():
         # in the graph, `op` is the type of a node, and `kind` that of an attribute
         forbidden = NAMES_OF_OPS | (set() if room_of(name) == "graph" else {"kind", "op"})
         found = [line for line, names in compared(tree_of(path)) if names & forbidden]
-        assert not found or name == "kinds", f"{path}: lines {found}"
+        assert not found or name == "core.kinds", f"{path}: lines {found}"
 
 
 def test_the_check_for_comparisons_sees_them():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import nn_ops
+from teachconv.running import nn_ops
 
 X, W = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
 NCHW, OIHW = X.transpose(0, 3, 1, 2), W.transpose(3, 2, 0, 1)

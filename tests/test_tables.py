@@ -10,9 +10,9 @@ import pytest
 
 import teachconv as tc
 from teachconv import graph as tg
-from teachconv import tables
 from teachconv.data.seeded import make_array
-from teachconv.tables import Table, bar, bars, count, duration, left, number, right, size
+from teachconv.support import tables
+from teachconv.support.tables import Table, bar, bars, count, duration, left, number, right, size
 from teachconv.truth import bounds
 from teachconv.truth.exact import abs_sum
 

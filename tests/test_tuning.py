@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import tuning
 from teachconv.backends import Algorithm, numpy_backend
-from teachconv.kinds import KINDS
+from teachconv.core.kinds import KINDS
+from teachconv.running import tuning
 
 X, W = np.ones((2, 12, 10, 8), "float32"), np.ones((3, 3, 8, 8), "float32")
 CALLS = [
@@ -74,7 +74,7 @@ def test_a_part_of_a_call_is_a_call(op, args, macs):
     call, _ = tc.nn_ops.call_of(op, args, {})
     piece = tuning._piece(call, macs)
     assert piece.geometry.macs <= max(macs, math.prod(piece.geometry.filters_shape[:2]))
-    got, want = (tc.dispatch.run_canonical(piece, name) for name in ("numpy", "reference"))
+    got, want = (tc.running.dispatch.run_canonical(piece, name) for name in ("numpy", "reference"))
     assert np.array_equal(got, want)
     assert tuning._piece(call, 10**9) is call
 

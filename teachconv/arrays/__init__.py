@@ -1,7 +1,7 @@
 """Other libraries' arrays: how they go into the ops, and how a result becomes one of them.
 
-One file a library, each with its ``teachconv.devices.Adapter``, which is imported when the first of its
-arrays is met; none imports its library before that.
+One file a library, each with its ``teachconv.support.devices.Adapter``, which is imported when the first
+of its arrays is met; none imports its library before that.
 """
 
 from . import jax, torch

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import Adapter, device_array, is_on_device, lies_on_a_gpu
+from ..support.devices import Adapter, device_array, is_on_device, lies_on_a_gpu
 
 __all__ = ["ADAPTER", "ArrayApi"]
 

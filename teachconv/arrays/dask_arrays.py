@@ -16,14 +16,16 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from .. import dispatch, nn_ops, planning, record, settings, tables
-from ..arguments import as_array, shape_only
-from ..calls import Call
-from ..devices import Adapter
+from ..core.arguments import as_array, shape_only
+from ..core.calls import Call
+from ..core.geometry import TITLES
+from ..core.kinds import OPS, layout_of
 from ..dialects.calls import FUNCTIONS
-from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import TITLES
-from ..kinds import OPS, layout_of
+from ..running import dispatch, nn_ops, planning
+from ..running.default_backend import default_backend
+from ..support import record, tables
+from ..support.devices import Adapter
+from ..support.errors import ArgumentError, ArgumentTypeError
 from . import dialect_calls
 from .dask_chunks import AxisChunk, Job, algorithm_here, result_chunks
 from .dask_graph import Plan
@@ -73,7 +75,7 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
     call, options = _call_of(op, given)
     layout = given.get("data_format") if call.kind.sums_images else call.layout
     layout = layout or layout_of("input", call.geometry.rank)
-    backend = settings.default_backend() if options["backend"] is None else options["backend"]
+    backend = default_backend() if options["backend"] is None else options["backend"]
     named = None if options["algorithm"] == "auto" else options["algorithm"]
     job = Job(call.op, call.geometry, layout, backend, named, options["precision"])
     name, module = dispatch.find_backend(options["backend"])

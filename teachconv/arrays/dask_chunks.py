@@ -1,7 +1,7 @@
 """A convolution in chunks: which chunks the result has, which slab each reads, and the work of one chunk.
 
 A chunk of the result is computed from its *slab*, the part of the input that its taps read; the arithmetic
-is that of `geometry.slab`. What neighbouring slabs share is their *halo*. This module imports no dask:
+is that of `slabs.slab`. What neighbouring slabs share is their *halo*. This module imports no dask:
 `dask_graph` makes tasks of what is here.
 """
 
@@ -16,14 +16,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .. import dispatch
-from ..arguments import Pair, Shape, channels_first
-from ..calls import Call
-from ..dtypes import accumulator, is_integer
-from ..errors import ArgumentError
-from ..geometry import AxisGeometry, Conv2DGeometry, axis_slab, slab
-from ..kinds import Op, layout_of
-from ..settings import on_threads
+from ..core.arguments import Pair, Shape, channels_first
+from ..core.calls import Call
+from ..core.dtypes import accumulator, is_integer
+from ..core.geometry import Conv2DGeometry
+from ..core.kinds import Op, layout_of
+from ..core.law import AxisGeometry
+from ..core.slabs import axis_slab, slab
+from ..running import dispatch
+from ..support.errors import ArgumentError
+from ..support.settings import on_threads
 
 __all__ = [
     "AxisChunk",
@@ -83,7 +85,7 @@ def result_chunks(axis: AxisGeometry, role: str, chunks: Sequence[int]) -> tuple
         role: the role of the result, "output" or "input".
         chunks: the sizes of the input's chunks.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> rows = conv2d_geometry((1, 9, 9, 1), (3, 3, 1, 1), 2, "SAME").rows
     >>> result_chunks(rows, "output", (4, 4, 1)), result_chunks(rows, "input", (2, 2, 1))
     ((2, 2, 1), (4, 4, 1))

@@ -27,8 +27,8 @@ from dask.base import tokenize
 from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph
 
-from ..arguments import Shape, channels_first
-from ..calls import Call
+from ..core.arguments import Shape, channels_first
+from ..core.calls import Call
 from .dask_chunks import (
     AxisChunk,
     Job,

@@ -13,14 +13,14 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from .. import dispatch
-from ..arguments import Pair, Shape, channels_first
-from ..calls import Call
+from ..core.arguments import Pair, Shape, channels_first
+from ..core.calls import Call
+from ..core.kinds import ROLES, CellNames, layout_of
+from ..core.slabs import slab
 from ..dialects.calls import caller_layout
-from ..geometry import slab
-from ..kinds import ROLES, CellNames, layout_of
-from ..memory import check_memory
-from ..tables import count
+from ..running import dispatch
+from ..support.memory import check_memory
+from ..support.tables import count
 from .dask_chunks import call_of_part, compute_chunk, compute_partial, part_of
 from .dask_graph import Plan
 from .dialect_calls import OwnCall

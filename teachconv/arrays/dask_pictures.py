@@ -7,9 +7,9 @@ from html import escape
 from itertools import accumulate
 from typing import Any
 
-from ..arguments import Pair
-from ..errors import ArgumentError, brief
-from ..palette import COLOURS, svg_style
+from ..core.arguments import Pair
+from ..support.errors import ArgumentError, brief
+from ..support.palette import COLOURS, svg_style
 from .dask_arrays import ADAPTER
 from .dask_chunks import AxisChunk
 

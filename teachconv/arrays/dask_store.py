@@ -13,8 +13,8 @@ import dask.array as da
 from dask.base import get_scheduler
 from dask.diagnostics import ProgressBar
 
-from ..errors import ArgumentError, ArgumentTypeError, brief
-from ..files import path_of
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
+from ..support.files import path_of
 
 __all__ = ["to_zarr"]
 

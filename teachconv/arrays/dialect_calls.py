@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops, record
-from ..arguments import as_array, check_alike, shape_only
+from ..core.arguments import as_array, check_alike, shape_only
+from ..core.kinds import layout_of
 from ..dialects.calls import FUNCTIONS, ConvCall, Operand
-from ..errors import ArgumentError
-from ..kinds import layout_of
+from ..running import nn_ops
+from ..support import record
+from ..support.errors import ArgumentError
 
 __all__ = ["OwnCall", "own_call", "run"]
 

@@ -14,11 +14,11 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from .. import nn_ops
-from ..arguments import normalize_output_padding
-from ..errors import ArgumentTypeError
-from ..geometry import conv_transpose_geometry
-from ..kinds import Op, gradient_of, sibling
+from ..core.arguments import normalize_output_padding
+from ..core.geometry import conv_transpose_geometry
+from ..core.kinds import Op, gradient_of, sibling
+from ..running import nn_ops
+from ..support.errors import ArgumentTypeError
 
 __all__ = ["ARRAYS", "check", "gradients", "tangent"]
 

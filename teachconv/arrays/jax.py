@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops, settings
-from ..arguments import Shape, as_array, shape_only
-from ..devices import adapter_of
+from ..core.arguments import Shape, as_array, shape_only
 from ..dialects.calls import FUNCTIONS
-from ..errors import ArgumentTypeError
+from ..running import dispatch, nn_ops
+from ..running.default_backend import default_backend
+from ..support.devices import adapter_of
+from ..support.errors import ArgumentTypeError
 from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
 
@@ -60,7 +61,7 @@ class Jax(ArrayApi):
         shapes = tuple(zip((array.shape for array in arrays), (array.dtype for array in arrays), strict=True))
         if rest["backend"] is None:
             dispatch.find_backend()  # raises for a wrong name, and says where it comes from
-            rest["backend"] = settings.default_backend()  # the callback runs in a thread of JAX's
+            rest["backend"] = default_backend()  # the callback runs in a thread of JAX's
         key = op, names, tuple(rest.items()), shapes
         try:
             function = _traced(*key)

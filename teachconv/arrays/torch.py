@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array
-from ..devices import adapter_of, device_array
+from ..core.arguments import as_array
+from ..core.dtypes import FLOATS, INTEGERS, to_dtype
 from ..dialects.calls import FUNCTIONS
-from ..dtypes import FLOATS, INTEGERS, to_dtype
-from ..errors import ArgumentTypeError, no_attribute, plain
+from ..support.devices import adapter_of, device_array
+from ..support.errors import ArgumentTypeError, no_attribute, plain
 from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
 

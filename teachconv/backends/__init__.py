@@ -38,15 +38,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record, tables
-from ..argument_types import BackendName
-from ..arguments import Pair
-from ..dtypes import FLOATS, INTEGERS, accumulator, is_integer
-from ..errors import ArgumentError, BackendUnavailable, brief, check_word
-from ..geometry import AxisGeometry, ConvGeometry, axis_slab
-from ..kinds import KINDS, Kind, kind_of
-from ..memory import check_memory
-from ..taps import window
+from ..core.arguments import Pair
+from ..core.dtypes import FLOATS, INTEGERS, accumulator, is_integer
+from ..core.geometry import ConvGeometry
+from ..core.kinds import KINDS, Kind, kind_of
+from ..core.law import AxisGeometry
+from ..core.slabs import axis_slab
+from ..core.taps import window
+from ..support import record, tables
+from ..support.argument_types import BackendName
+from ..support.errors import ArgumentError, BackendUnavailable, brief, check_word
+from ..support.memory import check_memory
 
 __all__ = ["TABLE", "Algorithm", "BackendInfo", "get", "load", "report", "why_not"]
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from .. import record, settings
+from ..support import record, settings
 
 # A call with fewer multiply-adds keeps BLAS's own number: to set it takes longer than to multiply.
 _TINY = 1 << 16

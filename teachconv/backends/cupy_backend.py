@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import record
-from ..devices import hold_borrowed, is_on_device
-from ..errors import brief
-from ..geometry import ConvGeometry
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from ..tables import size
+from ..core.geometry import ConvGeometry
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..support import record
+from ..support.devices import hold_borrowed, is_on_device
+from ..support.errors import brief
+from ..support.tables import size
 from . import load
 from .cuda import ladder
 from .cuda.compiling import INSTALL, architecture

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import record, settings
-from ..dtypes import FLOATS
-from ..errors import ArgumentError, check_word
-from ..geometry import ConvGeometry
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from ..memory import check_memory
+from ..core.dtypes import FLOATS
+from ..core.geometry import ConvGeometry
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..support import record, settings
+from ..support.errors import ArgumentError, check_word
+from ..support.memory import check_memory
 from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_needs
 from .blas import held
 from .planes import ONE_ROW, planes_gathered, with_planes

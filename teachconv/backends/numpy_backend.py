@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .. import record
-from ..geometry import ConvGeometry
-from ..memory import check_memory
-from ..taps import overlap, window
+from ..core.geometry import ConvGeometry
+from ..core.taps import overlap, window
+from ..support import record
+from ..support.memory import check_memory
 from . import QUIET, Algorithm, Block, blocks, finish, pad, to_accumulator, zeros
 from .blas import held
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import array_module
-from ..geometry import AxisGeometry, ConvGeometry
-from ..kinds import Kind
-from ..memory import check_memory
-from ..taps import by_taps, gather, overlap, scatter
+from ..core.geometry import ConvGeometry
+from ..core.kinds import Kind
+from ..core.law import AxisGeometry
+from ..core.taps import by_taps, gather, overlap, scatter
+from ..support.devices import array_module
+from ..support.memory import check_memory
 
 # the most that the planes of one two-dimensional call take, if they are more than one
 _STACK_BYTES = 32 << 20
@@ -29,7 +30,7 @@ ONE_ROW = AxisGeometry(1, 1, 1, 1, 1, 0, 0)
 def flat_geometry(kind: Kind, geometry: ConvGeometry) -> ConvGeometry:
     """Return the two-dimensional convolution by which kernels compute a sequence, or most planes of a volume.
 
-    >>> from teachconv.geometry import conv_geometry
+    >>> from teachconv.core.geometry import conv_geometry
     >>> from teachconv.kinds import FORWARD
     >>> flat_geometry(FORWARD, conv_geometry((1, 9, 2), (3, 2, 4))).filters_shape
     (1, 3, 2, 4)

@@ -24,13 +24,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .. import progress, record
-from ..dtypes import float_format, is_integer, to_dtype, wrap
-from ..errors import ContractError
-from ..geometry import ConvGeometry
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from ..memory import check_bytes
-from ..taps import by_taps, factors_of, gather, overlap, scatter
+from ..core.dtypes import float_format, is_integer, to_dtype, wrap
+from ..core.geometry import ConvGeometry
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..core.taps import by_taps, factors_of, gather, overlap, scatter
+from ..support import progress, record
+from ..support.errors import ContractError
+from ..support.memory import check_bytes
 from . import ONCE, QUIET, Algorithm, finish
 from .slices import Slices, bits_for, cut, exact_sums
 

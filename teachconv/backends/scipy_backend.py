@@ -18,12 +18,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import record
-from ..dtypes import FLOATS, float_format
-from ..geometry import AxisGeometry, ConvGeometry
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from ..memory import check_bytes, check_memory
-from ..taps import overlap, reached, triples, window
+from ..core.dtypes import FLOATS, float_format
+from ..core.geometry import ConvGeometry
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..core.law import AxisGeometry
+from ..core.taps import overlap, reached, triples, window
+from ..support import record
+from ..support.memory import check_bytes, check_memory
 from . import QUIET, Algorithm, blocks, finish, load, pad, to_accumulator, zeros
 
 ALGORITHMS = (

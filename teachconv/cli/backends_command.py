@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import backends
-from ..tables import Table, left
+from ..support.tables import Table, left
 from .output import show
 
 

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import kinds, nn_ops
-from ..arguments import PADDING_WORDS, ints_in, normalize_shape, padding_in, shape_only
 from ..backends import TABLE
+from ..core import kinds
+from ..core.arguments import PADDING_WORDS, ints_in, normalize_shape, padding_in, shape_only
+from ..core.dtypes import to_dtype
 from ..data.seeded import DATA, make_array
-from ..dtypes import to_dtype
-from ..errors import ArgumentError, brief
-from ..files import read_array, reading
-from ..memory import check_memory
+from ..running import nn_ops
+from ..support.errors import ArgumentError, brief
+from ..support.files import read_array, reading
+from ..support.memory import check_memory
 
 OPS = {op.__name__: op for op in nn_ops.RESOLVERS if op.__module__ == nn_ops.__name__}
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from math import isfinite
 
-from ..comparing.models import Comparison, compare
+from ..networks.comparing.models import Comparison, compare
 from .call_arguments import read_npy
 from .output import show
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from ..core.geometry import conv2d_geometry, conv2d_transpose_geometry
 from ..data import photo
 from ..explorer import explore
-from ..files import path_of
-from ..geometry import conv2d_geometry, conv2d_transpose_geometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import trace
-from ..nn_ops import conv2d, conv2d_transpose
-from ..tables import count
+from ..running.nn_ops import conv2d, conv2d_transpose
+from ..support.files import path_of
+from ..support.tables import count
 from ..verification.diffing import diff
 from .output import show
 

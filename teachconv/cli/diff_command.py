@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ..backends import BOUNDS
-from ..progress import track
-from ..tables import Table, duration, left, number, right
+from ..support.progress import track
+from ..support.tables import Table, duration, left, number, right
 from ..verification.cases import find_cases
 from ..verification.diffing import DiffReport, check_cases, diff
 from .call_arguments import add_backends, add_call, read_call, read_npy, refuse_call

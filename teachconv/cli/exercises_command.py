@@ -8,7 +8,7 @@ import runpy
 from pathlib import Path
 
 from .. import exercises
-from ..errors import ArgumentError, plain
+from ..support.errors import ArgumentError, plain
 from .output import as_text, show
 
 _COMMANDS = {  # what reports say to somebody in Python, broken into lines or not, and what to type here

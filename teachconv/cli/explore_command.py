@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import nn_ops
+from ..core.dtypes import to_dtype
+from ..core.kinds import OPS
 from ..data import photo
-from ..dtypes import to_dtype
-from ..errors import ArgumentError, plain
 from ..explorer.explorer import Explorer, explore
 from ..explorer.playgrounds import Playground, playground
-from ..kinds import OPS
-from ..tables import size
+from ..running import nn_ops
+from ..support.errors import ArgumentError, plain
+from ..support.tables import size
 from .call_arguments import add_call, numbers, padding, read_call, refuse_call
 from .output import show
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from .. import __version__
-from ..errors import printable
+from ..support.errors import printable
 from .parsing import PROGRAM, Parser, add_commands, fill_from_module
 
 # what the help says of each; the command NAME is the module NAME_command (- as _), with add_arguments and run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import ArgumentError, brief, printable
-from ..progress import during, say
+from ..support.errors import ArgumentError, brief, printable
+from ..support.progress import during, say
 from ..translation.onnx_models import input_names, onnx_model
 from .call_arguments import numbers, read_npy
 from .output import show

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from shutil import get_terminal_size
 
-from ..errors import printable
-from ..tables import Report, Table
+from ..support.errors import printable
+from ..support.tables import Report, Table
 
 
 def show(*things: object) -> None:

@@ -10,13 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..errors import brief, printable, suggestion
-from ..tables import Table, left
+from ..support.errors import brief, printable, suggestion
+from ..support.tables import Table, left
 
 PROGRAM = "teachconv" if Path(sys.argv[0]).stem == "teachconv" else "python -m teachconv"
 
 
-_REMOVED = {"bench": " (removed in 0.3; print(teachconv.autotune(op, x, w)) times every algorithm)"}
+_REMOVED = {"bench": " (removed in 0.2; print(teachconv.autotune(op, x, w)) times every algorithm)"}
 
 
 class Parser(argparse.ArgumentParser):

@@ -6,8 +6,8 @@ import argparse
 import ast
 from typing import Any
 
-from ..errors import ArgumentError
-from ..tables import count
+from ..support.errors import ArgumentError
+from ..support.tables import count
 from ..translation.targets import TARGETS, framework, function_named, known_functions
 from ..translation.translating import operands, translate
 from .output import show

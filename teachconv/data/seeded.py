@@ -7,8 +7,8 @@ from zlib import crc32
 
 import numpy as np
 
-from ..dtypes import is_integer, to_dtype
-from ..errors import check_word
+from ..core.dtypes import is_integer, to_dtype
+from ..support.errors import check_word
 
 DATA = ("normal", "integers", "scaled", "tiny", "huge", "nonfinite")
 

@@ -18,7 +18,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ..errors import no_attribute
+from ..support.errors import no_attribute
 from . import jax, keras, onnx, tensorflow, torch
 
 __all__ = ["jax", "keras", "onnx", "tensorflow", "torch"]

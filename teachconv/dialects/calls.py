@@ -16,13 +16,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import dispatch, nn_ops, record, tables
-from ..arguments import Shape, as_array, axis_names, check_alike, check_steps, integer, other_order, shape_of
-from ..calls import Call
-from ..devices import array_module, contiguous, override_of
-from ..errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, refuse_unknown
-from ..geometry import AxisGeometry, ConvGeometry
-from ..kinds import OPS, Kind, Op
+from ..core.arguments import (
+    Shape,
+    as_array,
+    axis_names,
+    check_alike,
+    check_steps,
+    integer,
+    other_order,
+    shape_of,
+)
+from ..core.calls import Call
+from ..core.geometry import ConvGeometry
+from ..core.kinds import OPS, Kind, Op
+from ..core.law import AxisGeometry
+from ..running import dispatch, nn_ops
+from ..support import record, tables
+from ..support.devices import array_module, contiguous, override_of
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, refuse_unknown
 
 # the ops that compute a dialect function, by the number of spatial axes
 CONV = {rank: OPS[f"conv{rank}d"] for rank in (1, 2, 3)}

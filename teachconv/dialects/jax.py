@@ -14,19 +14,13 @@ from typing import Any, Literal, NamedTuple, Never, TypeAlias
 
 import numpy as np
 
-from .. import tables
-from ..argument_types import ArrayLike, Backend, Int, Pairs
-from ..arguments import Pads, Pair, Shape, integer, listed, real, truth
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
-from ..geometry import (
-    AxisGeometry,
-    ConvGeometry,
-    cropped_axis,
-    forward_axis,
-    one_each,
-    split_padding,
-)
-from ..kinds import AXES
+from ..core.arguments import Pads, Pair, Shape, integer, listed, real, truth
+from ..core.geometry import ConvGeometry, one_each
+from ..core.kinds import AXES
+from ..core.law import AxisGeometry, cropped_axis, forward_axis, split_padding
+from ..support import tables
+from ..support.argument_types import ArrayLike, Backend, Int, Pairs
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..windows.calls import run_window, window_function
 from ..windows.padding import PadCall, pad_call, pairs
 from ..windows.pooling import PoolCall

@@ -13,19 +13,13 @@ from typing import Any, Literal, Never
 
 import numpy as np
 
-from .. import tables
-from ..argument_types import ArrayLike, Backend, Int, Ints, KerasPadding, Pairs
-from ..arguments import Shape, channels_last
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
-from ..geometry import (
-    AxisGeometry,
-    ConvGeometry,
-    cropped_axis,
-    forward_geometry,
-    one_each,
-    split_padding,
-)
-from ..kinds import AXES, layout_of
+from ..core.arguments import Shape, channels_last
+from ..core.geometry import ConvGeometry, forward_geometry, one_each
+from ..core.kinds import AXES, layout_of
+from ..core.law import AxisGeometry, cropped_axis, split_padding
+from ..support import tables
+from ..support.argument_types import ArrayLike, Backend, Int, Ints, KerasPadding, Pairs
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call, pairs

@@ -18,20 +18,13 @@ from typing import Any, Literal, Never
 
 import numpy as np
 
-from .. import tables
-from ..argument_types import ArrayLike, Backend, Int
-from ..arguments import Pads, Pair, Shape, check_steps, integer, truth
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
-from ..geometry import (
-    AxisGeometry,
-    ConvGeometry,
-    check_extra,
-    cropped_axis,
-    forward_geometry,
-    one_each,
-    split_padding,
-)
-from ..kinds import AXES
+from ..core.arguments import Pads, Pair, Shape, check_steps, integer, truth
+from ..core.geometry import ConvGeometry, forward_geometry, one_each
+from ..core.kinds import AXES
+from ..core.law import AxisGeometry, check_extra, cropped_axis, split_padding
+from ..support import tables
+from ..support.argument_types import ArrayLike, Backend, Int
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, suggestion
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call

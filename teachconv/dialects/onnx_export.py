@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..argument_types import File
-from ..arguments import as_array, axis_order, begins_then_ends, check_alike, is_shape
-from ..devices import to_host
-from ..dtypes import to_dtype
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
-from ..files import path_of, replacing
-from ..geometry import AxisGeometry
+from ..core.arguments import as_array, axis_order, begins_then_ends, check_alike, is_shape
+from ..core.dtypes import to_dtype
+from ..core.law import AxisGeometry
+from ..running import nn_ops
+from ..support.argument_types import File
+from ..support.devices import to_host
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ..support.files import path_of, replacing
 from .calls import FUNCTIONS, ConvCall, DialectFunction, bind_shapes
 from .onnx_graph import OnnxGraph, OnnxTensor, check_dtype, import_onnx
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Pair
-from ..errors import ArgumentError, BackendUnavailable
+from ..core.arguments import Pair
+from ..support.errors import ArgumentError, BackendUnavailable
 
 OPSET = 18  # the first in which Pad, Resize and the others here have their present form
 _IR_VERSION = 8  # that of opset 18

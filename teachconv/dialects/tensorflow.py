@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..arguments import Shape, check_data_format, check_elements, shape_only
-from ..geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
-from ..kinds import OPS, Op, layout_of
+from ..core.arguments import Shape, check_data_format, check_elements, shape_only
+from ..core.geometry import Conv2DGeometry, conv2d_geometry, conv2d_transpose_geometry
+from ..core.kinds import OPS, Op, layout_of
+from ..running import nn_ops
 from .calls import ConvCall, Operand, check_bias, dialect_function
 
 __all__: list[str] = []

@@ -16,12 +16,13 @@ from typing import Any, Literal, Never
 
 import numpy as np
 
-from .. import tables
-from ..argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
-from ..arguments import Shape, channels_first, check_steps, integer, listed, normalize_shape, truth
-from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
-from ..geometry import AxisGeometry, ConvGeometry, check_extra, cropped_axis, forward_geometry
-from ..kinds import AXES, OPS
+from ..core.arguments import Shape, channels_first, check_steps, integer, listed, normalize_shape, truth
+from ..core.geometry import ConvGeometry, forward_geometry
+from ..core.kinds import AXES, OPS
+from ..core.law import AxisGeometry, check_extra, cropped_axis
+from ..support import tables
+from ..support.argument_types import ArrayLike, Backend, Int, Ints, ShapeLike
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
 from ..windows.calls import run_window, window_function
 from ..windows.normalization import BatchNormCall, finite, norm_call
 from ..windows.padding import PadCall, pad_call

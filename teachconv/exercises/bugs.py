@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import nn_ops
-from ..argument_types import PaddingWord
+from ..running import nn_ops
+from ..support.argument_types import PaddingWord
 from .puzzle import Puzzle
 
 __all__ = ["PUZZLES", "buggy"]

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import tables
-from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word
 from ..inspection.explaining import explain
+from ..support import tables
+from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word
 from ..verification.diffing import diff
 from ..verification.running import what_went_wrong, within
 from . import bugs, gradients, matrices, numbers, sizes, sums

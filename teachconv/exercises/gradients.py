@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
+from ..running import nn_ops
 from .puzzle import Puzzle, ints
 
 __all__ = ["PUZZLES"]

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .. import tables
-from ..errors import ArgumentError, ContractError, brief, plain, words_of
+from ..support import tables
+from ..support.errors import ArgumentError, ContractError, brief, plain, words_of
 from ..verification.running import elsewhere
 from .checking import Checked, answers, as_array, check_seconds, judged
 from .checking import puzzles as all_puzzles

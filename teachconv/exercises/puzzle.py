@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..data.seeded import make_array
-from ..tables import Report, Table, left
+from ..support.tables import Report, Table, left
 
 __all__ = ["Mistake", "Puzzle", "ints"]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..geometry import AxisGeometry, axis_slab, forward_axis
+from ..core.law import AxisGeometry, forward_axis
+from ..core.slabs import axis_slab
+from ..running import nn_ops
 from .puzzle import Puzzle
 
 __all__ = ["PUZZLES"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
+from ..running import nn_ops
 from .rules import words_of
 
 __all__ = ["page_call", "page_function"]

@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops
-from ..calls import Call
+from ..core.calls import Call
+from ..core.dtypes import float_format, is_integer, lowest
+from ..core.kinds import ROLES, DepthwiseCells, layout_of
+from ..core.law import AxisGeometry
 from ..dialects.calls import ConvCall
-from ..dtypes import float_format, is_integer, lowest
-from ..errors import ArgumentError, is_one_of
-from ..geometry import AxisGeometry
 from ..inspection.explaining import explain
 from ..inspection.pictures import png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
-from ..kinds import ROLES, DepthwiseCells, layout_of
+from ..running import dispatch, nn_ops
+from ..support.errors import ArgumentError, is_one_of
 from ..windows.calls import FUNCTIONS
 from ..windows.pooling import PoolCall
 from .calls import page_call, page_function

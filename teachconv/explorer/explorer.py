@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops
-from ..arguments import axis_order, first_of, integer, refuse_masked
-from ..devices import call_on_host, to_host
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of, printable, words_of
-from ..files import path_of
+from ..core.arguments import axis_order, first_of, integer, refuse_masked
 from ..inspection import plotting
 from ..inspection.explaining import Explanation, explain
-from ..progress import during
-from ..tables import count
+from ..running import dispatch, nn_ops
+from ..support.devices import call_on_host, to_host
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, printable, words_of
+from ..support.files import path_of
+from ..support.progress import during
+from ..support.tables import count
 from ..truth.exact import judge_direct
 from ..verification.diffing import diff
 from .document import SIDES, Document, Tables, code, plane_cell

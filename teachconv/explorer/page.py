@@ -11,8 +11,8 @@ from importlib.resources import files
 
 import numpy as np
 
-from .. import palette
 from ..data import photo
+from ..support import palette
 from ..verification.diagnoses import DIAGNOSES
 from .rules import rules
 

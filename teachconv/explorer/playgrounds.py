@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..files import path_of
+from ..support.files import path_of
 from .page import frame, playground_page
 
 __all__ = ["Playground", "playground"]

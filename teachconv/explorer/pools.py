@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..calls import Call
-from ..errors import ArgumentError
-from ..geometry import ConvGeometry
-from ..kinds import OPS, layout_of
+from ..core.calls import Call
+from ..core.geometry import ConvGeometry
+from ..core.kinds import OPS, layout_of
+from ..support.errors import ArgumentError
 from ..windows.calls import bound_call
 from ..windows.pooling import PoolCall
 

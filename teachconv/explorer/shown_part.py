@@ -11,10 +11,11 @@ from math import prod
 
 import numpy as np
 
-from .. import taps
-from ..calls import Call
-from ..geometry import AxisGeometry, slab
-from ..kinds import Kind
+from ..core import taps
+from ..core.calls import Call
+from ..core.kinds import Kind
+from ..core.law import AxisGeometry
+from ..core.slabs import slab
 from ..windows.walking import whole
 
 __all__ = ["Part", "lift", "lift_cell", "lifted", "part_call", "part_of", "same_place", "teaching"]

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import nn_ops
-from ..arguments import ints_in, padding_in
+from ..core.arguments import ints_in, padding_in
 from ..data.seeded import make_array
-from ..errors import ArgumentError, check_word
+from ..running import nn_ops
+from ..support.errors import ArgumentError, check_word
 from .explorer import Explorer, explore
 from .page import image_address
 

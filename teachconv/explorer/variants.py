@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..arguments import PADDING_WORDS, Shape, as_array, channels_first, channels_last, shape_only
-from ..calls import Call
-from ..errors import ArgumentError
-from ..kinds import layout_of
+from ..core.arguments import PADDING_WORDS, Shape, as_array, channels_first, channels_last, shape_only
+from ..core.calls import Call
+from ..core.kinds import layout_of
+from ..running import nn_ops
+from ..support.errors import ArgumentError
 from .calls import page_call
 from .document import SIDES, Document, code, facts, variant
 from .packing import nbytes

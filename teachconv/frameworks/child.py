@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..progress import during
+from ..support.progress import during
 
 __all__ = ["Answer", "ProbeError", "answer", "begin", "run"]
 

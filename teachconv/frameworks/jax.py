@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
 from ..graph.common_runtime import executor, graph_optimizer
 from ..inspection.sources import SourceChain, SourceStep, step_at
-from ..tables import duration
+from ..support.errors import ArgumentError
+from ..support.tables import duration
 from . import child, onednn
 from .libraries import known_from
 from .ours import chain, refusals

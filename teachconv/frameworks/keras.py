@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from ..errors import ArgumentError, brief
 from ..inspection.sources import FOLLOWERS, SourceChain
+from ..support.errors import ArgumentError, brief
 
 __all__ = ["follow"]
 

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ..errors import ArgumentError
 from ..graph.find_source import find_source
 from ..graph.framework.op_def import REGISTRY
 from ..inspection.marks import APPLIED
 from ..inspection.sources import SourceChain, SourceLine, SourceStep, step_at
+from ..support.errors import ArgumentError
 
 __all__ = ["chain", "lines", "refusals"]
 

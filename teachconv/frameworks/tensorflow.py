@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
 from ..graph.common_runtime import execute, executor, graph_optimizer, graph_partition, placer
 from ..graph.eager.backprop import GradientTape
 from ..graph.find_source import find_source, gradient_step
@@ -32,7 +31,8 @@ from ..graph.framework import op_kernel
 from ..graph.framework.op_def import REGISTRY
 from ..graph.gradients.gradients_util import backpropagate
 from ..inspection.sources import SourceChain, SourceStep, step_at, step_at_code
-from ..tables import duration
+from ..support.errors import ArgumentError
+from ..support.tables import duration
 from . import child, onednn
 from .ours import chain
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch import find_backend
-from ..errors import ArgumentError
 from ..graph.framework.op_def import get_op_def
 from ..graph.framework.op_kernel import find_kernel
 from ..inspection.sources import SourceChain, SourceStep
-from ..tables import duration
+from ..running.dispatch import find_backend
+from ..support.errors import ArgumentError
+from ..support.tables import duration
 from . import child, onednn
 from .libraries import folder, known_from
 from .ours import chain, refusals

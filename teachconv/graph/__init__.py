@@ -41,7 +41,7 @@ Ten files lead from tf.nn.conv2d to the loops; the other files repeat the patter
 
 # ruff: noqa: F403  (a module says in __all__ which of its names are public)
 
-from ..dtypes import FLOATS, INTEGERS
+from ..core.dtypes import FLOATS, INTEGERS
 from . import core_ops  # noqa: F401  (fill the registries)
 from . import training as train
 from .common_runtime.graph_pictures import picture_graph

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer, truth
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..core.arguments import integer, truth
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from .framework.context import current_graph
 from .framework.eager_tensor import EagerTensor
 from .framework.errors import InvalidArgumentError, OperatorNotAllowedInGraphError

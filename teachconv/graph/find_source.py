@@ -20,10 +20,9 @@ from textwrap import shorten
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from .. import backends, dialects, record
+from .. import backends, dialects
+from ..core.kinds import kind_of
 from ..dialects.calls import FUNCTIONS
-from ..dispatch import find_backend
-from ..errors import ArgumentError, brief, is_one_of, plain, suggestion
 from ..inspection.marks import place
 from ..inspection.sources import (
     FOLLOWERS,
@@ -38,7 +37,9 @@ from ..inspection.sources import (
     step_at,
     step_of,
 )
-from ..kinds import kind_of
+from ..running.dispatch import find_backend
+from ..support import record
+from ..support.errors import ArgumentError, brief, is_one_of, plain, suggestion
 from ..windows import calls as windows
 from . import kernels, nest  # noqa: F401  (kernels fills the registry)
 from .common_runtime.execute import recorded_by

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ..errors import ArgumentError, brief
+from ..support.errors import ArgumentError, brief
 
 Path: TypeAlias = "tuple[Any, ...]"
 

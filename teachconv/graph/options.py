@@ -8,7 +8,7 @@ from functools import wraps
 from inspect import ismodule, signature
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from ..errors import ArgumentError, brief, suggestion
+from ..support.errors import ArgumentError, brief, suggestion
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +28,7 @@ def unsupported(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     >>> transpose([], True)
     Traceback (most recent call last):
         ...
-    teachconv.errors.ArgumentError: conjugate must be False: teachconv has no other; got True
+    teachconv.support.errors.ArgumentError: conjugate must be False: teachconv has no other; got True
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from .framework.context import current_graph, init_scope
 from .framework.ops import control_dependencies, device, name_scope
 from .gradients.gradients_util import gradients

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..devices import call_on_host
-from ..errors import ArgumentError, brief
-from ..files import path_of
-from ..progress import track
+from ..running import nn_ops
+from ..support.devices import call_on_host
+from ..support.errors import ArgumentError, brief
+from ..support.files import path_of
+from ..support.progress import track
 from .explaining import explain
 from .plot_planes import Windows
 

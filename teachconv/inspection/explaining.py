@@ -15,14 +15,15 @@ from operator import mul
 from threading import Lock
 from typing import Any
 
-from .. import nn_ops, tables
-from ..arguments import Shape, integer
 from ..backends.reference import exact_product, round_sum
-from ..calls import Call
-from ..devices import call_on_host, lazy_call
-from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError, brief, is_one_of
-from ..taps import Triple, triples_of
+from ..core.arguments import Shape, integer
+from ..core.calls import Call
+from ..core.dtypes import is_integer
+from ..core.taps import Triple, triples_of
+from ..running import nn_ops
+from ..support import tables
+from ..support.devices import call_on_host, lazy_call
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..windows.calls import FUNCTIONS, bound_call
 from .pictures import cell_picture, second_cell
 

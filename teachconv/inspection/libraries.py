@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backends import blas
-from ..dtypes import INTEGERS
+from ..core.dtypes import INTEGERS
 
 __all__ = ["library"]
 

@@ -28,8 +28,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..backends import TABLE
-from ..errors import brief
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ..support.errors import brief
 
 __all__ = ["APPLIED", "Mark", "find", "function_at", "place", "read"]
 
@@ -37,7 +37,7 @@ APPLIED = ("stride", "padding", "dilation", "multiply-add")  # in the order in w
 
 _PACKAGE = Path(__file__).parents[1]
 _RESULTS = {FORWARD: "y", INPUT_GRADIENT: "dx", FILTER_GRADIENT: "dw"}
-_SHARED = ("geometry.py", "taps.py", "backends/__init__.py")
+_SHARED = ("core/law.py", "core/taps.py", "backends/__init__.py")
 _MORE = {
     "reference": ("backends/slices.py",),
     "cython": ("_kernels.pyx", "kernels/*.h"),

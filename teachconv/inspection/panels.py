@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..palette import COLOURS, TINT, svg_style
+from ..support.palette import COLOURS, TINT, svg_style
 
 __all__ = ["SAMPLE", "Panel", "largest_of", "panels_to_svg", "short", "strength"]
 

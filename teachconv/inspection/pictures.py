@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dispatch, tables
-from ..geometry import AxisGeometry, Conv2DGeometry
-from ..kinds import ROLES, layout_of
+from ..core.geometry import Conv2DGeometry
+from ..core.kinds import ROLES, layout_of
+from ..core.law import AxisGeometry
+from ..running import dispatch
+from ..support import tables
 from .panels import SAMPLE, Panel, largest_of, panels_to_svg, short
 
 if TYPE_CHECKING:
-    from ..calls import Call
+    from ..core.calls import Call
     from .explaining import Explanation, Tap
 
 __all__ = ["cell_picture", "equals_sign", "in_plane", "padding_picture", "plane_of", "png", "second_cell"]

@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import dispatch, palette
-from ..calls import Call
-from ..errors import ArgumentError
-from ..geometry import AxisGeometry
-from ..taps import scatter_all
+from ..core.calls import Call
+from ..core.law import AxisGeometry
+from ..core.taps import scatter_all
+from ..running import dispatch
+from ..support import palette
+from ..support.errors import ArgumentError
 from .explaining import Explanation
 from .panels import largest_of, short
 from .pictures import equals_sign, in_plane, plane_of, second_cell

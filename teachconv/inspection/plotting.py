@@ -12,12 +12,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import dispatch, nn_ops, tables, taps
-from ..argument_types import ArrayLike
-from ..arguments import first_of, refuse_masked
-from ..devices import call_on_host, to_host
-from ..errors import ArgumentError, ArgumentTypeError, brief
-from ..geometry import Conv2DGeometry, Conv2DTransposeGeometry
+from ..core import taps
+from ..core.arguments import first_of, refuse_masked
+from ..core.geometry import Conv2DGeometry, Conv2DTransposeGeometry
+from ..running import dispatch, nn_ops
+from ..support import tables
+from ..support.argument_types import ArrayLike
+from ..support.devices import call_on_host, to_host
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from ..truth.exact import judge_direct
 from .animating import animate
 from .explaining import Explanation, explain

@@ -11,18 +11,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
 
-from .. import tables, taps
-from ..argument_types import Ints
-from ..arguments import Shape, listed, normalize_steps
-from ..errors import ArgumentError, ArgumentTypeError, brief, suggestion
-from ..geometry import (
-    AxisGeometry,
-    ConvGeometry,
-    ConvTransposeGeometry,
-    conv_geometry,
-    conv_transpose_geometry,
-)
-from ..kinds import AXES, layout_of
+from ..core import taps
+from ..core.arguments import Shape, listed, normalize_steps
+from ..core.geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry, conv_transpose_geometry
+from ..core.kinds import AXES, layout_of
+from ..core.law import AxisGeometry
+from ..support import tables
+from ..support.argument_types import Ints
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..windows.pooling import PoolCall
 
 __all__ = ["Field", "ReceptiveField", "receptive_field"]
@@ -300,7 +296,7 @@ def _back(g: Geometry, axis: int, span: range, paths: dict[int, int]) -> tuple[r
 def _scattered(axis: AxisGeometry, span: range) -> range:
     """The first to the last index that scatters into any of ``span``: by arithmetic, tap by tap.
 
-    >>> from teachconv.geometry import conv2d_transpose_geometry
+    >>> from teachconv.core.geometry import conv2d_transpose_geometry
     >>> _scattered(conv2d_transpose_geometry((1, 3, 3, 1), (3, 3, 1, 1), strides=2).rows, range(2, 5))
     range(0, 3)
     """

@@ -16,13 +16,15 @@ from importlib import import_module
 from types import CodeType
 from typing import Any
 
-from .. import backends, dialects, nn_ops, record, tables
-from ..devices import call_on_host, lazy_call
+from .. import backends, dialects
+from ..core.geometry import TITLES, Conv2DGeometry, forward_geometry, transposed_geometry
+from ..core.kinds import OPS, Kind, Op, kind_of
 from ..dialects.calls import FUNCTIONS
-from ..dispatch import find_backend, prepare
-from ..errors import ArgumentTypeError, brief, is_one_of
-from ..geometry import TITLES, Conv2DGeometry, forward_geometry, transposed_geometry
-from ..kinds import OPS, Kind, Op, kind_of
+from ..running import nn_ops
+from ..running.dispatch import find_backend, prepare
+from ..support import record, tables
+from ..support.devices import call_on_host, lazy_call
+from ..support.errors import ArgumentTypeError, brief, is_one_of
 from . import marks
 from .libraries import library
 from .tracing import facts_of, trace, traced

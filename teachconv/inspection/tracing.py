@@ -15,10 +15,11 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from .. import nn_ops, record, tables
-from ..dtypes import to_dtype
-from ..errors import brief, is_one_of
-from ..kinds import kind_of
+from ..core.dtypes import to_dtype
+from ..core.kinds import kind_of
+from ..running import nn_ops
+from ..support import record, tables
+from ..support.errors import brief, is_one_of
 from . import marks
 
 __all__ = ["Trace", "arrays_of", "facts_of", "innermost_loops", "loop_text", "place_of", "trace"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentTypeError, brief
+from ..support.errors import ArgumentTypeError, brief
 
 __all__ = ["Callback", "History", "LearningRateScheduler", "ProgbarLogger"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import first_of, integer, real
-from ..errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
+from ..core.arguments import first_of, integer, real
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from .missing import instead_of
 
 _AXES = 64  # NumPy's arrays have no more
@@ -150,7 +150,7 @@ def refuse(function: str, unknown: Mapping[str, Any]) -> None:
     >>> refuse("fit", {"initial_step": 3})
     Traceback (most recent call last):
         ...
-    teachconv.errors.ArgumentTypeError: fit has no argument 'initial_step' in teachconv.keras
+    teachconv.support.errors.ArgumentTypeError: fit has no argument 'initial_step' in teachconv.keras
     """
     for name, value in unknown.items():
         if name not in _NOTHING or not means_nothing(name, value):

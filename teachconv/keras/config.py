@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer
-from ..errors import ArgumentError, brief, check_word
+from ..core.arguments import integer
+from ..support.errors import ArgumentError, brief, check_word
 
 __all__ = ["check_seed", "floatx", "next_seed", "set_floatx", "set_random_seed"]
 

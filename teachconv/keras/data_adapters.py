@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import other_order
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..core.arguments import other_order
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from .checks import as_numpy, check_number, positive, shape_text
 from .layers.layer import any_batch, are_several, as_list
 

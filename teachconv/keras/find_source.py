@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, brief
 from ..graph import function
 from ..graph.find_source import chain_of_function
 from ..inspection.sources import SourceChain, source_of, step_at
+from ..support.errors import ArgumentError, brief
 from .data_adapters import as_batch_size, batches_of, check_x
 from .layers.layer import Layer, are_several, as_list
 from .optimizers import Optimizer

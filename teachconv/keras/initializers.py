@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
 from ..graph.framework.op_def import as_dtype
 from ..graph.kernels.math_ops import truncated_normal
-from ..memory import check_memory
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
+from ..support.memory import check_memory
 from .checks import as_numpy, check_number, check_sizes, look_up
 from .config import check_seed, floatx, next_seed
 

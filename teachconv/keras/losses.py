@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..core.dtypes import is_integer
 from ..graph import (
     abs,
     cast,
@@ -32,6 +31,7 @@ from ..graph import (
 )
 from ..graph.framework.op_def import is_trainable
 from ..graph.ops.nn_impl import sigmoid_cross_entropy_with_logits
+from ..support.errors import ArgumentError, ArgumentTypeError
 from .activations import logits_of
 from .checks import check_name, look_up, refuse, shape_text, snake_case
 from .config import floatx

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..graph import (
     Variable,
     argmax,
@@ -27,6 +26,7 @@ from ..graph import (
     where,
 )
 from ..graph.ops.array_ops import is_tensor
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from .checks import check_name, check_number, look_up, shape_text, snake_case
 from .config import floatx
 from .layers.layer import Shape

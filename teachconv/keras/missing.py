@@ -64,7 +64,7 @@ _CALLBACKS = {
     "EarlyStopping": "a Callback whose on_epoch_end sets self.model.stop_training",
     "LambdaCallback": "Callback, whose methods you override",
 }
-_TORCH = 'get_weights and set_weights, with teachconv.convert_filters(w, "torch", "keras"); removed in 0.3'
+_TORCH = 'get_weights and set_weights, with teachconv.convert_filters(w, "torch", "keras"); removed in 0.2'
 _UTILS = {
     **dict.fromkeys(("weights_from_torch", "weights_to_torch"), _TORCH),
     "normalize": "x / numpy.linalg.norm(x, axis=-1, keepdims=True)",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..arguments import begins_then_ends, channels_last
+from ..core.arguments import begins_then_ends, channels_last
+from ..core.dtypes import is_integer
+from ..core.kinds import OPS
 from ..dialects.calls import ConvCall
 from ..dialects.onnx_export import write_call, write_model
 from ..dialects.onnx_graph import OnnxGraph, OnnxTensor, check_dtype
-from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError, brief
-from ..kinds import OPS
+from ..running import nn_ops
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from ..translation.translating import resolve
 from . import activations
 from .checks import shape_text

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import truth
-from ..errors import ArgumentError, ArgumentTypeError, brief
+from ..core.arguments import truth
 from ..graph import Variable, cast, constant, init_scope, name_scope, pow, zeros
 from ..graph.framework.eager_tensor import NO_GRADIENT
 from ..graph.ops import gen_nn_ops
 from ..graph.ops.array_ops import is_tensor
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from .checks import check_name, check_number, look_up, refuse, snake_case
 from .config import floatx
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, brief
-from ..files import path_of, reading, replacing
 from ..graph import Variable
 from ..graph.options import unsupported
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
+from ..support.files import path_of, reading, replacing
 from .checks import shape_text, snake_case
 from .layers.layer import Layer, number_of_elements, set_all
 

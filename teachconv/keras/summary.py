@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import tables
-from ..arguments import truth
-from ..errors import ArgumentError, brief
-from ..geometry import ConvGeometry
+from ..core.arguments import truth
+from ..core.geometry import ConvGeometry
 from ..inspection.receptive import receptive_field
+from ..support import tables
+from ..support.errors import ArgumentError, brief
 from .checks import shape_text
 from .layers.layer import KerasTensor, Layer, as_list, number_of_elements
 

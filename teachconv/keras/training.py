@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import integer, truth
-from ..errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ..core.arguments import integer, truth
 from ..graph import (
     ConfigProto,
     GradientTape,
@@ -25,8 +24,9 @@ from ..graph import (
     function,
 )
 from ..graph.framework.context import within
-from ..memory import check_bytes
-from ..tables import number
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ..support.memory import check_bytes
+from ..support.tables import number
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger

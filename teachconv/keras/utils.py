@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..support.errors import ArgumentError
 from .checks import clear_session
 from .config import floatx, set_random_seed
 from .summary import Summary

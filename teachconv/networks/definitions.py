@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import Pads
+from ..core.arguments import Pads
 from ..truth import bounds
 from ..verification.diffing import DiffRow, failed_row
 from ..verification.number_mistakes import ACTIVATIONS

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import begins_then_ends, is_shape
+from ..core.arguments import begins_then_ends, is_shape
 from ..data.seeded import make_array
 from ..dialects import jax, keras, onnx
 from ..dialects.calls import FUNCTIONS
-from ..errors import ArgumentError, brief, is_one_of
+from ..support.errors import ArgumentError, brief, is_one_of
 from ..translation import translating
 from ..translation.pointwise import pointwise_lines
 from ..translation.source_text import IMPORTS

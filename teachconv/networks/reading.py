@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
+from ..core.kinds import layout_of
 from ..dialects import keras, onnx, torch
-from ..kinds import layout_of
+from ..running import nn_ops
 from ..verification.number_mistakes import ACTIVATIONS
 from ..windows.calls import bound_call
 from . import definitions

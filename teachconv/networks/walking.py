@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
-from ..files import check_size, path_of, read_arrays, reading
-from ..memory import check_bytes
+from ..support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
+from ..support.files import check_size, path_of, read_arrays, reading
+from ..support.memory import check_bytes
 from ..translation import onnx_models
 from ..translation.onnx_run import run_model
 from . import recorder

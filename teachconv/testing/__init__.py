@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..errors import no_attribute
+from ..support.errors import no_attribute
 from ..verification.cases import CASES, Case
 from ..verification.invariance import InvarianceReport, check_invariance
 from . import vectors

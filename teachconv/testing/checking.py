@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..backends import ranks_of
+from ..core.dtypes import FLOATS, INTEGERS
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_of
 from ..data.seeded import DATA
-from ..dispatch import find_backend
-from ..dtypes import FLOATS, INTEGERS
-from ..errors import check_word, words_of
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind, kind_of
+from ..running.dispatch import find_backend
+from ..support.errors import check_word, words_of
 from ..verification.cases import Case, find_cases
 from ..verification.contract import WAYS, case_rows, told
 from ..verification.diffing import DiffReport, tolerance_of

@@ -17,12 +17,12 @@ from itertools import count, cycle, islice, product, takewhile
 from math import inf
 from typing import Any
 
-from .. import record
-from ..arguments import integer, real
 from ..backends import ranks_of
+from ..core.arguments import integer, real
+from ..core.kinds import Kind
 from ..data.seeded import DATA
-from ..errors import ArgumentError, brief, words_of
-from ..kinds import Kind
+from ..support import record
+from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
 from ..verification.contract import WAYS, case_rows, told, ways_on
 from ..verification.diagnosing import at_most
@@ -99,12 +99,9 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
 }
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
-# multiply-adds whose exact sums take a tenth of a second, and a second
-_QUICK, _MOST, _LARGE = (
-    1 << 18,
-    1 << 21,
-    1 << 27,
-)  # and of a large layer, which a slow kernel is not asked for
+# multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, which a
+# slow kernel is not asked for
+_QUICK, _MOST, _LARGE = 1 << 18, 1 << 21, 1 << 27
 _SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _TRIES = 50  # draws until another kind of call has its turn

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from .. import backends
-from ..arguments import listed
 from ..backends import HALF_SUMS, Algorithm
-from ..devices import to_host
-from ..dtypes import FLOATS, INTEGERS
-from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
-from ..geometry import ConvGeometry
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
-from ..taps import window
+from ..core.arguments import listed
+from ..core.dtypes import FLOATS, INTEGERS
+from ..core.geometry import ConvGeometry
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, kind_of, layout_of
+from ..core.taps import window
+from ..support.devices import to_host
+from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
 from ..verification.contract import check_guards, every_second_channel, packed
 from ..verification.fences import laid
 from ..verification.running import Imported, Refused, isolated, name_of, unwritten, what_went_wrong

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, brief, words_of
-from ..geometry import ConvGeometry
-from ..kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind
+from ..core.geometry import ConvGeometry
+from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, Kind
+from ..support.errors import ArgumentError, brief, words_of
 from ..verification.running import Program
 from .kernels import kernel
 

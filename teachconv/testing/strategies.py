@@ -9,13 +9,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from .. import dialects
-from ..arguments import PADDING_WORDS, begins_then_ends
+from ..core.arguments import PADDING_WORDS, begins_then_ends
+from ..core.dtypes import FLOATS, INTEGERS
+from ..core.kinds import KINDS, kind_of
+from ..core.law import AxisGeometry
 from ..data.seeded import DATA, make_array
-from ..dtypes import FLOATS, INTEGERS
-from ..errors import words_of
-from ..geometry import AxisGeometry
-from ..kinds import KINDS, kind_of
-from ..nn_ops import call_of
+from ..running.nn_ops import call_of
+from ..support.errors import words_of
 from ..verification.cases import Case, Problem
 
 __all__ = ["calls", "shapes"]

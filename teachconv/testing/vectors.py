@@ -19,15 +19,17 @@ from zlib import crc32
 
 import numpy as np
 
-from .. import dispatch, tables
-from ..arguments import axis_order
-from ..calls import Call
+from ..core.arguments import axis_order
+from ..core.calls import Call
+from ..core.dtypes import FLOATS, INTEGERS, to_dtype
+from ..core.geometry import ConvGeometry
+from ..core.kinds import KINDS, OPS, layout_of
+from ..core.law import AxisGeometry
 from ..data.seeded import DATA
-from ..dtypes import FLOATS, INTEGERS, to_dtype
-from ..errors import ArgumentError, brief, plain, words_of
-from ..files import reading
-from ..geometry import AxisGeometry, ConvGeometry
-from ..kinds import KINDS, OPS, layout_of
+from ..running import dispatch
+from ..support import tables
+from ..support.errors import ArgumentError, brief, plain, words_of
+from ..support.files import reading
 from ..verification.cases import Case, find_cases
 from ..verification.contract import required_rows
 from ..verification.diagnosing import Tolerance, at_most

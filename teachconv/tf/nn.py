@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..argument_types import Ints, PaddingLike
-from ..arguments import check_data_format, normalize_steps
-from ..errors import ArgumentError, brief
+from ..core.arguments import check_data_format, normalize_steps
+from ..core.kinds import layout_of
 from ..graph.framework.eager_tensor import static_shape
 from ..graph.ops import gen_nn_ops, nn_ops
 from ..graph.ops.math_ops import sigmoid, tanh
@@ -37,7 +36,8 @@ from ..graph.ops.nn_ops import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from ..graph.ops.nn_ops import max_pool as max_pool2d
-from ..kinds import layout_of
+from ..support.argument_types import Ints, PaddingLike
+from ..support.errors import ArgumentError, brief
 
 __all__ = [
     "atrous_conv2d",

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import nn_ops
-from ..arguments import SIDES
+from ..core.arguments import SIDES
+from ..core.geometry import TITLES, ConvGeometry, conv2d_geometry
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
-from ..geometry import TITLES, ConvGeometry, conv2d_geometry
-from ..tables import Cell, Table, left
+from ..running import nn_ops
+from ..support.tables import Cell, Table, left
 from ..windows import normalization, padding, pooling
 from ..windows.pooling import PoolCall
 from .targets import TARGETS, known_functions

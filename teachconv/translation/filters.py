@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from ..argument_types import ArrayLike, Framework
-from ..arguments import as_array, truth
-from ..devices import contiguous
+from ..core.arguments import as_array, truth
 from ..dialects.calls import count, groups_to_last
-from ..errors import ArgumentError, brief, check_word
-from ..tables import count as counted
+from ..support.argument_types import ArrayLike, Framework
+from ..support.devices import contiguous
+from ..support.errors import ArgumentError, brief, check_word
+from ..support.tables import count as counted
 from .targets import framework
 
 # the filter's layout in a forward convolution, and in a transposed one; HW stands for the axes of any rank

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import nn_ops
-from ..arguments import Pads, begins_then_ends
+from ..core.arguments import Pads, begins_then_ends
+from ..core.law import AxisGeometry, forward_axis
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
-from ..geometry import AxisGeometry, forward_axis
+from ..running import nn_ops
 from .target_calls import (
     NO_PADS,
     Family,

@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops, tables
-from ..arguments import integer, truth
+from ..core.arguments import integer, truth
 from ..data.seeded import make_array
 from ..dialects import onnx as dialect
 from ..dialects.calls import ConvCall
-from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
-from ..files import path_of, reading
+from ..running import dispatch, nn_ops
+from ..support import tables
+from ..support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain
+from ..support.files import path_of, reading
 from ..verification.diffing import WideTruth
 from .onnx_quantized import PLACES, QuantizedConv, constants, fused, quantized
 from .onnx_run import run_model

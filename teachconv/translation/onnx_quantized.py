@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import tables
 from ..dialects import onnx as dialect
-from ..errors import ArgumentError, ArgumentTypeError, brief
 from ..inspection.explaining import Explanation, explain
+from ..support import tables
+from ..support.errors import ArgumentError, ArgumentTypeError, brief
 
 PLACES = {"ConvInteger": (0, 1), "QLinearConv": (0, 3, 8)}  # of x, w and the bias among a node's inputs
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array
-from ..devices import to_host
+from ..core.arguments import as_array
 from ..dialects import onnx as dialect
-from ..errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain, suggestion
-from ..memory import check_memory
-from ..settings import use_backend
+from ..running.default_backend import use_backend
+from ..support.devices import to_host
+from ..support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable, brief, plain, suggestion
+from ..support.memory import check_memory
 from .onnx_quantized import PLACES, fused, quantized
 
 OPERATORS = (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Pads, Shape
+from ..core.arguments import Pads, Shape
 from ..dialects.calls import ConvCall
 from .target_calls import (
     TargetCall,

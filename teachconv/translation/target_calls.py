@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arguments import SIDES, Pads, Shape
+from ..core.arguments import SIDES, Pads, Shape
+from ..core.law import AxisGeometry, forward_axis
 from ..dialects.calls import ConvCall
-from ..errors import ArgumentError
-from ..geometry import AxisGeometry, forward_axis
+from ..support.errors import ArgumentError
 
 NO_PADS: Pads = ()
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .. import nn_ops
-from ..argument_types import Framework
 from ..dialects.calls import FUNCTIONS, ConvCall
-from ..errors import ArgumentError, brief, suggestion
+from ..running import nn_ops
+from ..support.argument_types import Framework
+from ..support.errors import ArgumentError, brief, suggestion
 from ..windows.calls import FUNCTIONS as WINDOWS
 from .forward import FORWARD
 from .target_calls import Family, TargetCall
@@ -55,7 +55,7 @@ def function_named(name: str) -> Callable[..., Any]:
     """Return a function by its name, with or without its framework; a bare name is TensorFlow's first.
 
     >>> function_named("F.conv2d").__module__, function_named("conv2d").__module__
-    ('teachconv.dialects.torch', 'teachconv.nn_ops')
+    ('teachconv.dialects.torch', 'teachconv.running.nn_ops')
 
     Raises:
         ArgumentError: if there is no such function, or several frameworks other than TensorFlow have one.

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..argument_types import Framework
-from ..arguments import truth
+from ..core.arguments import truth
 from ..data.seeded import make_array
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, Operand, bind_shapes
-from ..errors import ArgumentError, BackendUnavailable, brief, is_one_of, suggestion
 from ..inspection.pictures import padding_picture
-from ..tables import pre
+from ..running import nn_ops
+from ..support.argument_types import Framework
+from ..support.errors import ArgumentError, BackendUnavailable, brief, is_one_of, suggestion
+from ..support.tables import pre
 from ..verification.diffing import DiffReport, diff, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.calls import bound_call
@@ -393,7 +393,7 @@ def _source_text(function: Callable[..., Any], arguments: dict[str, Any]) -> str
     return f"{nn_ops.name_of(function)}({', '.join(words)})"
 
 
-_REMOVED = " (removed in 0.3; tc.resolve gives the padding, strides and layouts that its call takes)"
+_REMOVED = " (removed in 0.2; tc.resolve gives the padding, strides and layouts that its call takes)"
 _PACKAGES = {
     "tensorflow": ("tensorflow",),
     "torch": ("torch",),

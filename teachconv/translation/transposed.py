@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import nn_ops
-from ..arguments import Pads, Shape
+from ..core.arguments import Pads, Shape
+from ..core.law import split_padding
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import ConvCall
-from ..geometry import split_padding
+from ..running import nn_ops
 from .forward import in_filter_order, onnx_arguments
 from .target_calls import (
     NO_PADS,

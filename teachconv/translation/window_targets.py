@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import Pads, begins_then_ends
+from ..core.arguments import Pads, begins_then_ends
+from ..core.kinds import layout_of
 from ..dialects import jax, keras, onnx, torch
-from ..kinds import layout_of
 from ..windows import normalization, padding, pooling
 from ..windows.calls import FUNCTIONS, bound_call
 from ..windows.normalization import BatchNormCall

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..backends.planes import with_planes
-from ..dtypes import FloatFormat, accumulator, float_format
-from ..geometry import AxisGeometry, Conv2DGeometry, ConvGeometry
-from ..kinds import Kind
+from ..core.dtypes import FloatFormat, accumulator, float_format
+from ..core.geometry import Conv2DGeometry, ConvGeometry
+from ..core.kinds import Kind
+from ..core.law import AxisGeometry
 
 __all__ = [
     "Verdict",

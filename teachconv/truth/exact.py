@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..backends import numpy_backend
-from ..calls import Call
-from ..dtypes import accumulator, float_format, is_integer
+from ..core.calls import Call
+from ..core.dtypes import accumulator, float_format, is_integer
 from . import bounds
 
 __all__ = ["abs_sum", "float64_result", "judge_direct", "signed_sums", "unrounded"]

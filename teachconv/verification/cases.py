@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..arguments import channels_first, shape_only
-from ..calls import Call, resolve
+from ..core.arguments import channels_first, shape_only
+from ..core.calls import Call, resolve
+from ..core.dtypes import is_integer, to_dtype
+from ..core.geometry import ConvGeometry
+from ..core.kinds import FILTER_GRADIENT, INPUT_GRADIENT, OPS, Op, sibling
 from ..data.seeded import make_array
-from ..dtypes import is_integer, to_dtype
-from ..errors import words_of
-from ..geometry import ConvGeometry
-from ..kinds import FILTER_GRADIENT, INPUT_GRADIENT, OPS, Op, sibling
+from ..running import nn_ops
+from ..support.errors import words_of
 
 __all__ = ["CASES", "Case", "Problem", "find_cases"]
 

@@ -18,15 +18,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import backends, dispatch, tables
-from ..argument_types import Backend, DTypeLike
+from .. import backends
 from ..backends import Algorithm
-from ..calls import Call
+from ..core.calls import Call
+from ..core.dtypes import float_format, is_integer, to_dtype
+from ..core.kinds import INPUT_GRADIENT, KINDS, Kind, kind_of, layout_of
 from ..data.seeded import DATA
-from ..dtypes import float_format, is_integer, to_dtype
-from ..errors import ArgumentError, ArgumentTypeError, ContractError, words_of
-from ..kinds import FILTER_GRADIENT, INPUT_GRADIENT, KINDS, Kind, kind_of, layout_of
-from ..progress import during
+from ..running import dispatch
+from ..support import tables
+from ..support.argument_types import Backend, DTypeLike
+from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, words_of
+from ..support.progress import during
 from .cases import Case, find_cases
 from .diagnosing import Tolerance, at_most
 from .diffing import (
@@ -177,7 +179,8 @@ def told(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[tuple[str, int]
     padded = getattr(module, "padded", lambda kind: False)
     spared = {(kind, "padding") for kind in KINDS if asked[kind, "padding"] and padded(str(kind))}
     counted = asked.keys() - spared
-    words = [word for word in ASPECTS if word != "bias" or {kind for kind, _ in asked} != {FILTER_GRADIENT}]
+    biased = not asked or not all(kind.sums_images for kind, _ in asked)
+    words = [word for word in ASPECTS if word != "bias" or biased]
     return tuple((word, sum(asked[key] for key in counted if key[1] == word)) for word in words)
 
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FORMATS, is_integer
-from ..progress import say
+from ..core.dtypes import FORMATS, is_integer
+from ..support.progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts

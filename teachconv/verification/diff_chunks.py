@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..calls import Call
-from ..errors import ArgumentError, brief
-from ..tables import verdict
+from ..core.calls import Call
+from ..support.errors import ArgumentError, brief
+from ..support.tables import verdict
 
 if TYPE_CHECKING:
     from .diffing import DiffRow

@@ -16,18 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, nn_ops, record, tables
-from ..argument_types import ArrayLike, Backend
-from ..arguments import axis_order, first_of, real, refuse_masked
 from ..backends import BOUNDS, HALF_SUMS, WINOGRADS, Algorithm, pieces_needs, ranks_of, winograd_needs
-from ..calls import Call
-from ..devices import call_on_host, lazy_call, to_host
-from ..dtypes import accumulator, float_format, is_integer
-from ..errors import ArgumentError, ArgumentTypeError, ContractError, brief, is_one_of, plain, suggestion
+from ..core.arguments import axis_order, first_of, real, refuse_masked
+from ..core.calls import Call
+from ..core.dtypes import accumulator, float_format, is_integer
+from ..core.kinds import KINDS, Kind
 from ..inspection.explaining import Explanation, explain
-from ..kinds import KINDS, Kind
-from ..memory import check_bytes
-from ..progress import during, say
+from ..running import dispatch, nn_ops
+from ..support import record, tables
+from ..support.argument_types import ArrayLike, Backend
+from ..support.devices import call_on_host, lazy_call, to_host
+from ..support.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ContractError,
+    brief,
+    is_one_of,
+    plain,
+    suggestion,
+)
+from ..support.memory import check_bytes
+from ..support.progress import during, say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result, signed_sums, unrounded
 from . import diff_chunks

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..calls import Call
-from ..dtypes import FORMATS, FloatFormat, is_integer
-from ..geometry import slab
+from ..core.calls import Call
+from ..core.dtypes import FORMATS, FloatFormat, is_integer
+from ..core.slabs import slab
 from ..truth import bounds
 from ..truth.exact import float64_result
 

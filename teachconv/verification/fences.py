@@ -10,10 +10,8 @@ import numpy as np
 
 __all__ = ["SIDES", "laid", "set_side"]
 
-SIDES = (
-    "behind",
-    "before",
-)  # where an array has no memory beside it; its pages are rarely full on both sides
+# where an array has no memory beside it; its pages are rarely full on both sides
+SIDES = "behind", "before"
 _side: list[str | None] = [None]
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import tables
-from ..calls import Call
-from ..dtypes import is_integer
-from ..kinds import gradient_of
+from ..core.calls import Call
+from ..core.dtypes import is_integer
+from ..core.kinds import gradient_of
+from ..support import tables
 from ..truth.exact import float64_result
 from .failures import Failure, Mistake, cost, part_of, wide
 from .number_mistakes import order_words, padded

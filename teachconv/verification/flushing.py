@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from ..errors import ContractError
+from ..support.errors import ContractError
 
 __all__ = ["flushes", "judging", "theirs"]
 

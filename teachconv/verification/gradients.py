@@ -19,15 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import backends, dispatch, nn_ops, tables
-from ..arguments import integer
-from ..calls import Call
+from .. import backends
+from ..core.arguments import integer
+from ..core.calls import Call
+from ..core.dtypes import FORMATS, is_integer, wrap
+from ..core.kinds import KINDS, layout_of, sibling
 from ..data.seeded import make_array
-from ..devices import call_on_host
-from ..dtypes import FORMATS, is_integer, wrap
-from ..errors import ArgumentError
-from ..kinds import KINDS, layout_of, sibling
-from ..progress import during, say
+from ..running import dispatch, nn_ops
+from ..support import tables
+from ..support.devices import call_on_host
+from ..support.errors import ArgumentError
+from ..support.progress import during, say
 from ..truth.exact import abs_sum, float64_result
 from .diffing import DiffRow, Truth, bound_of, check_comparison, locked
 from .flushing import judging

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dispatch, settings
-from ..argument_types import Backend, DTypeLike
-from ..calls import Call
-from ..errors import words_of
-from ..kinds import KINDS
+from ..core.calls import Call
+from ..core.kinds import KINDS
+from ..running import dispatch
+from ..support import settings
+from ..support.argument_types import Backend, DTypeLike
+from ..support.errors import words_of
 from ..truth import bounds
 from .cases import find_cases
 from .contract import amid_guards, every_second_channel, into_out, packed, plain

@@ -15,10 +15,11 @@ from itertools import combinations, product
 
 import numpy as np
 
-from ..arguments import begins_then_ends
-from ..calls import Call
-from ..geometry import AxisGeometry, ConvGeometry, forward_axis, split_padding
-from ..kinds import AXES, layout_of
+from ..core.arguments import begins_then_ends
+from ..core.calls import Call
+from ..core.geometry import ConvGeometry
+from ..core.kinds import AXES, layout_of
+from ..core.law import AxisGeometry, forward_axis, split_padding
 from .failures import Failure, Mistake, View
 
 __all__ = [

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import axis_order
-from ..calls import Call
-from ..dtypes import FORMATS, FloatFormat, is_integer
-from ..geometry import AxisGeometry
-from ..taps import overlap
+from ..core.arguments import axis_order
+from ..core.calls import Call
+from ..core.dtypes import FORMATS, FloatFormat, is_integer
+from ..core.law import AxisGeometry
+from ..core.taps import overlap
 from .failures import Failure, Mistake, View, relu, wide
 from .mistakes import reread, some_axes
 

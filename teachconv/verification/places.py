@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..calls import Call
-from ..tables import count, number
+from ..core.calls import Call
+from ..support.tables import count, number
 
 __all__ = ["SPATIAL", "cells_in_words", "held_words", "members", "where"]
 
@@ -34,7 +34,7 @@ def where(call: Call, bad: np.ndarray, held: str = "") -> str:
     Returns:
         Words that are true of these cells and no others, or how many of the cells of a box they are.
 
-    >>> from teachconv.calls import resolve
+    >>> from teachconv.core.calls import resolve
     >>> from teachconv.kinds import OPS
     >>> x, w = np.zeros((2, 9, 8, 1)), np.zeros((1, 1, 1, 33))
     >>> call = resolve(OPS["conv2d"], x, w, None, 1, "SAME", "NHWC", 1)

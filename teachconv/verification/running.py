@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 
 from .. import backends
-from ..errors import ArgumentError, ContractError, brief, plain, printable
-from ..geometry import ConvGeometry
-from ..kinds import KINDS, Kind, kind_of
+from ..core.geometry import ConvGeometry
+from ..core.kinds import KINDS, Kind, kind_of
+from ..support.errors import ArgumentError, ContractError, brief, plain, printable
 from .fences import SIDES, laid, set_side
 from .flushing import theirs
 

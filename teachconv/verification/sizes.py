@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import nn_ops
-from ..arguments import axis_order, begins_then_ends
-from ..calls import Call
-from ..devices import lazy_call
+from ..core.arguments import axis_order, begins_then_ends
+from ..core.calls import Call
+from ..core.dtypes import is_integer
 from ..dialects.calls import FUNCTIONS, ConvCall, bind_shapes
-from ..dtypes import is_integer
-from ..errors import brief
-from ..progress import say
+from ..running import nn_ops
+from ..support.devices import lazy_call
+from ..support.errors import brief
+from ..support.progress import say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnosing import Diagnosis, diagnose, thread_time

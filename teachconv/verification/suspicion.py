@@ -11,9 +11,10 @@ from math import log2
 
 import numpy as np
 
-from .. import dispatch, tables
 from ..backends import why_not
-from ..calls import Call
+from ..core.calls import Call
+from ..running import dispatch
+from ..support import tables
 from ..truth.bounds import Verdict
 
 __all__ = ["independent", "largest_of_many", "odd_signs", "odd_size", "plain_loops"]

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import begins_then_ends
-from ..devices import to_host
-from ..dtypes import is_integer
-from ..errors import ArgumentError
-from ..geometry import AxisGeometry
+from ..core.arguments import begins_then_ends
+from ..core.dtypes import is_integer
+from ..core.law import AxisGeometry
+from ..support.devices import to_host
+from ..support.errors import ArgumentError
 from ..truth import bounds
 from ..windows.calls import FUNCTIONS, bound_call
 from ..windows.normalization import BatchNormCall

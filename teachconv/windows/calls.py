@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .. import nn_ops, tables
-from ..arguments import Shape, as_array, converted, shape_of
-from ..devices import is_on_device, override_of, to_host
-from ..dtypes import is_integer
-from ..errors import ArgumentError, ArgumentTypeError
+from ..core.arguments import Shape, as_array, converted, shape_of
+from ..core.dtypes import is_integer
+from ..running import nn_ops
+from ..support import tables
+from ..support.devices import is_on_device, override_of, to_host
+from ..support.errors import ArgumentError, ArgumentTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
 

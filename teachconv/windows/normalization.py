@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import tables
-from ..argument_types import ArrayLike
-from ..arguments import Shape, check_alike, integer, real
-from ..dtypes import float_format
-from ..errors import ArgumentError, brief
+from ..core.arguments import Shape, check_alike, integer, real
+from ..core.dtypes import float_format
+from ..support import tables
+from ..support.argument_types import ArrayLike
+from ..support.errors import ArgumentError, brief
 from .calls import CellExplanation, floating, host_array, run_window, window_function
 from .walking import affine, exactly, rational
 

@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .. import tables
-from ..argument_types import ArrayLike, Pairs
-from ..arguments import Pads, Pair, Shape, check_steps, integer, real
-from ..devices import array_module
-from ..dtypes import float_format, is_integer
-from ..errors import ArgumentError, brief, check_word
-from ..memory import check_memory
+from ..core.arguments import Pads, Pair, Shape, check_steps, integer, real
+from ..core.dtypes import float_format, is_integer
+from ..support import tables
+from ..support.argument_types import ArrayLike, Pairs
+from ..support.devices import array_module
+from ..support.errors import ArgumentError, brief, check_word
+from ..support.memory import check_memory
 from .calls import CellExplanation, checked_grad, run_window, window_function
 from .walking import exactly
 

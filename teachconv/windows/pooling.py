@@ -20,9 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import tables
-from ..argument_types import AnyDataFormat, ArrayLike, Ints, PaddingLike, ShapeLike
-from ..arguments import (
+from ..core.arguments import (
     SIDES,
     Padding,
     Pads,
@@ -34,13 +32,16 @@ from ..arguments import (
     normalize_shape,
     normalize_steps,
 )
-from ..devices import override_of
-from ..dtypes import is_integer, lowest
-from ..errors import ArgumentError, ArgumentTypeError
-from ..geometry import AxisGeometry, ConvGeometry, forward_axis
-from ..kinds import AXES, layout_of
-from ..memory import check_memory
-from ..taps import gather_all
+from ..core.dtypes import is_integer, lowest
+from ..core.geometry import ConvGeometry
+from ..core.kinds import AXES, layout_of
+from ..core.law import AxisGeometry, forward_axis
+from ..core.taps import gather_all
+from ..support import tables
+from ..support.argument_types import AnyDataFormat, ArrayLike, Ints, PaddingLike, ShapeLike
+from ..support.devices import override_of
+from ..support.errors import ArgumentError, ArgumentTypeError
+from ..support.memory import check_memory
 from .calls import CellExplanation, checked_grad, floating, host_array, run_window, window_function
 from .walking import counts, each_tap, exactly, fold, where_or_zero, whole
 
@@ -184,7 +185,7 @@ def pool_call(
         shape: the input's shape, in ``layout``.
         sizes, strides, dilations: of the windows, one for each spatial axis.
         padding: the mode and the pads, as `geometry` has them.
-        ceil: as in `geometry.forward_axis`.
+        ceil: as in `law.forward_axis`.
         **more: the other attributes of `PoolCall`.
     """
     mode, pads = padding

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..backends.reference import round_sum
-from ..dtypes import float_format, is_integer
-from ..geometry import AxisGeometry
-from ..memory import check_memory
-from ..taps import overlap
+from ..core.dtypes import float_format, is_integer
+from ..core.law import AxisGeometry
+from ..core.taps import overlap
+from ..support.memory import check_memory
 
 Axes = Sequence[AxisGeometry]
 Part = tuple[slice, ...]
@@ -35,7 +35,7 @@ def each_tap(axes: Axes) -> Iterator[tuple[Taps, Part, Part]]:
 
     Taps that lie in the padding of every window are left out.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> [found[1:] for found in each_tap([conv2d_geometry((1, 5, 5, 1), (2, 2, 1, 1), 2, "SAME").rows])]
     [((slice(0, 3, None),), (slice(0, 5, 2),)), ((slice(0, 2, None),), (slice(1, 4, 2),))]
     """
@@ -62,7 +62,7 @@ def fold(combine: np.ufunc, x: np.ndarray, axes: Axes, start: Any) -> np.ndarray
         axes: the geometry of each of its axes.
         start: what a window without cells gives.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> fold(np.add, np.array([1, 2, 3]), [conv2d_geometry((1, 3, 3, 1), (2, 2, 1, 1)).rows], 0).tolist()
     [3, 5]
     """

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import devices
 from teachconv.data.seeded import make_array
+from teachconv.support import devices
 from teachconv.verification.cases import find_cases
 
 xp = pytest.importorskip("array_api_strict")

@@ -12,9 +12,9 @@ import pytest
 from lazy_arrays import Source, algorithm_of, chunked, numbers, same_bits
 
 import teachconv as tc
-from teachconv.arguments import PADDING_WORDS
 from teachconv.backends import why_not
-from teachconv.devices import adapter_of
+from teachconv.core.arguments import PADDING_WORDS
+from teachconv.support.devices import adapter_of
 from teachconv.truth import bounds
 
 dask = pytest.importorskip("dask")

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teachconv.backends import get, why_not
-from teachconv.geometry import AxisGeometry, axis_slab, forward_geometry, slab
-from teachconv.kinds import FORWARD, INPUT_GRADIENT
-from teachconv.taps import gather_all
+from teachconv.core.geometry import forward_geometry
+from teachconv.core.kinds import FORWARD, INPUT_GRADIENT
+from teachconv.core.law import AxisGeometry
+from teachconv.core.slabs import axis_slab, slab
+from teachconv.core.taps import gather_all
 
 ROLES = {FORWARD: "output", INPUT_GRADIENT: "input"}
 

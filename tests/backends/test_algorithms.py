@@ -8,8 +8,8 @@ import pytest
 import teachconv as tc
 from teachconv.backends import TABLE, Algorithm, cython_backend, why_not
 from teachconv.backends.cuda import ladder
+from teachconv.core.kinds import FORWARD, KINDS
 from teachconv.inspection import marks
-from teachconv.kinds import FORWARD, KINDS
 
 MODULES = {name: import_module(path) for name, path in TABLE.items()}
 ALL = [(name, one) for name, module in MODULES.items() for one in module.ALGORITHMS]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import TABLE
+from teachconv.core.geometry import conv2d_geometry
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
+from teachconv.core.taps import reached
 from teachconv.data.seeded import make_array
-from teachconv.geometry import conv2d_geometry
-from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
-from teachconv.taps import reached
 from teachconv.truth import bounds
 from teachconv.verification.cases import CASES as ALL
 from teachconv.verification.cases import find_cases

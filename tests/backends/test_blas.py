@@ -9,11 +9,11 @@ import threadpoolctl
 from threadpoolctl import threadpool_limits
 
 import teachconv as tc
-from teachconv import settings
 from teachconv.backends import blas, numpy_backend, slices
-from teachconv.calls import resolve
+from teachconv.core.calls import resolve
+from teachconv.core.kinds import OPS
 from teachconv.data.seeded import make_array
-from teachconv.kinds import OPS
+from teachconv.support import settings
 from teachconv.truth.exact import float64_result
 from teachconv.verification.invariance import check_invariance
 

@@ -15,9 +15,9 @@ from helpers import mostly_slow
 import teachconv as tc
 from teachconv import backends
 from teachconv.backends.cuda import gemm, im2col, job, ladder, sources, winograd
+from teachconv.core.geometry import conv2d_geometry
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, KINDS
 from teachconv.data.seeded import make_array
-from teachconv.geometry import conv2d_geometry
-from teachconv.kinds import FILTER_GRADIENT, FORWARD, KINDS
 from teachconv.truth import bounds
 from teachconv.verification import diffing
 from teachconv.verification.cases import CASES, Case, find_cases
@@ -305,10 +305,10 @@ def test_relu_and_bias(kernel_folder):
     )
     bias, module = make_array((8,), "float32", "integers", "b"), host_backend(Host(kernel_folder))
     call, _ = tc.nn_ops.call_of(tc.conv2d, (x, w), {"padding": "SAME", "bias": bias})
-    want = tc.dispatch.run_canonical(call, "reference", activation="relu")
+    want = tc.running.dispatch.run_canonical(call, "reference", activation="relu")
     for algorithm in ladder.ALGORITHMS:
         if algorithm.fits(FORWARD, "float32", call.geometry) and algorithm.name != "winograd4":
-            got = tc.dispatch.run_canonical(call, module, algorithm.name, activation="relu")
+            got = tc.running.dispatch.run_canonical(call, module, algorithm.name, activation="relu")
             assert np.array_equal(got, want), algorithm.name
 
 

@@ -12,7 +12,7 @@ from cuda_compilers import Kept, find_nvrtc
 import teachconv as tc
 from teachconv.backends.cuda import gemm, ladder, sources
 from teachconv.backends.cuda.job import Job
-from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT
 
 DOCS = Path(tc.__file__).parents[1] / "docs"
 KINDS = {

@@ -10,9 +10,9 @@ from cuda_races import RaceError, Racer, has_thread_sanitizer
 
 from teachconv.backends import get
 from teachconv.backends.cuda import ladder, sources
+from teachconv.core.geometry import conv2d_geometry
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD
 from teachconv.data.seeded import make_array
-from teachconv.geometry import conv2d_geometry
-from teachconv.kinds import FILTER_GRADIENT, FORWARD
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,9 +9,9 @@ from cuda_variants import ALL, VARIANTS
 
 from teachconv.backends.cuda import ladder, launches, sources
 from teachconv.backends.planes import flat_geometry
-from teachconv.geometry import conv2d_geometry
-from teachconv.kinds import KINDS
-from teachconv.nn_ops import call_of
+from teachconv.core.geometry import conv2d_geometry
+from teachconv.core.kinds import KINDS
+from teachconv.running.nn_ops import call_of
 from teachconv.verification.cases import find_cases
 
 

@@ -12,8 +12,8 @@ import teachconv as tc
 from teachconv import backends
 from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import compiling, ladder, sources
+from teachconv.core.kinds import KINDS
 from teachconv.data.seeded import make_array
-from teachconv.kinds import KINDS
 from teachconv.verification.cases import find_cases
 from teachconv.verification.diffing import check_cases
 

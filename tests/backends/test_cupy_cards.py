@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import devices, planning
 from teachconv.backends import cupy_backend
 from teachconv.backends.cuda import compiling, ladder, sources
+from teachconv.core.geometry import conv2d_geometry
+from teachconv.core.kinds import FORWARD, KINDS
 from teachconv.data.seeded import make_array
-from teachconv.geometry import conv2d_geometry
 from teachconv.inspection import marks
-from teachconv.kinds import FORWARD, KINDS
+from teachconv.running import planning
+from teachconv.support import devices
 
 
 def arrays(*shapes, dtype="float32", data="integers"):
@@ -166,7 +167,7 @@ def test_a_plan_keeps_the_transformed_filter_on_the_gpu(stand_in, xw):
         plan = tc.plan(tc.conv2d, filters, input_shape=(1, 7, 6, 32), padding="SAME", backend="cupy")
         assert plan.algorithm == "winograd2"
         assert plan.nbytes == 16 * 32 * 32 * 4
-        with tc.record.recording() as stages:
+        with tc.support.record.recording() as stages:
             got = plan(image)
         names = [stage.name for stage in stages]
         assert "launch transform_input" in names

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import cython_backend, get, why_not
+from teachconv.core.geometry import conv2d_geometry
+from teachconv.core.kinds import FORWARD, INPUT_GRADIENT
 from teachconv.data.seeded import make_array
-from teachconv.geometry import conv2d_geometry
-from teachconv.kinds import FORWARD, INPUT_GRADIENT
 from teachconv.truth import bounds
 from teachconv.verification.cases import find_cases
 from teachconv.verification.diffing import check_cases

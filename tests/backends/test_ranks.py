@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import Algorithm, blocks, get, numpy_backend, pad, ranks_of, reference
+from teachconv.core.geometry import conv_geometry
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, DepthwiseCells, layout_of
+from teachconv.core.taps import reached, triples_of
 from teachconv.data.seeded import make_array
-from teachconv.geometry import conv_geometry
-from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS, DepthwiseCells, layout_of
-from teachconv.taps import reached, triples_of
 from teachconv.truth import bounds
 
 

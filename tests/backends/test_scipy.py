@@ -5,8 +5,8 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends.scipy_backend import _cheapest, conv_matrix
-from teachconv.geometry import conv_geometry
-from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
+from teachconv.core.geometry import conv_geometry
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
 
 # input, filters, strides -> by default, by precision="fast"
 FLOAT = np.dtype("float32")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv.backends import cython_backend, numpy_backend, why_not
+from teachconv.core.geometry import conv_geometry
+from teachconv.core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
 from teachconv.data.seeded import make_array
-from teachconv.geometry import conv_geometry
-from teachconv.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, KINDS
 from teachconv.truth import bounds
 
 pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")

@@ -124,7 +124,7 @@ def test_an_encoding_that_lacks_a_character_gets_another():
 def test_a_removed_command_names_its_successor(capsys):
     with pytest.raises(SystemExit):
         main(["bench", "conv2d", *CALL])
-    assert "removed in 0.3; print(teachconv.autotune(op, x, w))" in capsys.readouterr().err
+    assert "removed in 0.2; print(teachconv.autotune(op, x, w))" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file descriptors are closed in another way there")

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import teachconv as tc
 from teachconv.backends import get
 from teachconv.backends.cuda import gemm, ladder, winograd
-from teachconv.devices import seconds_on_device
+from teachconv.support.devices import seconds_on_device
 from teachconv.verification.cases import Case, find_cases
 from teachconv.verification.diffing import check_cases
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from cuda_host import FLAGS, Host, host_backend
 
 from teachconv.backends.cuda import ladder, sources
-from teachconv.dispatch import run_canonical
+from teachconv.running.dispatch import run_canonical
 from teachconv.verification.cases import Case, find_cases
 
 EIGHTS = Case("eights", "conv2d", (1, 9, 8, 16), (3, 3, 16, 24), 2, "SAME")  # for pipelined_gemm

@@ -9,7 +9,7 @@ from recordings import answers_and_refusals
 import teachconv as tc
 from teachconv.dialects import jax, keras, onnx, torch
 from teachconv.dialects.calls import FUNCTIONS
-from teachconv.errors import ArgumentError, ArgumentTypeError
+from teachconv.support.errors import ArgumentError, ArgumentTypeError
 
 FRAMEWORKS = ("torch", "jax", "onnx", "keras")
 # those of rows and columns, and those over one and three axes

@@ -127,7 +127,7 @@ def test_the_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     def full(*_):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("teachconv.files.os.replace", full)
+    monkeypatch.setattr("teachconv.support.files.os.replace", full)
     with pytest.raises(OSError, match="disk is full"):
         tc.to_onnx(tc.conv2d, X, W, 2, path=path)
     assert path.read_bytes() == before

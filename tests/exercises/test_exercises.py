@@ -302,7 +302,7 @@ def test_an_endless_loop_is_stopped():
 
 def test_what_is_called_by_a_check_keeps_its_settings():
     def correlate(x, w):
-        chosen.append(tc.settings.default_backend())
+        chosen.append(tc.running.default_backend.default_backend())
         return np.correlate(x, w)
 
     chosen = []

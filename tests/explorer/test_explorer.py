@@ -15,14 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachconv as tc
-from teachconv import dispatch, nn_ops, taps
 from teachconv.cli.main import main
+from teachconv.core import taps
 from teachconv.data.seeded import make_array
 from teachconv.explorer.document import number_list
 from teachconv.explorer.packing import dumps, image_numbers
 from teachconv.explorer.shown_part import Part, lifted, part_call
 from teachconv.explorer.variants import Variants
 from teachconv.inspection import plotting
+from teachconv.running import dispatch, nn_ops
 from teachconv.verification.cases import find_cases
 
 CASES = find_cases("small")

@@ -8,8 +8,8 @@ from browser import needs_browser
 from javascript import written
 from recorders import record_page_rules
 
-from teachconv.errors import ArgumentError
 from teachconv.explorer.page import script
+from teachconv.support.errors import ArgumentError
 
 WORDS = {"a": ("x", 1), "b": ("y", 2)}
 TEMPLATE = "{}-{}"

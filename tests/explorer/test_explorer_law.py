@@ -17,13 +17,13 @@ from explorer_tables import with_tables
 from helpers import mostly_release, mostly_slow
 
 import teachconv as tc
-from teachconv.arguments import PADDING_WORDS
+from teachconv.core.arguments import PADDING_WORDS
+from teachconv.core.law import forward_axis
 from teachconv.dialects.onnx import _AUTO_PAD
 from teachconv.explorer import document
 from teachconv.explorer.packing import dumps
 from teachconv.explorer.page import MODULES, script
 from teachconv.explorer.variants import Variants
-from teachconv.geometry import forward_axis
 from teachconv.verification.cases import find_cases
 from teachconv.windows.walking import counts
 

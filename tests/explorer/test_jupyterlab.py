@@ -15,7 +15,7 @@ import urllib.request
 import pytest
 from browser import Page, chromium, needs_browser
 
-from teachconv import palette
+from teachconv.support import palette
 
 pytestmark = [
     needs_browser,

@@ -10,8 +10,8 @@ from explorer_pages import SAVED, integers, wait_for
 from helpers import mostly_slow
 
 import teachconv as tc
-from teachconv import palette
 from teachconv.data import photo
+from teachconv.support import palette
 
 pytestmark = needs_browser
 

@@ -9,8 +9,8 @@ import pytest
 from browser import Page, needs_browser
 
 import teachconv as tc
-from teachconv import palette
 from teachconv.inspection import plotting
+from teachconv.support import palette
 
 SVG = "{http://www.w3.org/2000/svg}"
 X = np.random.default_rng(3).integers(-4, 5, (1, 6, 6, 2)).astype("float32")

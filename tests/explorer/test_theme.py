@@ -9,8 +9,8 @@ from browser import Page, needs_browser
 from helpers import mostly_slow
 
 import teachconv as tc
-from teachconv import palette
 from teachconv.explorer.page import script, style
+from teachconv.support import palette
 
 pytestmark = needs_browser
 

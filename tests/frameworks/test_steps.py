@@ -6,11 +6,11 @@ import types
 import pytest
 
 import teachconv as tc
-from teachconv.errors import ArgumentError
 from teachconv.frameworks import keras
 from teachconv.graph.common_runtime import placer
 from teachconv.inspection import sources
 from teachconv.inspection.sources import SourceChain, SourceStep
+from teachconv.support.errors import ArgumentError
 
 OURS = sources.step_at("placer", placer.place)
 STEPS = (
@@ -67,11 +67,15 @@ def test_the_page_opens_ours_beside_theirs():
 
 def test_steps_of_our_own_are_shown_as_before():
     chain = SourceChain(
-        "ours", (SourceStep("kernel", "run", "teachconv/nn_ops.py", 3, "a note"),), (), "cython", "direct"
+        "ours",
+        (SourceStep("kernel", "run", "teachconv/running/nn_ops.py", 3, "a note"),),
+        (),
+        "cython",
+        "direct",
     )
     assert str(chain).split("\n")[:2] == [
         "where is ours executed?   backend cython, algorithm direct",
-        "1  kernel  run  teachconv/nn_ops.py:3  a note",
+        "1  kernel  run  teachconv/running/nn_ops.py:3  a note",
     ]
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from ml_dtypes import bfloat16, finfo
 
 import teachconv as tc
-from teachconv.arguments import PADDING_WORDS, channels_first
 from teachconv.backends import cython_backend
-from teachconv.kinds import OPS
+from teachconv.core.arguments import PADDING_WORDS, channels_first
+from teachconv.core.kinds import OPS
 from teachconv.truth import bounds
 
 DTYPES = [np.dtype(name) for name in ("float32", "float64", "float16", bfloat16, "int32", "int64")]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 import teachconv.tf as tf
-from teachconv.errors import brief, plain
+from teachconv.support.errors import brief, plain
 
 LONGEST = 600  # characters of a message
 SECONDS = 60  # what takes longer has no end, on a slow host too

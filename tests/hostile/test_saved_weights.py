@@ -245,7 +245,7 @@ def test_a_save_that_fails_leaves_the_file_as_it_was(ending, tmp_path, monkeypat
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("teachconv.files.os.replace", full)
+        patch.setattr("teachconv.support.files.os.replace", full)
         with pytest.raises(OSError, match="disk is full"):
             make_model(2.0).save_weights(path)
     assert path.read_bytes() == before

@@ -8,7 +8,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.cli.main import main
-from teachconv.files import replacing
+from teachconv.support.files import replacing
 
 X, W = np.ones((1, 3, 3, 1), "float32"), np.ones((2, 2, 1, 1), "float32")
 

@@ -17,8 +17,8 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import why_not
+from teachconv.core.kinds import OPS
 from teachconv.inspection import marks
-from teachconv.kinds import OPS
 
 ROOT = Path(tc.__file__).parents[1]
 LANES = 4  # float32 on the baseline instruction set

@@ -13,8 +13,8 @@ from cuda_host import COMPILER
 
 import teachconv as tc
 from teachconv.backends.cuda.ladder import ALGORITHMS
+from teachconv.core.kinds import OPS
 from teachconv.inspection import marks
-from teachconv.kinds import OPS
 
 ROOT = Path(tc.__file__).parents[1]
 pytestmark = [

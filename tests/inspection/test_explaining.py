@@ -379,7 +379,13 @@ def test_minus_zero_is_printed_as_zero():
     found = tc.explain(tc.conv2d, x, w, at=(0, 0, 0, 0), bias=np.float32([-0.0]))
     inverse = tc.explain(tc.conv2d, -x[:, :, :1], w[:, :1], at_input=(0, 0, 0, 0))
     assert np.signbit([inverse.value, found.taps[0].product, found.taps[1].product]).all()
-    for shown in (str(found), found._repr_html_(), str(inverse), inverse.picture(), tc.tables.number(-0.0)):
+    for shown in (
+        str(found),
+        found._repr_html_(),
+        str(inverse),
+        inverse.picture(),
+        tc.support.tables.number(-0.0),
+    ):
         assert not re.search(r"(?<![\w.])-0(\.0)?(?![\d.,])", shown)
 
 

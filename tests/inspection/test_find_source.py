@@ -12,10 +12,11 @@ import pytest
 from helpers import backend_algorithms
 
 import teachconv as tc
-from teachconv import nn_ops, taps
 from teachconv.backends import TABLE, numpy_backend, why_not
+from teachconv.core import taps
+from teachconv.core.kinds import KINDS
 from teachconv.inspection import marks
-from teachconv.kinds import KINDS
+from teachconv.running import nn_ops
 
 ROOT = Path(tc.__file__).parents[1]
 PYTHON = ("reference", "numpy", "scipy")
@@ -200,7 +201,7 @@ def test_a_call_is_followed_through_a_reference_that_a_reader_has_edited(monkeyp
 
 def test_a_file_that_was_edited_while_python_runs_is_still_shown(monkeypatch):
     """The lines of code objects are then those of the old file: they may be blank now, or behind the end."""
-    read, path = marks._lines, str(ROOT / "teachconv/nn_ops.py")
+    read, path = marks._lines, str(ROOT / "teachconv/running/nn_ops.py")
     chain = tc.find_source(tc.conv2d, X, W)
     at = next(step for step in chain.steps if step.file.endswith("nn_ops.py"))
     lines = read(path)

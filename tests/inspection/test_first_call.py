@@ -113,7 +113,7 @@ with graph.Graph().as_default(), graph.Session() as session:
     y = graph.nn.conv2d(graph.constant(x), graph.Variable(w), 1, "SAME")
     session.run(graph.global_variables_initializer())
     session.run(y, run_metadata=m)
-from teachconv import record
+from teachconv.support import record
 show(nodes=[node.end - node.start for node in m.nodes], seconds=m.seconds, loads=[load.seconds for load in record.loads])
 """
     found = json.loads(in_a_fresh_process(code))
@@ -148,7 +148,7 @@ def test_the_command_line_shows_loading_apart(command, tmp_path):
 
 
 def test_a_clock_without_loading(monkeypatch):
-    from teachconv import record
+    from teachconv.support import record
 
     now = 0.0
     monkeypatch.setattr(record.time, "perf_counter", lambda: now)
@@ -166,7 +166,8 @@ def test_a_clock_without_loading(monkeypatch):
 
 
 def test_a_package_that_is_not_installed_was_not_loaded():
-    from teachconv import backends, record
+    from teachconv import backends
+    from teachconv.support import record
 
     before = list(record.loads)
     with pytest.raises(ModuleNotFoundError):
@@ -175,7 +176,7 @@ def test_a_package_that_is_not_installed_was_not_loaded():
 
 
 def test_reading_a_source_is_no_part_of_the_call(monkeypatch):
-    from teachconv import record
+    from teachconv.support import record
 
     now = 0.0
 

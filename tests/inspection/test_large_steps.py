@@ -9,8 +9,8 @@ import pytest
 from explorer_tables import axis_table
 
 import teachconv as tc
-from teachconv import taps
-from teachconv.geometry import AxisGeometry
+from teachconv.core import taps
+from teachconv.core.law import AxisGeometry
 from teachconv.inspection.receptive import _scattered
 
 FAR = 1_000_000_000

@@ -7,7 +7,7 @@ import pytest
 from helpers import backend_algorithms
 
 import teachconv as tc
-from teachconv import record
+from teachconv.support import record
 
 X, W = np.ones((1, 6, 6, 4), np.float32), np.ones((3, 3, 4, 5), np.float32)
 DY = np.ones((1, 3, 3, 5), np.float32)

@@ -360,8 +360,8 @@ def test_what_gives_no_batches_by_number_has_its_end_or_steps(monkeypatch):
 
 
 def test_the_outputs_of_many_batches_are_refused_before_the_memory_is_full(monkeypatch):
-    monkeypatch.setattr("teachconv.memory.TRIFLE", 100)
-    monkeypatch.setattr("teachconv.memory._limits", lambda: iter([(200, "this test")]))
+    monkeypatch.setattr("teachconv.support.memory.TRIFLE", 100)
+    monkeypatch.setattr("teachconv.support.memory._limits", lambda: iter([(200, "this test")]))
     with pytest.raises(MemoryError, match="the output of 23 batches needs"):
         compiled().predict(repeat(numbers(2, 4)))
 

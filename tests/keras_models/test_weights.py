@@ -43,7 +43,7 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_the_removed_converters_name_their_successor():
-    with pytest.raises(AttributeError, match=r"nearest: get_weights .*convert_filters.*removed in 0\.3"):
+    with pytest.raises(AttributeError, match=r"nearest: get_weights .*convert_filters.*removed in 0\.2"):
         keras.utils.weights_to_torch  # noqa: B018
 
 

@@ -11,7 +11,7 @@ import pytest
 from peers import frameworks  # noqa: F401  (sets the environment before a framework is imported)
 
 import teachconv as tc
-from teachconv.errors import ArgumentError
+from teachconv.support.errors import ArgumentError
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]  # of the frameworks' own code
 

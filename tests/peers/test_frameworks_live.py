@@ -12,7 +12,7 @@ import peers.frameworks  # noqa: F401  (sets the environment before TensorFlow i
 import pytest
 
 import teachconv as tc
-from teachconv.errors import ArgumentError
+from teachconv.support.errors import ArgumentError
 
 tf = pytest.importorskip("tensorflow", reason="tensorflow is not installed")
 from teachconv.frameworks import tensorflow as follower  # noqa: E402

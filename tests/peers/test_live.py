@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from peers.frameworks import unwritten_by_onednn, wrong_in_jax
 
 import teachconv as tc
+from teachconv.core.geometry import conv2d_geometry
 from teachconv.data.seeded import make_array
-from teachconv.geometry import conv2d_geometry
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]  # of the frameworks' own code
 

@@ -7,7 +7,7 @@ from helpers import problems
 from hypothesis import given, settings
 
 import teachconv as tc
-from teachconv import nn_ops
+from teachconv.running import nn_ops
 from teachconv.truth import bounds
 from teachconv.truth.exact import abs_sum
 

@@ -15,8 +15,8 @@ from peers import frameworks
 from peers.sweeps import Chooser
 
 import teachconv as tc
-from teachconv.geometry import conv_geometry
-from teachconv.kinds import layout_of
+from teachconv.core.geometry import conv_geometry
+from teachconv.core.kinds import layout_of
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]  # of the frameworks' own code
 

@@ -19,10 +19,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from javascript import written  # noqa: E402
 
-from teachconv import geometry, nn_ops, tables  # noqa: E402
-from teachconv.arguments import check_steps, integer, normalize_shape, truth  # noqa: E402
+from teachconv.core import geometry, law
+from teachconv.running import nn_ops
+from teachconv.support import tables  # noqa: E402
+from teachconv.core.arguments import (check_steps, integer, normalize_shape, truth)  # noqa: E402
 from teachconv.dialects.calls import FUNCTIONS, ConvCall, check_bias  # noqa: E402
-from teachconv.errors import ArgumentError, ArgumentTypeError, brief, suggestion  # noqa: E402
+from teachconv.support.errors import (ArgumentError, ArgumentTypeError, brief, suggestion)  # noqa: E402
 from teachconv.translation import forward, source_text, transposed  # noqa: E402
 from teachconv.translation.target_calls import Code  # noqa: E402
 from teachconv.translation.translating import written_call  # noqa: E402
@@ -50,12 +52,12 @@ PAGE_FUNCTIONS = {
 
 NATIVES = {
     **dict.fromkeys((ArgumentError, ArgumentTypeError, ValueError), "Refusal"),
-    geometry.AxisGeometry: "Axis",
+    law.AxisGeometry: "Axis",
     geometry.Conv2DGeometry: "Geometry",
     geometry.conv2d_geometry: "conv2dGeometry",
     geometry.conv2d_transpose_geometry: "conv2dTransposeGeometry",
-    geometry.cropped_axis: "croppedAxis",
-    geometry.forward_axis: "forwardAxis",
+    law.cropped_axis: "croppedAxis",
+    law.forward_axis: "forwardAxis",
     geometry.forward_geometry: "forwardGeometry",
     geometry.split_padding: "splitPadding",
     Code: "Code",

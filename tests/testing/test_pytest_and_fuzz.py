@@ -17,7 +17,7 @@ import teachconv as tc
 from teachconv import testing as T
 from teachconv.backends import get
 from teachconv.cli.main import main
-from teachconv.kinds import KINDS
+from teachconv.core.kinds import KINDS
 from teachconv.testing import fuzzing
 from teachconv.verification import diffing
 from teachconv.verification.diagnosing import Diagnosis, Found

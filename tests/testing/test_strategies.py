@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import teachconv as tc
 from teachconv import testing as T
-from teachconv.kinds import KINDS
+from teachconv.core.kinds import KINDS
 
 FRAMEWORKS = ["tensorflow", "torch", "onnx", "jax", "keras"]
 

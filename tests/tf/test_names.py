@@ -13,7 +13,7 @@ import pytest
 import teachconv as tc
 import teachconv.tf as tf
 import teachconv.tf.compat.v1 as tf1
-from teachconv import errors
+from teachconv.support import errors
 from teachconv.tf import missing
 
 

@@ -13,7 +13,7 @@ from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.dialects import jax, keras, onnx, torch
 from teachconv.dialects.calls import ConvCall
-from teachconv.errors import ArgumentError, ArgumentTypeError, BackendUnavailable
+from teachconv.support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable
 from teachconv.translation import dialect_map, translating
 from teachconv.translation.source_text import here
 from teachconv.translation.targets import TARGETS
@@ -316,7 +316,7 @@ def test_check_says_whether_the_framework_ran(monkeypatch):
 
 @pytest.mark.parametrize("target", ["mlx", "paddle"])
 def test_a_removed_target_names_its_successor(target):
-    with pytest.raises(ArgumentError, match=r"to must be one of .*removed in 0\.3; tc\.resolve"):
+    with pytest.raises(ArgumentError, match=r"to must be one of .*removed in 0\.2; tc\.resolve"):
         tc.translate(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), to=target)
 
 

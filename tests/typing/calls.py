@@ -10,9 +10,9 @@ import numpy as np
 
 import teachconv as tc
 import teachconv.tf as tf
-from teachconv.argument_types import ArrayLike, PaddingLike
 from teachconv.backends import numpy_backend, reference, report
 from teachconv.dialects import jax, keras, onnx, torch
+from teachconv.support.argument_types import ArrayLike, PaddingLike
 
 x: np.ndarray[Any, np.dtype[np.float32]] = np.ones((1, 8, 8, 3), "float32")
 w: np.ndarray[Any, np.dtype[np.float32]] = np.ones((3, 3, 3, 4), "float32")

@@ -13,8 +13,8 @@ from typing import get_args, get_type_hints
 import pytest
 
 import teachconv as tc
-from teachconv import argument_types
 from teachconv.backends import TABLE
+from teachconv.support import argument_types
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]

@@ -13,10 +13,10 @@ import numpy as np
 
 import teachconv as tc
 from teachconv.backends import QUIET, Algorithm, finish, to_accumulator, winograd_needs
+from teachconv.core.dtypes import FLOATS
+from teachconv.core.kinds import FORWARD, KINDS
+from teachconv.core.taps import overlap
 from teachconv.data.seeded import DATA
-from teachconv.dtypes import FLOATS
-from teachconv.kinds import FORWARD, KINDS
-from teachconv.taps import overlap
 from teachconv.verification.cases import Case
 
 DTYPES = ("float32", "float32", "float32", "float64", "float16", "bfloat16", "int32", "int64")

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 import teachconv as tc
+from teachconv.core.dtypes import FORMATS
 from teachconv.data.seeded import make_array
-from teachconv.dtypes import FORMATS
 
 jax, keras, onnx, torch = tc.dialects.jax, tc.dialects.keras, tc.dialects.onnx, tc.dialects.torch
 

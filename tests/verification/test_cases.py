@@ -8,8 +8,8 @@ import pytest
 from helpers import Terminal, broken
 
 import teachconv as tc
-from teachconv import progress
 from teachconv.backends import numpy_backend
+from teachconv.support import progress
 from teachconv.verification import contract
 from teachconv.verification.cases import CASES, find_cases
 from teachconv.verification.diffing import check_cases

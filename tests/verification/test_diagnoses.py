@@ -8,11 +8,11 @@ import pytest
 from helpers import broken, mostly_slow
 
 import teachconv as tc
-from teachconv import dispatch
 from teachconv.backends import numpy_backend
-from teachconv.calls import resolve
+from teachconv.core.calls import resolve
+from teachconv.core.kinds import OPS, layout_of
 from teachconv.data.seeded import make_array
-from teachconv.kinds import OPS, layout_of
+from teachconv.running import dispatch
 from teachconv.verification.diagnoses import DIAGNOSES, Known
 from teachconv.verification.diagnosing import Failure, diagnose
 from teachconv.verification.diffing import Truth

@@ -12,8 +12,8 @@ from helpers import broken, ignoring
 import teachconv as tc
 from teachconv import backends
 from teachconv.backends import numpy_backend
+from teachconv.core.kinds import FORWARD
 from teachconv.data.seeded import make_array
-from teachconv.kinds import FORWARD
 from teachconv.truth import bounds
 from teachconv.verification import contract
 from teachconv.verification.cases import find_cases

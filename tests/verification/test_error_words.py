@@ -9,9 +9,9 @@ import pytest
 import teachconv as tc
 from teachconv import backends
 from teachconv.backends import BOUNDS, numpy_backend
+from teachconv.core.dtypes import float_format
 from teachconv.data.seeded import make_array
-from teachconv.dtypes import float_format
-from teachconv.nn_ops import call_of
+from teachconv.running.nn_ops import call_of
 from teachconv.truth import bounds
 from teachconv.truth.exact import float64_result
 

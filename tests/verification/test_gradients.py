@@ -6,8 +6,8 @@ from helpers import backend_algorithms, broken, only
 
 import teachconv as tc
 from teachconv.backends import numpy_backend
+from teachconv.core.kinds import KINDS
 from teachconv.data.seeded import make_array
-from teachconv.kinds import KINDS
 from teachconv.truth.exact import abs_sum
 from teachconv.verification import gradients
 

@@ -7,7 +7,7 @@ import pytest
 from helpers import mostly_slow
 
 import teachconv as tc
-from teachconv.kinds import OPS
+from teachconv.core.kinds import OPS
 from teachconv.verification.cases import Case
 
 SEEDS = range(2)

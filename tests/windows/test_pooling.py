@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import teachconv as tc
+from teachconv.core.dtypes import to_dtype
 from teachconv.data.seeded import make_array
-from teachconv.dtypes import to_dtype
 from teachconv.truth.bounds import direct, judge
 from teachconv.windows import walking
 from teachconv.windows.pooling import PoolCall, forward

@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ... import record
-from ...errors import BackendUnavailable
-from ...files import replacing
+from ...support import record
+from ...support.errors import BackendUnavailable
+from ...support.files import replacing
 from . import sources
 from .launches import Kernel
 

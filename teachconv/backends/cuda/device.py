@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import record
+from ...support import record
 from .compiling import function
 from .launches import PROBLEM, Launch
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...geometry import Conv2DGeometry
-from ...kinds import Kind
+from ...core.geometry import Conv2DGeometry
+from ...core.kinds import Kind
 from .job import ENOUGH_BLOCKS, Job
 
 _NARROW = 64  # the most columns for which pipelined_gemm's tiles have 64 of them

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...geometry import Conv2DGeometry
-from ...taps import scatter
+from ...core.geometry import Conv2DGeometry
+from ...core.taps import scatter
 from .job import Job
 from .launches import Matmul, Matrix
 

@@ -10,10 +10,10 @@ from math import prod
 
 import numpy as np
 
-from ...dtypes import accumulator
-from ...errors import ArgumentError
-from ...geometry import Conv2DGeometry
-from ...kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ...core.dtypes import accumulator
+from ...core.geometry import Conv2DGeometry
+from ...core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
+from ...support.errors import ArgumentError
 from .launches import BLOCK, MOST_BLOCKS, Argument, Buffer, Kernel, Launch, Matmul, Schedule, problem
 
 KIND_NAMES = {FORWARD: "Forward", INPUT_GRADIENT: "InputGradient", FILTER_GRADIENT: "FilterGradient"}

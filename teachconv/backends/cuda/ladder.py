@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
-from ...dtypes import FLOATS
-from ...errors import ArgumentError, brief
-from ...geometry import ConvGeometry
-from ...kinds import FORWARD, INPUT_GRADIENT, Kind
+from ...core.dtypes import FLOATS
+from ...core.geometry import ConvGeometry
+from ...core.kinds import FORWARD, INPUT_GRADIENT, Kind
+from ...support.errors import ArgumentError, brief
 from .. import ONCE, Algorithm, winograd_needs
 from ..planes import planes_gathered
 from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, tensor_gemm, tiled
@@ -243,7 +243,7 @@ def choose(
     Returns:
         The algorithm's name, and the reason in words.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> choose(FORWARD, conv2d_geometry((1, 56, 56, 64), (3, 3, 64, 64)), "float32", None)
     ('winograd2', '3x3 at stride 1 with enough channels to pay for its transforms')
     """

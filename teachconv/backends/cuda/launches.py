@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from ...errors import ArgumentError
-from ...geometry import Conv2DGeometry
+from ...core.geometry import Conv2DGeometry
+from ...support.errors import ArgumentError
 
 # the name of an array, a number or a `problem` by value, or None for a null pointer
 Argument: TypeAlias = "str | np.generic | np.ndarray | None"

@@ -1,4 +1,4 @@
-// The laws of padding: the one copy of teachconv/geometry.py, for pages that run without Python, with what they
+// The laws of padding: the one copy of teachconv/core/geometry.py, for pages that run without Python, with what they
 // need of arguments.py, taps.py and windows/walking.py.
 //
 // tests/explorer/test_explorer_law.py compares them with Python's in a browser: whole documents, call by call. The
@@ -170,7 +170,7 @@ function oneOf(low, high) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The taps of one axis: teachconv/taps.py
+// The taps of one axis: teachconv/core/taps.py
 // ---------------------------------------------------------------------------------------------
 
 /** Every tap of one output index, as [tap, input index, whether that is in the padding]. */
@@ -370,7 +370,7 @@ function checkOutputPadding(outputPadding, outputShape, strides, padding, dilati
 }
 
 // ---------------------------------------------------------------------------------------------
-// Arguments: teachconv/arguments.py
+// Arguments: teachconv/core/arguments.py
 // ---------------------------------------------------------------------------------------------
 
 /** Strides or dilations as [rows, cols]; null means 1. */

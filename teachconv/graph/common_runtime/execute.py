@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ... import record
-from ...devices import to_host
-from ...errors import ArgumentError, ArgumentTypeError, brief, plain
+from ...support import record
+from ...support.devices import to_host
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
 from ..framework.context import executing_eagerly, within

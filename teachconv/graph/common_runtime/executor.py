@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...support.errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.config import ConfigProto, DeviceSpec
 from ..framework.errors import FailedPreconditionError, InvalidArgumentError
 from ..framework.node_def import NodeDef, Nodes, TensorName, before, sorted_nodes

@@ -14,9 +14,9 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ... import tables
 from ...inspection.tracing import loop_text
-from ...palette import COLOURS, svg_style
+from ...support import tables
+from ...support.palette import COLOURS, svg_style
 from ..framework import tensor_shape
 from ..framework.node_def import NodeDef, Nodes, before, from_operation
 from ..framework.op_kernel import SILENT

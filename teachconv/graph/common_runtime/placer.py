@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ... import backends
-from ...errors import brief
+from ...support.errors import brief
 from ..framework.config import DeviceSpec
 from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef, Nodes

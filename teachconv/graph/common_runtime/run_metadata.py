@@ -13,10 +13,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ... import backends, record, tables
-from ...files import path_of
+from ... import backends
 from ...inspection import marks
 from ...inspection.tracing import facts_of, innermost_loops, loop_text
+from ...support import record, tables
+from ...support.files import path_of
 from ..framework.op_kernel import OpKernelContext
 from .graph_pictures import GraphPicture, chrome_trace, picture_after, picture_before, timeline_svg
 

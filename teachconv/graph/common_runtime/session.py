@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError, brief, plain
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import nest
 from ..framework.config import ConfigProto, RunOptions
 from ..framework.context import get_default_graph, set_default_graph, set_default_session

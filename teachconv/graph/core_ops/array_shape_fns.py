@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, brief
+from ...support.errors import ArgumentError, brief
 from ..framework.op_def import get_op_def
 from ..framework.shape_inference import InferenceContext, UnknownShapeError
 from ..framework.tensor_shape import StaticShape, is_compatible, text

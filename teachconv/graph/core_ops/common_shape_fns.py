@@ -3,7 +3,7 @@
 A shape function takes an `InferenceContext` and returns a list with one static shape for each output.
 
 TensorFlow: core/framework/common_shape_fns.cc. Sizes that depend on windows and padding come from
-`teachconv.geometry`, so that the static shape always agrees with the kernel's result. An unknown size is
+`teachconv.core.geometry`, so that the static shape always agrees with the kernel's result. An unknown size is
 None, and every size that depends on it is None.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import channels_last, normalize_padding, normalize_steps, other_order
-from ...errors import ArgumentError, brief
-from ...geometry import forward_geometry
+from ...core.arguments import channels_last, normalize_padding, normalize_steps, other_order
+from ...core.geometry import forward_geometry
+from ...support.errors import ArgumentError, brief
 from ...windows.padding import PadCall, pad_call
 from ...windows.pooling import refuse_wide_pads
 from ..framework.shape_inference import InferenceContext

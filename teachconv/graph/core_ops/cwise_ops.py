@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import is_integer
+from ...core.dtypes import is_integer
 from ..framework.errors import InvalidArgumentError
 from ..framework.op_def import register_op
 from . import common_shape_fns as shape_fns

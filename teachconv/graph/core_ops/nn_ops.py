@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...arguments import channels_last, other_order
-from ...errors import ArgumentError
-from ...kinds import OPS, ROLES
+from ...core.arguments import channels_last, other_order
+from ...core.kinds import OPS, ROLES
+from ...support.errors import ArgumentError
 from ..framework.op_def import register_op
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, merge, text

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, brief
+from ...support.errors import ArgumentError, brief
 from .. import nest
 from ..common_runtime.execute import recorded_by
 from ..framework.context import current_graph

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...errors import ArgumentError, brief
+from ...support.errors import ArgumentError, brief
 from .. import nest
 from ..common_runtime.execute import EagerOperation, interested_recorders
 from ..common_runtime.graph_execution_state import Executable, GraphExecutionState

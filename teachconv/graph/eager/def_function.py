@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ... import tables
-from ...errors import ArgumentTypeError, brief, plain
+from ...support import tables
+from ...support.errors import ArgumentTypeError, brief, plain
 from .. import nest
 from ..common_runtime.run_metadata import RunMetadata
 from ..framework.config import ConfigProto

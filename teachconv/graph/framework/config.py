@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ... import backends
-from ...arguments import integer
-from ...errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ...core.arguments import integer
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 
 _PART = re.compile(r"(?:device:)?(cpu|gpu|\*)(?::(\d+|\*))?$", re.IGNORECASE)
 _HOST = {"job:localhost", "replica:0", "task:0"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import FLOATS, is_integer, lowest
+from ...core.dtypes import FLOATS, is_integer, lowest
 
 __all__ = ["DType", "with_attributes"]
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices
-from ...arguments import as_array, first_of, refuse_masked
-from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError, brief, plain
+from ...core.arguments import as_array, first_of, refuse_masked
+from ...core.dtypes import is_integer
+from ...support import devices
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
 from .dtypes import with_attributes
 from .op_def import is_trainable
 from .tensor import Operators, tensor_dtype

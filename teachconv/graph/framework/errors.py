@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...support.errors import ArgumentError, ArgumentTypeError
 
 
 class InvalidArgumentError(ArgumentError):

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import integer
-from ...dtypes import FLOATS, INTEGERS, to_dtype
-from ...errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
+from ...core.arguments import integer
+from ...core.dtypes import FLOATS, INTEGERS, to_dtype
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word, suggestion
 from .tensor_shape import as_shape
 
 TYPE_LISTS = {  # the names for several dtypes in the definition of an op

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError, brief, plain
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
 from .context import get_default_graph
 from .eager_tensor import EagerTensor, frozen, to_argument, to_array
 from .op_def import ArgDef, OpDef, as_dtype, get_op_def

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...devices import is_on_device
-from ...errors import brief
+from ...support.devices import is_on_device
+from ...support.errors import brief
 from .errors import FailedPreconditionError, InvalidArgumentError
 from .node_def import NodeDef
 from .tensor_shape import StaticShape, is_compatible, text

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ... import backends
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...support.errors import ArgumentError, ArgumentTypeError, brief
 from .config import DeviceSpec, list_physical_devices
 from .context import (
     current_graph,
@@ -396,7 +396,7 @@ _GRAPH = dirname(dirname(abspath(__file__)))
 # with functools, which dispatches it
 _FORWARDING = (
     *(join(dirname(_GRAPH), folder) + sep for folder in ("graph", "tf", "inspection")),
-    join(dirname(_GRAPH), "nn_ops.py"),
+    join(dirname(_GRAPH), "running", "nn_ops.py"),
     functools.__file__,
 )
 

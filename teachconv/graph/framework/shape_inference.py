@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...dtypes import is_integer
-from ...errors import ArgumentError, brief
-from ...memory import check_memory
+from ...core.dtypes import is_integer
+from ...support.errors import ArgumentError, brief
+from ...support.memory import check_memory
 from .node_def import NodeDef, from_operation
 from .op_def import OpDef, get_op_def
 from .op_kernel import OpKernel, OpKernelContext, find_kernel, register_kernel

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import nn_ops
-from ...devices import Adapter, to_array
-from ...errors import ArgumentTypeError, brief
+from ...running import nn_ops
+from ...support.devices import Adapter, to_array
+from ...support.errors import ArgumentTypeError, brief
 from .context import executing_eagerly, session_for, set_default_graph
 from .dtypes import with_attributes
 from .errors import NoSymbolicArrayError, OperatorNotAllowedInGraphError

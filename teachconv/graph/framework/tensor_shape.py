@@ -13,8 +13,8 @@ from itertools import islice
 from math import prod
 from typing import Any, TypeAlias
 
-from ...arguments import integer
-from ...errors import ArgumentError, ArgumentTypeError, brief
+from ...core.arguments import integer
+from ...support.errors import ArgumentError, ArgumentTypeError, brief
 
 StaticShape: TypeAlias = "tuple[int | None, ...] | None"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import ArgumentError
+from ...support.errors import ArgumentError
 from ..core_ops.array_shape_fns import MASKS
 from ..framework.shape_inference import known_value
 from ..framework.tensor_shape import as_shape

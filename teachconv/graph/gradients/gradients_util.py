@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..framework.context import current_graph, get_default_graph
 from ..framework.eager_tensor import EagerTensor
 from ..framework.op_def import GRADIENTS, is_trainable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kinds import ROLES, gradient_of, sibling
+from ...core.kinds import ROLES, gradient_of, sibling
 from ..common_runtime.execute import run_or_add
 from ..core_ops.nn_ops import CONVOLUTIONS
 from ..ops import array_ops, gen_nn_ops, math_ops

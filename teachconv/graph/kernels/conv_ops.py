@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import backends, dispatch
-from ...arguments import normalize_padding, normalize_steps
-from ...kinds import ROLES, Op
+from ... import backends
+from ...core.arguments import normalize_padding, normalize_steps
+from ...core.kinds import ROLES, Op
+from ...running import dispatch
 from ..core_ops.common_shape_fns import padding_argument
 from ..core_ops.nn_ops import CONVOLUTIONS
 from ..framework.node_def import NodeDef

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...backends import to_accumulator
-from ...dtypes import is_integer
+from ...core.dtypes import is_integer
 from ..framework.op_def import REGISTRY
 from ..framework.shape_inference import register_function
 

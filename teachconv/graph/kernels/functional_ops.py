@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...devices import to_host
+from ...support.devices import to_host
 from ..framework.op_kernel import OpKernelContext
 from ..framework.shape_inference import register_function
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...devices import array_module, to_host
+from ...support.devices import array_module, to_host
 from ..core_ops.nn_ops import CONVOLUTIONS
 from ..framework.config import DeviceSpec
 from ..framework.op_kernel import KERNELS, OpKernel, OpKernelContext, register_kernel

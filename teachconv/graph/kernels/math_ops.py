@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import backends, dispatch
+from ... import backends
 from ...backends import to_accumulator
-from ...dtypes import is_integer, lowest
-from ...kinds import OPS
+from ...core.dtypes import is_integer, lowest
+from ...core.kinds import OPS
+from ...running import dispatch
 from ..core_ops.common_shape_fns import broadcast, normalize_axes
 from ..framework.errors import InvalidArgumentError
 from ..framework.node_def import NodeDef

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...backends import to_accumulator
-from ...dtypes import is_integer
+from ...core.dtypes import is_integer
 from ...windows.walking import where_or_zero
 from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function

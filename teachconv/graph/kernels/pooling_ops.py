@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...arguments import normalize_padding, normalize_steps
 from ...backends import to_accumulator
-from ...dtypes import is_integer
+from ...core.arguments import normalize_padding, normalize_steps
+from ...core.dtypes import is_integer
 from ...windows.pooling import PoolCall, backward, forward, pool_call, winning_taps
 from ..core_ops.common_shape_fns import padding_argument
 from ..framework.shape_inference import register_function

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import UNKNOWN_SIZE, integer
-from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
-from ...memory import check_memory
+from ...core.arguments import UNKNOWN_SIZE, integer
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ...support.memory import check_memory
 from ..framework import op_def_library
 from ..framework.context import executing_eagerly
 from ..framework.eager_tensor import (

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import FLOATS, INTEGERS, is_integer
+from ...core.dtypes import FLOATS, INTEGERS, is_integer
 from ..framework.eager_tensor import items, own_dtype, static_shape, to_argument
 from ..framework.op_def import as_dtype, is_trainable
 from ..framework.ops import name_scope

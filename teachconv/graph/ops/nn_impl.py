@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import check_data_format, normalize_steps, real, truth
-from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
-from ...kinds import layout_of
+from ...core.arguments import check_data_format, normalize_steps, real, truth
+from ...core.dtypes import is_integer
+from ...core.kinds import layout_of
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..framework.eager_tensor import items, static_shape
 from ..framework.op_def import is_trainable
 from ..framework.ops import name_scope

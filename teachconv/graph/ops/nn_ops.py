@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import check_data_format, integer, normalize_padding, normalize_steps
-from ...errors import ArgumentError, ArgumentTypeError, brief
-from ...geometry import conv_transpose_geometry
-from ...kinds import layout_of
+from ...core.arguments import check_data_format, integer, normalize_padding, normalize_steps
+from ...core.geometry import conv_transpose_geometry
+from ...core.kinds import layout_of
+from ...support.errors import ArgumentError, ArgumentTypeError, brief
 from ..framework.eager_tensor import static_shape
 from ..framework.ops import name_scope
 from ..framework.tensor import tensor_dtype

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import integer
-from ...dtypes import is_integer
-from ...errors import ArgumentError
+from ...core.arguments import integer
+from ...core.dtypes import is_integer
+from ...support.errors import ArgumentError
 from ..framework.context import current_graph
 from ..framework.eager_tensor import int_vector, to_array
 from ..framework.op_def import as_dtype

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
-from ...arguments import integer
-from ...files import path_of
+from ...core.arguments import integer
+from ...support.files import path_of
 from ..framework.context import within
 from ..options import unsupported
 from . import gen_nn_ops

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError, brief
-from ...geometry import conv_transpose_geometry
-from ...kinds import OPS
+from ...core.geometry import conv_transpose_geometry
+from ...core.kinds import OPS
+from ...support.errors import ArgumentError, ArgumentTypeError, brief
 from ..core_ops.array_shape_fns import MASKS
 from ..framework.context import current_graph
 from ..framework.eager_tensor import EagerTensor

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod, sqrt
 from typing import Any
 
-from ...errors import ArgumentError
+from ...support.errors import ArgumentError
 from ..framework.context import get_default_graph, within
 from ..framework.ops import Graph, name_scope
 from ..framework.tensor_shape import as_shape, is_fully_defined

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ArgumentTypeError, brief, plain
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
 from ..common_runtime.graph_execution_state import GraphExecutionState
 from ..framework.config import ConfigProto
 from ..framework.context import (

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import normalize_steps, truth
-from ...errors import ArgumentError, brief, check_word
-from ...geometry import conv2d_transpose_geometry
+from ...core.arguments import normalize_steps, truth
+from ...core.geometry import conv2d_transpose_geometry
 from ...graph import matmul, nn, reshape, shape, tile, transpose, where
 from ...graph.ops.random_ops import random_uniform
+from ...support.errors import ArgumentError, brief, check_word
 from .. import activations
 from ..checks import check_number, check_sizes, positive, shape_text
 from ..config import next_seed

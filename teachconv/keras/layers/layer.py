@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import truth
-from ...dtypes import is_integer
-from ...errors import ArgumentError, ArgumentTypeError, brief, plain, printable, suggestion
+from ...core.arguments import truth
+from ...core.dtypes import is_integer
 from ...graph import (
     TensorShape,
     TensorSpec,
@@ -35,6 +34,7 @@ from ...graph import (
 from ...graph.framework.context import within
 from ...graph.framework.op_def import as_dtype
 from ...graph.ops.array_ops import is_tensor
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain, printable, suggestion
 from .. import initializers
 from ..checks import as_numpy, check_name, check_sizes, means_nothing, shape_text, unique_name
 from ..config import floatx

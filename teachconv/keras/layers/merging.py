@@ -7,8 +7,8 @@ from functools import reduce
 from typing import Any
 
 from ... import graph
-from ...arguments import integer, listed
-from ...errors import ArgumentError
+from ...core.arguments import integer, listed
+from ...support.errors import ArgumentError
 from .layer import KerasTensor, Layer, Shape
 
 

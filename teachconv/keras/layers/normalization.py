@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import integer, real, truth
-from ...errors import ArgumentError
+from ...core.arguments import integer, real, truth
 from ...graph import multiply, reduce_mean, reshape, rsqrt, square
+from ...support.errors import ArgumentError
 from .layer import Layer, Shape
 
 

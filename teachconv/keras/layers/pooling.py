@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...argument_types import Ints, KerasPadding
-from ...arguments import channels_first, channels_last, normalize_padding, normalize_steps, truth
-from ...errors import ArgumentError, ArgumentTypeError, brief, check_word
-from ...geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
+from ...core.arguments import channels_first, channels_last, normalize_padding, normalize_steps, truth
+from ...core.geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
+from ...core.kinds import AXES, layout_of
 from ...graph import nn, pad, reduce_max, reduce_mean
-from ...kinds import AXES, layout_of
+from ...support.argument_types import Ints, KerasPadding
+from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from .layer import Layer, Shape
 
 Geometry = ConvGeometry | ConvTransposeGeometry

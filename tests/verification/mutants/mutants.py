@@ -22,7 +22,7 @@ from verification.planted.score import passes
 
 import teachconv as tc
 from teachconv.backends import Algorithm
-from teachconv.kinds import FORWARD, INPUT_GRADIENT
+from teachconv.core.kinds import FORWARD, INPUT_GRADIENT
 
 HERE = Path(__file__).parent
 KERNELS = {"rows": FORWARD, "panels": FORWARD, "phases": INPUT_GRADIENT}

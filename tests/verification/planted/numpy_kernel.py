@@ -9,8 +9,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from teachconv.backends import QUIET, Algorithm
-from teachconv.dtypes import FLOATS, accumulator
-from teachconv.kinds import FORWARD
+from teachconv.core.dtypes import FLOATS, accumulator
+from teachconv.core.kinds import FORWARD
 
 
 def fill(module, bug):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .... import graph as tg
-from ....arguments import truth
+from ....core.arguments import truth
 from ....graph import cast, log, log1p, rsqrt
 from ....graph.ops.nn_impl import clip_by_value
 from ....graph.options import either

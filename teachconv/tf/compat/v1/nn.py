@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import graph as tg
-from ....arguments import truth
+from ....core.arguments import truth
 from ....graph.ops import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
 from ....graph.options import either
 from ... import nn

@@ -19,16 +19,26 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import backends, record, settings
-from .arguments import listed, shape_only
-from .backends import Algorithm, ranks_of
-from .calls import Call, arranged, checked_bias, resolve
-from .devices import array_module, check_same_place, is_on_device, on_device_of
-from .errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word, is_one_of, suggestion
-from .geometry import ConvGeometry
-from .kinds import KINDS, Kind, Op
-from .memory import check_memory
-from .tables import count
+from .. import backends
+from ..backends import Algorithm, ranks_of
+from ..core.arguments import listed, shape_only
+from ..core.calls import Call, arranged, checked_bias, resolve
+from ..core.geometry import ConvGeometry
+from ..core.kinds import KINDS, Kind, Op
+from ..support import record
+from ..support.devices import array_module, check_same_place, is_on_device, on_device_of
+from ..support.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ContractError,
+    brief,
+    check_word,
+    is_one_of,
+    suggestion,
+)
+from ..support.memory import check_memory
+from ..support.tables import count
+from .default_backend import default_backend, in_force
 
 # ---------------------------------------------------------------------------------------------
 # The way of a call: look its prepared call up, or make it; run it
@@ -105,7 +115,7 @@ def _place_of(
         return None
     try:
         given = _plain((*arguments, *options))
-        return _places(op, first.shape, first.dtype, second.shape, second.dtype, given, settings.in_force())
+        return _places(op, first.shape, first.dtype, second.shape, second.dtype, given, in_force())
     except (TypeError, RecursionError):  # no key
         return None
 
@@ -487,7 +497,7 @@ def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
 def _named_backend(backend: Any) -> tuple[str, ModuleType]:
     called = "backend"
     if backend is None:  # set_backend and use_backend have checked theirs, so what is wrong is the variable's
-        backend, called = settings.default_backend(), "TEACHCONV_BACKEND"
+        backend, called = default_backend(), "TEACHCONV_BACKEND"
     if backend is None:
         backend = _best_backend()
     if isinstance(backend, str):

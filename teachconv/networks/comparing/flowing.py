@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import float_format
-from ..networks.walking import INPUT, OWN_AXIS, Network
+from ...core.dtypes import float_format
+from ..walking import INPUT, OWN_AXIS, Network
 from .judging import relayout
 from .lining import Pair, Row
 

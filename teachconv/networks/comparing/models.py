@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import tables
-from ..arguments import as_array
-from ..devices import to_host
-from ..errors import ArgumentError, brief
-from ..networks.reading import LAYOUT, Layer
-from ..networks.walking import Network, framework_of, walk, walk_beside
-from ..progress import during, say
-from ..verification.diffing import DiffRow
+from ...core.arguments import as_array
+from ...support import tables
+from ...support.devices import to_host
+from ...support.errors import ArgumentError, brief
+from ...support.progress import during, say
+from ...verification.diffing import DiffRow
+from ..reading import LAYOUT, Layer
+from ..walking import Network, framework_of, walk, walk_beside
 from .flowing import Flow
 from .judging import exact, judge, relayout
 from .lining import Pair, Row, line_up

@@ -9,16 +9,18 @@ from statistics import median
 from types import ModuleType
 from typing import Any
 
-from . import dispatch, nn_ops, record, tables
-from .argument_types import Backend
-from .arguments import integer, real
-from .backends import Algorithm
-from .calls import Call
-from .devices import call_on_host, is_on_device, seconds_on_device
-from .errors import ArgumentError, is_one_of
-from .geometry import AxisGeometry, Conv2DGeometry
-from .kinds import layout_of
-from .progress import during, say
+from ..backends import Algorithm
+from ..core.arguments import integer, real
+from ..core.calls import Call
+from ..core.geometry import Conv2DGeometry
+from ..core.kinds import layout_of
+from ..core.law import AxisGeometry
+from ..support import record, tables
+from ..support.argument_types import Backend
+from ..support.devices import call_on_host, is_on_device, seconds_on_device
+from ..support.errors import ArgumentError, is_one_of
+from ..support.progress import during, say
+from . import dispatch, nn_ops
 
 _FIRST_PIECE = 20_000  # multiply-adds: the first part of a call that is timed for an estimate
 _GROWTH = 4  # how many times as large the next part is, at most

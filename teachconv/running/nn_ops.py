@@ -13,7 +13,11 @@ from typing import Any, Never
 
 import numpy as np
 
-from .argument_types import (
+from ..core.arguments import as_array
+from ..core.calls import Call, resolve
+from ..core.geometry import ConvGeometry, ConvTransposeGeometry
+from ..core.kinds import FORWARD, OPS, Op, sibling
+from ..support.argument_types import (
     AnyDataFormat,
     ArrayLike,
     Backend,
@@ -26,13 +30,17 @@ from .argument_types import (
     ShapeLike,
     VolumeFormat,
 )
-from .arguments import as_array
-from .calls import Call, resolve
-from .devices import override_of
+from ..support.devices import override_of
+from ..support.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    brief,
+    hide_unknown,
+    is_one_of,
+    plain,
+    refuse_unknown,
+)
 from .dispatch import compute
-from .errors import ArgumentError, ArgumentTypeError, brief, hide_unknown, is_one_of, plain, refuse_unknown
-from .geometry import ConvGeometry, ConvTransposeGeometry
-from .kinds import FORWARD, OPS, Op, sibling
 
 # ---------------------------------------------------------------------------------------------
 # Forward
@@ -981,7 +989,7 @@ def conv_matrix(filters: ArrayLike, geometry: ConvGeometry | ConvTransposeGeomet
     w = as_array(filters, "filters", geometry.rank + 2)
     if w.shape != geometry.filters_shape:
         raise ArgumentError(f"filters must have shape {list(geometry.filters_shape)}; got {list(w.shape)}")
-    from .backends import scipy_backend
+    from ..backends import scipy_backend
 
     transposed = isinstance(geometry, ConvTransposeGeometry)
     forward = geometry.forward if isinstance(geometry, ConvTransposeGeometry) else geometry

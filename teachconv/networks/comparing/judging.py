@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import nn_ops
-from ..calls import Call
-from ..dtypes import float_format
-from ..errors import is_one_of, plain
-from ..networks import definitions
-from ..networks.reading import Layer
-from ..truth.exact import float64_result
-from ..verification.diffing import DiffRow, WideTruth, diff
-from ..windows.calls import FUNCTIONS as WINDOWS
-from ..windows.normalization import of_filters
+from ...core.calls import Call
+from ...core.dtypes import float_format
+from ...running import nn_ops
+from ...support.errors import is_one_of, plain
+from ...truth.exact import float64_result
+from ...verification.diffing import DiffRow, WideTruth, diff
+from ...windows.calls import FUNCTIONS as WINDOWS
+from ...windows.normalization import of_filters
+from .. import definitions
+from ..reading import Layer
 
 _FOLDING = 8  # roundings of each weight that batch normalisation is folded into, by whoever did it
 

@@ -23,7 +23,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from .errors import check_word
+from ..support.errors import check_word
 
 Cell = tuple[int, ...]
 

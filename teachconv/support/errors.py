@@ -15,6 +15,9 @@ from typing import Any, NoReturn, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_PACKAGE = __name__.partition(".")[0]
+
+
 class _Message(Exception):  # noqa: N818 (what errors have in common)
     """What is not printable in the message is escaped: it may quote a name, and a terminal would obey it."""
 
@@ -157,7 +160,7 @@ def refuse_unknown(
     >>> def convolve(input, filters, strides=1): ...
     >>> refuse_unknown(convolve, {"stride": 2})
     Traceback (most recent call last):
-    teachconv.errors.ArgumentTypeError: convolve has no argument 'stride' (did you mean "strides"?)
+    teachconv.support.errors.ArgumentTypeError: convolve has no argument 'stride' (did you mean "strides"?)
     """
     word = next(iter(unknown))
     plain_tool: Any = inspect.unwrap(tool) if tool else None  # without its decorators
@@ -171,7 +174,7 @@ class _Untraced:
     """The answer to PyTorch's compiler, which asks before it traces a function: no, nor the whole package.
 
     The compiler would take the NumPy code of a backend for its own. It leaves the call out of its graph, and
-    what the call runs as well, once this file's package is on its list of those to skip.
+    what the call runs as well, once teachconv is on its list of those to skip.
 
     PyTorch: torch/_dynamo/symbolic_convert.py, check_inlineable; torch/_dynamo/trace_rules.py, SKIP_DIRS.
     """
@@ -184,7 +187,7 @@ class _Untraced:
 @lru_cache(maxsize=1)
 def _skip_in_compiler() -> None:
     """Put the package on the list, once."""
-    import_module("torch._dynamo.trace_rules").add(__package__)
+    import_module("torch._dynamo.trace_rules").add(_PACKAGE)
 
 
 def leave_untraced(function: F) -> F:
@@ -232,7 +235,7 @@ class _Attributes:
         """Return a spec for a module that is an attribute; raise ``ModuleNotFoundError`` with a hint."""
         parent, _, name = fullname.rpartition(".")
         module = sys.modules.get(parent)
-        is_ours = parent.partition(".")[0] == __package__ and "__getattr__" in vars(module)
+        is_ours = parent.partition(".")[0] == _PACKAGE and "__getattr__" in vars(module)
         if not is_ours or name.startswith("_") or path is not vars(module).get("__path__"):
             return None  # with another path some tool, such as pytest, looks for a file
         try:

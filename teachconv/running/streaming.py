@@ -1,7 +1,7 @@
 """Streams: convolutions whose input comes in chunks; results equal those of the whole call, bit for bit.
 
 A stream keeps the end of what it was given: the inputs that later outputs read. Which these are says
-`geometry.axis_slab`, and how many outputs a chunk completes its inverse `geometry.axis_due`. Each part of the
+`slabs.axis_slab`, and how many outputs a chunk completes its inverse `slabs.axis_due`. Each part of the
 result is a call of its own; an algorithm whose bits are independent of the input's length gives it the bits
 that it has in the whole. The chunks of dask arrays are computed by the same rules.
 """
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from . import backends, dispatch, nn_ops
-from .arguments import (
+from .. import backends
+from ..core.arguments import (
     Pair,
     as_array,
     check_alike,
@@ -30,12 +30,15 @@ from .arguments import (
     normalize_shape,
     shape_only,
 )
-from .devices import adapter_of, check_same_place
-from .errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
-from .geometry import AxisGeometry, ConvGeometry, axis_due, axis_slab, conv_geometry, conv_transpose_geometry
-from .kinds import AXES, OPS, layout_of
+from ..core.geometry import ConvGeometry, conv_geometry, conv_transpose_geometry
+from ..core.kinds import AXES, OPS, layout_of
+from ..core.law import AxisGeometry
+from ..core.slabs import axis_due, axis_slab
+from ..support.devices import adapter_of, check_same_place
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word, is_one_of
+from ..support.tables import count, size
+from . import dispatch, nn_ops
 from .planning import Plan
-from .tables import count, size
 
 _FAR = 2**32  # stands for an input without an end: longer than any filter, stride and padding
 _STREAMED = [function for op, function in nn_ops.FUNCTIONS.items() if not op.is_gradient]

@@ -18,12 +18,12 @@ from typing import Any, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
-from .argument_types import PaddingWord
-from .devices import Adapter, adapter_of, check_same_place, is_on_device, refuse_endless
+from ..support.argument_types import PaddingWord
+from ..support.devices import Adapter, adapter_of, check_same_place, is_on_device, refuse_endless
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
+from ..support.memory import TRIFLE, check_memory
 from .dtypes import FLOATS, INTEGERS, KNOWN_DTYPES, is_integer
-from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of, plain, suggestion
 from .kinds import AXES, layout_of
-from .memory import TRIFLE, check_memory
 
 Pair: TypeAlias = tuple[int, int]
 Pads: TypeAlias = tuple[Pair, ...]  # (before, after) of each axis; negative numbers crop
@@ -671,7 +671,7 @@ def check_alike(arrays: Mapping[str, np.ndarray]) -> None:
 
     >>> check_alike({"input": np.ones(2, "int64"), "filters": np.ones(2, "float32")})
     Traceback (most recent call last):
-    teachconv.errors.ArgumentTypeError: filters must have the dtype of input, int64; got float32: \
+    teachconv.support.errors.ArgumentTypeError: filters must have the dtype of input, int64; got float32: \
 input.astype("float32")
     """
     (first, array), *others = arrays.items()

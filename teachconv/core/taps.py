@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .geometry import AxisGeometry, ConvGeometry
-from .memory import check_bytes
+from ..support.memory import check_bytes
+from .geometry import ConvGeometry
+from .law import AxisGeometry
 
 Cell = tuple[int, ...]
 
@@ -48,7 +49,7 @@ def gather_all(axis: AxisGeometry, out_index: int) -> list[AxisTap]:
     Returns:
         One `AxisTap` for each tap, in order.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> rows = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
     >>> [(t.tap, t.in_index, t.in_padding) for t in gather_all(rows, 0)]
     [(0, -1, True), (1, 0, False), (2, 1, False)]
@@ -68,7 +69,7 @@ def scatter_all(axis: AxisGeometry, in_index: int) -> list[AxisTap]:
         gap of the stride) is left out; one that would belong to an index before the first output or after
         the last is marked ``in_padding``.
 
-    >>> from teachconv.geometry import conv2d_transpose_geometry
+    >>> from teachconv.core.geometry import conv2d_transpose_geometry
     >>> rows = conv2d_transpose_geometry((1, 3, 3, 1), (3, 3, 1, 1), strides=2).rows
     >>> [(t.tap, t.out_index, t.in_padding) for t in scatter_all(rows, 0)]
     [(0, 0, False), (2, -1, True)]
@@ -91,7 +92,7 @@ def sum_all(axis: AxisGeometry, tap: int) -> list[AxisTap]:
     Returns:
         One `AxisTap` for each output index, in order.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> rows = conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows
     >>> [(t.out_index, t.in_index, t.in_padding) for t in sum_all(rows, 0)]
     [(0, -1, True), (1, 1, False), (2, 3, False)]
@@ -136,7 +137,7 @@ def triples_of(
         The number of products, and a function that iterates over them as `Triple` objects, in the reference's
         order: images, the axes from first to last, channels.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> g = conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME")
     >>> count, go = triples_of(g, "output", (0, 0, 0, 0))
     >>> [(t.cells["input"], t.cells["filters"], t.in_padding) for t in go()][:2]
@@ -175,7 +176,7 @@ def factors_of(geometry: ConvGeometry, role: str, cell: Cell) -> dict[str, tuple
         For each of the other two roles an index into its array: ``first[index] * second[index]``, flat, are
         the products in the order of `triples_of`.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> places = factors_of(conv2d_geometry((1, 1, 4, 1), (1, 3, 1, 1), 1, "SAME"), "output", (0, 0, 0, 0))
     >>> [places[role][2 if role == "input" else 1].ravel().tolist() for role in ("input", "filters")]
     [[0, 1], [1, 2]]
@@ -243,7 +244,7 @@ def gather(axis: AxisGeometry) -> tuple[Reach, ...]:
     Returns:
         One `Reach` for each output index.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)[0]
     Reach(taps=(1, 2), indices=(0, 1))
     """
@@ -297,7 +298,7 @@ def triples(axis: AxisGeometry) -> Iterator[tuple[int, int, int]]:
     Yields:
         (out_index, tap, in_index).
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> list(triples(conv2d_geometry((1, 3, 3, 1), (2, 2, 1, 1), 2, "SAME").rows))
     [(0, 0, 0), (0, 1, 1), (1, 0, 2)]
     """
@@ -330,7 +331,7 @@ def by_taps(reaches: Sequence[Reach], most: int | None = None) -> Iterator[SameT
     Yields:
         A `SameTaps` for each group.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> reaches = gather(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 1, "SAME").rows)
     >>> [(group.taps.tolist(), group.cells.tolist()) for group in by_taps(reaches)]
     [([1, 2], [0]), ([0, 1, 2], [1, 2, 3]), ([0, 1], [4])]
@@ -370,7 +371,7 @@ def window(axis: AxisGeometry) -> Window:
     Returns:
         A `Window`.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> window(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows)
     Window(size=7, inside=slice(1, 6, None), source=slice(0, 5, None))
     """
@@ -390,7 +391,7 @@ def overlap(axis: AxisGeometry, tap: int) -> tuple[slice, slice]:
     Returns:
         A slice of the outputs and a slice of the inputs, equally long.
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> overlap(conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME").rows, 0)
     (slice(1, 3, None), slice(1, 4, 2))
     """
@@ -415,7 +416,7 @@ def reached(geometry: ConvGeometry, role: str) -> np.ndarray:
     Returns:
         A boolean array that broadcasts to the array: [*sizes, 1], for the filters [*sizes, 1, 1].
 
-    >>> from teachconv.geometry import conv2d_geometry
+    >>> from teachconv.core.geometry import conv2d_geometry
     >>> g = conv2d_geometry((1, 1, 5, 1), (1, 1, 1, 1), 2)  # a filter of 1 at stride 2 skips cells
     >>> reached(g, "input")[0, :, 0].tolist()
     [True, False, True, False, True]

@@ -12,8 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from ..networks.reading import LAYOUT, NORM, Layer
-from ..networks.walking import Network
+from ..reading import LAYOUT, NORM, Layer
+from ..walking import Network
 from .judging import call_of, folded
 
 Pair = tuple["Row | None", "Row | None"]  # None where a model has no such layer

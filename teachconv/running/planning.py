@@ -14,15 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from . import backends, dispatch, nn_ops, record, settings
-from .argument_types import ArrayLike, Backend, Precision, ShapeLike
-from .arguments import as_array, channels_first, check_elements, normalize_shape
-from .backends import TABLE
-from .calls import Call
-from .devices import array_module, check_same_place, on_device_of, override_of
+from .. import backends
+from ..backends import TABLE
+from ..core.arguments import as_array, channels_first, check_elements, normalize_shape
+from ..core.calls import Call
+from ..support import record
+from ..support.argument_types import ArrayLike, Backend, Precision, ShapeLike
+from ..support.devices import array_module, check_same_place, on_device_of, override_of
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
+from ..support.tables import size
+from . import dispatch, nn_ops
+from .default_backend import in_force
 from .dispatch import Kernel
-from .errors import ArgumentError, ArgumentTypeError, brief, is_one_of
-from .tables import size
 
 _PLANNED = [function for op, function in nn_ops.FUNCTIONS.items() if op.kind.second == "filters"]
 
@@ -70,7 +73,7 @@ class Plan:
     def _kernel_for(self, x: np.ndarray) -> Kernel | None:
         """Return the kernel for inputs like this one; None if it, or the plan, needs all steps of a call."""
         like, kernel = self._ready
-        this = x.shape, x.dtype, settings.in_force()
+        this = x.shape, x.dtype, in_force()
         if this != like:
             kernel, ready = None, self._prepared
             planned = ready.call.first

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import brief, is_one_of
-from ..networks import definitions
-from ..networks.reading import NORM, Layer
-from ..translation.targets import TARGETS
-from ..translation.translating import translate
-from ..verification.diffing import DiffRow
-from ..windows.calls import FUNCTIONS as WINDOWS
-from ..windows.calls import bound_call
+from ...support.errors import brief, is_one_of
+from ...translation.targets import TARGETS
+from ...translation.translating import translate
+from ...verification.diffing import DiffRow
+from ...windows.calls import FUNCTIONS as WINDOWS
+from ...windows.calls import bound_call
+from .. import definitions
+from ..reading import NORM, Layer
 from .judging import call_of
 
 # what a fact is called in the frameworks' arguments

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentTypeError, brief, is_one_of, suggestion
+from ..support.errors import ArgumentTypeError, brief, is_one_of, suggestion
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int32", "int64")

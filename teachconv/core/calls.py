@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from . import record
+from ..support import record
+from ..support.devices import contiguous
+from ..support.errors import ArgumentError
 from .arguments import (
     Shape,
     as_array,
@@ -29,8 +31,6 @@ from .arguments import (
     normalize_steps,
     other_order,
 )
-from .devices import contiguous
-from .errors import ArgumentError
 from .geometry import ConvGeometry, ConvTransposeGeometry, forward_geometry, transposed_geometry
 from .kinds import FORWARD, CellNames, DepthwiseCells, Kind, Op, layout_of, sibling
 

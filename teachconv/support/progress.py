@@ -97,7 +97,7 @@ def _line() -> Callable[[str], None] | None:
     """Return a function that writes a text over the one before, on a terminal or below a notebook's cell."""
     stream = sys.stderr
     shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    in_notebook = getattr(shell, "kernel", None) is not None  # its output is no terminal, but obeys "\r"
+    in_notebook = getattr(shell, "kernel", None) is not None  # which obeys "\r" as a terminal does
     if not in_notebook and not stream.isatty():
         return None
     width = 0

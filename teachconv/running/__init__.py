@@ -1,0 +1,1 @@
+"""Running a call: the ops, the choice of a backend, calls prepared once, streams, timing."""

@@ -1,0 +1,104 @@
+"""The backend of calls that name none: of the process, and of a block; and what decides how a call runs.
+
+The environment variable ``TEACHCONV_BACKEND`` is read once, at import: it names the default of the process.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ContextDecorator
+from contextvars import ContextVar
+
+from ..backends import get
+from ..support import settings
+from ..support.argument_types import BackendName
+
+
+def in_force() -> tuple[int, str | None, str]:
+    """Return every setting that decides how a call runs: threads, default backend and instruction set."""
+    return settings.get_num_threads(), default_backend(), settings.instruction_set
+
+
+def default_backend() -> str | None:
+    """Return the backend of the innermost block, or else of the process; None where the library chooses."""
+    blocks = _blocks.get()
+    return blocks[-1]._name if blocks else _process_default
+
+
+def set_backend(name: BackendName | None) -> None:
+    """Set the default backend of the whole process, including all its threads.
+
+    Blocks of `use_backend` are not affected: a thread that is in one keeps the backend of its block.
+
+    Args:
+        name: one of the names in ``teachconv.backends()``; None gives the choice back to the library:
+            cython for host arrays.
+
+    Raises:
+        ValueError: for a name that is not in the table.
+        BackendUnavailable: for a backend that cannot run here.
+
+    >>> import teachconv as tc
+    >>> tc.set_backend("numpy")
+    >>> tc.trace(tc.conv2d, [[[[2]]]], [[[[3]]]]).backend
+    'numpy'
+    >>> tc.set_backend(None)
+    """
+    global _process_default
+    _process_default = _checked(name)
+
+
+class use_backend(ContextDecorator):
+    """Set the default backend of a block: ``with use_backend("numpy"):``.
+
+    It holds in the thread or asyncio task that runs the block, and nowhere else, at no moment: other threads
+    keep their default. What starts inside the block inherits it if it gets a copy of the context: tasks of
+    asyncio and functions of ``asyncio.to_thread`` do, and keep it when the block is over; threads and the
+    workers of an executor do not, except where Python itself gives them a copy (free-threaded builds from
+    3.14 on). Blocks may be nested, and one instance may be used for several blocks. A generator that yields
+    inside a block shares it with whoever runs it, as it does every context variable.
+
+    ``@use_backend("numpy")`` before a function makes each of its calls such a block. Without either it has no
+    effect: `set_backend` sets the default of the process.
+
+    Args:
+        name: one of the names in ``teachconv.backends()``; None gives the choice back to the library:
+            cython for host arrays.
+
+    Raises:
+        ValueError: for a name that is not in the table.
+        BackendUnavailable: for a backend that cannot run here.
+
+    >>> import teachconv as tc
+    >>> with tc.use_backend("reference"):
+    ...     tc.trace(tc.conv2d, [[[[2]]]], [[[[3]]]]).backend
+    'reference'
+    """
+
+    def __init__(self, name: BackendName | None) -> None:
+        self._name = _checked(name)
+
+    def __enter__(self) -> use_backend:
+        _blocks.set((*_blocks.get(), self))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        blocks = _blocks.get()
+        if self in blocks:
+            # it need not be the innermost: a generator may leave its block while its caller is in another
+            last = len(blocks) - 1 - blocks[::-1].index(self)
+            _blocks.set(blocks[:last] + blocks[last + 1 :])
+
+
+def _checked(name: str | None) -> str | None:
+    """Return the name of a backend that can run here, or None; raise otherwise."""
+    if name is not None:
+        get(name)
+    return name
+
+
+_process_default = os.environ.get("TEACHCONV_BACKEND") or None
+
+
+# The blocks of ``with use_backend(...)`` that the running context is in, the innermost last.
+_blocks: ContextVar[tuple[use_backend, ...]] = ContextVar("teachconv_use_backend", default=())

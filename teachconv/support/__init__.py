@@ -1,0 +1,1 @@
+"""Leaves that everything may import: errors, settings, records, memory, tables, files, devices."""
