@@ -13,8 +13,6 @@ import numpy as np
 
 from ..support.devices import Adapter, device_array, is_on_device, lies_on_a_gpu
 
-__all__ = ["ADAPTER", "ArrayApi"]
-
 
 class ArrayApi(Adapter):
     """Arrays that say by themselves how to convert them."""

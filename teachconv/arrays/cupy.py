@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from .array_api import ArrayApi
 
-__all__ = ["ADAPTER", "CuPy"]
-
 
 class CuPy(ArrayApi):
     """Arrays on a GPU that a backend computes with."""

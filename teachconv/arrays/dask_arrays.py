@@ -31,8 +31,6 @@ from .dask_chunks import AxisChunk, Job, algorithm_here, result_chunks
 from .dask_graph import Plan
 from .dask_parts import LazyCall
 
-__all__ = ["ADAPTER", "lazy", "plan_call"]
-
 IMAGES = ("input", "out_backprop")  # the arguments that are chunked; filters and bias go to every chunk whole
 _MOST = 100 * 2**20  # bytes of an array that is loaded where a tool needs all of its values
 

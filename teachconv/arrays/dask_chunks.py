@@ -27,19 +27,6 @@ from ..running import dispatch
 from ..support.errors import ArgumentError
 from ..support.settings import on_threads
 
-__all__ = [
-    "AxisChunk",
-    "Job",
-    "Piece",
-    "algorithm_here",
-    "axis_chunks",
-    "compute_chunk",
-    "compute_partial",
-    "cut",
-    "result_chunks",
-]
-
-
 # ---------------------------------------------------------------------------------------------
 # The chunks of one axis
 # ---------------------------------------------------------------------------------------------

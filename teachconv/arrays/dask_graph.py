@@ -45,8 +45,6 @@ from .dask_chunks import (
     rounded,
 )
 
-__all__ = ["Plan"]
-
 _MOST_PIECES = (
     9  # of one slab that are cut by tasks of their own; a slab of more is cut in the task of its chunk
 )

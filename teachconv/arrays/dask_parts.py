@@ -25,8 +25,6 @@ from .dask_chunks import call_of_part, compute_chunk, compute_partial, part_of
 from .dask_graph import Plan
 from .dialect_calls import OwnCall
 
-__all__ = ["LazyCall", "SlabCells"]
-
 
 @dataclass(frozen=True, slots=True)
 class SlabCells:

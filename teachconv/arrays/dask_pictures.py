@@ -13,8 +13,6 @@ from ..support.palette import COLOURS, svg_style
 from .dask_arrays import ADAPTER
 from .dask_chunks import AxisChunk
 
-__all__ = ["chunk_picture"]
-
 _SIDE, _MARGIN, _WIDEST_TEXT = 260, 24, 440  # pixels
 _MOST = 60  # lines between chunks in one direction
 _INK, _LINE, _RING, _MARK = (COLOURS[name].light for name in ("ink", "line", "ring", "mark"))

@@ -16,8 +16,6 @@ from dask.diagnostics import ProgressBar
 from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from ..support.files import path_of
 
-__all__ = ["to_zarr"]
-
 
 def to_zarr(array: da.Array, path: str | os.PathLike[str], *, progress: bool = False) -> Path:
     """Compute a dask array and write it to a new zarr array, chunk by chunk.

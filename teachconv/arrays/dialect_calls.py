@@ -20,8 +20,6 @@ from ..running import nn_ops
 from ..support import record
 from ..support.errors import ArgumentError
 
-__all__ = ["OwnCall", "own_call", "run"]
-
 
 @dataclass(frozen=True, eq=False)
 class OwnCall:

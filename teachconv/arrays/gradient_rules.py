@@ -20,8 +20,6 @@ from ..core.kinds import Op, gradient_of, sibling
 from ..running import nn_ops
 from ..support.errors import ArgumentTypeError
 
-__all__ = ["ARRAYS", "check", "gradients", "tangent"]
-
 Arguments = Mapping[str, Any]
 
 _OPS = {function: op for op, function in nn_ops.FUNCTIONS.items()}

@@ -8,8 +8,6 @@ from ..running import nn_ops
 from ..support.argument_types import PaddingWord
 from .puzzle import Puzzle
 
-__all__ = ["PUZZLES", "buggy"]
-
 # the answers are the codes of `teachconv.diff`
 _CODES = (
     "flipped_filter", "padding_side", "swapped_filter_axes", "shift", "transposed_filter", "dilation",

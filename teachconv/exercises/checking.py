@@ -20,8 +20,6 @@ from ..verification.running import what_went_wrong, within
 from . import bugs, gradients, matrices, numbers, sizes, sums
 from .puzzle import Puzzle
 
-__all__ = ["Checked", "answers", "as_array", "check", "hint", "judged", "puzzles"]
-
 _PUZZLES: dict[str, Puzzle] = {
     puzzle.name: puzzle
     for module in (sizes, sums, matrices, gradients, numbers, bugs)

@@ -10,8 +10,6 @@ import numpy as np
 from ..running import nn_ops
 from .puzzle import Puzzle, ints
 
-__all__ = ["PUZZLES"]
-
 Program = Sequence[tuple[str, int, int]]
 
 

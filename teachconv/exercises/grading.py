@@ -20,8 +20,6 @@ from ..verification.running import elsewhere
 from .checking import Checked, answers, as_array, check_seconds, judged
 from .checking import puzzles as all_puzzles
 
-__all__ = ["Grades", "grade"]
-
 
 @dataclass(frozen=True)
 class Graded:

@@ -9,8 +9,6 @@ import numpy as np
 from ..running import nn_ops
 from .puzzle import Puzzle, ints
 
-__all__ = ["PUZZLES"]
-
 
 def _patches(x: np.ndarray, k: int, s: int) -> np.ndarray:
     """[out rows, out cols, k, k, channels] of one image."""

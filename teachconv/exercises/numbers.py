@@ -10,8 +10,6 @@ from ..data.seeded import make_array
 from ..truth import bounds
 from .puzzle import Puzzle, ints
 
-__all__ = ["PUZZLES"]
-
 _UNIT = 2.0**-24  # of float32
 
 

@@ -12,8 +12,6 @@ import numpy as np
 from ..data.seeded import make_array
 from ..support.tables import Report, Table, left
 
-__all__ = ["Mistake", "Puzzle", "ints"]
-
 # a code, a sentence for the learner, and the function that makes it; None where `Puzzle.judge` finds it
 Mistake = tuple[str, str, Callable[..., Any] | None]
 

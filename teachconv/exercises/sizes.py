@@ -13,8 +13,6 @@ from ..core.slabs import axis_slab
 from ..running import nn_ops
 from .puzzle import Puzzle
 
-__all__ = ["PUZZLES"]
-
 
 def _axis(n: int, k: int, s: int, d: int, pads: tuple[int, int], **more: Any) -> AxisGeometry:
     return forward_axis("cols", n, k, s, d, "EXPLICIT", pads, **more)

@@ -9,8 +9,6 @@ import numpy as np
 from ..running import nn_ops
 from .puzzle import Puzzle, ints
 
-__all__ = ["PUZZLES"]
-
 _PAIRS = ((5, 3), (6, 2), (8, 4), (4, 4))  # inputs and taps
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from ..running import nn_ops
 from .rules import words_of
 
-__all__ = ["page_call", "page_function"]
-
 
 def page_function(op: Callable[..., Any]) -> str:
     """Return the name of a function on the page, such as "tensorflow.conv2d" or "torch.conv2d"."""

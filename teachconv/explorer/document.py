@@ -36,8 +36,6 @@ from .page import image_address
 from .pools import pool_of
 from .shown_part import Part, lift, lift_cell, lifted, part_of, teaching
 
-__all__ = ["SIDES", "Document", "Tables", "code", "facts", "sides", "variant"]
-
 Op = Callable[..., Any]
 
 _QUICK = 0.1  # seconds of a call

@@ -29,8 +29,6 @@ from .page import frame, page
 from .shown_part import lift, lifted, part_call
 from .variants import Variants
 
-__all__ = ["Explorer", "explore"]
-
 # the parts of the page that a step of a story may keep lit, and their names on it
 _PARTS = {
     "source": "source",

@@ -10,8 +10,6 @@ import numpy as np
 from ..inspection.pictures import png
 from .page import image_address
 
-__all__ = ["dumps", "image_numbers", "nbytes"]
-
 _LONGEST = 16_000  # pixels in a line or a column that every browser draws
 
 

@@ -16,8 +16,6 @@ from ..support import palette
 from ..verification.diagnoses import DIAGNOSES
 from .rules import rules
 
-__all__ = ["frame", "frame_of", "image_address", "page", "playground_page", "script", "style"]
-
 # the page contains all it needs and may load nothing
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from ..support.files import path_of
 from .page import frame, playground_page
 
-__all__ = ["Playground", "playground"]
-
 
 class Playground:
     """The page that `playground` returns and a notebook displays; ``save(path)`` writes it as one file."""

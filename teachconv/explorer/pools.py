@@ -16,8 +16,6 @@ from ..support.errors import ArgumentError
 from ..windows.calls import bound_call
 from ..windows.pooling import PoolCall
 
-__all__ = ["pool_of"]
-
 _WORDS = MappingProxyType({"input": "input", "filters": "window", "output": "output"})
 
 

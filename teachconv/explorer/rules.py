@@ -12,8 +12,6 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["rules", "words_of"]
-
 
 @lru_cache(maxsize=1)
 def _written() -> dict[str, Any]:

@@ -18,8 +18,6 @@ from ..core.law import AxisGeometry
 from ..core.slabs import slab
 from ..windows.walking import whole
 
-__all__ = ["Part", "lift", "lift_cell", "lifted", "part_call", "part_of", "same_place", "teaching"]
-
 _VALUES = 20_000  # the most numbers of one array on a page
 _SIDES = (40, 24, 16, 10, 6, 3, 1)  # rows and columns of a plane: the first number that fits is used
 _CHANNELS = 512

@@ -23,8 +23,6 @@ from ..support.errors import ArgumentError, check_word
 from .explorer import Explorer, explore
 from .page import image_address
 
-__all__ = ["setup"]
-
 # which builders show what: the builders of HTML run scripts, but a reader of EPUB may not
 _SCRIPTS, _TEXT = "html and not epub", "text or man"
 _IMAGES = "not (html or text or man) or epub"

@@ -26,8 +26,6 @@ from .document import SIDES, Document, code, facts, variant
 from .packing import nbytes
 from .shown_part import Part, lift_cell, lifted, part_of, same_place
 
-__all__ = ["Choices", "Variants"]
-
 _OPTIONS = ("name", "backend", "algorithm", "precision", "out")
 _MOST = 400  # the most variants of a page
 _LONG = 500  # taps along an axis: of longer filters each variant takes long, and none is made

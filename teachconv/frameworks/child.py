@@ -23,8 +23,6 @@ import numpy as np
 
 from ..support.progress import during
 
-__all__ = ["Answer", "ProbeError", "answer", "begin", "run"]
-
 _SECTION = "== teachconv: "  # begins a line of the log that says which part of the probe follows
 _ASKED, _FACTS, _LOG = "asked.json", "facts.json", "log.txt"
 

@@ -21,8 +21,6 @@ from . import child, onednn
 from .libraries import known_from
 from .ours import chain, refusals
 
-__all__ = ["follow"]
-
 _RUNTIME = "xla/backends/cpu/runtime/"
 # how XLA compiled a convolution for a CPU -> what runs it, and the C++ file
 _THUNKS = {

@@ -10,8 +10,6 @@ import numpy as np
 
 from . import child
 
-__all__ = ["work"]
-
 
 def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return the optimised HLO, and for each of its instructions that ran the time."""

@@ -10,8 +10,6 @@ from typing import Any
 from ..inspection.sources import FOLLOWERS, SourceChain
 from ..support.errors import ArgumentError, brief
 
-__all__ = ["follow"]
-
 
 def follow(op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> SourceChain:
     """Return the steps of a call, which Keras's backend runs; arguments and errors as `tensorflow.follow`."""

@@ -7,8 +7,6 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["folder", "known_from"]
-
 
 def folder(package: str) -> Path:
     """Return the folder of an installed package; of another, one that does not exist."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["VERBOSE", "Log", "Primitive", "read"]
-
 VERBOSE = {"ONEDNN_VERBOSE": "1"}  # the environment of a probe
 
 

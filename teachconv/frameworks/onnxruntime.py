@@ -16,8 +16,6 @@ from . import child
 from .libraries import known_from
 from .ours import chain, refusals
 
-__all__ = ["follow"]
-
 _SOURCE = "onnxruntime/"
 # domain and op -> the file of its kernel on the CPU, and the file of MLAS with the loops
 _KERNELS = {

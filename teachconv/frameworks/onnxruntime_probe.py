@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["work"]
-
 
 def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return the profile of the second run, and the nodes of the graph after optimisation."""

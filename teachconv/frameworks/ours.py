@@ -13,8 +13,6 @@ from ..inspection.marks import APPLIED
 from ..inspection.sources import SourceChain, SourceLine, SourceStep, step_at
 from ..support.errors import ArgumentError
 
-__all__ = ["chain", "lines", "refusals"]
-
 
 @contextmanager
 def refusals(framework: str) -> Iterator[None]:

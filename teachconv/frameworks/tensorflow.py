@@ -36,8 +36,6 @@ from ..support.tables import duration
 from . import child, onednn
 from .ours import chain
 
-__all__ = ["follow", "ours"]
-
 # how a step is known
 _STACK, _OPS, _KERNELS = "call stack", "op registry", "kernel registry"
 _LOG, _PROFILER, _ONEDNN, _RECORDED = "TensorFlow's log", "profiler", "oneDNN's log", "recorded"

@@ -23,8 +23,6 @@ from . import child, onednn
 from .libraries import folder, known_from
 from .ours import chain, refusals
 
-__all__ = ["follow"]
-
 _NATIVE = "aten/src/ATen/native/"
 # an aten op -> the C++ file that has its function
 _FILES = {

@@ -8,8 +8,6 @@ import numpy as np
 
 from . import child
 
-__all__ = ["work"]
-
 
 def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Run each call twice, the second time with the profiler, and return what PyTorch says of it."""

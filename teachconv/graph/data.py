@@ -24,8 +24,6 @@ from .ops.array_ops import convert_to_tensor
 from .ops.random_ops import get_seed
 from .options import unsupported
 
-__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "Dataset"]
-
 AUTOTUNE, INFINITE_CARDINALITY = -1, -1
 
 

@@ -18,8 +18,6 @@ from ..support.progress import track
 from .explaining import explain
 from .plot_planes import Windows
 
-__all__ = ["animate"]
-
 _FRAMES = 240  # of a larger output a frame adds several cells
 _TAPS, _TAP = 49, 400  # of a cell that is shown tap by tap: the most, and the milliseconds of one
 _LIMIT = 80  # rows and columns of a plane

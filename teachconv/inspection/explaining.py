@@ -27,8 +27,6 @@ from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..windows.calls import FUNCTIONS, bound_call
 from .pictures import cell_picture, second_cell
 
-__all__ = ["Explanation", "Tap", "explain"]
-
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 

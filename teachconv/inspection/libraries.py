@@ -10,8 +10,6 @@ import numpy as np
 from ..backends import blas
 from ..core.dtypes import INTEGERS
 
-__all__ = ["library"]
-
 
 def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
     """Return a library's name with its version, and how it is called.

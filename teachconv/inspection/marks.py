@@ -31,8 +31,6 @@ from ..backends import TABLE
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 from ..support.errors import brief
 
-__all__ = ["APPLIED", "Mark", "find", "function_at", "place", "read"]
-
 APPLIED = ("stride", "padding", "dilation", "multiply-add")  # in the order in which they are shown
 
 _PACKAGE = Path(__file__).parents[1]

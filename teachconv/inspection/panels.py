@@ -11,8 +11,6 @@ import numpy as np
 
 from ..support.palette import COLOURS, TINT, svg_style
 
-__all__ = ["SAMPLE", "Panel", "largest_of", "panels_to_svg", "short", "strength"]
-
 SAMPLE = 1 << 20  # cells of an array among which the largest number is looked for
 _CELL = 36  # pixels
 _TOP = 44  # pixels above the cells: the title and the column numbers

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..core.calls import Call
     from .explaining import Explanation, Tap
 
-__all__ = ["cell_picture", "equals_sign", "in_plane", "padding_picture", "plane_of", "png", "second_cell"]
-
 _LIMIT = 12  # cells of a plane that are drawn in each direction
 _COMPUTED = 10**7  # multiply-adds of a call whose other results are computed for its picture
 

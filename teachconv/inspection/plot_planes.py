@@ -21,20 +21,6 @@ from .explaining import Explanation
 from .panels import largest_of, short
 from .pictures import equals_sign, in_plane, plane_of, second_cell
 
-__all__ = [
-    "Axes",
-    "Figure",
-    "Plane",
-    "Windows",
-    "axes_of",
-    "check_size",
-    "colours_of",
-    "figure_of",
-    "patches",
-    "value_colours",
-    "whole_ticks",
-]
-
 Axes: TypeAlias = Any  # matplotlib.axes.Axes; matplotlib is optional
 Figure: TypeAlias = Any
 Cells: TypeAlias = Set[tuple[int, ...]]

@@ -21,8 +21,6 @@ from ..support.argument_types import Ints
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from ..windows.pooling import PoolCall
 
-__all__ = ["Field", "ReceptiveField", "receptive_field"]
-
 Geometry: TypeAlias = ConvGeometry | ConvTransposeGeometry
 
 

@@ -29,22 +29,6 @@ from . import marks
 from .libraries import library
 from .tracing import facts_of, trace, traced
 
-__all__ = [
-    "Ran",
-    "SourceChain",
-    "SourceLine",
-    "SourceStep",
-    "backend_steps",
-    "find_source",
-    "line_of",
-    "names_of_ops",
-    "shapes_text",
-    "source_of",
-    "step_at",
-    "step_at_code",
-    "step_of",
-]
-
 # the first part of the module's name of another framework's function, class or object -> the module whose
 # `follow` says what that framework runs; it is imported when the first of them is asked about
 FOLLOWERS = {

@@ -22,8 +22,6 @@ from ..support import record, tables
 from ..support.errors import brief, is_one_of
 from . import marks
 
-__all__ = ["Trace", "arrays_of", "facts_of", "innermost_loops", "loop_text", "place_of", "trace"]
-
 P = ParamSpec("P")
 
 

@@ -17,8 +17,6 @@ from ..verification.cases import Case, find_cases
 from ..verification.contract import WAYS, case_rows, told
 from ..verification.diffing import DiffReport, tolerance_of
 
-__all__ = ["Checked", "check", "of_kernel", "parametrize"]
-
 _NAMES = {FORWARD: "", INPUT_GRADIENT: " input gradient", FILTER_GRADIENT: " filter gradient"}
 
 

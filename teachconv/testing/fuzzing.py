@@ -30,8 +30,6 @@ from ..verification.diffing import DiffReport, DiffRow, tolerance_of
 from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
 
-__all__ = ["fuzz"]
-
 _EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 _FAR = (255, 256, 257, 511, 513, 1025, 4097, 16393)  # where blocks and indices of 8 and 16 bits end
 # what is drawn from, and what it is where another number is varied

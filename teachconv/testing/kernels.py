@@ -28,8 +28,6 @@ from ..verification.contract import check_guards, every_second_channel, packed
 from ..verification.fences import laid
 from ..verification.running import Imported, Refused, isolated, name_of, unwritten, what_went_wrong
 
-__all__ = ["kernel", "rank_of"]
-
 # what parameters may be called, in any case of letters; the first word is ours
 _WORDS: Mapping[str, str] = {
     "input": "input inputs x lhs image images img data src",

@@ -18,8 +18,6 @@ from ..verification.diffing import DiffReport
 from .checking import Checked
 from .fuzzing import fuzz
 
-__all__ = ["conv_fuzz"]
-
 _MARK = "teachconv case"
 
 

@@ -30,8 +30,6 @@ from ..support.errors import ArgumentError, brief, words_of
 from ..verification.running import Program
 from .kernels import kernel
 
-__all__ = ["process"]
-
 
 def process(
     command: Sequence[str] | str,

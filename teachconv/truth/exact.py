@@ -11,8 +11,6 @@ from ..core.calls import Call
 from ..core.dtypes import accumulator, float_format, is_integer
 from . import bounds
 
-__all__ = ["abs_sum", "float64_result", "judge_direct", "signed_sums", "unrounded"]
-
 
 def abs_sum(call: Call) -> np.ndarray:
     """Return sum |x||w| for every cell of the result, in float64, counting finite values only.

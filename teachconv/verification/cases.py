@@ -23,8 +23,6 @@ from ..data.seeded import make_array
 from ..running import nn_ops
 from ..support.errors import words_of
 
-__all__ = ["CASES", "Case", "Problem", "find_cases"]
-
 _QUICK = 1 << 18  # multiply-adds that Python itself adds in a hundredth of a second
 _FEW = 1 << 14  # cells of all arrays together, as many as every tool can show
 

@@ -46,21 +46,6 @@ from .flushing import judging
 from .places import cells_in_words
 from .running import ASPECTS, Refused, Wrapped, never_written, watch, what_went_wrong
 
-__all__ = [
-    "WAYS",
-    "amid_guards",
-    "case_rows",
-    "check_backend",
-    "check_guards",
-    "every_second_channel",
-    "into_out",
-    "packed",
-    "plain",
-    "required_rows",
-    "told",
-    "ways_on",
-]
-
 
 @judging()
 @at_most(10.0)  # a backend with one bug may fail in a thousand rows

@@ -16,8 +16,6 @@ from . import mistakes
 from . import number_mistakes as numbers
 from .failures import Failure, Mistake, View, relu
 
-__all__ = ["DIAGNOSES", "Known", "attempts"]
-
 _Tries = Callable[[Failure], Iterable[Mistake]]
 
 

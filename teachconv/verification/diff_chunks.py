@@ -19,8 +19,6 @@ from ..support.tables import verdict
 if TYPE_CHECKING:
     from .diffing import DiffRow
 
-__all__ = ["check_against", "compare_chunks"]
-
 
 def check_against(lazy: Any, against: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arrays to compare with, their axes as the parts have them; raise where that is not possible.

@@ -48,20 +48,6 @@ from .running import ASPECTS, Refused, guarded, never_written, what_went_wrong
 from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
-__all__ = [
-    "SUMS_OF_PRODUCTS",
-    "DiffReport",
-    "DiffRow",
-    "Truth",
-    "bound_of",
-    "check_cases",
-    "diff",
-    "failed_row",
-    "holds",
-    "locked",
-    "tolerance_of",
-]
-
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
 

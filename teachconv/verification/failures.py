@@ -16,8 +16,6 @@ from ..core.slabs import slab
 from ..truth import bounds
 from ..truth.exact import float64_result
 
-__all__ = ["Failure", "Mistake", "Tolerance", "View", "Work", "cost", "part_of", "relu", "wide"]
-
 View = Callable[[np.ndarray], np.ndarray]
 
 

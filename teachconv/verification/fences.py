@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SIDES", "laid", "set_side"]
-
 # where an array has no memory beside it; its pages are rarely full on both sides
 SIDES = "behind", "before"
 _side: list[str | None] = [None]

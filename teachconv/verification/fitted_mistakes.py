@@ -21,9 +21,6 @@ from .failures import Failure, Mistake, cost, part_of, wide
 from .number_mistakes import order_words, padded
 from .places import SPATIAL, members
 
-__all__ = ["copies", "padding_constants", "scales", "scales_by_channel", "shifts", "terms"]
-
-
 _PAIR = 8  # products that take as long as it takes to write a distance, and to look at it
 
 

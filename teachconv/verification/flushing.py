@@ -14,8 +14,6 @@ from typing import Any
 
 from ..support.errors import ContractError
 
-__all__ = ["flushes", "judging", "theirs"]
-
 _ENVIRONMENT = 512  # bytes, more than any system's fenv_t has
 # in `judging`, the floating-point environment that code under test runs in, or None for the usual one
 _outside: ContextVar[list[bytes | None] | None] = ContextVar("teachconv_flushing", default=None)

@@ -35,8 +35,6 @@ from .diffing import DiffRow, Truth, bound_of, check_comparison, locked
 from .flushing import judging
 from .running import Refused, guarded, what_went_wrong
 
-__all__ = ["GradientReport", "GradientRow", "check_gradients"]
-
 Cell = tuple[int, ...]
 
 

@@ -26,8 +26,6 @@ from .diffing import DiffReport, DiffRow, failed_row
 from .flushing import judging
 from .running import Refused, guarded, what_went_wrong
 
-__all__ = ["InvarianceReport", "check_invariance"]
-
 
 class InvarianceReport(DiffReport):
     """What `check_invariance` returns: a row for each way to run a call, compared with a plain run of it.

@@ -22,20 +22,6 @@ from ..core.kinds import AXES, layout_of
 from ..core.law import AxisGeometry, forward_axis, split_padding
 from .failures import Failure, Mistake, View
 
-__all__ = [
-    "alignments",
-    "causal_strides",
-    "filter_orders",
-    "flips",
-    "groups",
-    "other_dilations",
-    "padding_modes",
-    "padding_sides",
-    "reread",
-    "some_axes",
-    "steps",
-]
-
 _WORDS = {"depth": "depth", "rows": "rows", "cols": "columns"}
 _SIDES = {
     "depth": ("pad_front", "at the front"),

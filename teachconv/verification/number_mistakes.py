@@ -19,27 +19,6 @@ from ..core.taps import overlap
 from .failures import Failure, Mistake, View, relu, wide
 from .mistakes import reread, some_axes
 
-__all__ = [
-    "ACTIVATIONS",
-    "accumulations",
-    "accumulators",
-    "activations",
-    "biases",
-    "channel_orders",
-    "cut_integers",
-    "image_orders",
-    "input_axes",
-    "layouts",
-    "lost_nan",
-    "order_words",
-    "padded",
-    "padding_values",
-    "quantized",
-    "relu_before_bias",
-    "residuals",
-    "rounded",
-]
-
 
 def biases(case: Failure) -> Iterator[Mistake]:
     """The bias left out, added twice, subtracted, or in another order."""

@@ -14,8 +14,6 @@ import numpy as np
 from ..core.calls import Call
 from ..support.tables import count, number
 
-__all__ = ["SPATIAL", "cells_in_words", "held_words", "members", "where"]
-
 _LONGEST = 60  # characters: it has to fit on a line of a report
 SPATIAL = ("slice", "row", "column")
 _NOUNS = dict(

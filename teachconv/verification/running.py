@@ -43,21 +43,6 @@ from ..support.errors import ArgumentError, ContractError, brief, plain, printab
 from .fences import SIDES, laid, set_side
 from .flushing import theirs
 
-__all__ = [
-    "ASPECTS",
-    "Imported",
-    "Program",
-    "Refused",
-    "Wrapped",
-    "elsewhere",
-    "guarded",
-    "isolated",
-    "kept_afresh",
-    "name_of",
-    "what_went_wrong",
-    "within",
-]
-
 
 class Refused(Exception):  # noqa: N818 (the code is not wrong)
     """The code does not take such a call, and says why: its row is not run, and has not failed."""

@@ -29,8 +29,6 @@ from ..truth.exact import abs_sum, float64_result
 from .diagnosing import Diagnosis, diagnose, thread_time
 from .failures import Failure, relu
 
-__all__ = ["diagnose_shape"]
-
 _SECONDS = 0.5  # for other arguments; a machine that is busy with others does not count
 _AT_LEAST = 4  # other arguments are looked at, however long that takes
 

@@ -17,8 +17,6 @@ from ..running import dispatch
 from ..support import tables
 from ..truth.bounds import Verdict
 
-__all__ = ["independent", "largest_of_many", "odd_signs", "odd_size", "plain_loops"]
-
 _ENOUGH = 32  # errors of one sign: chance gives as many one time in 10^9, of four ways to be odd
 
 

@@ -29,8 +29,6 @@ from .diagnosing import Diagnosis, Tolerance
 from .diffing import REPORTS, DiffReport, DiffRow
 from .places import cells_in_words, held_words
 
-__all__: list[str] = []
-
 Mistake = tuple[str, str, Callable[[np.ndarray], Any]]
 
 

@@ -18,8 +18,6 @@ from textwrap import fill
 from .. import core_ops  # noqa: F401  (fills the registry)
 from ..framework.op_def import REGISTRY, AttrDef, OpDef
 
-__all__ = ["generate", "lower_case_op_name"]
-
 TARGET = Path(__file__).parents[1] / "ops" / "gen_nn_ops.py"
 
 _HEADER = '''"""The ops as Python functions. GENERATED from core_ops/ by op_gen.py: do not edit.

@@ -10,8 +10,6 @@ import numpy as np
 
 from ...core.dtypes import FLOATS, is_integer, lowest
 
-__all__ = ["DType", "with_attributes"]
-
 _ATTRIBUTES: dict[str, Callable[[np.dtype[Any]], Any]] = {
     "as_numpy_dtype": lambda dtype: dtype.type,
     "base_dtype": lambda dtype: DType(dtype),
