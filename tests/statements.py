@@ -1,4 +1,4 @@
-"""How much code there is: Python's statements, and lines of the other languages, by folder, as a table in Markdown.
+"""How much code there is: Python's statements, and lines of the other languages, by folder and group, as a table in Markdown.
 
 Usage: python tests/statements.py [--since REVISION] [--depth 1] [--root .] [folder]. A statement is a node ``ast.stmt``
 that is not a docstring, so that nothing depends on how lines are broken. A line of Cython, C, CUDA or JavaScript counts
@@ -22,6 +22,14 @@ LANGUAGES = {
     "C": (".c", ".h"),
     "CUDA": (".cu", ".cuh"),
     "JavaScript": (".js",),
+}
+# What a newcomer reads, and the rest by whom it is for: each has a row of its own before the total.
+GROUPS = {
+    "to read first": "core/ support/ running/ backends/ kernels/",
+    "tools for users": "windows/ dialects/ arrays/ truth/ inspection/ frameworks/ verification/ testing/ translation/ "
+    "networks/ exercises/ cli/ data/",
+    "TensorFlow's model": "graph/ keras/ tf/",
+    "the pages": "explorer/",
 }
 LANGUAGE_OF = {ending: language for language, endings in LANGUAGES.items() for ending in endings}
 _STRING = r"'(?:\\.|[^'\\\n])*'" + r'|"(?:\\.|[^"\\\n])*"'
@@ -87,13 +95,21 @@ def count(files, folder, depth=1):
         parents = Path(path).relative_to(folder).parent.parts[:depth]
         for row in ("/".join(parents) + "/" if parents else "*", "total"):
             found.setdefault(row, Counter())[language] += number
+    for group, folders in GROUPS.items():
+        if there := found.keys() & set(folders.split()):
+            found[f"*{group}*"] = sum((found[row] for row in there), Counter())
     return found
 
 
 def table(now, before=None):
     """Return the counts as a table in Markdown."""
     before = now if before is None else before
-    rows = sorted({*now, *before}, key=lambda row: (row == "total", row))
+    order = [f"*{group}*" for group in GROUPS]
+    rows = (
+        sorted({*now, *before} - {*order, "total"})
+        + [row for row in order if row in now or row in before]
+        + ["total"]
+    )
     return "\n".join(
         [
             f"| folder | {' | '.join(LANGUAGES)} |",

@@ -104,3 +104,9 @@ def test_the_table_before_and_after(repository):
         "| one/ | 2 → 1 (-1) |  | 1 | 0 → 2 (+2) |  |\n"
         "| total | 3 → 2 (-1) |  | 1 | 0 → 2 (+2) | 1 → 0 (-1) |\n"
     )
+
+
+def test_the_folders_of_the_package_are_each_in_one_group():
+    named = " ".join(statements.GROUPS.values()).split()
+    folders = [f"{path.name}/" for path in (ROOT / "teachconv").iterdir() if (path / "__init__.py").exists()]
+    assert sorted(named) == sorted([*folders, "kernels/"])
