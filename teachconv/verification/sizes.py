@@ -19,7 +19,6 @@ import numpy as np
 from .. import nn_ops
 from ..arguments import axis_order, begins_then_ends
 from ..calls import Call
-from ..devices import lazy_call
 from ..dialects.calls import FUNCTIONS, ConvCall, bind_shapes
 from ..dtypes import is_integer
 from ..errors import brief
@@ -106,7 +105,7 @@ _NUMBERS: dict[str, Sequence[Any]] = {  # what one axis may have
 
 def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Found]:
     """The caller's call with other arguments where they give the shape of what was found."""
-    if not isinstance(asked, partial) or lazy_call(asked.args[0], asked.args[1:], asked.keywords) is not None:
+    if not isinstance(asked, partial):
         return
     op, args, until = asked.args[0], asked.args[1:], thread_time() + _SECONDS
     given = nn_ops.bind(op, args, asked.keywords).arguments
