@@ -82,7 +82,7 @@ def _of_op(op: Callable[..., Any], given: Mapping[str, Any]) -> LazyCall:
     name, module = dispatch.find_backend(options["backend"])
     dispatch.find_algorithm(name, module, call, named, job.precision)  # raises if the backend has none
     algorithm = algorithm_here(job, call) or "auto"
-    images = [_in_chunks(given[name], name, layout) for name in IMAGES if name in given]
+    images = tuple(_in_chunks(given[name], name, layout) for name in IMAGES if name in given)
     first = images[0] if isinstance(images[0], da.Array) else da.from_array(images[0], chunks=-1)
     if call.kind.sums_images:
         second, bias = _beside(first, images[1], job), None
@@ -164,7 +164,7 @@ def _in_chunks(array: Any, name: str, layout: str) -> Any:
             f"{name} has its channels in {len(array.chunks[axis])} chunks, and a convolution sums over all "
             f"channels: they are joined, as by {name}.rechunk({{{axis}: -1}})",
             da.PerformanceWarning,
-            stacklevel=6,
+            stacklevel=8,  # the caller of an op
         )
         array = array.rechunk({axis: -1})
     return array

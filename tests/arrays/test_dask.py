@@ -1,5 +1,6 @@
 """dask arrays: lazy ops, chunk by chunk of the result, with the bits of the unchunked call."""
 
+import ast
 import importlib
 import random
 import threading
@@ -74,6 +75,20 @@ def test_chunks_give_the_bits_of_the_unchunked_call(seed):
 def within_the_bound(got, op, *args, **kwargs):
     report = tc.diff(op, *args, **kwargs, backends=[], against=got)
     assert report.passed, report
+
+
+@CYTHON
+@pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+def test_any_scheduler_reads_a_file_and_gives_the_same_bits(scheduler, tmp_path):
+    pytest.importorskip("zarr")
+    x, w = numbers((1, 40, 60, 3)), numbers((5, 5, 3, 2), seed=1)
+    da.to_zarr(da.from_array(x, chunks=(1, 20, 20, 3)), str(tmp_path / "x.zarr"))
+    with dask.config.set(scheduler=scheduler, num_workers=2):
+        y = tc.conv2d(da.from_zarr(str(tmp_path / "x.zarr")), w, 2, "SAME")
+        dw = tc.conv2d_backprop_filter(da.from_zarr(str(tmp_path / "x.zarr")), w.shape, y, 2, "SAME")
+        got, gradient = dask.compute(y, dw)
+    assert same_bits(got, tc.conv2d(x, w, 2, "SAME", algorithm="row_gemm"))
+    within_the_bound(gradient, tc.conv2d_backprop_filter, x, w.shape, got, 2, "SAME")
 
 
 @CYTHON
@@ -278,6 +293,17 @@ def test_the_graph_is_small_and_has_the_filters_once():
         assert sizes[len(sizes) // 2] < 1500
 
 
+def test_no_private_part_of_dask_is_imported():
+    public = {"", "array", "base.tokenize", "highlevelgraph.HighLevelGraph"}
+    for path in Path(tc.__file__).parent.joinpath("arrays").glob("dask_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            module = getattr(node, "module", None)
+            names = [alias.name for alias in getattr(node, "names", ()) if isinstance(alias, ast.alias)]
+            dotted = [f"{module}.{name}" if module else name for name in names]
+            ours = {name.partition(".")[2] for name in dotted if name.partition(".")[0] == "dask"}
+            assert ours <= public, f"{path.name}:{node.lineno}"
+
+
 def test_the_same_call_has_the_same_name():
     x = da.ones((1, 8, 8, 1), chunks=4, dtype="float32")
     w = np.ones((3, 3, 1, 1), "float32")
@@ -399,8 +425,9 @@ def test_chunks_that_are_computed_are_released_when_their_neighbours_have_their_
 
 def test_channels_in_chunks_are_joined_with_a_sentence():
     x = da.ones((1, 6, 6, 4), chunks=(1, 3, 3, 2), dtype="float32")
-    with pytest.warns(da.PerformanceWarning, match=r"input\.rechunk\(\{3: -1\}\)"):
+    with pytest.warns(da.PerformanceWarning, match=r"input\.rechunk\(\{3: -1\}\)") as warned:
         y = tc.conv2d(x, np.ones((3, 3, 4, 1), "float32"))
+    assert [one.filename for one in warned] == [__file__]
     assert y.compute().max() == 36
 
 
