@@ -7,8 +7,8 @@ The image is a zone plate, whose rings become finer towards the border until two
 never in memory: each block is computed where it is read. conv2d with a stride of 2 blurs it, so that the
 rings that half the size cannot show become grey, and not other rings; conv2d_transpose brings it back up.
 Two worker processes of dask compute one chunk at a time each, from the part of the input that it needs, and
-write it to a zarr array. The script prints the peak memory of all its processes together, draws the chunks
-and their halos, and compares some windows of the result with a computation in memory.
+write it to a zarr array. The script prints the peak memory of all its processes together, and compares some
+windows of the result with a computation in memory.
 
 With --kill one of the workers is killed in the middle. What it had computed is computed again by the others.
 The docs show a run of each kind, docs/recorded/gigapixel.txt and docs/recorded/gigapixel_kill.txt: the
@@ -36,7 +36,6 @@ import dask.array as da
 import numpy as np
 
 import teachconv as tc
-from teachconv.arrays.dask import chunk_picture, to_zarr
 
 BINOMIAL = np.float32([1, 4, 6, 4, 1]) / 16
 BLUR = np.outer(BINOMIAL, BINOMIAL).reshape(5, 5, 1, 1)  # HWIO
@@ -75,7 +74,7 @@ def up(image: Any, size: int) -> Any:
 
 def lazy_result(size: int, chunk: int) -> tuple[da.Array, da.Array]:
     """Return the image and the result as dask arrays of which nothing is computed yet."""
-    image = da.from_array(ZonePlate(size), chunks=(1, chunk, chunk, 1), inline_array=True, name=False)
+    image = da.from_array(ZonePlate(size), chunks=(1, chunk, chunk, 1), name=False)
     return image, up(down(image), size)
 
 
@@ -145,7 +144,6 @@ def run(size: int, chunk: int, workers: int, folder: Path, kill: bool) -> dict[i
 
     image, result = lazy_result(size, chunk)
     print(f"{result.npartitions} chunks, none of them computed yet: {result.name}")
-    (folder / "chunks.svg").write_text(chunk_picture(tc.conv2d, image, BLUR, 2, "SAME"), encoding="utf-8")
     with (
         peak_memory() as peaks,
         dask.config.set({"distributed.worker.daemon": True}),
@@ -159,9 +157,11 @@ def run(size: int, chunk: int, workers: int, folder: Path, kill: bool) -> dict[i
                 target=kill_one_worker, args=(client, folder, result.npartitions), daemon=True
             )
             killer.start()
-        to_zarr(result, folder / "result.zarr", progress=sys.stdout.isatty())
+        stored = client.compute(da.to_zarr(result, str(folder / "result.zarr"), compute=False))
         if sys.stdout.isatty():
+            distributed.progress(stored, notebook=False)
             print()  # dask's bar leaves the cursor in its line
+        stored.result()
     return peaks
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from math import isnan
 from typing import Any
@@ -28,8 +29,7 @@ from ..support.devices import Adapter
 from ..support.errors import ArgumentError, ArgumentTypeError
 from . import dialect_calls
 from .dask_chunks import AxisChunk, Job, algorithm_here, result_chunks
-from .dask_graph import Plan
-from .dask_parts import LazyCall
+from .dask_graph import LazyCall
 
 IMAGES = ("input", "out_backprop")  # the arguments that are chunked; filters and bias go to every chunk whole
 _MOST = 100 * 2**20  # bytes of an array that is loaded where a tool needs all of its values
@@ -48,26 +48,31 @@ def lazy(op: Callable[..., Any], arguments: Mapping[str, Any]) -> da.Array:
     Raises:
         ValueError, TypeError: as the op; if the sizes of chunks are unknown; and for ``out``.
     """
-    own = own_call(op, arguments)
-    if own is not None:
-        return own.to_theirs(lazy(own.op, nn_ops.with_defaults(own.op, own.arguments)))
-    with record.stage("plan chunks") as stage:
-        plan = plan_call(op, arguments)
-        _tell(stage, plan)
+    call = lazy_call(op, arguments)
     with record.stage("build graph") as stage:
-        result = plan.build()
+        result = call.build()
         tasks = len(result.dask.layers[result.name])
         stage.say(
             "{} for {}; nothing is computed yet",
             tables.count(tasks, "task"),
-            tables.count(plan.chunks, "chunk"),
+            tables.count(call.chunks, "chunk"),
         )
-    return result
+    return result if call.own is None else call.own.to_theirs(result)
 
 
-def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
-    """Return the plan of a call of one of teachconv's ops, or of a `teachconv.plan`: what `lazy` builds."""
-    given = dict(arguments)
+def lazy_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> LazyCall:
+    """Return a call on dask arrays, what `lazy` builds; its arguments are those of `lazy`."""
+    own = own_call(op, arguments)
+    if own is not None:
+        op, arguments = own.op, nn_ops.with_defaults(own.op, own.arguments)
+    with record.stage("plan chunks") as stage:
+        call = replace(_of_op(op, arguments), own=own)
+        _tell(stage, call)
+    return call
+
+
+def _of_op(op: Callable[..., Any], given: Mapping[str, Any]) -> LazyCall:
+    """Return a call of one of teachconv's ops, or of a `teachconv.plan`."""
     if given.get("out") is not None:
         raise ArgumentTypeError("out must be None for dask arrays: the result is lazy, and dask writes it")
     call, options = _call_of(op, given)
@@ -79,21 +84,16 @@ def plan_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> Plan:
     name, module = dispatch.find_backend(options["backend"])
     dispatch.find_algorithm(name, module, call, named, job.precision)  # raises if the backend has none
     algorithm = algorithm_here(job, call) or "auto"
-    images = [_in_chunks(given[name], name, layout) for name in IMAGES if name in given]
+    images = tuple(_in_chunks(given[name], name, layout) for name in IMAGES if name in given)
+    first = images[0] if isinstance(images[0], da.Array) else da.from_array(images[0], chunks=-1)
     if call.kind.sums_images:
-        first, second = _both(job, *images)
-        return Plan(job, first, second, None, call, algorithm)
-    first = _both(job, images[0], None)[0]
-    second, bias = (
-        given[name].rechunk(-1) if isinstance(given.get(name), da.Array) else array  # whole, in one chunk
-        for name, array in (("filters", call.second), ("bias", call.bias))
-    )
-    if not isinstance(second, da.Array):
-        second = np.ascontiguousarray(second)
-    return Plan(job, first, second, bias, call, algorithm)
+        second, bias = _beside(first, images[1], job), None
+    else:
+        second, bias = _whole(given.get("filters"), call.second), _whole(given.get("bias"), call.bias)
+    return LazyCall(job, first, second, bias, call, algorithm, options)
 
 
-def _call_of(op: Callable[..., Any], given: dict[str, Any]) -> tuple[Call, dict[str, Any]]:
+def _call_of(op: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Call, dict[str, Any]]:
     """Return the call with stand-ins for the dask arrays, and its options."""
     known = dict(given)
     for name, array in given.items():
@@ -166,24 +166,29 @@ def _in_chunks(array: Any, name: str, layout: str) -> Any:
             f"{name} has its channels in {len(array.chunks[axis])} chunks, and a convolution sums over all "
             f"channels: they are joined, as by {name}.rechunk({{{axis}: -1}})",
             da.PerformanceWarning,
-            stacklevel=6,
+            stacklevel=8,  # the caller of an op
         )
         array = array.rechunk({axis: -1})
     return array
 
 
-def _both(job: Job, first: Any, second: Any) -> tuple[Any, Any]:
-    """Return the arrays of images as dask arrays; one that is not takes chunks that go with the other's."""
-    if not isinstance(first, da.Array):
-        first = da.from_array(first, chunks=-1)
-    if second is not None and not isinstance(second, da.Array):
-        chunks: list[tuple[int, ...]] = [(size,) for size in second.shape]
-        images, *places = job.axes()
-        chunks[images] = first.chunks[images]
-        for place, axis in zip(places, job.geometry.axes, strict=True):
-            chunks[place] = result_chunks(axis, "output", first.chunks[place])
-        second = da.from_array(second, chunks=tuple(chunks))
-    return first, second
+def _beside(first: da.Array, second: Any, job: Job) -> da.Array:
+    """Return out_backprop as a dask array; one that is not takes chunks that go with those of the input."""
+    if isinstance(second, da.Array):
+        return second
+    chunks: list[tuple[int, ...]] = [(size,) for size in second.shape]
+    images, *places = job.axes()
+    chunks[images] = first.chunks[images]
+    for place, axis in zip(places, job.geometry.axes, strict=True):
+        chunks[place] = result_chunks(axis, "output", first.chunks[place])
+    return da.from_array(second, chunks=tuple(chunks))
+
+
+def _whole(given: Any, array: np.ndarray | None) -> Any:
+    """Return filters or bias in one chunk, or in memory: every chunk of the result needs all of them."""
+    if isinstance(given, da.Array):
+        return given.rechunk(-1)
+    return None if array is None else np.ascontiguousarray(array)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -191,19 +196,19 @@ def _both(job: Job, first: Any, second: Any) -> tuple[Any, Any]:
 # ---------------------------------------------------------------------------------------------
 
 
-def _tell(stage: Any, plan: Plan) -> None:
+def _tell(stage: Any, call: LazyCall) -> None:
     """Record the chunks, and what the slab of the largest reads beyond its own cells."""
-    job, rank = plan.job, plan.job.geometry.rank
+    job, rank = call.job, call.job.geometry.rank
     name, _ = dispatch.find_backend(job.backend)
-    stage.know(backend=name, algorithm=plan.algorithm)
-    stage.arrays(**{job.op.words[job.op.kind.first]: plan.first})
+    stage.know(backend=name, algorithm=call.algorithm)
+    stage.arrays(**{job.op.words[job.op.kind.first]: call.first})
     batch, *sides = (
         tables.count(len(chunks), word)
-        for chunks, word in zip(plan.axes, ("part", *("plane", "row", "column")[-rank:]), strict=True)
+        for chunks, word in zip(call.axes, ("part", *("plane", "row", "column")[-rank:]), strict=True)
     )
     per_axis = ", ".join((f"{batch} of the batch", *sides))
-    stage.say("{} chunks ({}): algorithm {}, one thread each", plan.chunks, per_axis, plan.algorithm)
-    for word, chunks in zip(TITLES[-rank:], plan.axes[1:], strict=True):
+    stage.say("{} chunks ({}): algorithm {}, one thread each", call.chunks, per_axis, call.algorithm)
+    for word, chunks in zip(TITLES[-rank:], call.axes[1:], strict=True):
         stage.say("{}", _halo(word, chunks))
 
 
@@ -239,11 +244,7 @@ class Dask(Adapter):
         """Return the call of an op with its arrays not loaded."""
         bound = nn_ops.bind(op, args, kwargs)
         bound.apply_defaults()
-        options = {name: bound.arguments[name] for name in nn_ops.OPTIONS if name in bound.arguments}
-        own = own_call(op, bound.arguments)
-        if own is None:
-            return LazyCall(plan_call(op, bound.arguments), options)
-        return LazyCall(plan_call(own.op, nn_ops.with_defaults(own.op, own.arguments)), options, own)
+        return lazy_call(op, bound.arguments)
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
         """Compute a small array; raise for one that may be larger than the memory."""

@@ -8,7 +8,7 @@ is that of `slabs.slab`. What neighbouring slabs share is their *halo*. This mod
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate, pairwise
@@ -27,24 +27,7 @@ from ..running import dispatch
 from ..support.errors import ArgumentError
 from ..support.settings import on_threads
 
-# ---------------------------------------------------------------------------------------------
-# The chunks of one axis
-# ---------------------------------------------------------------------------------------------
-
-
 Part: TypeAlias = tuple[Any, ...]  # the number of images, and (first, past) on each axis
-
-
-class Piece(NamedTuple):
-    """The part of one input chunk that lies in a slab, on one axis.
-
-    Attributes:
-        chunk: the number of the chunk.
-        cut: the part; ``slice(None)`` for the whole chunk.
-    """
-
-    chunk: int
-    cut: slice
 
 
 class AxisChunk(NamedTuple):
@@ -53,12 +36,12 @@ class AxisChunk(NamedTuple):
     Attributes:
         part: (first, past) of its indices.
         read: (first, past) of the input indices that it reads.
-        pieces: the parts of input chunks that these are.
+        pieces: the number of each input chunk that it reads of, and (first, past) of the part; None for all.
     """
 
     part: Pair
     read: Pair
-    pieces: tuple[Piece, ...]
+    pieces: tuple[tuple[int, Pair | None], ...]
 
 
 def result_chunks(axis: AxisGeometry, role: str, chunks: Sequence[int]) -> tuple[int, ...]:
@@ -104,14 +87,51 @@ def axis_chunks(
     return [AxisChunk(part, read, tuple(_pieces(starts, *read))) for part, read in reads]
 
 
-def _pieces(starts: Sequence[int], low: int, high: int) -> Iterator[Piece]:
+def _pieces(starts: Sequence[int], low: int, high: int) -> Iterator[tuple[int, Pair | None]]:
     """Yield the pieces of the chunks that begin at ``starts`` which make up low..high-1; one at least."""
     first = min(bisect_right(starts, low), len(starts) - 1) - 1
     for chunk in range(first, max(first + 1, bisect_left(starts, high))):
         start, past = starts[chunk], starts[chunk + 1]
         if past > start or high == low:
-            part = slice(max(low, start) - start, min(high, past) - start)
-            yield Piece(chunk, slice(None) if part == slice(0, past - start) else part)
+            part = max(low, start) - start, min(high, past) - start
+            yield chunk, None if part == (0, past - start) else part
+
+
+@dataclass(frozen=True, slots=True)
+class SlabCells:
+    """The cells of a slab and of the part that is computed from it, by their numbers in the whole arrays.
+
+    Attributes:
+        whole: the whole call.
+        starts: of each role where the part begins, [image, row, column, channel].
+    """
+
+    whole: Call
+    starts: Mapping[str, Shape]
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether the caller's arrays lack some cells."""
+        return self.whole.names is not None and self.whole.names.has_gaps
+
+    def name(self, role: str, cell: Shape) -> Shape | None:
+        """Return a cell of the part by its number in the whole array."""
+        start = self.starts.get(role, (0,) * len(cell))
+        return self.whole.name(role, tuple(index + first for index, first in zip(cell, start, strict=True)))
+
+    def find(self, role: str, cell: Shape) -> Shape:
+        """Return the cell of the part: the inverse of `name`."""
+        whole = self.whole.find(role, cell)
+        start = self.starts.get(role, (0,) * len(whole))
+        return tuple(index - first for index, first in zip(whole, start, strict=True))
+
+    def layout(self, role: str) -> str:
+        """Return the letters of the caller's axes."""
+        return self.whole.cells_of(role)[1]
+
+    def shape(self, role: str) -> Shape:
+        """Return the shape of the caller's array."""
+        return self.whole.cells_of(role)[0]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -164,28 +184,32 @@ def part_of(chunks: Sequence[AxisChunk]) -> Part:
     return images[1] - images[0], *others
 
 
-def cut(chunk: np.ndarray, where: tuple[slice, ...]) -> np.ndarray:
-    """Return a piece of a chunk as an array of its own: a view would keep the whole chunk in memory."""
-    return chunk[where].copy()
+def cut_all(chunk: np.ndarray, places: Sequence[Sequence[Pair | None]]) -> list[np.ndarray]:
+    """Return pieces of a chunk as arrays of their own: a view would keep the whole chunk in memory.
+
+    Args:
+        chunk: the chunk.
+        places: of each piece (first, past) on each axis; None for all.
+    """
+    return [chunk[tuple(slice(*(part or (None,))) for part in parts)].copy() for parts in places]
 
 
-def cut_all(chunk: np.ndarray, places: Sequence[tuple[slice, ...]]) -> tuple[np.ndarray, ...]:
-    """Return all pieces of a chunk that slabs of its neighbours need."""
-    return tuple(cut(chunk, where) for where in places)
-
-
-def joined(job: Job, grid: Shape, pieces: Sequence[np.ndarray]) -> np.ndarray:
+def joined(grid: Shape, *pieces: np.ndarray) -> np.ndarray:
     """Return the slab that pieces are parts of.
 
     Args:
-        job: the job, which knows the order of the axes.
-        grid: how many pieces there are along images, rows and columns.
-        pieces: the pieces, in C order of the grid.
+        grid: how many pieces there are along each axis.
+        *pieces: the pieces, in C order of the grid.
+
+    >>> joined((2, 2), *np.arange(12).reshape(4, 1, 3)).tolist()
+    [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
     """
-    for axis, count in zip(reversed(job.axes()), reversed(grid), strict=True):  # the last varies fastest
-        lines = (pieces[first : first + count] for first in range(0, len(pieces), count))
-        pieces = [line[0] if count == 1 else np.concatenate(line, axis) for line in lines]
-    return pieces[0]
+    lines: Sequence[np.ndarray] = pieces
+    for axis, count in reversed(tuple(enumerate(grid))):  # the last varies fastest
+        if count > 1:
+            starts = range(0, len(lines), count)
+            lines = [np.concatenate(lines[first : first + count], axis) for first in starts]
+    return lines[0]
 
 
 def call_of_part(job: Job, part: Part, read: np.ndarray, second: np.ndarray, bias: np.ndarray | None) -> Call:
@@ -218,46 +242,46 @@ def call_of_part(job: Job, part: Part, read: np.ndarray, second: np.ndarray, bia
 
 
 def compute_chunk(
-    job: Job,
-    filters: np.ndarray,
-    bias: np.ndarray | None,
-    part: Part,
-    grid: Shape,
-    *pieces: np.ndarray,
+    job: Job, part: Part, read: np.ndarray, filters: np.ndarray, bias: np.ndarray | None
 ) -> np.ndarray:
     """Return one chunk of the result, in the caller's layout: the task of forward ops and input gradients."""
     with on_threads(1):  # the scheduler's own threads are busy with other chunks
-        call = call_of_part(job, part, joined(job, grid, pieces), filters, bias)
+        call = call_of_part(job, part, read, filters, bias)
         return dispatch.run(call, job.backend, algorithm_here(job, call), job.precision)
 
 
 def algorithm_here(job: Job, call: Call) -> str | None:
     """Return the algorithm of chunks where they are computed: one of the backend that this worker has."""
     name, module = dispatch.find_backend(job.backend)
-    named, precision, padded = job.algorithm, job.precision, job.geometry.has_padding
-    found = dispatch.steady_algorithm(
-        name, module, call.kind, call.second, call.geometry, named, precision, padded=padded
+    steady = dispatch.steady_algorithm(
+        name,
+        module,
+        call.kind,
+        call.second,
+        call.geometry,
+        job.algorithm,
+        job.precision,
+        padded=job.geometry.has_padding,
     )
-    return found or named
+    return steady or job.algorithm
 
 
 def compute_partial(
-    job: Job, part: Part, grid: Shape, out_backprop: np.ndarray, *pieces: np.ndarray
+    job: Job, part: Part, read: np.ndarray, out_backprop: np.ndarray, bias: None = None
 ) -> np.ndarray:
     """Return the part of a filter gradient that one chunk of out_backprop contributes, HWIO.
 
     It is in the type in which products are summed, so that only the last sum is rounded to a half type.
     """
-    read = joined(job, grid, pieces)
     if not is_integer(read.dtype):
         wide = accumulator(read.dtype)
         read, out_backprop = read.astype(wide, copy=False), out_backprop.astype(wide, copy=False)
     with on_threads(1):
-        call = call_of_part(job, part, read, out_backprop, None)
+        call = call_of_part(job, part, read, out_backprop, bias)
         return dispatch.run_canonical(call, job.backend, job.algorithm, job.precision)
 
 
-def add_all(*partials: np.ndarray) -> np.ndarray:
+def add_all(partials: Sequence[np.ndarray]) -> np.ndarray:
     """Return the sum of partial results, from first to last."""
     with np.errstate(all="ignore"):  # overflow is IEEE arithmetic, and integers wrap around
         return reduce(np.add, partials)

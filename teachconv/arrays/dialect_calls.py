@@ -47,10 +47,6 @@ class OwnCall:
             result, ours = result[0], ours[1:]
         return _permuted(result, [ours.index(letter) for letter in layout], self.permute)
 
-    def to_ours(self, result: Any) -> Any:
-        """Return an array like the dialect's result in the order of the op's: the inverse of `to_theirs`."""
-        return _in_our_order(self.conv, self.conv.kind.result, result, self.permute)
-
 
 def run(
     function: Callable[..., Any],

@@ -137,7 +137,7 @@ class Adapter:
             kwargs: its keyword arguments.
 
         Returns:
-            None where the arrays are in memory; else a `teachconv.arrays.dask_parts.LazyCall`.
+            None where the arrays are in memory; else a `teachconv.arrays.dask_graph.LazyCall`.
         """
         return None
 

@@ -25,7 +25,7 @@ from ..inspection.explaining import Explanation, explain
 from ..running import dispatch, nn_ops
 from ..support import record, tables
 from ..support.argument_types import ArrayLike, Backend
-from ..support.devices import call_on_host, lazy_call, to_host
+from ..support.devices import call_on_host, to_host
 from ..support.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -39,7 +39,6 @@ from ..support.memory import check_bytes
 from ..support.progress import during, say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result, signed_sums, unrounded
-from . import diff_chunks
 from .cases import CASES, Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .flushing import flushes, judging
@@ -307,12 +306,8 @@ def diff(
         if is_one_of(op, functions):
             nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
             return report(op, args, kwargs, against, tolerance)
-    lazy = lazy_call(op, args, kwargs)
-    if lazy is None:
-        args, kwargs = call_on_host(args, kwargs)
-        call, options = nn_ops.call_of(op, args, kwargs, diff)
-    else:
-        call, options = lazy.call, lazy.options
+    args, kwargs = call_on_host(args, kwargs)
+    call, options = nn_ops.call_of(op, args, kwargs, diff)
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
     loaded = len(record.loads)
     found = [(name, guarded(module)) for name, module in dispatch.find_backends(backends)]
@@ -328,10 +323,9 @@ def diff(
         refuse_masked(array, f"against[{brief(name)}]")
     words = _error_words(error, against)
     for word in words.values():
-        check_error(word, call, in_chunks=lazy is not None)
+        check_error(word, call)
 
-    def compare(call: Call, theirs: Mapping[str, Any]) -> tuple[list[DiffRow], float]:
-        """Return one row for each result of a call, and the time of the reference."""
+    with during("diff"):
         check_comparison(call)
         start = record.clock()
         want = dispatch.run_canonical(call, "reference")
@@ -342,16 +336,9 @@ def diff(
             algorithms = [algorithm for _, owner, algorithm in tried if owner is module]
             rows += _backend_rows(name.rpartition(".")[2], module, algorithms, truth, options)
         rows += [
-            truth.row(str(name), "", _their_array(array, name), words[name]) for name, array in theirs.items()
+            truth.row(str(name), "", _their_array(array, name), words[name])
+            for name, array in against.items()
         ]
-        return rows, seconds
-
-    with during("diff"):
-        if lazy is None:
-            rows, seconds = compare(call, against)
-        else:
-            theirs = diff_chunks.check_against(lazy, against)
-            rows, seconds = diff_chunks.compare_chunks(lazy, compare, theirs)
     loading = tuple((load.name, load.seconds) for load in record.loads[loaded:])
     title = call.title or call.op.name
     return DiffReport(title, tuple(rows), seconds, tolerance.rtol, tolerance.atol, loading)
@@ -567,16 +554,14 @@ _BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
 SUMS_OF_PRODUCTS = (*_BY_SIZE, "tf32")
 
 
-def check_error(error: str, call: Call, in_chunks: bool = False) -> None:
+def check_error(error: str, call: Call) -> None:
     """Raise ``ArgumentError`` if a bound is not known, or does not hold for a call."""
     if not is_one_of(error, BOUNDS):
         raise ArgumentError(
             f"error must be one of {', '.join(BOUNDS)}; got {brief(error)}{suggestion(error, BOUNDS)}"
         )
     dtype, needs = call.first.dtype, ""
-    if in_chunks and error not in _BY_SIZE:
-        needs = f"arrays in memory, not in chunks, for which it may be one of {', '.join(_BY_SIZE)}"
-    elif is_integer(dtype):
+    if is_integer(dtype):
         return
     elif error in WINOGRADS:
         pieces = error in ("winograd", "winograd4_balanced")

@@ -21,7 +21,6 @@ from ..core.calls import Call
 from ..core.dtypes import is_integer
 from ..dialects.calls import FUNCTIONS, ConvCall, bind_shapes
 from ..running import nn_ops
-from ..support.devices import lazy_call
 from ..support.errors import brief
 from ..support.progress import say
 from ..truth import bounds
@@ -104,7 +103,7 @@ _NUMBERS: dict[str, Sequence[Any]] = {  # what one axis may have
 
 def _varied(got: np.ndarray, asked: Callable[..., Any] | None) -> Iterator[_Found]:
     """The caller's call with other arguments where they give the shape of what was found."""
-    if not isinstance(asked, partial) or lazy_call(asked.args[0], asked.args[1:], asked.keywords) is not None:
+    if not isinstance(asked, partial):
         return
     op, args, until = asked.args[0], asked.args[1:], thread_time() + _SECONDS
     given = nn_ops.bind(op, args, asked.keywords).arguments

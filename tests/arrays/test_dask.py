@@ -1,5 +1,6 @@
 """dask arrays: lazy ops, chunk by chunk of the result, with the bits of the unchunked call."""
 
+import ast
 import importlib
 import random
 import threading
@@ -74,6 +75,20 @@ def test_chunks_give_the_bits_of_the_unchunked_call(seed):
 def within_the_bound(got, op, *args, **kwargs):
     report = tc.diff(op, *args, **kwargs, backends=[], against=got)
     assert report.passed, report
+
+
+@CYTHON
+@pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+def test_any_scheduler_reads_a_file_and_gives_the_same_bits(scheduler, tmp_path):
+    pytest.importorskip("zarr")
+    x, w = numbers((1, 40, 60, 3)), numbers((5, 5, 3, 2), seed=1)
+    da.to_zarr(da.from_array(x, chunks=(1, 20, 20, 3)), str(tmp_path / "x.zarr"))
+    with dask.config.set(scheduler=scheduler, num_workers=2):
+        y = tc.conv2d(da.from_zarr(str(tmp_path / "x.zarr")), w, 2, "SAME")
+        dw = tc.conv2d_backprop_filter(da.from_zarr(str(tmp_path / "x.zarr")), w.shape, y, 2, "SAME")
+        got, gradient = dask.compute(y, dw)
+    assert same_bits(got, tc.conv2d(x, w, 2, "SAME", algorithm="row_gemm"))
+    within_the_bound(gradient, tc.conv2d_backprop_filter, x, w.shape, got, 2, "SAME")
 
 
 @CYTHON
@@ -193,6 +208,45 @@ def test_a_chunk_reads_its_slab_from_the_source_and_nothing_else():
     assert len(source.read) == 12
 
 
+class Recorded(Source):
+    """A source that writes down when it is read, and whose parts are no NumPy arrays; also its lock."""
+
+    def __init__(self, array):
+        super().__init__(array)
+        self.events = []
+
+    def __getitem__(self, where):
+        self.events.append("read")
+        return memoryview(np.ascontiguousarray(super().__getitem__(where)))
+
+    def acquire(self):
+        self.events.append("acquired")
+
+    def release(self):
+        self.events.append("released")
+
+
+def test_a_source_is_read_with_its_lock_and_converted():
+    source, w = Recorded(numbers((1, 40, 30, 1))), numbers((5, 3, 1, 1), seed=1)
+    x = da.from_array(source, chunks=(1, 10, 10, 1), lock=source, asarray=True, meta=EMPTY)
+    y = tc.conv2d(x, w, padding="SAME")
+    assert not source.events
+    assert same_bits(y.compute(), tc.conv2d(source.array, w, padding="SAME", algorithm="row_gemm"))
+    assert source.events == ["acquired", "read", "released"] * 12
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_source_in_every_task_gives_the_same_bits(inline):
+    source = Source(numbers((1, 40, 30, 1)))
+    x = da.from_array(source, chunks=(1, 10, 10, 1), inline_array=inline)
+    w = numbers((5, 3, 1, 1), seed=1)
+    source.read.clear()
+    y = tc.conv2d(x, w, padding="SAME")
+    assert not source.read
+    assert same_bits(y.compute(), tc.conv2d(source.array, w, padding="SAME", algorithm="row_gemm"))
+    assert len(source.read) == 12
+
+
 def layer_of(array):
     return dict(array.dask.layers[array.name])
 
@@ -223,21 +277,31 @@ def test_a_chunk_depends_on_its_slab_alone(size):
 
 
 def test_the_graph_is_small_and_has_the_filters_once():
-    X = da.zeros((1, 300, 400, 1), chunks=(1, 10, 10, 1), dtype="float32")
-    filters = np.ones((3, 3, 1, 1), "float32")
+    cloudpickle = pytest.importorskip("cloudpickle")
+    X = da.zeros((1, 300, 400, 3), chunks=(1, 10, 10, 3), dtype="float32")
+    filters = np.ones((3, 3, 3, 400), "float32")
     for y in (
-        tc.conv2d(X, filters, padding="SAME", bias=np.ones(1, "float32")),
-        tc.conv2d_transpose(X, filters, strides=2),
+        tc.conv2d(X, filters, padding="SAME", bias=np.ones(400, "float32")),
+        tc.conv2d_transpose(tc.conv2d(X, filters), filters, strides=2),
         tc.conv2d_backprop_filter(X, filters.shape, tc.conv2d(X, filters)),
     ):
         tasks = layer_of(y)
         assert len(tasks) <= 2.5 * 1200
-        arrays = [
-            task.value for task in tasks.values() if isinstance(getattr(task, "value", None), np.ndarray)
-        ]
-        assert len(arrays) <= 2
-        for task in tasks.values():
-            assert not any(isinstance(argument, np.ndarray) for argument in getattr(task, "args", ()))
+        sizes = sorted(len(cloudpickle.dumps(task)) for task in tasks.values())  # of what goes to workers
+        assert (sizes[-1] > filters.nbytes) == ("backprop_filter" not in y.name)
+        assert sizes[-2] < filters.nbytes / 4
+        assert sizes[len(sizes) // 2] < 1500
+
+
+def test_no_private_part_of_dask_is_imported():
+    public = {"", "array", "base.tokenize", "highlevelgraph.HighLevelGraph"}
+    for path in Path(tc.__file__).parent.joinpath("arrays").glob("dask_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            module = getattr(node, "module", None)
+            names = [alias.name for alias in getattr(node, "names", ()) if isinstance(alias, ast.alias)]
+            dotted = [f"{module}.{name}" if module else name for name in names]
+            ours = {name.partition(".")[2] for name in dotted if name.partition(".")[0] == "dask"}
+            assert ours <= public, f"{path.name}:{node.lineno}"
 
 
 def test_the_same_call_has_the_same_name():
@@ -361,8 +425,9 @@ def test_chunks_that_are_computed_are_released_when_their_neighbours_have_their_
 
 def test_channels_in_chunks_are_joined_with_a_sentence():
     x = da.ones((1, 6, 6, 4), chunks=(1, 3, 3, 2), dtype="float32")
-    with pytest.warns(da.PerformanceWarning, match=r"input\.rechunk\(\{3: -1\}\)"):
+    with pytest.warns(da.PerformanceWarning, match=r"input\.rechunk\(\{3: -1\}\)") as warned:
         y = tc.conv2d(x, np.ones((3, 3, 4, 1), "float32"))
+    assert [one.filename for one in warned] == [__file__]
     assert y.compute().max() == 36
 
 

@@ -1,10 +1,8 @@
-"""dask.distributed: two processes, a backend chosen by each, a worker that dies, a scheduler that ends."""
+"""dask.distributed: two processes, a backend chosen by each, a worker that dies."""
 
-import contextlib
 import os
 import signal
 import sys
-import threading
 import time
 
 import numpy as np
@@ -18,8 +16,6 @@ da = pytest.importorskip("dask.array")
 cloudpickle = pytest.importorskip("cloudpickle")
 distributed = pytest.importorskip("distributed")
 zarr = pytest.importorskip("zarr")
-
-from teachconv.arrays.dask import to_zarr  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
@@ -132,57 +128,3 @@ def test_a_worker_is_killed_in_the_middle_and_the_result_is_right(client, tmp_pa
     assert zarr.open_array(str(tmp_path / "y.zarr"), mode="r")[:].tobytes() == in_memory(x).tobytes()
     wait_until(lambda: len(client.scheduler_info()["workers"]) == 2)
     assert victim not in client.scheduler_info()["workers"]
-
-
-def allow(dask_scheduler, failures):
-    dask_scheduler.allowed_failures = failures
-
-
-def die(block):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.slow
-def test_workers_that_die_leave_nothing_half_written(client, tmp_path):
-    y = down_and_up(image(60, 20).map_blocks(die, meta=EMPTY))
-    client.run_on_scheduler(allow, failures=0)
-    try:
-        with pytest.raises(distributed.KilledWorker):
-            to_zarr(y, tmp_path / "y.zarr")
-    finally:
-        client.run_on_scheduler(allow, failures=3)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_scheduler_that_ends_leaves_nothing_half_written(tmp_path):
-    begun = tmp_path / "begun"
-
-    def slowly(block):
-        begun.touch()
-        time.sleep(0.05)
-        return block
-
-    def end():
-        wait_until(begun.exists)
-        with contextlib.suppress(distributed.comm.CommClosedError):
-            client.run_on_scheduler(close)
-
-    quick = {"distributed.comm.timeouts.connect": "1s", "distributed.logging.distributed": "critical"}
-    with (
-        dask.config.set(quick),
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        thread = threading.Thread(target=end)
-        thread.start()
-        lost = distributed.CancelledError, distributed.comm.CommClosedError
-        with pytest.raises(lost):
-            to_zarr(down_and_up(image(400, 50).map_blocks(slowly, meta=EMPTY)), tmp_path / "y.zarr")
-        thread.join()
-    assert list(tmp_path.iterdir()) == [begun]
-
-
-async def close(dask_scheduler):
-    await dask_scheduler.close()
