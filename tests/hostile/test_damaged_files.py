@@ -304,7 +304,7 @@ def test_functions_that_double_each_other_are_counted_and_not_expanded(times, ci
 def test_names_and_words_that_are_not_utf_8(tmp_path):
     onnx = pytest.importorskip("onnx")
     whole, path = damaging.onnx_network(), tmp_path / "x.onnx"
-    path.write_bytes(whole.replace(b"first/", b"firs\xff/"))
+    path.write_bytes(whole.replace(b"first/", b"fir\xff\xff/"))
     with pytest.raises(ValueError, match="names are UTF-8; one is"):
         tc.onnx_model(path)
     node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], name="n", auto_pad=b"\xff\xfe")

@@ -469,7 +469,7 @@ def test_a_pool_of_teachconv_ends_in_its_own_sum_over_windows():
         ("tf.nn.seperable_conv2d", "tf.nn.separable_conv2d"),
         ("tf.keras.layers.Conv2DTransposed", "tf.keras.layers.Conv2DTranspose"),
         ("keras.layers.MaxPoolin2D", "keras.layers.MaxPooling2D"),
-        ("tc.explian", "tc.explain"),
+        ("tc.explainn", "tc.explain"),
         ("torch.max_pool4d", "torch.max_pool"),
     ],
 )
