@@ -27,6 +27,8 @@ from ..support.errors import ArgumentTypeError
 from . import dialect_calls, gradient_rules
 from .array_api import ArrayApi
 
+__all__: list[str] = []
+
 
 class Jax(ArrayApi):
     """Arrays with values, and tracers, which stand for arrays while a function is traced."""

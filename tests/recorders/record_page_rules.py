@@ -59,7 +59,7 @@ NATIVES = {
     law.cropped_axis: "croppedAxis",
     law.forward_axis: "forwardAxis",
     geometry.forward_geometry: "forwardGeometry",
-    geometry.split_padding: "splitPadding",
+    law.split_padding: "splitPadding",
     Code: "Code",
     brief: "repr",
     integer: "integer",

@@ -2,7 +2,7 @@
 
     pip install tensorflow==2.21.0 keras==3.15.1 ai-edge-litert==2.3.0 && python record_tflite_network.py
 
-The network is `own_network` of tests/comparing/test_comparing.py; TensorFlow's converter folds its batch normalisation into
+The network is `own_network` of tests/networks/test_comparing.py; TensorFlow's converter folds its batch normalisation into
 the convolution before it. Run with the package and tests/ on PYTHONPATH.
 """
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
-from comparing import built_networks as nets
-from comparing.test_comparing import image, own_network
+from networks import built_networks as nets
+from networks.test_comparing import image, own_network
 
 from teachconv.networks import recorder
 
