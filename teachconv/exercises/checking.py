@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import TIMEOUT_MAX
@@ -17,6 +16,7 @@ from ..support import tables
 from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word
 from ..verification.diffing import diff
 from ..verification.running import what_went_wrong, within
+from ..verification.submission import as_array
 from . import bugs, gradients, matrices, numbers, sizes, sums
 from .puzzle import Puzzle
 
@@ -262,14 +262,6 @@ def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
 
 
 _NUMBERS = "biuf"
-
-
-def as_array(answer: Any) -> np.ndarray | None:
-    """Return an answer as an array, in which objects such as fractions are float64; None if it is none."""
-    with suppress(Exception):
-        found = np.asarray(answer)
-        return found.astype(float) if found.dtype.hasobject else found
-    return None
 
 
 def _told(

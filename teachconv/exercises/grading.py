@@ -5,19 +5,18 @@ from __future__ import annotations
 import ast
 import csv
 import io
-import runpy
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..support import tables
 from ..support.errors import ArgumentError, ContractError, brief, plain, words_of
 from ..verification.running import elsewhere
-from .checking import Checked, answers, as_array, check_seconds, judged
+from ..verification.submission import Submission
+from .checking import Checked, answers, check_seconds, judged
 from .checking import puzzles as all_puzzles
 
 
@@ -94,25 +93,14 @@ def _plain(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-class Submission:
-    """A file of functions, which only the process that runs it reads."""
+@dataclass(frozen=True)
+class Read:
+    """What a file says before anything runs: its text, the names that it sets, its imports, or a note."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    @cached_property
-    def _functions(self) -> dict[str, Any]:
-        return runpy.run_path(self._path)
-
-    def answer(self, name: str, *args: Any) -> Any:
-        """Call one of its functions."""
-        if name not in self._functions:
-            raise NameError(f"there is no function {name}")
-        answer = self._functions[name](*args)
-        if answer is None:
-            return None
-        found = as_array(answer)
-        return [object()] if found is None else found
+    text: bytes = b""
+    functions: frozenset[str] = frozenset()
+    imports: tuple[str, ...] = ()
+    note: str = ""
 
 
 def grade(
@@ -163,13 +151,14 @@ def grade(
     if not paths:
         raise ArgumentError(f"folder must have files *.py of functions; got {brief(str(folder))}")
     asked = words_of(names, "names", all_puzzles().names)
-    read = [_read(path) for path in paths]
-    answered = {name for functions, _, _ in read for name in functions}
+    read = [_read(path) for path in paths]  # all of them, before one runs and can change another
+    answered = {name for one in read for name in one.functions}
     chosen = tuple(name for name in asked if names is not None or name in answered)
     files = []
-    for path, (functions, imports, note) in zip(paths, read, strict=True):
-        checked = _checked(path, [name for name in chosen if name in functions], seconds, nbytes)
-        files.append(Graded(str(path.relative_to(folder)), checked, imports, note))
+    for path, one in zip(paths, read, strict=True):
+        submission = Submission(str(path.absolute()), one.text)
+        checked = _checked(submission, [name for name in chosen if name in one.functions], seconds, nbytes)
+        files.append(Graded(str(path.relative_to(folder)), checked, one.imports, one.note))
     return Grades(chosen, tuple(files))
 
 
@@ -182,21 +171,21 @@ _OPEN = {"__builtins__", "__import__", "compile", "eval", "exec", "getattr", "gl
 _LARGEST = 1 << 20  # bytes of a file
 
 
-def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
-    """Return the functions that a file defines, what it imports, and why it cannot be read."""
+def _read(path: Path) -> Read:
+    """Read a file; what it defines and imports is told from its text."""
     if path.suffix.lower() == ".ipynb":
-        return set(), (), "a notebook: jupyter nbconvert --to script makes a file of it"
+        return Read(note="a notebook: jupyter nbconvert --to script makes a file of it")
     if not path.is_file() or path.stat().st_size > _LARGEST:  # a pipe would not end
-        return set(), (), f"cannot be read: it must be a file of at most {_LARGEST} bytes"
+        return Read(note=f"cannot be read: it must be a file of at most {_LARGEST} bytes")
     try:
         text = path.read_bytes()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(text).readline)
         # another codec may take hours, and hide what the file says
         if encoding.lower() not in ("utf-8", "utf8", "utf-8-sig"):
-            return set(), (), f"cannot be read: its encoding must be UTF-8; its first lines say {encoding}"
+            return Read(note=f"cannot be read: its encoding must be UTF-8; its first lines say {encoding}")
         tree = ast.parse(text.decode(encoding), path.name)
     except (SyntaxError, ValueError, OSError, RecursionError, MemoryError) as error:
-        return set(), (), f"cannot be read: {plain(error) or type(error).__name__}"
+        return Read(note=f"cannot be read: {plain(error) or type(error).__name__}")
     uses = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & _OPEN
     names = set[str]()
     for node in ast.walk(tree):
@@ -207,16 +196,17 @@ def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             names |= {alias.asname or alias.name for alias in node.names}
             uses |= {getattr(node, "module", None) or alias.name for alias in node.names}
-    return names & {*all_puzzles().names}, tuple(sorted(uses - {"numpy", "math"})), ""
+    functions = frozenset(names & {*all_puzzles().names})
+    return Read(text, functions, tuple(sorted(uses - {"numpy", "math"})))
 
 
-def _checked(path: Path, names: list[str], seconds: float, nbytes: int) -> dict[str, Checked]:
+def _checked(submission: Submission, names: list[str], seconds: float, nbytes: int) -> dict[str, Checked]:
     """Check a file's functions; after one hangs or crashes, the next starts in a new process."""
     found, ask = dict[str, Checked](), None
     for name in names:
         puzzle = all_puzzles()[name]
         if ask is None:
-            ask, end = elsewhere(Submission(str(path.resolve())), seconds, nbytes)
+            ask, end = elsewhere(submission, seconds, nbytes)
 
         def call(args: tuple[Any, ...], ask: Any = ask, name: str = name) -> Any:
             answer = ask("answer", (name, *args), {})

@@ -356,6 +356,20 @@ def test_a_file_cannot_stop_the_grades(name, tmp_path):
     assert not [line for line in grades.csv.replace('"', "").split(",") if line.startswith("=")]
 
 
+@pytest.mark.slow  # processes
+def test_a_submission_cannot_change_another_one(tmp_path):
+    """All texts are read before the first one runs, which may delete or overwrite the files of others."""
+    (tmp_path / "a.py").write_text(
+        "import pathlib\n\nhere = pathlib.Path(__file__).parent\n"
+        "(here / 'y.py').write_text('due = 0')\n(here / 'z.py').unlink()\n" + SUBMISSIONS["ana.py"]
+    )
+    for name in ("y.py", "z.py"):
+        (tmp_path / name).write_text(SUBMISSIONS["ana.py"])
+    grades = ex.grade(tmp_path)
+    assert not (tmp_path / "z.py").exists()  # the first one ran
+    assert [one.checked["due"].passed for one in grades.files] == [True] * 3, grades.csv
+
+
 @pytest.mark.parametrize("coding", ["punycode", "utf-7", "latin-1", "rot13", "none-such"])
 def test_a_file_in_another_encoding_is_not_decoded(coding, tmp_path, monkeypatch):
     """Punycode's decoder takes time that grows with the square of the length: it would hold up the grades."""
