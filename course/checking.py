@@ -6,6 +6,7 @@ for, it cannot write its own points. It is not a sandbox: files and the network 
 
 import argparse
 import csv
+import io
 import re
 import sys
 from collections.abc import Callable
@@ -16,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from teachconv.exercises.checking import check_seconds
-from teachconv.exercises.grading import Read, _is_hidden, _plain, _read
+from teachconv.exercises.grading import Read, _is_hidden, _name_of, _plain, _read
 from teachconv.support.errors import ContractError
+from teachconv.support.files import replacing
 from teachconv.verification.running import elsewhere, what_went_wrong
 from teachconv.verification.submission import Submission
 
@@ -175,7 +177,7 @@ def mark_folder(assignment: Assignment, folder: Path, seconds: float, table: Pat
         raise SystemExit(f"no files *.py in {folder}")
     rows, most = [], sum(assignment.points.values())
     for path, read in [(path, _read(path)) for path in paths]:  # all are read before one runs
-        marked, name = mark(assignment, path, read, seconds), str(path.relative_to(folder))
+        marked, name = mark(assignment, path, read, seconds), _name_of(path, folder)
         lost = [f"{each} {got}" for each, got in marked.points.items() if got < assignment.points[each]]
         uses = [f"uses {', '.join(marked.imports)}"] if marked.imports else []
         note = [marked.note] if marked.note else [*lost, *uses]
@@ -183,9 +185,11 @@ def mark_folder(assignment: Assignment, folder: Path, seconds: float, table: Pat
         said = marked.note or "; ".join(f"{each}: {word}" for each, word in marked.said.items() if word)
         rows.append([_plain(name), *marked.points.values(), marked.total, said, " ".join(marked.imports)])
     if table:
-        with table.open("w", newline="", encoding="utf-8") as file:
-            head = ["file", *assignment.points, "total", "what is wrong", "imports"]
-            csv.writer(file, lineterminator="\n").writerows([head, *rows])
+        text = io.StringIO()
+        head = ["file", *assignment.points, "total", "what is wrong", "imports"]
+        csv.writer(text, lineterminator="\n").writerows([head, *rows])
+        with replacing(table) as file:
+            file.write(text.getvalue().encode())
 
 
 def limit(text: str) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .. import exercises
 from ..support.errors import ArgumentError, plain
+from ..support.files import path_of, replacing
 from .output import as_text, show
 
 _COMMANDS = {  # what reports say to somebody in Python, broken into lines or not, and what to type here
@@ -44,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         grades = exercises.grade(folder, named or None, seconds=arguments.seconds)
         show(grades)
         if arguments.csv:
-            Path(arguments.csv).write_text(grades.csv, encoding="utf-8")
+            with replacing(path_of(arguments.csv, "csv")) as file:
+                file.write(grades.csv.encode())
     for what in arguments.what:
         if what in folders or (folders and what in named):
             continue

@@ -25,7 +25,7 @@ class Graded:
     """One file.
 
     Attributes:
-        file: its name below the folder.
+        file: its name below the folder, in which bytes that are no UTF-8 are escaped.
         checked: what was found, by the names of the puzzles that it answers.
         imports: the modules that it imports beside NumPy and math, and what else it uses to run code or to
             read files, such as ``exec``: look at them.
@@ -158,8 +158,13 @@ def grade(
     for path, one in zip(paths, read, strict=True):
         submission = Submission(str(path.absolute()), one.text)
         checked = _checked(submission, [name for name in chosen if name in one.functions], seconds, nbytes)
-        files.append(Graded(str(path.relative_to(folder)), checked, one.imports, one.note))
+        files.append(Graded(_name_of(path, folder), checked, one.imports, one.note))
     return Grades(chosen, tuple(files))
+
+
+def _name_of(path: Path, folder: str | Path) -> str:
+    """Return the name below the folder as text that can be written to any file."""
+    return str(path.relative_to(folder)).encode(errors="backslashreplace").decode()
 
 
 def _is_hidden(path: Path) -> bool:

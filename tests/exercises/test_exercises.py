@@ -370,6 +370,28 @@ def test_a_submission_cannot_change_another_one(tmp_path):
     assert [one.checked["due"].passed for one in grades.files] == [True] * 3, grades.csv
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are bytes")
+@pytest.mark.slow  # processes
+def test_a_name_that_is_no_utf_8_is_written_escaped(tmp_path, capsys):
+    for name in ("ana.py", os.fsdecode(b"zo\xff.py")):
+        (tmp_path / name).write_text(SUBMISSIONS["ana.py"])
+    assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 0
+    assert r"zo\udcff.py  1 of 1" in capsys.readouterr().out
+    lines = (tmp_path / "grades.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["file", "ana.py", r"zo\udcff.py"]
+
+
+def test_grades_that_cannot_be_written_leave_no_empty_file(tmp_path, monkeypatch, capsys):
+    (tmp_path / "ana.py").write_text("due = 1\n")
+    (tmp_path / "grades.csv").write_text("the grades of last week")
+    unwritable = ex.Grades(("due",), (grading.Graded("\udcff.py", {}),))
+    monkeypatch.setattr(ex, "grade", lambda *args, **options: unwritable)
+    assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 2
+    assert "surrogates not allowed" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"ana.py", "grades.csv"}
+    assert (tmp_path / "grades.csv").read_text() == "the grades of last week"
+
+
 @pytest.mark.parametrize("coding", ["punycode", "utf-7", "latin-1", "rot13", "none-such"])
 def test_a_file_in_another_encoding_is_not_decoded(coding, tmp_path, monkeypatch):
     """Punycode's decoder takes time that grows with the square of the length: it would hold up the grades."""
