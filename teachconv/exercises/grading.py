@@ -27,8 +27,8 @@ class Graded:
     Attributes:
         file: its name below the folder, in which bytes that are no UTF-8 are escaped.
         checked: what was found, by the names of the puzzles that it answers.
-        imports: the modules that it imports beside NumPy and math, and what else it uses to run code or to
-            read files, such as ``exec``: look at them.
+        imports: the modules that it imports beside NumPy and math, and what else it uses to run code, to
+            read files or to reach other modules, such as ``exec`` or ``__globals__``: look at them.
         note: why nothing of it could be run, or "".
     """
 
@@ -113,8 +113,9 @@ def grade(
     """Check all files of functions in a folder, each in a process of its own.
 
     A file that crashes, hangs, prints or exits fails its puzzle and no other; it is sent arguments and sends
-    back numbers, so that it cannot write its own verdict. This is not a sandbox: files and the network
-    are open to it. A file that imports teachconv could call it for the answers, so imports are listed.
+    back numbers, so that it cannot write its own verdict. Its process holds no right answers. This is not
+    a sandbox: files, other processes and the network are open to it. A file that imports teachconv, or finds
+    it among the modules of its process, could call it for the answers, so such names are listed.
 
     Args:
         folder: the folder; its files of Python are read, also those in folders below it.
@@ -171,8 +172,20 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith((".", "__")) for part in path.parts)
 
 
-# functions with which a file can run what it does not show
-_OPEN = {"__builtins__", "__import__", "compile", "eval", "exec", "getattr", "globals", "open", "vars"}
+# functions with which a file can run what it does not show, or read another
+_OPEN = {"__import__", "compile", "eval", "exec", "getattr", "globals", "locals", "open", "vars"}
+# names, also behind a dot, by which it reaches other modules' objects, or the process that judges
+_INSIDE = {
+    "__base__", "__bases__", "__builtins__", "__closure__", "__code__", "__dict__", "__getattribute__",
+    "__globals__", "__loader__", "__mro__", "__spec__", "__subclasses__", "__traceback__", "_getframe",
+    "f_back", "f_builtins", "f_globals", "f_locals", "get_objects", "get_referrers", "getppid", "gi_frame",
+    "kill", "killpg", "modules", "mro", "tb_frame",
+}  # fmt: skip
+# modules that others hold, as np.lib.format holds os; and what reads files
+_BEHIND_A_DOT = {
+    "builtins", "ctypes", "ctypeslib", "fromfile", "gc", "genfromtxt", "importlib", "inspect", "load",
+    "loadtxt", "memmap", "os", "pickle", "signal", "subprocess", "sys",
+}  # fmt: skip
 _LARGEST = 1 << 20  # bytes of a file
 
 
@@ -191,13 +204,18 @@ def _read(path: Path) -> Read:
         tree = ast.parse(text.decode(encoding), path.name)
     except (SyntaxError, ValueError, OSError, RecursionError, MemoryError) as error:
         return Read(note=f"cannot be read: {plain(error) or type(error).__name__}")
-    uses = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & _OPEN
+    uses = set[str]()
     names = set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
+        elif isinstance(node, ast.Name):
+            uses |= {node.id} & (_OPEN | _INSIDE)
+            names |= {node.id} if isinstance(node.ctx, ast.Store) else set()
+        elif isinstance(node, ast.Attribute):
+            uses |= {node.attr} & (_OPEN | _INSIDE | _BEHIND_A_DOT)
+        elif isinstance(node, ast.MatchClass):  # case object(__globals__=found)
+            uses |= {*node.kwd_attrs} & (_OPEN | _INSIDE | _BEHIND_A_DOT)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             names |= {alias.asname or alias.name for alias in node.names}
             uses |= {getattr(node, "module", None) or alias.name for alias in node.names}

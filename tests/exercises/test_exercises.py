@@ -370,6 +370,75 @@ def test_a_submission_cannot_change_another_one(tmp_path):
     assert [one.checked["due"].passed for one in grades.files] == [True] * 3, grades.csv
 
 
+_SEARCHES = {  # ways to the right answers that need no import of teachconv, and what the table says of them
+    "import numpy as np\n\ndef same(n, k, s, d):\n"
+    "    modules = np.lib._npyio_impl.os.sys.modules\n"
+    "    return modules['teachconv.exercises'].puzzles()['same'].right(n, k, s, d)\n": {
+        "os",
+        "sys",
+        "modules",
+    },
+    "def same(n, k, s, d):\n    for found in object.__subclasses__():\n"
+    "        held = getattr(found.__init__, '__globals__', {})\n"
+    "        if 'sys' in held and 'teachconv.exercises' in held['sys'].modules:\n"
+    "            return held['sys'].modules['teachconv.exercises'].puzzles()['same'].right(n, k, s, d)\n": {
+        "__subclasses__",
+        "getattr",
+        "modules",
+    },
+    "import gc\n\ndef same(n, k, s, d):\n    for found in gc.get_objects():\n"
+    "        if type(found).__name__ == 'Puzzle' and found.name == 'same':\n"
+    "            return found.right(n, k, s, d)\n": {"gc", "get_objects"},
+}
+
+
+@pytest.mark.slow  # processes
+@pytest.mark.parametrize("text", _SEARCHES, ids=range(len(_SEARCHES)))
+def test_the_process_of_a_submission_holds_no_right_answers(text, tmp_path):
+    (tmp_path / "a.py").write_text(text)
+    (found,) = ex.grade(tmp_path).files
+    assert found.checked["same"].right == 0
+    assert {*found.imports} >= _SEARCHES[text]
+
+
+@pytest.mark.parametrize(
+    ("line", "used"),
+    [
+        ("due = np.due.__init__.__globals__", "__globals__"),
+        ("due = __builtins__", "__builtins__"),
+        ("match np:\n    case object(__globals__=due): pass", "__globals__"),
+        ("due = np.f2py.inspect", "inspect"),
+        ("due = np.ctypeslib.ctypes", "ctypes ctypeslib"),
+        ("due = np.lib.format.os.kill(np.lib.format.os.getppid(), 2)", "getppid kill os"),
+        ("due = np.load", "load"),
+        ("os = gc = 3; due = os + gc; self.same = due.size", ""),
+    ],
+)
+def test_ways_to_other_objects_are_listed(line, used, tmp_path):
+    (tmp_path / "a.py").write_text(f"import numpy as np\n{line}\n")
+    assert " ".join(grading._read(tmp_path / "a.py").imports) == used
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_of_the_answers_of_the_pages_only_imports_are_listed(name):
+    path = ANSWERS / f"{name}.py"
+    assert all(f"import {word}" in path.read_text() for word in grading._read(path).imports)
+
+
+@pytest.mark.slow  # a process
+def test_a_submission_that_can_be_run_does_not_run_the_script_that_grades(tmp_path, monkeypatch):
+    """Its text says __main__, as what is defined in the teacher's script does when it is sent."""
+    script = tmp_path / "script.py"
+    script.write_text(f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(script))
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "a.py").write_text(
+        SUBMISSIONS["ana.py"] + 'if __name__ == "__main__":\n    due = 0\n'
+    )
+    assert ex.grade(tmp_path / "answers").files[0].checked["due"].passed
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="names that are bytes")
 @pytest.mark.slow  # processes
 def test_a_name_that_is_no_utf_8_is_written_escaped(tmp_path, capsys):
