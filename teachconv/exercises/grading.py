@@ -29,7 +29,7 @@ class Graded:
         checked: what was found, by the names of the puzzles that it answers.
         imports: the modules that it imports beside NumPy and math, and what else it uses to run code, to
             read files or to reach other modules, such as ``exec`` or ``__globals__``: look at them.
-        note: why nothing of it could be run, or "".
+        note: why nothing of it was run, or "".
     """
 
     file: str
@@ -58,20 +58,20 @@ class Grades(tables.Report):
         lines.writerow(("file", "puzzle", "passed", "right", "cases", "code", "sentence", "imports"))
         for one, name, found in self._each():
             facts = (found.passed, found.right) if found else (False, 0)
+            nothing = "missing" if one.note in ("", _NOTHING) else "unreadable"
             told = (
                 (found.code, found.sentence)
                 if found
-                else ("unreadable", one.note)
-                if one.note
-                else ("missing", f"there is no function {name}")
+                else (nothing, one.note or f"there is no function {name}")
             )
-            cases = len(list(all_puzzles()[name].cases()))
+            cases = len(list(all_puzzles()[name].cases())) if name else 0
             row = (one.file, name, *facts, cases, *told, " ".join(one.imports))
             lines.writerow(_plain(cell) if isinstance(cell, str) else cell for cell in row)
         return text.getvalue()
 
     def _each(self) -> Iterator[tuple[Graded, str, Checked | None]]:
-        return ((one, name, one.checked.get(name)) for one in self.files for name in self.puzzles)
+        names = self.puzzles or ("",)  # a file gets a line in any case
+        return ((one, name, one.checked.get(name)) for one in self.files for name in names)
 
     def _headline(self) -> str:
         return f"{tables.count(len(self.files), 'file')}, {tables.count(len(self.puzzles), 'puzzle')}"
@@ -91,6 +91,9 @@ class Grades(tables.Report):
 def _plain(text: str) -> str:
     """Return a cell that no spreadsheet reads as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+_NOTHING = "there is no function with the name of a puzzle (a class or async def is none)"
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,8 @@ def grade(
     for path, one in zip(paths, read, strict=True):
         submission = Submission(str(path.absolute()), one.text)
         checked = _checked(submission, [name for name in chosen if name in one.functions], seconds, nbytes)
-        files.append(Graded(_name_of(path, folder), checked, one.imports, one.note))
+        note = one.note or (_NOTHING if names is None and not one.functions else "")
+        files.append(Graded(_name_of(path, folder), checked, one.imports, note))
     return Grades(chosen, tuple(files))
 
 

@@ -187,6 +187,31 @@ def test_a_folder_is_graded(folder):
     assert "\n'=dora.py,due,False,0,35,unreadable,\"cannot be read: " in grades.csv
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "class same:\n    pass\n",
+        "async def same(*args):\n    pass\n",
+        "def __getattr__(name):\n    return len\n",
+    ],
+)
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside an answer"])
+def test_a_file_without_a_function_has_a_note(text, beside, tmp_path, monkeypatch):
+    monkeypatch.setattr(grading, "_checked", lambda *args: {})
+    (tmp_path / "a.py").write_text(text)
+    if beside:
+        (tmp_path / "b.py").write_text(SUBMISSIONS["ana.py"])
+    grades = ex.grade(tmp_path)
+    assert grades.files[0].note.startswith("there is no function with the name of a puzzle")
+    assert "there is no function with the name of a puzzle" in str(grades)
+    puzzle, cases = ("due", 35) if beside else ("", 0)
+    assert f"\na.py,{puzzle},False,0,{cases},missing,there is no function with the name" in grades.csv
+    asked = ex.grade(tmp_path, ["same"])
+    assert asked.files[0].note == ""
+    assert "same: missing" in str(asked)
+
+
 def test_a_folder_without_files(tmp_path):
     with pytest.raises(ValueError, match=r"folder must have files \*\.py"):
         ex.grade(tmp_path)
