@@ -314,12 +314,10 @@ def _told(
 def _kind(value: Any) -> str:
     """Say what an answer is: one number, numbers of some shape, or a type."""
     array = as_array(value)
+    if array is not None and array.dtype.kind == "U":
+        return f"a list of texts of the shape {list(array.shape)}" if array.shape else "a text"
     if array is None or array.dtype.kind not in _NUMBERS:
-        return (
-            "a text"
-            if array is not None and array.dtype.kind == "U"
-            else f"of the type {type(value).__name__}"
-        )
+        return f"of the type {type(value).__name__}"
     return f"numbers of the shape {list(array.shape)}" if array.shape else "one number"
 
 

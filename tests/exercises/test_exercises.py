@@ -268,6 +268,11 @@ def test_objects_and_exits_are_answers():
     )
 
 
+def test_a_list_of_texts_is_no_text():
+    found = ex.check("find_the_bug", lambda number: ["bias"])
+    assert found.sentence == "the result is a list of texts of the shape [1], and must be a text"
+
+
 def test_sums_that_are_rounded_are_told_apart():
     found = ex.check("correlate", lambda x, w: np.correlate(x, w) + 1e-12)
     assert found.code == "rounding"
