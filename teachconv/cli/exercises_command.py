@@ -9,7 +9,6 @@ from pathlib import Path
 
 from .. import exercises
 from ..support.errors import ArgumentError, plain
-from ..support.files import path_of, replacing
 from .output import as_text, show
 
 _COMMANDS = {  # what reports say to somebody in Python, broken into lines or not, and what to type here
@@ -42,11 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.hint is not None and not named:
         raise ArgumentError("--hint needs the name of a puzzle")
     for folder in folders:  # names beside it say what is asked of every file
-        grades = exercises.grade(folder, named or None, seconds=arguments.seconds)
-        show(grades)
-        if arguments.csv:
-            with replacing(path_of(arguments.csv, "csv")) as file:
-                file.write(grades.csv.encode())
+        show(exercises.grade(folder, named or None, seconds=arguments.seconds, csv_file=arguments.csv))
     for what in arguments.what:
         if what in folders or (folders and what in named):
             continue

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..support import tables
 from ..support.errors import ArgumentError, ContractError, brief, plain, words_of
+from ..support.files import path_of, replacing
 from ..verification.running import elsewhere
 from ..verification.submission import Submission
 from .checking import Checked, answers, check_seconds, judged
@@ -112,6 +113,7 @@ def grade(
     *,
     seconds: float = 20.0,
     nbytes: int = 2**30,
+    csv_file: str | Path | None = None,
 ) -> Grades:
     """Check all files of functions in a folder, each in a process of its own.
 
@@ -125,12 +127,15 @@ def grade(
         names: the puzzles; None for all that any of the files answers.
         seconds: how long one call may take; a function is not asked again after three that took longer.
         nbytes: how much memory its process may take.
+        csv_file: a file that gets ``.csv`` as far as it is known, after each submission: one of them may end
+            this process too.
 
     Returns:
         The grades; ``.csv`` is a text for a spreadsheet.
 
     Raises:
         ValueError: if there is no such folder, no file in it, or no such puzzle; if Python imports from it.
+        OSError: if ``csv_file`` cannot be written to.
 
     >>> import tempfile, pathlib
     >>> from teachconv import exercises as ex
@@ -158,12 +163,17 @@ def grade(
     read = [_read(path) for path in paths]  # all of them, before one runs and can change another
     answered = {name for one in read for name in one.functions}
     chosen = tuple(name for name in asked if names is not None or name in answered)
-    files = []
+    files = list[Graded]()
+    text = Grades(chosen, ()).csv
     for path, one in zip(paths, read, strict=True):
         submission = Submission(str(path.absolute()), one.text)
         checked = _checked(submission, [name for name in chosen if name in one.functions], seconds, nbytes)
         note = one.note or (_NOTHING if names is None and not one.functions else "")
         files.append(Graded(_name_of(path, folder), checked, one.imports, note))
+        if csv_file is not None:
+            text += Grades(chosen, (files[-1],)).csv.partition("\n")[2]
+            with replacing(path_of(csv_file, "csv_file")) as file:
+                file.write(text.encode())
     return Grades(chosen, tuple(files))
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -358,6 +359,7 @@ ATTACKS = {  # each with its code, or what is said of it
         "        time.sleep(4)\n        os._exit(0)\n    while True: pass\n",
         "timeout",
     ),
+    "its_process_group": ("import os\n\ndef due(*args):\n    os.killpg(0, 9)\n", "crashed"),
     "a_pipe_that_is_closed": (
         "import os, time\n\ndef due(*args):\n    os.closerange(3, 20)\n    time.sleep(60)\n",
         "ended",
@@ -480,11 +482,27 @@ def test_a_name_that_is_no_utf_8_is_written_escaped(tmp_path, capsys):
     assert [line.partition(",")[0] for line in lines] == ["file", "ana.py", r"zo\udcff.py"]
 
 
+@pytest.mark.slow  # processes
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_a_submission_that_ends_the_grader_leaves_the_grades_until_then(name, tmp_path):
+    (tmp_path / "a.py").write_text(SUBMISSIONS["ana.py"])
+    (tmp_path / "b.py").write_text(
+        f"import os, signal\n\ndef due(*args):\n    os.kill(os.getppid(), signal.{name})\n    return 1\n"
+    )
+    command = [sys.executable, "-m", "teachconv", "exercises", tmp_path, "--csv", tmp_path / "grades.csv"]
+    ended = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, timeout=120)
+    assert ended.returncode != 0
+    lines = (tmp_path / "grades.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["file", "a.py"]
+    assert {path.name for path in tmp_path.iterdir()} == {"a.py", "b.py", "grades.csv"}
+
+
 def test_grades_that_cannot_be_written_leave_no_empty_file(tmp_path, monkeypatch, capsys):
     (tmp_path / "ana.py").write_text("due = 1\n")
     (tmp_path / "grades.csv").write_text("the grades of last week")
-    unwritable = ex.Grades(("due",), (grading.Graded("\udcff.py", {}),))
-    monkeypatch.setattr(ex, "grade", lambda *args, **options: unwritable)
+    monkeypatch.setattr(grading, "_checked", lambda *args: {})
+    monkeypatch.setattr(grading, "_name_of", lambda *args: "\udcff.py")
     assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 2
     assert "surrogates not allowed" in capsys.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"ana.py", "grades.csv"}
