@@ -6,6 +6,7 @@ for, it cannot write its own points. It is not a sandbox: files and the network 
 
 import argparse
 import csv
+import io
 import re
 import sys
 from collections.abc import Callable
@@ -16,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from teachconv.exercises.checking import check_seconds
-from teachconv.exercises.grading import Submission, _is_hidden, _plain, _read
+from teachconv.exercises.grading import Read, _is_hidden, _name_of, _plain, _read
 from teachconv.support.errors import ContractError
+from teachconv.support.files import replacing
 from teachconv.verification.running import elsewhere, what_went_wrong
+from teachconv.verification.submission import Submission
 
 MEMORY = 2**34  # bytes of address space: PyTorch alone takes several GiB of it
 STOPPED = ("took more than", "ended its", "crashed: ")  # in what is said of a call that ended its process
@@ -116,25 +119,23 @@ def in_our_words(said: str) -> str:
     return said
 
 
-def mark(assignment: Assignment, path: Path, seconds: float) -> Marked:
-    """Mark one file."""
-    if not path.is_file():
-        note, imports = f"there is no file {path.name}", ()
-    else:
-        _, imports, note = _read(path)
-    if note:
-        return Marked(dict.fromkeys(assignment.points, 0), dict.fromkeys(assignment.points, ""), note=note)
-    points, said, call = {}, {}, called(path, seconds)
+def mark(assignment: Assignment, path: Path, read: Read, seconds: float) -> Marked:
+    """Mark one file, of which nothing is read again: another submission may have changed it."""
+    if read.note:
+        nothing = dict.fromkeys(assignment.points, "")
+        return Marked(dict.fromkeys(assignment.points, 0), nothing, note=read.note)
+    points, said = {}, {}
+    call = called(Submission(str(path.absolute()), read.text), seconds)
     for name in assignment.points:
         points[name], said[name] = judge(assignment, name, call)
-    return Marked(points, said, tuple(word for word in imports if word not in assignment.given))
+    return Marked(points, said, tuple(word for word in read.imports if word not in assignment.given))
 
 
-def called(path: Path, seconds: float) -> Call:
+def called(submission: Submission, seconds: float) -> Call:
     """Return what calls a file's functions in another process, and in a new one after it was stopped."""
 
     def start() -> Callable[..., np.ndarray]:
-        return elsewhere(Submission(str(path.resolve())), seconds, MEMORY)[0]
+        return elsewhere(submission, seconds, MEMORY)[0]
 
     ask = start()
 
@@ -175,8 +176,8 @@ def mark_folder(assignment: Assignment, folder: Path, seconds: float, table: Pat
     if not paths:
         raise SystemExit(f"no files *.py in {folder}")
     rows, most = [], sum(assignment.points.values())
-    for path in paths:
-        marked, name = mark(assignment, path, seconds), str(path.relative_to(folder))
+    for path, read in [(path, _read(path)) for path in paths]:  # all are read before one runs
+        marked, name = mark(assignment, path, read, seconds), _name_of(path, folder)
         lost = [f"{each} {got}" for each, got in marked.points.items() if got < assignment.points[each]]
         uses = [f"uses {', '.join(marked.imports)}"] if marked.imports else []
         note = [marked.note] if marked.note else [*lost, *uses]
@@ -184,9 +185,11 @@ def mark_folder(assignment: Assignment, folder: Path, seconds: float, table: Pat
         said = marked.note or "; ".join(f"{each}: {word}" for each, word in marked.said.items() if word)
         rows.append([_plain(name), *marked.points.values(), marked.total, said, " ".join(marked.imports)])
     if table:
-        with table.open("w", newline="", encoding="utf-8") as file:
-            head = ["file", *assignment.points, "total", "what is wrong", "imports"]
-            csv.writer(file, lineterminator="\n").writerows([head, *rows])
+        text = io.StringIO()
+        head = ["file", *assignment.points, "total", "what is wrong", "imports"]
+        csv.writer(text, lineterminator="\n").writerows([head, *rows])
+        with replacing(table) as file:
+            file.write(text.getvalue().encode())
 
 
 def limit(text: str) -> float:
@@ -207,6 +210,7 @@ def main(assignment: Assignment, arguments: list[str] | None = None) -> int:
         return 0
     if asked.csv:
         parser.error("--csv is for a folder")
-    marked = mark(assignment, asked.path, asked.seconds)
+    read = _read(asked.path) if asked.path.is_file() else Read(note=f"there is no file {asked.path.name}")
+    marked = mark(assignment, asked.path, read, asked.seconds)
     show(assignment, marked)
     return 0 if marked.points == assignment.points else 1

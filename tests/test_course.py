@@ -19,7 +19,7 @@ from browser import chromium, needs_browser
 
 import teachconv as tc
 from teachconv import exercises as ex
-from teachconv.exercises.grading import Submission
+from teachconv.verification.submission import Submission
 
 COURSE = Path(__file__).parents[1] / "course"
 SOLUTIONS = {"conv_layer": "layer.py", "port": "port.py"}
@@ -39,7 +39,7 @@ def loaded(name, monkeypatch):
 def calls_of(text, folder):
     """What calls the functions of a text, in this process."""
     (folder / "text.py").write_text(text, encoding="utf-8")
-    submission = Submission(str(folder / "text.py"))
+    submission = Submission(str(folder / "text.py"), text.encode())
     return lambda name, args: np.asarray(submission.answer(name, *args))
 
 

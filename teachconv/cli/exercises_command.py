@@ -41,10 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.hint is not None and not named:
         raise ArgumentError("--hint needs the name of a puzzle")
     for folder in folders:  # names beside it say what is asked of every file
-        grades = exercises.grade(folder, named or None, seconds=arguments.seconds)
-        show(grades)
-        if arguments.csv:
-            Path(arguments.csv).write_text(grades.csv, encoding="utf-8")
+        show(exercises.grade(folder, named or None, seconds=arguments.seconds, csv_file=arguments.csv))
     for what in arguments.what:
         if what in folders or (folders and what in named):
             continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import TIMEOUT_MAX
@@ -17,6 +16,7 @@ from ..support import tables
 from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, check_word
 from ..verification.diffing import diff
 from ..verification.running import what_went_wrong, within
+from ..verification.submission import as_array
 from . import bugs, gradients, matrices, numbers, sizes, sums
 from .puzzle import Puzzle
 
@@ -264,14 +264,6 @@ def _judge(puzzle: Puzzle, args: tuple[Any, ...], got: Any) -> str:
 _NUMBERS = "biuf"
 
 
-def as_array(answer: Any) -> np.ndarray | None:
-    """Return an answer as an array, in which objects such as fractions are float64; None if it is none."""
-    with suppress(Exception):
-        found = np.asarray(answer)
-        return found.astype(float) if found.dtype.hasobject else found
-    return None
-
-
 def _told(
     puzzle: Puzzle, cases: Sequence[Any], given: Sequence[Any], codes: Sequence[str], bad: int
 ) -> tuple[str, str]:
@@ -322,12 +314,10 @@ def _told(
 def _kind(value: Any) -> str:
     """Say what an answer is: one number, numbers of some shape, or a type."""
     array = as_array(value)
+    if array is not None and array.dtype.kind == "U":
+        return f"a list of texts of the shape {list(array.shape)}" if array.shape else "a text"
     if array is None or array.dtype.kind not in _NUMBERS:
-        return (
-            "a text"
-            if array is not None and array.dtype.kind == "U"
-            else f"of the type {type(value).__name__}"
-        )
+        return f"of the type {type(value).__name__}"
     return f"numbers of the shape {list(array.shape)}" if array.shape else "one number"
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 import csv
 import io
-import runpy
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..support import tables
 from ..support.errors import ArgumentError, ContractError, brief, plain, words_of
+from ..support.files import path_of, replacing
 from ..verification.running import elsewhere
-from .checking import Checked, answers, as_array, check_seconds, judged
+from ..verification.submission import Submission
+from .checking import Checked, answers, check_seconds, judged
 from .checking import puzzles as all_puzzles
 
 
@@ -26,11 +26,11 @@ class Graded:
     """One file.
 
     Attributes:
-        file: its name below the folder.
+        file: its name below the folder, in which bytes that are no UTF-8 are escaped.
         checked: what was found, by the names of the puzzles that it answers.
-        imports: the modules that it imports beside NumPy and math, and what else it uses to run code or to
-            read files, such as ``exec``: look at them.
-        note: why nothing of it could be run, or "".
+        imports: the modules that it imports beside NumPy and math, and what else it uses to run code, to
+            read files or to reach other modules, such as ``exec`` or ``__globals__``: look at them.
+        note: why nothing of it was run, or "".
     """
 
     file: str
@@ -59,20 +59,20 @@ class Grades(tables.Report):
         lines.writerow(("file", "puzzle", "passed", "right", "cases", "code", "sentence", "imports"))
         for one, name, found in self._each():
             facts = (found.passed, found.right) if found else (False, 0)
+            nothing = "missing" if one.note in ("", _NOTHING) else "unreadable"
             told = (
                 (found.code, found.sentence)
                 if found
-                else ("unreadable", one.note)
-                if one.note
-                else ("missing", f"there is no function {name}")
+                else (nothing, one.note or f"there is no function {name}")
             )
-            cases = len(list(all_puzzles()[name].cases()))
+            cases = len(list(all_puzzles()[name].cases())) if name else 0
             row = (one.file, name, *facts, cases, *told, " ".join(one.imports))
             lines.writerow(_plain(cell) if isinstance(cell, str) else cell for cell in row)
         return text.getvalue()
 
     def _each(self) -> Iterator[tuple[Graded, str, Checked | None]]:
-        return ((one, name, one.checked.get(name)) for one in self.files for name in self.puzzles)
+        names = self.puzzles or ("",)  # a file gets a line in any case
+        return ((one, name, one.checked.get(name)) for one in self.files for name in names)
 
     def _headline(self) -> str:
         return f"{tables.count(len(self.files), 'file')}, {tables.count(len(self.puzzles), 'puzzle')}"
@@ -94,25 +94,17 @@ def _plain(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-class Submission:
-    """A file of functions, which only the process that runs it reads."""
+_NOTHING = "there is no function with the name of a puzzle (a class or async def is none)"
 
-    def __init__(self, path: str) -> None:
-        self._path = path
 
-    @cached_property
-    def _functions(self) -> dict[str, Any]:
-        return runpy.run_path(self._path)
+@dataclass(frozen=True)
+class Read:
+    """What a file says before anything runs: its text, the names that it sets, its imports, or a note."""
 
-    def answer(self, name: str, *args: Any) -> Any:
-        """Call one of its functions."""
-        if name not in self._functions:
-            raise NameError(f"there is no function {name}")
-        answer = self._functions[name](*args)
-        if answer is None:
-            return None
-        found = as_array(answer)
-        return [object()] if found is None else found
+    text: bytes = b""
+    functions: frozenset[str] = frozenset()
+    imports: tuple[str, ...] = ()
+    note: str = ""
 
 
 def grade(
@@ -121,24 +113,29 @@ def grade(
     *,
     seconds: float = 20.0,
     nbytes: int = 2**30,
+    csv_file: str | Path | None = None,
 ) -> Grades:
     """Check all files of functions in a folder, each in a process of its own.
 
     A file that crashes, hangs, prints or exits fails its puzzle and no other; it is sent arguments and sends
-    back numbers, so that it cannot write its own verdict. This is not a sandbox: files and the network
-    are open to it. A file that imports teachconv could call it for the answers, so imports are listed.
+    back numbers, so that it cannot write its own verdict. Its process holds no right answers. This is not
+    a sandbox: files, other processes and the network are open to it. A file that imports teachconv, or finds
+    it among the modules of its process, could call it for the answers, so such names are listed.
 
     Args:
         folder: the folder; its files of Python are read, also those in folders below it.
         names: the puzzles; None for all that any of the files answers.
         seconds: how long one call may take; a function is not asked again after three that took longer.
         nbytes: how much memory its process may take.
+        csv_file: a file that gets ``.csv`` as far as it is known, after each submission: one of them may end
+            this process too.
 
     Returns:
         The grades; ``.csv`` is a text for a spreadsheet.
 
     Raises:
         ValueError: if there is no such folder, no file in it, or no such puzzle; if Python imports from it.
+        OSError: if ``csv_file`` cannot be written to.
 
     >>> import tempfile, pathlib
     >>> from teachconv import exercises as ex
@@ -163,60 +160,90 @@ def grade(
     if not paths:
         raise ArgumentError(f"folder must have files *.py of functions; got {brief(str(folder))}")
     asked = words_of(names, "names", all_puzzles().names)
-    read = [_read(path) for path in paths]
-    answered = {name for functions, _, _ in read for name in functions}
+    read = [_read(path) for path in paths]  # all of them, before one runs and can change another
+    answered = {name for one in read for name in one.functions}
     chosen = tuple(name for name in asked if names is not None or name in answered)
-    files = []
-    for path, (functions, imports, note) in zip(paths, read, strict=True):
-        checked = _checked(path, [name for name in chosen if name in functions], seconds, nbytes)
-        files.append(Graded(str(path.relative_to(folder)), checked, imports, note))
+    files = list[Graded]()
+    text = Grades(chosen, ()).csv
+    for path, one in zip(paths, read, strict=True):
+        submission = Submission(str(path.absolute()), one.text)
+        checked = _checked(submission, [name for name in chosen if name in one.functions], seconds, nbytes)
+        note = one.note or (_NOTHING if names is None and not one.functions else "")
+        files.append(Graded(_name_of(path, folder), checked, one.imports, note))
+        if csv_file is not None:
+            text += Grades(chosen, (files[-1],)).csv.partition("\n")[2]
+            with replacing(path_of(csv_file, "csv_file")) as file:
+                file.write(text.encode())
     return Grades(chosen, tuple(files))
+
+
+def _name_of(path: Path, folder: str | Path) -> str:
+    """Return the name below the folder as text that can be written to any file."""
+    return str(path.relative_to(folder)).encode(errors="backslashreplace").decode()
 
 
 def _is_hidden(path: Path) -> bool:
     return any(part.startswith((".", "__")) for part in path.parts)
 
 
-# functions with which a file can run what it does not show
-_OPEN = {"__builtins__", "__import__", "compile", "eval", "exec", "getattr", "globals", "open", "vars"}
+# functions with which a file can run what it does not show, or read another
+_OPEN = {"__import__", "compile", "eval", "exec", "getattr", "globals", "locals", "open", "vars"}
+# names, also behind a dot, by which it reaches other modules' objects, or the process that judges
+_INSIDE = {
+    "__base__", "__bases__", "__builtins__", "__closure__", "__code__", "__dict__", "__getattribute__",
+    "__globals__", "__loader__", "__mro__", "__spec__", "__subclasses__", "__traceback__", "_getframe",
+    "f_back", "f_builtins", "f_globals", "f_locals", "get_objects", "get_referrers", "getppid", "gi_frame",
+    "kill", "killpg", "modules", "mro", "tb_frame",
+}  # fmt: skip
+# modules that others hold, as np.lib.format holds os; and what reads files
+_BEHIND_A_DOT = {
+    "builtins", "ctypes", "ctypeslib", "fromfile", "gc", "genfromtxt", "importlib", "inspect", "load",
+    "loadtxt", "memmap", "os", "pickle", "signal", "subprocess", "sys",
+}  # fmt: skip
 _LARGEST = 1 << 20  # bytes of a file
 
 
-def _read(path: Path) -> tuple[set[str], tuple[str, ...], str]:
-    """Return the functions that a file defines, what it imports, and why it cannot be read."""
+def _read(path: Path) -> Read:
+    """Read a file; what it defines and imports is told from its text."""
     if path.suffix.lower() == ".ipynb":
-        return set(), (), "a notebook: jupyter nbconvert --to script makes a file of it"
+        return Read(note="a notebook: jupyter nbconvert --to script makes a file of it")
     if not path.is_file() or path.stat().st_size > _LARGEST:  # a pipe would not end
-        return set(), (), f"cannot be read: it must be a file of at most {_LARGEST} bytes"
+        return Read(note=f"cannot be read: it must be a file of at most {_LARGEST} bytes")
     try:
         text = path.read_bytes()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(text).readline)
         # another codec may take hours, and hide what the file says
         if encoding.lower() not in ("utf-8", "utf8", "utf-8-sig"):
-            return set(), (), f"cannot be read: its encoding must be UTF-8; its first lines say {encoding}"
+            return Read(note=f"cannot be read: its encoding must be UTF-8; its first lines say {encoding}")
         tree = ast.parse(text.decode(encoding), path.name)
     except (SyntaxError, ValueError, OSError, RecursionError, MemoryError) as error:
-        return set(), (), f"cannot be read: {plain(error) or type(error).__name__}"
-    uses = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & _OPEN
+        return Read(note=f"cannot be read: {plain(error) or type(error).__name__}")
+    uses = set[str]()
     names = set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
+        elif isinstance(node, ast.Name):
+            uses |= {node.id} & (_OPEN | _INSIDE)
+            names |= {node.id} if isinstance(node.ctx, ast.Store) else set()
+        elif isinstance(node, ast.Attribute):
+            uses |= {node.attr} & (_OPEN | _INSIDE | _BEHIND_A_DOT)
+        elif isinstance(node, ast.MatchClass):  # case object(__globals__=found)
+            uses |= {*node.kwd_attrs} & (_OPEN | _INSIDE | _BEHIND_A_DOT)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             names |= {alias.asname or alias.name for alias in node.names}
             uses |= {getattr(node, "module", None) or alias.name for alias in node.names}
-    return names & {*all_puzzles().names}, tuple(sorted(uses - {"numpy", "math"})), ""
+    functions = frozenset(names & {*all_puzzles().names})
+    return Read(text, functions, tuple(sorted(uses - {"numpy", "math"})))
 
 
-def _checked(path: Path, names: list[str], seconds: float, nbytes: int) -> dict[str, Checked]:
+def _checked(submission: Submission, names: list[str], seconds: float, nbytes: int) -> dict[str, Checked]:
     """Check a file's functions; after one hangs or crashes, the next starts in a new process."""
     found, ask = dict[str, Checked](), None
     for name in names:
         puzzle = all_puzzles()[name]
         if ask is None:
-            ask, end = elsewhere(Submission(str(path.resolve())), seconds, nbytes)
+            ask, end = elsewhere(submission, seconds, nbytes)
 
         def call(args: tuple[Any, ...], ask: Any = ask, name: str = name) -> Any:
             answer = ask("answer", (name, *args), {})

@@ -29,6 +29,7 @@ from functools import partial
 from itertools import cycle
 from multiprocessing import Pipe
 from multiprocessing.spawn import import_main_path
+from pickletools import genops
 from pkgutil import resolve_name
 from threading import Thread
 from types import ModuleType
@@ -451,7 +452,9 @@ def elsewhere(
             "isolate=True needs a function that another process can import: define it with def at the "
             f"top of a module; {plain(error)}"
         ) from None
-    script = getattr(sys.modules["__main__"], "__file__", None) if b"__main__" in sent else None
+    # bytes do not count: they may be the text of a program
+    of_main = any(isinstance(word, str) and "__main__" in word for _, word, _ in genops(sent))
+    script = getattr(sys.modules["__main__"], "__file__", None) if of_main else None
     command = [sys.executable, "-P", "-c", _SERVE, str(sys.modules["teachconv"].__file__)]
     hello = pickle.dumps((script, sent, nbytes, here or any(map(_is_here, sys.path))))
     program = Program(command, seconds, hello)

@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -187,6 +188,31 @@ def test_a_folder_is_graded(folder):
     assert "\n'=dora.py,due,False,0,35,unreadable,\"cannot be read: " in grades.csv
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "class same:\n    pass\n",
+        "async def same(*args):\n    pass\n",
+        "def __getattr__(name):\n    return len\n",
+    ],
+)
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside an answer"])
+def test_a_file_without_a_function_has_a_note(text, beside, tmp_path, monkeypatch):
+    monkeypatch.setattr(grading, "_checked", lambda *args: {})
+    (tmp_path / "a.py").write_text(text)
+    if beside:
+        (tmp_path / "b.py").write_text(SUBMISSIONS["ana.py"])
+    grades = ex.grade(tmp_path)
+    assert grades.files[0].note.startswith("there is no function with the name of a puzzle")
+    assert "there is no function with the name of a puzzle" in str(grades)
+    puzzle, cases = ("due", 35) if beside else ("", 0)
+    assert f"\na.py,{puzzle},False,0,{cases},missing,there is no function with the name" in grades.csv
+    asked = ex.grade(tmp_path, ["same"])
+    assert asked.files[0].note == ""
+    assert "same: missing" in str(asked)
+
+
 def test_a_folder_without_files(tmp_path):
     with pytest.raises(ValueError, match=r"folder must have files \*\.py"):
         ex.grade(tmp_path)
@@ -241,6 +267,11 @@ def test_objects_and_exits_are_answers():
     assert ex.check("same", lambda *args: "3").sentence == (
         "the result is a text, and must be numbers of the shape [2]"
     )
+
+
+def test_a_list_of_texts_is_no_text():
+    found = ex.check("find_the_bug", lambda number: ["bias"])
+    assert found.sentence == "the result is a list of texts of the shape [1], and must be a text"
 
 
 def test_sums_that_are_rounded_are_told_apart():
@@ -328,6 +359,7 @@ ATTACKS = {  # each with its code, or what is said of it
         "        time.sleep(4)\n        os._exit(0)\n    while True: pass\n",
         "timeout",
     ),
+    "its_process_group": ("import os\n\ndef due(*args):\n    os.killpg(0, 9)\n", "crashed"),
     "a_pipe_that_is_closed": (
         "import os, time\n\ndef due(*args):\n    os.closerange(3, 20)\n    time.sleep(60)\n",
         "ended",
@@ -354,6 +386,127 @@ def test_a_file_cannot_stop_the_grades(name, tmp_path):
     assert second.checked["due"].passed
     assert code in (first.note, first.checked["due"].code) if first.checked else code in first.note
     assert not [line for line in grades.csv.replace('"', "").split(",") if line.startswith("=")]
+
+
+@pytest.mark.slow  # processes
+def test_a_submission_cannot_change_another_one(tmp_path):
+    """All texts are read before the first one runs, which may delete or overwrite the files of others."""
+    (tmp_path / "a.py").write_text(
+        "import pathlib\n\nhere = pathlib.Path(__file__).parent\n"
+        "(here / 'y.py').write_text('due = 0')\n(here / 'z.py').unlink()\n" + SUBMISSIONS["ana.py"]
+    )
+    for name in ("y.py", "z.py"):
+        (tmp_path / name).write_text(SUBMISSIONS["ana.py"])
+    grades = ex.grade(tmp_path)
+    assert not (tmp_path / "z.py").exists()  # the first one ran
+    assert [one.checked["due"].passed for one in grades.files] == [True] * 3, grades.csv
+
+
+_SEARCHES = {  # ways to the right answers that need no import of teachconv, and what the table says of them
+    "import numpy as np\n\ndef same(n, k, s, d):\n"
+    "    modules = np.lib._npyio_impl.os.sys.modules\n"
+    "    return modules['teachconv.exercises'].puzzles()['same'].right(n, k, s, d)\n": {
+        "os",
+        "sys",
+        "modules",
+    },
+    "def same(n, k, s, d):\n    for found in object.__subclasses__():\n"
+    "        held = getattr(found.__init__, '__globals__', {})\n"
+    "        if 'sys' in held and 'teachconv.exercises' in held['sys'].modules:\n"
+    "            return held['sys'].modules['teachconv.exercises'].puzzles()['same'].right(n, k, s, d)\n": {
+        "__subclasses__",
+        "getattr",
+        "modules",
+    },
+    "import gc\n\ndef same(n, k, s, d):\n    for found in gc.get_objects():\n"
+    "        if type(found).__name__ == 'Puzzle' and found.name == 'same':\n"
+    "            return found.right(n, k, s, d)\n": {"gc", "get_objects"},
+}
+
+
+@pytest.mark.slow  # processes
+@pytest.mark.parametrize("text", _SEARCHES, ids=range(len(_SEARCHES)))
+def test_the_process_of_a_submission_holds_no_right_answers(text, tmp_path):
+    (tmp_path / "a.py").write_text(text)
+    (found,) = ex.grade(tmp_path).files
+    assert found.checked["same"].right == 0
+    assert {*found.imports} >= _SEARCHES[text]
+
+
+@pytest.mark.parametrize(
+    ("line", "used"),
+    [
+        ("due = np.due.__init__.__globals__", "__globals__"),
+        ("due = __builtins__", "__builtins__"),
+        ("match np:\n    case object(__globals__=due): pass", "__globals__"),
+        ("due = np.f2py.inspect", "inspect"),
+        ("due = np.ctypeslib.ctypes", "ctypes ctypeslib"),
+        ("due = np.lib.format.os.kill(np.lib.format.os.getppid(), 2)", "getppid kill os"),
+        ("due = np.load", "load"),
+        ("os = gc = 3; due = os + gc; self.same = due.size", ""),
+    ],
+)
+def test_ways_to_other_objects_are_listed(line, used, tmp_path):
+    (tmp_path / "a.py").write_text(f"import numpy as np\n{line}\n")
+    assert " ".join(grading._read(tmp_path / "a.py").imports) == used
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_of_the_answers_of_the_pages_only_imports_are_listed(name):
+    path = ANSWERS / f"{name}.py"
+    assert all(f"import {word}" in path.read_text() for word in grading._read(path).imports)
+
+
+@pytest.mark.slow  # a process
+def test_a_submission_that_can_be_run_does_not_run_the_script_that_grades(tmp_path, monkeypatch):
+    """Its text says __main__, as what is defined in the teacher's script does when it is sent."""
+    script = tmp_path / "script.py"
+    script.write_text(f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n")
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(script))
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "a.py").write_text(
+        SUBMISSIONS["ana.py"] + 'if __name__ == "__main__":\n    due = 0\n'
+    )
+    assert ex.grade(tmp_path / "answers").files[0].checked["due"].passed
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are bytes")
+@pytest.mark.slow  # processes
+def test_a_name_that_is_no_utf_8_is_written_escaped(tmp_path, capsys):
+    for name in ("ana.py", os.fsdecode(b"zo\xff.py")):
+        (tmp_path / name).write_text(SUBMISSIONS["ana.py"])
+    assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 0
+    assert r"zo\udcff.py  1 of 1" in capsys.readouterr().out
+    lines = (tmp_path / "grades.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["file", "ana.py", r"zo\udcff.py"]
+
+
+@pytest.mark.slow  # processes
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_a_submission_that_ends_the_grader_leaves_the_grades_until_then(name, tmp_path):
+    (tmp_path / "a.py").write_text(SUBMISSIONS["ana.py"])
+    (tmp_path / "b.py").write_text(
+        f"import os, signal\n\ndef due(*args):\n    os.kill(os.getppid(), signal.{name})\n    return 1\n"
+    )
+    command = [sys.executable, "-m", "teachconv", "exercises", tmp_path, "--csv", tmp_path / "grades.csv"]
+    ended = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, timeout=120)
+    assert ended.returncode != 0
+    lines = (tmp_path / "grades.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["file", "a.py"]
+    assert {path.name for path in tmp_path.iterdir()} == {"a.py", "b.py", "grades.csv"}
+
+
+def test_grades_that_cannot_be_written_leave_no_empty_file(tmp_path, monkeypatch, capsys):
+    (tmp_path / "ana.py").write_text("due = 1\n")
+    (tmp_path / "grades.csv").write_text("the grades of last week")
+    monkeypatch.setattr(grading, "_checked", lambda *args: {})
+    monkeypatch.setattr(grading, "_name_of", lambda *args: "\udcff.py")
+    assert main(["exercises", str(tmp_path), "--csv", str(tmp_path / "grades.csv")]) == 2
+    assert "surrogates not allowed" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"ana.py", "grades.csv"}
+    assert (tmp_path / "grades.csv").read_text() == "the grades of last week"
 
 
 @pytest.mark.parametrize("coding", ["punycode", "utf-7", "latin-1", "rot13", "none-such"])
