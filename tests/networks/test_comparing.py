@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from comparing import built_networks as nets
+from networks import built_networks as nets
 
 import teachconv as tc
 from teachconv import keras as own_keras

@@ -173,7 +173,7 @@ def as_tensorflow(parts, shape):
 def test_a_tflite_file_beside_the_model_that_it_came_from(tmp_path):
     pytest.importorskip("ai_edge_litert")
     tf = pytest.importorskip("tensorflow")
-    from comparing import built_networks as nets
+    from networks import built_networks as nets
 
     maker = nets.Maker(3, (12, 10, 3)).conv(6, 3, 2).relu().depthwise().relu().conv(6, 3, dilation=2).relu()
     maker = maker.pool("max_pool", 3, 2, "same").pool("average_pool", 2, 1).flatten().dense(4)

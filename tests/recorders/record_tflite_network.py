@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
-from comparing import built_networks as nets
+from networks import built_networks as nets
 from comparing.test_comparing import image, own_network
 
 from teachconv.networks import recorder
