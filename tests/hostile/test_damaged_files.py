@@ -250,6 +250,46 @@ def test_a_recording_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path)
         tc.compare(damaging.network(), path, X)
 
 
+@pytest.mark.parametrize("name", ["a recording", "weights"])
+def test_an_archive_with_a_wrong_offset_is_named(name, tmp_path):
+    file, made, read = FORMATS[name]
+    path = tmp_path / file
+    whole = bytearray(made(path))
+    at = whole.rfind(b"PK\5\6")
+    whole[at + 16 : at + 20] = b"\xff\xff\xff\x7f"
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=rf"{file} cannot be read"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["an array", "a recording", "weights"])
+def test_a_header_that_claims_more_than_the_file_has_is_named(name, tmp_path, capsys):
+    file, made, read = FORMATS[name]
+    path, array = tmp_path / file, bytes_of(X)
+    whole, shape = made(path), str(X.shape).encode()
+    larger = b"(1048576, 1048576, 3, 1)"
+    claimed = (
+        array[:128].replace(shape + b", }" + b" " * (len(larger) - len(shape)), larger + b", }") + array[128:]
+    )
+    assert len(claimed) == len(array)
+    path.write_bytes(whole)
+    if name != "an array":
+        with zipfile.ZipFile(path) as archive:
+            members = {member: archive.read(member) for member in archive.namelist()}
+        changed = next(member for member in members if member != "layers.npy")
+        members[changed] = claimed
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, data in members.items():
+                archive.writestr(member, data)
+    else:
+        path.write_bytes(claimed)
+    with pytest.raises(ValueError, match=r"refused by the command|cannot be read") as caught:
+        read(path)
+    words = f"{caught.value}{capsys.readouterr().err}"
+    assert file in words
+    assert "its header claims 13,194,139,533,312 bytes of numbers" in words
+
+
 @pytest.mark.parametrize("ending", ["onnx", "tflite"])
 def test_a_model_that_is_longer_than_its_format_has_is_not_read(ending, tmp_path):
     path = tmp_path / f"x.{ending}"
