@@ -364,9 +364,32 @@ def test_a_recording_whose_calls_are_of_other_forms_is_said(tmp_path):
             ValueError, match=r"a recording must be a file that recorder.save wrote; .*x\.npz"
         ):
             tc.compare(damaging.network(), path, X)
+    wrong = [
+        {"returned": [[-1, X]]},
+        {"returned": [["", [X, 3]]]},
+        {"returned": [["", {"y": 3}]]},
+        {"returned": 3},
+    ]
+    for change in wrong:
+        recorder.save(path, [*recorded[:-1], recorded[-1] | change])
+        with pytest.raises(ValueError, match=r"x\.npz cannot be read"):
+            tc.compare(damaging.network(), path, X)
     shutil.copy(__file__, path)
     with pytest.raises(ValueError, match="cannot be read: File is not a zip file"):
         tc.compare(damaging.network(), path, X)
+
+
+@pytest.mark.parametrize("instead", [True, 3.5, "x", []])
+def test_a_recorded_convolution_whose_input_is_no_array(instead, tmp_path):
+    torch, path = pytest.importorskip("torch"), tmp_path / "x.npz"
+    model = torch.nn.Conv2d(X.shape[1], 2, 1).eval()
+    (call,) = recorder.record_torch(model, X)
+    recorder.save(path, [call | {"args": [instead, *call["args"][1:]]}])
+    if isinstance(instead, (bool, float)):
+        with pytest.raises(ValueError, match=r"x\.npz cannot be read: the input of .* must be an array; got"):
+            tc.compare(model, path, X)
+    else:
+        assert tc.compare(model, path, X).passed is None
 
 
 def test_tensors_without_numbers_are_said():

@@ -83,6 +83,13 @@ def test_models_that_return_something_else_do_not_pass(what):
         report.check()
 
 
+def test_a_mean_of_one_number_is_not_judged():
+    models = [two_convolutions(end=lambda u, v: v.sum().mean()) for _ in range(2)]
+    report = tc.compare(*models, X)
+    assert report.passed is None
+    assert "no definition of mean" in " ".join(str(report).split())
+
+
 def test_the_last_equal_activation_is_said():
     for other, layer in (((lambda y: y.flip(2), last), "a"), ((same, zeroed), "b")):
         text = " ".join(str(tc.compare(two_convolutions(), two_convolutions(*other), X)).split())
