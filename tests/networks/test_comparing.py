@@ -581,3 +581,24 @@ def test_batch_normalisation_is_folded_into_transposed_convolutions_with_groups(
     wrong = np.where(np.arange(4).reshape(-1, *[1] * (rank + 1)) == 3, 2, 1).astype("float32")
     report = tc.compare(models[0], model(folded.filters * wrong, folded.bias), x)
     assert report.passed is False
+
+
+def test_a_long_chain_of_weights_is_lined_up_row_by_row(monkeypatch):
+    """Not pair by pair, and least of all with a search of all layers for each pair."""
+    onnx = pytest.importorskip("onnx")
+    helper, real, count = onnx.helper, onnx.TensorProto.FLOAT, 40
+    random = np.random.default_rng(0)
+    weights = [
+        onnx.numpy_helper.from_array(random.standard_normal((2, 2, 1, 1)).astype("float32"), f"w{n}")
+        for n in range(count)
+    ]
+    nodes = [helper.make_node("Conv", [f"x{n}", f"w{n}"], [f"x{n + 1}"], name=f"c{n}") for n in range(count)]
+    ends = [helper.make_tensor_value_info(name, real, [1, 2, 3, 3]) for name in ("x0", f"x{count}")]
+    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    norms, norm = [], np.linalg.norm
+    monkeypatch.setattr(np.linalg, "norm", lambda *args, **kwargs: norms.append(1) or norm(*args, **kwargs))
+    report = tc.compare(model, model, random.standard_normal((1, 2, 3, 3)).astype("float32"))
+    assert report.passed, str(report)
+    assert [row.a for row in report.layers] == [row.b for row in report.layers]
+    assert count < len(norms) <= 8 * count
