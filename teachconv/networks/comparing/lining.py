@@ -66,6 +66,11 @@ class Row:
         some = np.linspace(0, ordered.size - 1, min(_SOME, ordered.size)).astype(int)
         return np.concatenate([[ordered.size], ordered[some]])
 
+    @cached_property
+    def needs(self) -> list[int]:
+        """Of each input the last layer that it may come from; empty if one is not known."""
+        return [max(each) for each in self.sources] if all(self.sources) else []
+
     def distances(self, others: Sequence[Row]) -> np.ndarray:
         """Return how far the weights are from those of other layers, relative to their size."""
         found, own = np.full(len(others), np.inf), self.weights
@@ -112,9 +117,7 @@ def _in_order(left: list[Row], right: list[Row]) -> list[Row]:
         ready = [
             number
             for number, row in waiting.items()
-            if number == first
-            or row.sources
-            and all(each and max(each) not in waiting for each in row.sources)
+            if number == first or row.needs and not any(source in waiting for source in row.needs)
         ]
         # what has no weights runs at once, and else what comes first in the first model
         number = min(ready, key=lambda number: (place.get(number, -1), number))
