@@ -236,7 +236,11 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A relu with its limits or its slope, in all frameworks' words."""
     word, said = entry["word"].lower(), entry["said"]
     slope = said.get("negative_slope", said.get("alpha", 0.01 if "leaky" in word else 0))
-    least, most = (said.get(f"{end}_value", said.get(f"{end}_val", said.get(end))) for end in ("min", "max"))
+    words = ("{}_value", "{}_val", "{}", "x_{}")  # the last is keras.ops.clip's
+    least, most = (
+        next((said[each.format(end)] for each in words if each.format(end) in said), None)
+        for end in ("min", "max")
+    )
     if said.get("threshold"):
         return {"op_type": "relu"}
     if slope and most is None:

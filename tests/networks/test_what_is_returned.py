@@ -316,6 +316,18 @@ def test_a_view_in_place_of_a_permute_between_frameworks():
     assert "though all layers agree" in " ".join(str(report).split())
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_a_clip_of_keras_has_its_limits():
+    keras, torch = pytest.importorskip("keras"), pytest.importorskip("torch")
+    of_keras, of_torch = channels_moved(keras, torch)
+    x = np.random.default_rng(0).standard_normal((2, 4, 6, 6)).astype("float32")
+    one = of_torch(lambda y: y.clamp(-0.3, 0.4))
+    report = tc.compare(one, of_keras(lambda y: keras.ops.clip(y, -0.3, 0.4)), x)
+    assert report.passed, str(report)
+    report = tc.compare(one, of_keras(lambda y: keras.ops.clip(y, -0.3, 0.5)), x)
+    assert (report.first_wrong, report.first_parting.code) == (None, "high")
+
+
 def test_a_class_that_has_the_name_of_a_layer_that_moves_numbers():
     class Flatten(own_keras.layers.Layer):
         def call(self, x):
