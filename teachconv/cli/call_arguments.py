@@ -6,6 +6,7 @@ Arrays are given as shapes ("1,8,8,1", filled with seeded numbers) or as .npy fi
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -180,7 +181,7 @@ def _seeded(arguments: argparse.Namespace, shape: Sequence[int], name: str) -> n
 def read_npy(path: str) -> np.ndarray:
     """Return the array of an .npy file; the error for a damaged file, an archive or a pickle names it."""
     with reading(path, "an .npy file of numbers", largest=sys.maxsize), open(path, "rb") as file:
-        return read_array(file)
+        return read_array(file, os.fstat(file.fileno()).st_size)
 
 
 def _out_backprop(arguments: argparse.Namespace, op: Any, shapes: Any, kwargs: dict[str, Any]) -> np.ndarray:

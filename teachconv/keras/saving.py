@@ -23,7 +23,7 @@ import numpy as np
 from ..graph import Variable
 from ..graph.options import unsupported
 from ..support.errors import ArgumentError, ArgumentTypeError, brief
-from ..support.files import path_of, reading, replacing
+from ..support.files import path_of, read_array, reading, replacing
 from .checks import shape_text, snake_case
 from .layers.layer import Layer, number_of_elements, set_all
 
@@ -77,15 +77,19 @@ def _read_npz(path: Path, weights: Mapping[str, Variable]) -> list[np.ndarray]:
         opened.seek(0)
         with np.load(opened, allow_pickle=False) as file:
             _check_keys(path, list(file.files), weights)
+            arrays = []
             for key, weight in weights.items():
                 largest = _HEADER + number_of_elements(weight) * _LARGEST_ITEM
-                if file.zip.getinfo(f"{key}.npy").file_size > largest:
+                size = file.zip.getinfo(f"{key}.npy").file_size
+                if size > largest:
                     raise ArgumentError(
                         f"filepath {brief(str(path))}: {key} must have shape "
                         f"{shape_text(tuple(weight.shape))}; it has more than {number_of_elements(weight)} "
                         "numbers"
                     )
-            return [np.asarray(file[key]) for key in weights]
+                with file.zip.open(f"{key}.npy") as member:
+                    arrays.append(read_array(member, size))
+            return arrays
 
 
 def _read_safetensors(path: Path, weights: Mapping[str, Variable]) -> list[np.ndarray]:

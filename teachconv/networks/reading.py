@@ -19,6 +19,7 @@ import numpy as np
 from ..core.kinds import layout_of
 from ..dialects import keras, onnx, torch
 from ..running import nn_ops
+from ..support.errors import brief
 from ..verification.number_mistakes import ACTIVATIONS
 from ..windows.calls import bound_call
 from . import definitions
@@ -112,11 +113,17 @@ def read(entry: Entry, known: Callable[[np.ndarray], bool]) -> Layer:
     reader = _READERS.get((framework, word), _READERS.get(("", word.lower())))
     if framework == "tflite" and arrays and arrays[0].dtype.kind != "f":  # integers that stand for numbers
         reader, word = None, f"{word} of {arrays[0].dtype}"
+    number = None  # in place of an array: only a damaged recording has that
     # a form that is not read here is a layer without an op
     with suppress(AttributeError, TypeError, ValueError, KeyError, IndexError):
         if reader is not None and arrays:
             found = reader({**entry, "said": said, "axis": facts["axis"]}, arrays)
-            facts |= found if isinstance(found.get("bias"), np.ndarray | None) else {}
+            given = found.get("inputs", [])
+            number = next((each for each in given if isinstance(each, (bool, int, float))), None)
+            is_read = isinstance(found.get("bias"), np.ndarray | None)
+            facts |= found if is_read and all(isinstance(each, np.ndarray) for each in given) else {}
+    if number is not None:
+        raise TypeError(f"the input of {brief(entry['name'])} must be an array; got {number}")
     facts["inputs"] = tuple(facts["inputs"])
     return Layer(entry["name"], framework, word, error=entry.get("error", ""), **facts)
 
@@ -181,6 +188,8 @@ def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A pool whose window is the image, which keeps its axes: also a mean over all rows and columns."""
     x, word, said, axis = arrays[0], entry["word"].lower(), entry["said"], entry["axis"]
+    if not x.ndim:
+        return {}
     wanted = sorted(int(n) % x.ndim for n in np.ravel(said.get("dim", said.get("axes", said.get("axis", 0)))))
     if "mean" in word:
         axis = 1 if wanted[-1] == x.ndim - 1 else -1
@@ -227,7 +236,11 @@ def _activation(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A relu with its limits or its slope, in all frameworks' words."""
     word, said = entry["word"].lower(), entry["said"]
     slope = said.get("negative_slope", said.get("alpha", 0.01 if "leaky" in word else 0))
-    least, most = (said.get(f"{end}_value", said.get(f"{end}_val", said.get(end))) for end in ("min", "max"))
+    words = ("{}_value", "{}_val", "{}", "x_{}")  # the last is keras.ops.clip's
+    least, most = (
+        next((said[each.format(end)] for each in words if each.format(end) in said), None)
+        for end in ("min", "max")
+    )
     if said.get("threshold"):
         return {"op_type": "relu"}
     if slope and most is None:

@@ -142,6 +142,7 @@ _SETTINGS = (
     *("kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance", "pointwise_kernel"),
     *("strides", "padding", "data_format", "dilation_rate", "groups", "output_padding", "depth_multiplier"),
     *("pool_size", "epsilon", "axis", "negative_slope", "max_value", "threshold", "approximate", "alpha"),
+    *("x_min", "x_max"),  # of keras.ops.clip
 )
 
 

@@ -100,6 +100,9 @@ def _opened(arrays: dict[str, Any]) -> recorder.Recording:
         kinds = {"args": list, "output": np.ndarray | None, "error": str}
         for name in (name for name, kind in kinds.items() if not isinstance(entry.get(name, ""), kind)):
             raise TypeError(f"the {name} of a call is not of the right type")
+        for place, value in entry.get("returned", []):
+            if not isinstance(place, str) or isinstance(value, (list, dict)):
+                raise TypeError(f"what was returned must be values at places; got {brief([place, value])}")
     return found
 
 

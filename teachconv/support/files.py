@@ -8,6 +8,7 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from math import prod
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -62,16 +63,19 @@ def reading(path: Any, what: str, name: str = "path", largest: int = LARGEST) ->
 
     Raises:
         ArgumentError: if the file is empty or larger, or the block raises what no reader documents: zlib's,
-            zipfile's, json's, protobuf's or NumPy's own errors, a missing key. It names the file.
+            zipfile's, json's, protobuf's or NumPy's own errors, a missing key, an ``OSError`` without a
+            file's name, as of a wrong offset. It names the file.
         OSError, MemoryError, TypeError: as the block raises them, TypeError in our words only.
     """
     try:
         if isinstance(path, (str, Path)):
             check_size(path, what, name, largest)
         yield
-    except (ArgumentError, ArgumentTypeError, BackendUnavailable, ImportError, OSError, MemoryError):
+    except (ArgumentError, ArgumentTypeError, BackendUnavailable, ImportError, MemoryError):
         raise
     except Exception as error:  # the packages do not say which types they raise
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         given = plain(path) if isinstance(path, (str, Path)) else "this one"
         raise ArgumentError(f"{name} must be {what}; {given} cannot be read: {plain(error)}") from error
 
@@ -84,13 +88,27 @@ def check_size(path: str | Path, what: str, name: str = "path", largest: int = L
         raise ArgumentError(f"{name} must be {what}; {plain(path)} {problem}")
 
 
-def read_array(file: IO[bytes]) -> np.ndarray:
-    """Return the array of an open .npy file; nothing is unpickled, and no long header read."""
+def read_array(file: IO[bytes], size: int) -> np.ndarray:
+    """Return the array of an open .npy file; nothing is unpickled, and no long header read.
+
+    Args:
+        file: the file, at its beginning.
+        size: its bytes: no array is allocated that needs more.
+    """
     start = file.read(12)
     file.seek(0)
     length = int.from_bytes(start[8:12], "little") if start[6:7] > b"\x01" else 0  # else 65,535 at most
     if length > _HEADER:
         raise ValueError(f"its header claims {length:,} bytes, and {_HEADER:,} are the most")
+    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    header = headers.get(np.lib.format.read_magic(file))
+    if header is None:
+        raise ValueError("its format must be 1.0 or 2.0")
+    shape, _, dtype = header(file)
+    claimed = prod(shape) * dtype.itemsize
+    if claimed > size:
+        raise ValueError(f"its header claims {claimed:,} bytes of numbers, and the file has {size:,}")
+    file.seek(0)
     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
@@ -107,7 +125,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         found = {}
         for member in members:
             with archive.open(member) as file:
-                found[member.filename.removesuffix(".npy")] = read_array(file)
+                found[member.filename.removesuffix(".npy")] = read_array(file, member.file_size)
     return found
 
 

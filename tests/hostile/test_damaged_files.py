@@ -250,6 +250,46 @@ def test_a_recording_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path)
         tc.compare(damaging.network(), path, X)
 
 
+@pytest.mark.parametrize("name", ["a recording", "weights"])
+def test_an_archive_with_a_wrong_offset_is_named(name, tmp_path):
+    file, made, read = FORMATS[name]
+    path = tmp_path / file
+    whole = bytearray(made(path))
+    at = whole.rfind(b"PK\5\6")
+    whole[at + 16 : at + 20] = b"\xff\xff\xff\x7f"
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=rf"{file} cannot be read"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["an array", "a recording", "weights"])
+def test_a_header_that_claims_more_than_the_file_has_is_named(name, tmp_path, capsys):
+    file, made, read = FORMATS[name]
+    path, array = tmp_path / file, bytes_of(X)
+    whole, shape = made(path), str(X.shape).encode()
+    larger = b"(1048576, 1048576, 3, 1)"
+    claimed = (
+        array[:128].replace(shape + b", }" + b" " * (len(larger) - len(shape)), larger + b", }") + array[128:]
+    )
+    assert len(claimed) == len(array)
+    path.write_bytes(whole)
+    if name != "an array":
+        with zipfile.ZipFile(path) as archive:
+            members = {member: archive.read(member) for member in archive.namelist()}
+        changed = next(member for member in members if member != "layers.npy")
+        members[changed] = claimed
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, data in members.items():
+                archive.writestr(member, data)
+    else:
+        path.write_bytes(claimed)
+    with pytest.raises(ValueError, match=r"refused by the command|cannot be read") as caught:
+        read(path)
+    words = f"{caught.value}{capsys.readouterr().err}"
+    assert file in words
+    assert "its header claims 13,194,139,533,312 bytes of numbers" in words
+
+
 @pytest.mark.parametrize("ending", ["onnx", "tflite"])
 def test_a_model_that_is_longer_than_its_format_has_is_not_read(ending, tmp_path):
     path = tmp_path / f"x.{ending}"
@@ -324,9 +364,32 @@ def test_a_recording_whose_calls_are_of_other_forms_is_said(tmp_path):
             ValueError, match=r"a recording must be a file that recorder.save wrote; .*x\.npz"
         ):
             tc.compare(damaging.network(), path, X)
+    wrong = [
+        {"returned": [[-1, X]]},
+        {"returned": [["", [X, 3]]]},
+        {"returned": [["", {"y": 3}]]},
+        {"returned": 3},
+    ]
+    for change in wrong:
+        recorder.save(path, [*recorded[:-1], recorded[-1] | change])
+        with pytest.raises(ValueError, match=r"x\.npz cannot be read"):
+            tc.compare(damaging.network(), path, X)
     shutil.copy(__file__, path)
     with pytest.raises(ValueError, match="cannot be read: File is not a zip file"):
         tc.compare(damaging.network(), path, X)
+
+
+@pytest.mark.parametrize("instead", [True, 3.5, "x", []])
+def test_a_recorded_convolution_whose_input_is_no_array(instead, tmp_path):
+    torch, path = pytest.importorskip("torch"), tmp_path / "x.npz"
+    model = torch.nn.Conv2d(X.shape[1], 2, 1).eval()
+    (call,) = recorder.record_torch(model, X)
+    recorder.save(path, [call | {"args": [instead, *call["args"][1:]]}])
+    if isinstance(instead, (bool, float)):
+        with pytest.raises(ValueError, match=r"x\.npz cannot be read: the input of .* must be an array; got"):
+            tc.compare(model, path, X)
+    else:
+        assert tc.compare(model, path, X).passed is None
 
 
 def test_tensors_without_numbers_are_said():

@@ -13,6 +13,7 @@ import teachconv as tc
 from teachconv import keras as own_keras
 from teachconv.cli.main import main
 from teachconv.networks import recorder
+from teachconv.networks.comparing import lining
 from teachconv.networks.walking import walk
 from teachconv.translation import pointwise, translating
 
@@ -581,3 +582,42 @@ def test_batch_normalisation_is_folded_into_transposed_convolutions_with_groups(
     wrong = np.where(np.arange(4).reshape(-1, *[1] * (rank + 1)) == 3, 2, 1).astype("float32")
     report = tc.compare(models[0], model(folded.filters * wrong, folded.bias), x)
     assert report.passed is False
+
+
+def test_a_long_chain_of_weights_is_lined_up_row_by_row(monkeypatch):
+    """Not pair by pair, and least of all with a search of all layers for each pair."""
+    onnx = pytest.importorskip("onnx")
+    helper, real, count = onnx.helper, onnx.TensorProto.FLOAT, 40
+    random = np.random.default_rng(0)
+    weights = [
+        onnx.numpy_helper.from_array(random.standard_normal((2, 2, 1, 1)).astype("float32"), f"w{n}")
+        for n in range(count)
+    ]
+    nodes = [helper.make_node("Conv", [f"x{n}", f"w{n}"], [f"x{n + 1}"], name=f"c{n}") for n in range(count)]
+    ends = [helper.make_tensor_value_info(name, real, [1, 2, 3, 3]) for name in ("x0", f"x{count}")]
+    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    norms, norm = [], np.linalg.norm
+    monkeypatch.setattr(np.linalg, "norm", lambda *args, **kwargs: norms.append(1) or norm(*args, **kwargs))
+    report = tc.compare(model, model, random.standard_normal((1, 2, 3, 3)).astype("float32"))
+    assert report.passed, str(report)
+    assert [row.a for row in report.layers] == [row.b for row in report.layers]
+    assert count < len(norms) <= 8 * count
+
+
+def test_a_long_chain_of_equal_arrays_looks_at_the_sources_of_each_layer_once(monkeypatch):
+    """Each relu behind the first changes nothing, so its input may come from all before it."""
+    onnx = pytest.importorskip("onnx")
+    helper, real, count, looks = onnx.helper, onnx.TensorProto.FLOAT, 30, []
+    nodes = [helper.make_node("Relu", [f"x{n}"], [f"x{n + 1}"], name=f"r{n}") for n in range(count)]
+    ends = [helper.make_tensor_value_info(name, real, [1, 2, 3, 3]) for name in ("x0", f"x{count}")]
+    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+    def counted(*values):
+        looks.extend([1] * isinstance(values[0], frozenset))
+        return max(*values)
+
+    monkeypatch.setattr(lining, "max", counted, raising=False)
+    assert tc.compare(model, model, np.random.default_rng(0).standard_normal((1, 2, 3, 3), "float32")).passed
+    assert 0 < len(looks) <= 3 * count

@@ -83,6 +83,13 @@ def test_models_that_return_something_else_do_not_pass(what):
         report.check()
 
 
+def test_a_mean_of_one_number_is_not_judged():
+    models = [two_convolutions(end=lambda u, v: v.sum().mean()) for _ in range(2)]
+    report = tc.compare(*models, X)
+    assert report.passed is None
+    assert "no definition of mean" in " ".join(str(report).split())
+
+
 def test_the_last_equal_activation_is_said():
     for other, layer in (((lambda y: y.flip(2), last), "a"), ((same, zeroed), "b")):
         text = " ".join(str(tc.compare(two_convolutions(), two_convolutions(*other), X)).split())
@@ -240,6 +247,85 @@ def test_operators_in_the_call_of_keras():
     ops = keras.ops
     for a, b, passed in raw_operators(keras, ops.relu, ops.softmax, ops.transpose, ops.reshape):
         assert tc.compare(a, b, X.transpose(0, 2, 3, 1)).passed is passed
+
+
+def channels_moved(keras, torch):
+    """Return functions that make a convolution of Keras and one of PyTorch that do the same, and a step behind."""
+    layers, random = keras.layers, np.random.default_rng(5)
+    kernel, bias = (random.standard_normal(shape).astype("float32") for shape in ((3, 3, 4, 4), (4,)))
+
+    def of_keras(end=same):
+        start, conv = keras.Input((6, 6, 4)), layers.Conv2D(4, 3, padding="same")
+        model = keras.Model(start, end(conv(start)))
+        conv.set_weights([kernel, bias])
+        return model
+
+    class OfTorch(torch.nn.Module):
+        def __init__(self, end=same):
+            super().__init__()
+            self.conv, self.end = torch.nn.Conv2d(4, 4, 3, padding=1), end
+            with torch.no_grad():
+                self.conv.weight.copy_(torch.from_numpy(kernel.transpose(3, 2, 0, 1).copy()))
+                self.conv.bias.copy_(torch.from_numpy(bias))
+
+        def forward(self, x):
+            return self.end(self.conv(x))
+
+    return of_keras, lambda end=same: OfTorch(end).eval()
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_a_view_in_place_of_a_permute_between_frameworks():
+    """The numbers are equal in the order of the memory, but not at their indices."""
+    keras, torch = pytest.importorskip("keras"), pytest.importorskip("torch")
+    of_keras, of_torch = channels_moved(keras, torch)
+    first = np.random.default_rng(0).standard_normal((2, 4, 6, 6)).astype("float32")
+    last_axis, ops = np.ascontiguousarray(first.transpose(0, 2, 3, 1)), keras.ops
+
+    def moved(y):
+        return ops.transpose(y, (0, 3, 1, 2))
+
+    viewed = of_keras(lambda y: ops.reshape(moved(y), (-1, 6, 6, 4)))
+    wrong = [
+        (of_torch(), viewed, first),
+        (of_keras(), of_torch(lambda y: y.permute(0, 2, 3, 1).reshape(y.shape)), last_axis),
+        (of_torch(lambda y: y.flatten(2)), of_keras(lambda y: ops.reshape(moved(y), (-1, 36, 4))), first),
+        (
+            of_torch(lambda y: y.flatten(2).transpose(1, 2)),
+            of_keras(lambda y: ops.reshape(y, (-1, 4, 36))),
+            first,
+        ),
+    ]
+    for one, other, x in wrong:
+        report = tc.compare(one, other, x)
+        assert report.passed is False, str(report)
+        assert report.returned.code == "moved"
+    right = [
+        (of_torch(), of_keras(), first),
+        (of_torch(), of_keras(moved), first),
+        (of_keras(), of_torch(lambda y: y.permute(0, 2, 3, 1)), last_axis),
+        (of_torch(lambda y: y.flatten(2)), of_keras(lambda y: ops.reshape(y, (-1, 36, 4))), first),
+    ]
+    for one, other, x in right:
+        assert tc.compare(one, other, x).passed, str(tc.compare(one, other, x))
+    added, layers = of_torch(lambda y: y + y.tanh()), keras.layers
+    for step, passed in ((same, True), (lambda y: ops.reshape(moved(y), (-1, 6, 6, 4)), None)):
+        port = of_keras(lambda y, step=step: layers.Add()([y, step(layers.Activation("tanh")(y))]))
+        report = tc.compare(added, port, first)
+        assert report.passed is passed, str(report)
+    assert "though all layers agree" in " ".join(str(report).split())
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_a_clip_of_keras_has_its_limits():
+    keras, torch = pytest.importorskip("keras"), pytest.importorskip("torch")
+    of_keras, of_torch = channels_moved(keras, torch)
+    x = np.random.default_rng(0).standard_normal((2, 4, 6, 6)).astype("float32")
+    one = of_torch(lambda y: y.clamp(-0.3, 0.4))
+    report = tc.compare(one, of_keras(lambda y: keras.ops.clip(y, -0.3, 0.4)), x)
+    assert report.passed, str(report)
+    report = tc.compare(one, of_keras(lambda y: keras.ops.clip(y, -0.3, 0.5)), x)
+    assert (report.first_wrong, report.first_parting.code) == (None, "high")
 
 
 def test_a_class_that_has_the_name_of_a_layer_that_moves_numbers():

@@ -93,8 +93,10 @@ class Flow:
         if rounded or one.dtype.kind != other.dtype.kind:
             said = (each if each.dtype.kind in "OU" else f"an array of {each.dtype}" for each in (other, one))
             return Verdict(False, "dtype", "{} is {}, not {}".format(names[1], *said))
-        ways = [other, relayout(other, second.axis, first.axis, other.ndim)]
-        if all(way.shape != one.shape for way in ways):
+        # the numbers must be at the indices that one of the readings gives them: order in memory says nothing
+        readings = other, relayout(other, second.axis, first.axis, other.ndim)
+        ways = [reading for reading in readings if reading.shape == one.shape]
+        if not ways:
             return Verdict(False, "shape", f"{names[1]} has shape {list(other.shape)}, not {list(one.shape)}")
         if one.dtype.kind in "OU":  # None, and the names of types
             return (
@@ -108,11 +110,11 @@ class Flow:
             return verdict if verdict.same is False else Verdict(None)
         if (one != one).any():
             return Verdict(None, "", "it holds NaN")
-        if far == 0 or passed and verdict.same and from_a & from_b:
+        is_far, agree = far > _half_of_the_digits(one), passed and verdict.same and from_a & from_b
+        if far == 0 or agree and not is_far:
             return Verdict(True)
-        words = f"{names[1]} is up to {far:.3g} from {names[0]}"
-        is_far = far > _half_of_the_digits(one)
-        return Verdict(False, "result", words) if is_far else Verdict(None, "", words)
+        words = f"{names[1]} is up to {far:.3g} from {names[0]}" + ", though all layers agree" * bool(agree)
+        return Verdict(False, "result", words) if is_far and not agree else Verdict(None, "", words)
 
     def _from(self, side: int, layers: frozenset[int]) -> set[int]:
         """Return the pairs that an array may come from, -1 for the model's input."""

@@ -7,6 +7,7 @@ either order. A longest common sequence then pairs them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
 
@@ -65,33 +66,50 @@ class Row:
         some = np.linspace(0, ordered.size - 1, min(_SOME, ordered.size)).astype(int)
         return np.concatenate([[ordered.size], ordered[some]])
 
-    def distance(self, other: Row) -> float:
-        """Return how far the weights are from another layer's, relative to their size."""
-        one, two = self.weights, other.weights
-        if one is None or two is None or one.shape != two.shape or one[0] != two[0]:
-            return np.inf
-        size = float(np.linalg.norm(one[1:])) or 1.0
-        return float(np.linalg.norm(one[1:] - two[1:])) / size
+    @cached_property
+    def needs(self) -> list[int]:
+        """Of each input the last layer that it may come from; empty if one is not known."""
+        return [max(each) for each in self.sources] if all(self.sources) else []
 
-    def likeness(self, other: Row) -> int:
-        """Return how much two layers have in common; 0 for nothing."""
+    def distances(self, others: Sequence[Row]) -> np.ndarray:
+        """Return how far the weights are from those of other layers, relative to their size."""
+        found, own = np.full(len(others), np.inf), self.weights
+        if own is None:
+            return found
+        every = [(at, other.weights) for at, other in enumerate(others)]
+        known = [(at, each) for at, each in every if each is not None and each[0] == own[0]]
+        if known:
+            table = np.stack([each for _, each in known])[:, 1:]  # [layers, some of the weights]
+            size = float(np.linalg.norm(own[1:])) or 1.0
+            found[[at for at, _ in known]] = np.linalg.norm(table - own[1:], axis=1) / size
+        return found
+
+    def distance(self, other: Row) -> float:
+        """Return how far the weights are from another layer's; see `distances`."""
+        return float(self.distances([other])[0])
+
+    def likeness(self, other: Row, alike: bool) -> int:
+        """Return how much two layers have in common, 0 for nothing; ``alike`` says that the weights are."""
         if self.family != other.family:
             return 0
         one, two = self.layer, other.layer
         sizes = [-1 if layer.output is None else layer.output.size for layer in (one, two)]
         found = 2 + (one.op_type == two.op_type) + (sizes[0] == sizes[1])
         if self.weights is not None and other.weights is not None:
-            found += 8 * (self.distance(other) < _ALIKE) + 2 * int(self.weights[0] == other.weights[0])
+            found += 8 * alike + 2 * int(self.weights[0] == other.weights[0])
         return found
 
 
 def _in_order(left: list[Row], right: list[Row]) -> list[Row]:
     """Return the second model's layers in an order in which its data may flow, near to the first model's."""
     place: dict[int, int] = {}  # in the first model, of what has weights
+    free = np.ones(len(left), bool)
     for row in right:
-        near = [(row.distance(each), at) for at, each in enumerate(left) if at not in place.values()]
-        if near and min(near)[0] < _ALIKE:
-            place[row.numbers[0]] = min(near)[1]
+        far = row.distances(left)
+        far = np.where(free & (far < _ALIKE), far, np.inf)
+        if far.min(initial=np.inf) < np.inf:
+            place[row.numbers[0]] = at = int(far.argmin())
+            free[at] = False
     ordered: list[Row] = []
     waiting = {row.numbers[0]: row for row in right}
     while waiting:
@@ -99,9 +117,7 @@ def _in_order(left: list[Row], right: list[Row]) -> list[Row]:
         ready = [
             number
             for number, row in waiting.items()
-            if number == first
-            or row.sources
-            and all(each and max(each) not in waiting for each in row.sources)
+            if number == first or row.needs and not any(source in waiting for source in row.needs)
         ]
         # what has no weights runs at once, and else what comes first in the first model
         number = min(ready, key=lambda number: (place.get(number, -1), number))
@@ -114,8 +130,9 @@ def _paired(left: list[Row], right: list[Row]) -> list[Pair]:
     best = np.zeros((len(left) + 1, len(right) + 1), int)  # what the layers from here on have in common
     step = best.copy()  # 0 for a pair, 1 for a layer of the first model alone, 2 for one of the second
     step[:-1, -1], step[-1, :-1] = 1, 2
+    alike = [(row.distances(right) < _ALIKE).tolist() for row in left]
     for i, j in product(reversed(range(len(left))), reversed(range(len(right)))):
-        likeness = left[i].likeness(right[j])
+        likeness = left[i].likeness(right[j], alike[i][j])
         ways = (likeness and likeness + best[i + 1, j + 1], best[i + 1, j], best[i, j + 1])
         best[i, j] = max(ways)
         step[i, j] = ways.index(best[i, j]) or int(not likeness)
