@@ -609,3 +609,69 @@ def test_what_is_nearest_to_the_small_call_alone_is_not_told(clock, monkeypatch)
     monkeypatch.setattr(diffing, "diagnose", lambda case, thorough=False: Found(None, remark))
     [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, kinds="conv2d").failed
     assert row.note.startswith("none of the usual mistakes; T.check(")
+
+
+# ---------------------------------------------------------------------------------------------
+# Faults that a stranger planted, and no call showed
+# ---------------------------------------------------------------------------------------------
+
+
+def wrong_of(holds):
+    """A bug of the layers for which a condition holds."""
+    return lambda y, x, w, strides, pads, dilations, groups: y + holds(x, w, strides[0], dilations[0])
+
+
+WRONG_LAYERS = {
+    "2x2 stride 2": lambda x, w, stride, dilation: w.shape[:2] == (2, 2) and stride == 2,
+    "4x4": lambda x, w, stride, dilation: w.shape[:2] == (4, 4) and stride == 1,
+    "4x4 stride 2": lambda x, w, stride, dilation: w.shape[:2] == (4, 4) and stride == 2,
+    "5x5": lambda x, w, stride, dilation: w.shape[:2] == (5, 5) and w.shape[2] > 1 == stride,
+    "5x5 stride 2": lambda x, w, stride, dilation: w.shape[:2] == (5, 5) and w.shape[2] > 1 < stride,
+    "32 images": lambda x, w, stride, dilation: 32 <= len(x) < 64,
+    "64 images": lambda x, w, stride, dilation: len(x) >= 64,
+    "patches of 8": lambda x, w, stride, dilation: w.shape[:2] == (8, 8) and stride == 8,
+    "patches of 16": lambda x, w, stride, dilation: w.shape[:2] == (16, 16) and stride == 16,
+    "stride 5": lambda x, w, stride, dilation: stride >= 5 and stride not in (8, 16),
+    "dilation 8": lambda x, w, stride, dilation: 8 <= dilation <= 10,
+    "dilation 12": lambda x, w, stride, dilation: dilation >= 12,
+    "3x512x512": lambda x, w, stride, dilation: x.size >= 3 * 512 * 512,
+}
+
+
+@pytest.fixture(scope="module")
+def first_calls():
+    """What the first 150 calls of two seeds have, of a kernel that takes all."""
+    found = {}
+    for seed in (0, 1):
+        asked = found[seed] = []
+
+        def keeps(x, w, strides, pads, dilations, groups, asked=asked):
+            asked.append((x, w, strides[0], dilations[0]))
+            return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+        with pytest.MonkeyPatch.context() as patch:
+            looks = count()
+            patch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda looks=looks: next(looks)))
+            T.fuzz(T.kernel(keeps), seconds=150, seed=seed, data="integers")
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", WRONG_LAYERS)
+def test_each_kind_of_real_layer_comes_early(name, seed, first_calls):
+    assert any(WRONG_LAYERS[name](*call) for call in first_calls[seed])
+
+
+@pytest.mark.parametrize("name", ["4x4 stride 2", "32 images", "dilation 12"])
+def test_a_fault_of_a_real_layer_is_found_in_150_calls(name, only_found):
+    report = T.fuzz(planted(wrong_of(WRONG_LAYERS[name])), seconds=1.5, seed=0, data="integers")
+    assert report.failed
+
+
+@pytest.mark.parametrize("name", [name for name in WRONG_LAYERS if name != "3x512x512"])
+def test_a_case_has_each_kind_of_real_layer(name):
+    of_two_axes = [case.geometry for case in T.CASES if case.op == "conv2d" and 0 not in case.input]
+    shapes = [
+        (*map(np.empty, (g.input_shape, g.filters_shape)), g.strides[0], g.dilations[0]) for g in of_two_axes
+    ]
+    assert any(WRONG_LAYERS[name](*each) for each in shapes)
