@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, count, cycle, islice, product, takewhile
+from itertools import chain, count, cycle, islice, product, repeat, takewhile
 from math import inf
 from typing import Any
 
@@ -24,7 +24,7 @@ from ..data.seeded import DATA
 from ..support import record
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
-from ..verification.contract import WAYS, case_rows, told, ways_on
+from ..verification.contract import SPREAD, WAYS, case_rows, told, ways_on
 from ..verification.diagnosing import at_most
 from ..verification.diffing import DiffReport, DiffRow, tolerance_of
 from ..verification.running import kept_afresh
@@ -208,6 +208,8 @@ def fuzz(
         for drawn in _calls(source, ranks_of(module), names, ways, numbers, known, scatters):
             drawn = replace(drawn, numbers=drawn.numbers | ({} if biased else {"bias": 0}))
             macs = _cases(drawn)[0].geometry.macs
+            if drawn.way is None and macs <= _QUICK and known.spreads():
+                drawn = replace(drawn, way=source.choice(SPREAD))
             layers[drawn.layer] += 0
             if macs > _MOST and macs > speed * seconds / 10:
                 continue
@@ -254,6 +256,11 @@ class _Known:
         often = max((self.refused[trait] for trait in _traits(drawn) - self.taken), default=0)
         rare = self.taken and self.source.random() * often**2 > _SEVERAL**2  # many are drawn to find one
         return bool(_cases(drawn)) and not rare
+
+    def spreads(self) -> bool:
+        """Whether the next call has arrays of other memory strides: often, if not all of them are refused."""
+        taken = not self.taken.isdisjoint(SPREAD) or sum(map(self.refused.get, SPREAD, repeat(0))) < _SEVERAL
+        return taken and self.source.random() < 1 / 2
 
     def learn(self, drawn: _Drawn, took: bool) -> None:
         """Note what all calls that it took have, and what may be why it refused one."""

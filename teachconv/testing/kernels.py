@@ -24,7 +24,7 @@ from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, 
 from ..core.taps import window
 from ..support.devices import to_host
 from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
-from ..verification.contract import check_guards, every_second_channel, packed
+from ..verification.contract import check_guards, cut, every_second_channel, guard_of, is_cut, packed
 from ..verification.fences import laid
 from ..verification.running import Imported, Refused, isolated, name_of, unwritten, what_went_wrong
 
@@ -326,7 +326,8 @@ class _Adapter:
         if not self.kind.scatters:
             padded = backends.pad(arrays["input"], g)
             if not arrays["input"].flags.c_contiguous:
-                padded = every_second_channel(padded, _GUARD)[1]
+                spread = cut if is_cut(arrays["input"]) else every_second_channel
+                padded = spread(padded, guard_of(padded.dtype))[1]
             return self._call({**arrays, "input": padded}, inner, bias)
         if bias is not None:
             raise Refused("a bias of a result that is cut afterwards")
@@ -454,6 +455,8 @@ class _Adapter:
         moved = array.transpose(order + lost).squeeze(tuple(range(len(order), array.ndim)))
         if self.contiguous or array.flags.c_contiguous:
             moved = np.ascontiguousarray(moved)
+        elif is_cut(array):  # also in the function's order of axes
+            moved = cut(moved, guard_of(array.dtype))[1]
         moved = laid(moved)
         moved.flags.writeable = False
         return moved

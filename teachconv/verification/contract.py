@@ -371,6 +371,34 @@ def _channels_first(array: np.ndarray, guard: Any) -> _Laid:
     return block, np.moveaxis(part, 1, -1)
 
 
+def _cut(whole: bool, array: np.ndarray, guard: Any) -> _Laid:
+    """A crop of a larger array: cells of the last axis lie side by side, rows are longer than what is used.
+
+    Args:
+        whole: whether every axis is cut, and not the last alone.
+        array: what is to lie there.
+        guard: what the cells around it hold.
+    """
+    some = 0 if whole else array.ndim - 1
+    block = np.full([size + 3 * (axis >= some) for axis, size in enumerate(array.shape)], guard, array.dtype)
+    part = block[tuple(slice(axis >= some, size + (axis >= some)) for axis, size in enumerate(array.shape))]
+    part[...] = array
+    return block, part
+
+
+def is_cut(array: np.ndarray) -> bool:
+    """Whether an array lies as `cut` and `cut_rows` lay it."""
+    steps = array.strides
+    falling = all(left >= right for left, right in zip(steps, steps[1:], strict=False))
+    return falling and steps[-1] == array.itemsize and not array.flags.c_contiguous
+
+
+def guard_of(dtype: np.dtype[Any]) -> Any:
+    """Return what lies around an array: NaN, or the largest integer."""
+    return np.iinfo(dtype).max if is_integer(dtype) else np.nan
+
+
+cut, cut_rows = partial(_cut, True), partial(_cut, False)
 every_second_channel = partial(_among, (..., slice(None, None, -1), slice(None, None, 2)), "C")
 _backwards = partial(_among, (slice(None, None, -2), slice(None, None, -2)), "C")
 _first_axis_innermost = partial(_among, ..., "F")
@@ -418,7 +446,7 @@ def check_guards(block: np.ndarray, out: np.ndarray, guard: Any, name: str, wher
 
 def amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call whose arrays may not be written to, and lie amid NaN or the largest integer."""
-    guard = np.iinfo(call.first.dtype).max if is_integer(call.first.dtype) else np.nan
+    guard = guard_of(call.first.dtype)
     moved = locked(call.with_each(lambda array: layout(array, guard)[1]))
     result = np.array(dispatch.run_canonical(moved, module, **options))
     if outside := int(((result != result) & ~never_written(result)).sum()):
@@ -488,6 +516,14 @@ def _times(call: Call, factor: float) -> Call:
     return replace(call, first=(call.first.astype(np.float64) * factor).astype(call.first.dtype))
 
 
+# those whose arrays have other memory strides, and no change of their numbers
+SPREAD = (
+    "strided, read-only",
+    "negative strides",
+    "first axis innermost",
+    "cut from larger arrays",
+    "rows cut from longer ones",
+)
 WAYS: dict[str, _Check] = {
     check.name: check
     for check in (
@@ -500,6 +536,8 @@ WAYS: dict[str, _Check] = {
         _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
         _Check("negative strides", partial(amid_guards, _backwards)),
         _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
+        _Check("cut from larger arrays", partial(amid_guards, cut), cases=_NAMES),
+        _Check("rows cut from longer ones", partial(amid_guards, cut_rows)),
         _Check("input unchanged", _writeable),
         _Check("a new array", _twice),
         _Check("new numbers at an old address", partial(_new_weights, packed), cases=_NAMES),

@@ -675,3 +675,36 @@ def test_a_case_has_each_kind_of_real_layer(name):
         (*map(np.empty, (g.input_shape, g.filters_shape)), g.strides[0], g.dilations[0]) for g in of_two_axes
     ]
     assert any(WRONG_LAYERS[name](*each) for each in shapes)
+
+
+def takes_rows_for_packed(x, w, strides, pads, dilations, groups):
+    """It reads arrays by their strides, unless the last one is that of packed rows: a crop is misread."""
+    if not x.flags.c_contiguous and min(x.strides) > 0 and x.strides[-1] == x.itemsize and x.size:
+        steps = np.cumprod([x.itemsize, *x.shape[:0:-1]])[::-1]
+        x = np.lib.stride_tricks.as_strided(x, x.shape, steps)
+    return tc.dialects.torch.conv2d(
+        *(np.pad(x, ((0, 0), (0, 0), *pads)), w), None, strides, 0, dilations, groups
+    )
+
+
+def test_arrays_cut_from_larger_ones_are_sent_soon(only_found):
+    def kernel():
+        return T.kernel(takes_rows_for_packed, x="NCHW", w="OIHW")
+
+    assert T.fuzz(kernel(), seconds=1.5, seed=0, kinds="conv2d").failed  # 150 calls
+    report = tc.check_backend(kernel(), "float32", kinds="conv2d", data="integers", tags=["dilated"])
+    ways = {row.name.rpartition("float32, ")[2] for row in report.failed}
+    assert ways >= {"cut from larger arrays"}
+
+
+def test_a_quarter_of_the_calls_has_other_memory_strides(clock):
+    def kernel(x, w, strides, pads, dilations, groups):
+        order.append(x.flags.c_contiguous and w.flags.c_contiguous)
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+    order = []
+    report = T.fuzz(T.kernel(kernel), seconds=1.5, seed=0)
+    assert report.passed
+    ways = [row.name.rpartition(", ")[2] for row in report.rows]
+    assert sum(way in fuzzing.SPREAD for way in ways) > 0.2 * len(ways)
+    assert not all(order)
