@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, count, cycle, islice, product, repeat, takewhile
+from itertools import chain, count, cycle, islice, product, takewhile
 from math import inf
 from typing import Any
 
@@ -117,6 +117,7 @@ _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "
 # multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, which a
 # slow kernel is not asked for
 _QUICK, _MOST, _LARGE = 1 << 18, 1 << 21, 1 << 27
+_REWRITTEN = "new numbers at an old address"
 _SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _TRIES = 50  # draws until another kind of call has its turn
@@ -208,8 +209,8 @@ def fuzz(
         for drawn in _calls(source, ranks_of(module), names, ways, numbers, known, scatters):
             drawn = replace(drawn, numbers=drawn.numbers | ({} if biased else {"bias": 0}))
             macs = _cases(drawn)[0].geometry.macs
-            if drawn.way is None and macs <= _QUICK and known.spreads():
-                drawn = replace(drawn, way=source.choice(SPREAD))
+            if drawn.way is None and drawn.data == "integers" and macs <= _QUICK:
+                drawn = replace(drawn, way=known.place())
             layers[drawn.layer] += 0
             if macs > _MOST and macs > speed * seconds / 10:
                 continue
@@ -257,10 +258,11 @@ class _Known:
         rare = self.taken and self.source.random() * often**2 > _SEVERAL**2  # many are drawn to find one
         return bool(_cases(drawn)) and not rare
 
-    def spreads(self) -> bool:
-        """Whether the next call has arrays of other memory strides: often, if not all of them are refused."""
-        taken = not self.taken.isdisjoint(SPREAD) or sum(map(self.refused.get, SPREAD, repeat(0))) < _SEVERAL
-        return taken and self.source.random() < 1 / 2
+    def place(self) -> str | None:
+        """Return how the arrays of the next call lie: as usual, at an old address, or with other strides."""
+        refused = self.taken.isdisjoint(SPREAD) and sum(self.refused[way] for way in SPREAD) >= _SEVERAL
+        usual = [None] * (len(SPREAD) + 1)
+        return self.source.choice([*usual, _REWRITTEN, *(usual[1:] if refused else SPREAD)])
 
     def learn(self, drawn: _Drawn, took: bool) -> None:
         """Note what all calls that it took have, and what may be why it refused one."""

@@ -462,31 +462,45 @@ def _writeable(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     return dispatch.run_canonical(call.with_each(np.copy), module, **options)
 
 
-def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """Keep the result of a call while another call runs."""
+def _several(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Keep the result of a call while others run."""
     result = dispatch.run_canonical(call, module, **options)
     kept = result.copy()
-    dispatch.run_canonical(replace(call, first=-2 * call.first), module, **options)
-    if kept.tobytes() != result.tobytes():
-        raise ContractError("two calls returned the same memory: the second changed the first one's result")
+    for later in range(1, _LATER + 1):
+        dispatch.run_canonical(replace(call, first=(-1 - later) * call.first), module, **options)
+        if kept.tobytes() != result.tobytes():
+            words = "the second" if later == 1 else f"the one {later} calls later"
+            raise ContractError(f"two calls returned the same memory: {words} changed the first one's result")
     return result
 
 
-def _new_weights(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """Run a call, and again after writing different numbers to the memory of its second array."""
-    other = replace(call, second=2 * call.second + 1)
-    _, second = layout(other.second, 0)
-    moved = replace(call, second=second)
-    before = dispatch.run_canonical(moved, module, **options).tobytes()
-    second[...] = call.second
+_LATER = 8  # calls in which a result must stay as it was
+
+
+def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call, and again after writing other numbers to the memory of one of its arrays.
+
+    Either all of them are other, or the second half: who tells arrays apart by how they begin is found, too.
+    """
+    moved = call.with_each(lambda array: layout(array, 0)[1])
     result = dispatch.run_canonical(moved, module, **options)
-    same = before == result.tobytes()  # as it has to be where the first array is 0
-    if (
-        same
-        and np.isfinite(result.astype(np.float64)).any()
-        and len({dispatch.run_canonical(each, "reference").tobytes() for each in (call, other)}) > 1
-    ):
-        raise ContractError(f"the result is that of the {call.kind.words[1]} that was at this address before")
+    for role, name in (("second", call.kind.words[1]), ("first", call.kind.words[0]), ("bias", "bias")):
+        array, right = getattr(moved, role), getattr(call, role)
+        for words, part in (("", 0.0), (", which began like this one", 0.5)) if array is not None else ():
+            cells = np.arange(right.size).reshape(right.shape) >= int(part * right.size)
+            array[cells] = 2 * right[cells] + 1
+            other = replace(call, **{role: array.copy()})
+            before = dispatch.run_canonical(moved, module, **options).tobytes()
+            array[...] = right
+            result = dispatch.run_canonical(moved, module, **options)
+            if (  # as it has to be where another array is 0
+                before == result.tobytes()
+                and np.isfinite(result.astype(np.float64)).any()
+                and len({dispatch.run_canonical(each, "reference").tobytes() for each in (call, other)}) > 1
+            ):
+                raise ContractError(
+                    f"the result is that of the {name} that was at this address before{words}"
+                )
     return result
 
 
@@ -539,9 +553,9 @@ WAYS: dict[str, _Check] = {
         _Check("cut from larger arrays", partial(amid_guards, cut), cases=_NAMES),
         _Check("rows cut from longer ones", partial(amid_guards, cut_rows)),
         _Check("input unchanged", _writeable),
-        _Check("a new array", _twice),
-        _Check("new numbers at an old address", partial(_new_weights, packed), cases=_NAMES),
-        _Check("new numbers at an old address, strided", partial(_new_weights, every_second_channel)),
+        _Check("a new array", _several),
+        _Check("new numbers at an old address", partial(_new_numbers, packed), cases=_NAMES),
+        _Check("new numbers at an old address, strided", partial(_new_numbers, every_second_channel)),
         _Check("subnormal numbers", plain, bias=False, change=_subnormal, data="tiny"),
         _Check("huge numbers", plain, bias=False, change=_huge, data="huge"),
         _Check("NaN, bias and relu", plain, "relu", True, _with_nan, data="nonfinite"),

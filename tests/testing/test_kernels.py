@@ -664,3 +664,20 @@ def test_pairs_that_one_int_cannot_say_are_counted():
 def test_what_another_process_alone_knows_is_said():
     kernel = T.kernel("foreign:right", x="CHW", w="OIHW", isolate=True)
     assert "; padding: 0 calls" in quick(kernel, tags=["hand", "odd"], kinds="conv2d").summary
+
+
+@pytest.mark.parametrize("words", ["x, w, output_shape", "dy, w, out_shape", "dy, w, input_sizes"])
+def test_a_transposed_convolution_is_told_the_shape_that_it_returns(words):
+    names = {}
+    exec(
+        f"def tr({words}, strides, pads, output_padding):\n"
+        f"    y = tc.conv2d_transpose({words[: words.index(',')]}, w, None, strides, pads,"
+        " output_padding=output_padding)\n"
+        f"    assert {words.rpartition(', ')[2]} == y.shape\n"
+        "    return y",
+        {"tc": tc},
+        names,
+    )
+    kernel = T.kernel(None, input_gradient=names["tr"])
+    case = T.Case("mine", "conv2d_transpose", (1, 4, 5, 2), (3, 3, 3, 2), 2, 1)
+    T.check(kernel, case).check()
