@@ -24,7 +24,7 @@ from ..data.seeded import DATA
 from ..support import record
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
-from ..verification.contract import SPREAD, WAYS, case_rows, told, ways_on
+from ..verification.contract import SPREAD, WAYS, case_rows, limits, told, ways_on
 from ..verification.diagnosing import at_most
 from ..verification.diffing import DiffReport, DiffRow, tolerance_of
 from ..verification.running import kept_afresh
@@ -237,6 +237,7 @@ def fuzz(
         rtol=tolerance.rtol,
         atol=tolerance.atol,
         asked=(*told(module, asked), *layers.items()),
+        limits=limits(module, asked),
     )
 
 

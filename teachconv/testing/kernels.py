@@ -8,7 +8,7 @@ the function is refused with a reason, and never computed in another way.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -84,8 +84,8 @@ def kernel(
     convolution's input, which an input gradient returns; ``filters_shape``, ``filter_sizes`` or ``w_shape``
     that of its filters; ``output_shape`` or ``out_shape`` that of its output, but what an
     ``input_gradient`` is to return. ``geometry`` is a `ConvGeometry`, with all of these in it. Without any
-    of them for pads the function is given an input that is padded already; a report says "padding: 0 calls". A
-    call that cannot be said in this way is refused, and is not run: different strides as one int, groups
+    of them for pads the function is given an input that is padded already; a report says "padding: 0 calls".
+    A call that cannot be said in this way is refused, and is not run: different strides as one int, groups
     without a parameter for them, a bias without one. Reports say how many these were. If ``out`` or ``y`` is
     a parameter, it is an array to write to, with other memory around it that is not to be touched.
 
@@ -195,6 +195,11 @@ class Kernel:
             isinstance(each.function, Imported) or "bias" in each.meanings.values() for each in adapters
         )
 
+    @property
+    def by_address(self) -> bool:
+        """Whether a function takes arrays by their address: nobody here sees what it reads there."""
+        return any(each.takes_addresses for each in vars(self).values() if isinstance(each, _Adapter))
+
     def padded(self, kind: str) -> bool:
         """Whether a function is given images that are padded already."""
         return bool(getattr(self, kind).forms["pads"] == "applied")
@@ -282,11 +287,18 @@ class _Adapter:
     refuses: tuple[Any, ...]
     # the last results as the function returned them, and the checksums that they had, the newest first
     kept: list[tuple[np.ndarray, int]] = field(default_factory=list)
+    addresses: list[str] = field(default_factory=list)  # why it is said to take arrays by their address
     rooms: dict[str, np.ndarray] = field(default_factory=dict)  # by role, for arrays in the function's layout
 
     @cached_property
     def meanings(self) -> Mapping[str, str]:
         return _meanings(self.function, self.kind)
+
+    @property
+    def takes_addresses(self) -> bool:
+        """Whether it asked for one, or names what gives it."""
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        return bool(self.addresses) or not _ADDRESSES.isdisjoint(_names_in(code))
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
@@ -419,6 +431,7 @@ class _Adapter:
             return self._refusing({**named, **{name: value.view(_Spread) for name, value in spread.items()}})
         except Exception as error:
             if _addresses:
+                self.addresses[:] = [_BY_ADDRESS]
                 raise Refused(_BY_ADDRESS) from None
             if isinstance(error, Refused):
                 raise
@@ -508,6 +521,15 @@ def _checksum(array: np.ndarray) -> int:
     return crc32(array.tobytes())
 
 
+def _names_in(code: Any) -> Iterator[str]:
+    """Yield the names of attributes and globals in a function's code, and in functions within it."""
+    if code is not None:
+        yield from code.co_names
+        for inner in filter(inspect.iscode, code.co_consts):
+            yield from _names_in(inner)
+
+
+_ADDRESSES = {"ctypes", "__array_interface__"}
 _addresses: list[int] = []  # of arrays of other strides, for which the function asked
 _BY_ADDRESS = "no arrays of other memory strides: it takes arrays by their address"
 

@@ -280,6 +280,12 @@ CASES: tuple[Case, ...] = (
     # over one axis and over three, where a module's ``RANKS`` has them
     Case("one axis", "convolution", (2, 7, 4), (3, 2, 6), 2, "SAME", 1, "NWC", bias=True),
     Case("one axis, dilation", "convolution", (1, 11, 3), (4, 3, 2), 1, ((2, -1),), 3, "NCW"),
+    Case("causal", "convolution", (2, 9, 3), (3, 3, 4), 1, ((2, 0),), 1, "NWC"),
+    Case("causal, dilation 2", "convolution", (1, 13, 4), (4, 4, 6), 1, ((6, 0),), 2, "NCW"),
+    Case(
+        "causal, each channel alone", "convolution", (2, 11, 8), (4, 1, 8), 1, ((3, 0),), 1, "NWC", bias=True
+    ),
+    Case("WaveNet, dilation 16", "convolution", (1, 40, 6), (2, 6, 8), 1, ((16, 0),), 16, "NWC"),
     Case("one axis, transposed", "conv_transpose", (1, 5, 3), (4, 2, 3), 3, "SAME", 1, "NWC", (1, 14, 2)),
     Case(
         "three axes", "convolution", (2, 6, 8, 7, 4), (2, 3, 3, 2, 6), (1, 1, 2), "SAME", (1, 2, 1), "NDHWC"

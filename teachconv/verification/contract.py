@@ -44,7 +44,7 @@ from .diffing import (
 )
 from .flushing import judging
 from .places import cells_in_words
-from .running import ASPECTS, Refused, Wrapped, never_written, watch, what_went_wrong
+from .running import ASPECTS, SIZES, Refused, Wrapped, never_written, watch, what_went_wrong
 
 
 @judging()
@@ -152,6 +152,7 @@ def check_backend(
         tolerance.rtol,
         tolerance.atol,
         asked=told(module, asked),
+        limits=limits(module, asked),
     )
 
 
@@ -167,6 +168,14 @@ def told(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[tuple[str, int]
     biased = not asked or not all(kind.sums_images for kind, _ in asked)
     words = [word for word in ASPECTS if word != "bias" or biased]
     return tuple((word, sum(asked[key] for key in counted if key[1] == word)) for word in words)
+
+
+def limits(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[str, ...]:
+    """What the calls that `watch` counted say nothing of: larger ones, and reads that are not seen."""
+    largest = {word: max((asked[key] for key in asked if key[1] == word), default=0) for word in SIZES}
+    said = ", ".join(f"{word} {size:,}" for word, size in largest.items())
+    unseen = "reads outside arrays: not looked for (isolate=True does)"
+    return (*[f"at most {said}"] * any(largest.values()), *[unseen] * getattr(module, "by_address", False))
 
 
 _EVERYWHERE = 1 << 15  # multiply-adds of a case that every dtype runs
@@ -227,9 +236,9 @@ def _run_twice(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **op
 # small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call
 _NAMES = (
     *("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1"),
-    *("many channels", "one axis", "three axes"),
+    *("many channels", "one axis", "causal", "three axes"),
 )
-_FEW = ("same", "depthwise multiplier")
+_FEW = ("same", "depthwise multiplier", "causal")
 
 
 _HELD = (-77, 99)  # what `out` holds before a call
