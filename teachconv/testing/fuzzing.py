@@ -219,8 +219,9 @@ def fuzz(
                 found = run(drawn, chosen)
             if any(row.passed is False for row in found):
                 allowed = {"rtol": rtol, "atol": atol}
-                end = max(end, record.clock() + seconds / 5)
-                rows += _shrunk(run, history, found, end, allowed, afresh)
+                before, now = now, record.clock()
+                end, cost = max(end, now + seconds / 5), now - before  # a process may have to start again
+                rows += _shrunk(run, history, found, end, cost, allowed, afresh)
                 break
             rows += found
             took = any(row.compared for row in found)
@@ -289,6 +290,7 @@ def _shrunk(
     history: list[_Call],
     found: list[DiffRow],
     end: float,
+    cost: float,
     allowed: dict[str, Any],
     afresh: Callable[[list[_Call]], bool | None],
 ) -> list[DiffRow]:
@@ -300,10 +302,12 @@ def _shrunk(
     failed = [row for row in found if row.passed is False]
     drawn, kinds = history[-1]
     with at_most(0.5):  # as it was drawn
-        named = {row.diagnosis.code: row.diagnosis for row in run(drawn, kinds) if row.diagnosis}
+        again = run(drawn, kinds) if record.clock() + cost < end else []
+        named = {row.diagnosis.code: row.diagnosis for row in again if row.diagnosis}
+    until = end - 3 * cost  # so that a call that is begun then, and two that follow, end in time
 
     def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
-        if record.clock() > end:  # then nothing is smaller
+        if record.clock() > until:  # then nothing is smaller
             return False
         rows = [row for row in run(drawn, kinds) if row.passed is False]
         failed[:] = rows or failed
@@ -316,15 +320,17 @@ def _shrunk(
             whole = drawn.numbers | {"groups": 1, "depth": groups * depth, "outs": groups * outs}
             for change in ({"way": None}, {"data": "integers"}, {"numbers": whole}):
                 drawn = next((one for one in [replace(drawn, **change)] if fails(one, kinds)), drawn)
-            drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), end)
-        limit, end = end, inf
-    notes, calls = [] if fails(drawn, kinds) else ["not every time"], [(drawn, kinds)]
-    again = afresh(calls)
-    if again is None:
+            drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), until)
+        until = inf
+    notes, calls = list[str](), [(drawn, kinds)]
+    if record.clock() + cost < end and not fails(drawn, kinds):
+        notes.append("not every time")
+    alone = afresh(calls) if record.clock() + cost < end else None
+    if alone is None:
         notes.append("not run in a process that made no calls before")
-    elif not again:
+    elif not alone:
         failed = [row for row in found if row.passed is False]
-        sequence = _sequence(history, afresh, limit)
+        sequence = _sequence(history, afresh, end - cost)
         remark = "in turn, these calls fail there" if sequence else "also after the calls before it"
         notes += [f"passes in a process that made no calls before; {remark}"] * (len(sequence) != 1)
         calls = sequence or calls

@@ -500,8 +500,10 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
             array[cells] = 2 * right[cells] + 1
             other = replace(call, **{role: array.copy()})
             before = dispatch.run_canonical(moved, module, **options).tobytes()
+            elsewhere = other.with_each(lambda array: layout(array, 0)[1])
+            anew = dispatch.run_canonical(elsewhere, module, **options).tobytes()
             array[...] = right
-            result = dispatch.run_canonical(moved, module, **options)
+            expected, result = result.tobytes(), dispatch.run_canonical(moved, module, **options)
             if (  # as it has to be where another array is 0
                 before == result.tobytes()
                 and np.isfinite(result.astype(np.float64)).any()
@@ -510,6 +512,8 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
                 raise ContractError(
                     f"the result is that of the {name} that was at this address before{words}"
                 )
+            if result.tobytes() != expected or before != anew:
+                raise ContractError("gives other bits when run again", result)
     return result
 
 

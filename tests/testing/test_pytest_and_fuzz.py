@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import zlib
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -533,13 +534,13 @@ from itertools import count
 import teachconv as tc
 from teachconv import testing as T
 
-calls, filters, largest = count(1), {}, [0]
+calls, plans, largest = count(1), {}, [0]
 
-def after_ten(x, w, strides, pads):
-    return tc.conv2d(x, w, strides, pads) + (next(calls) > 10)
+def after_forty(x, w, strides, pads):
+    return tc.conv2d(x, w, strides, pads) + (next(calls) > 40)
 
 def cached(x, w, strides, pads):
-    return tc.conv2d(x, filters.setdefault(w.shape, w.copy()), strides, pads)
+    return tc.conv2d(x, w, plans.setdefault((x.shape, w.shape), strides), pads)
 
 def after_a_larger_one(x, w, strides, pads):
     y, before = tc.conv2d(x, w, strides, pads), largest[0]
@@ -549,12 +550,13 @@ def after_a_larger_one(x, w, strides, pads):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
-@pytest.mark.parametrize("name", ["after_ten", "cached", "after_a_larger_one"])
+@pytest.mark.parametrize("name", ["after_forty", "cached", "after_a_larger_one"])
 def test_lines_to_paste_fail_in_a_fresh_process(name, tmp_path, clock):
     names = {}
     exec(STATEFUL, names)
     [row] = T.fuzz(T.kernel(names[name]), seconds=30, seed=0).failed
     remark, *lines = row.note[row.note.index("passes in a process") :].split("; T.check(")
+    remark = remark.partition("; a larger call: ")[0]
     assert remark == "passes in a process that made no calls before; in turn, these calls fail there"
     assert len(lines) > 1
     program = [STATEFUL, f"kernel = T.kernel({name})", *(f"T.check({line}" for line in lines)]
@@ -571,10 +573,10 @@ def test_lines_to_paste_fail_in_a_fresh_process(name, tmp_path, clock):
 
 def test_a_program_of_its_own_is_asked_afresh(tmp_path, clock):
     """A fork does not ask the program whose answers this process waits for."""
-    (tmp_path / "after_ten.py").write_text(STATEFUL)
+    (tmp_path / "after_forty.py").write_text(STATEFUL)
     sys.path.insert(0, str(tmp_path))
     try:
-        kernel = T.kernel("after_ten:after_ten", isolate=True, seconds=60)
+        kernel = T.kernel("after_forty:after_forty", isolate=True, seconds=60)
         assert T.check(kernel, T.Case("mine", "conv2d", (1, 3, 3, 1), (3, 3, 1, 1)), kinds="conv2d").passed
         [row] = T.fuzz(kernel, seconds=1, seed=0).failed
     finally:
@@ -786,3 +788,32 @@ def test_what_is_kept_from_call_to_call_is_found(name, only_found):
     assert report.failed
     report = tc.check_backend(T.kernel(make()), "float32", tags=["odd", "dilated"], kinds="conv2d")
     assert any(re.search(note, row.note) for row in report.failed), {row.note for row in report.failed}
+
+
+@pytest.mark.parametrize("first", [0, 7])
+def test_a_kernel_that_crashes_is_reported_in_time(first, monkeypatch):
+    """A call that crashes takes a second and a half, as another process has to start; so does one afresh."""
+    seconds, calls = SimpleNamespace(now=0.0), count()
+    monkeypatch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: seconds.now))
+
+    @contextmanager
+    def kept_afresh(check, limit):
+        def afresh(calls):
+            seconds.now += 1.5
+            return True
+
+        yield afresh
+
+    monkeypatch.setattr(fuzzing, "kept_afresh", kept_afresh)
+
+    def crashes(x, w, strides, pads, dilations, groups):
+        bad = next(calls) >= first
+        seconds.now += 1.5 if bad else 0.7
+        if bad:
+            raise RuntimeError("crashed")
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+    report = T.fuzz(T.kernel(crashes), seconds=10, seed=0, kinds="conv2d", data="integers")
+    assert report.failed
+    assert "T.check(" in report.failed[0].note
+    assert seconds.now <= 12
