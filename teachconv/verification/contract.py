@@ -501,7 +501,7 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
             other = replace(call, **{role: array.copy()})
             before = dispatch.run_canonical(moved, module, **options).tobytes()
             elsewhere = other.with_each(lambda array: layout(array, 0)[1])
-            anew = dispatch.run_canonical(elsewhere, module, **options).tobytes()
+            at_new_address = dispatch.run_canonical(elsewhere, module, **options).tobytes()
             array[...] = right
             expected, result = result.tobytes(), dispatch.run_canonical(moved, module, **options)
             if (  # as it has to be where another array is 0
@@ -512,7 +512,7 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
                 raise ContractError(
                     f"the result is that of the {name} that was at this address before{words}"
                 )
-            if result.tobytes() != expected or before != anew:
+            if result.tobytes() != expected or before != at_new_address:
                 raise ContractError("gives other bits when run again", result)
     return result
 
