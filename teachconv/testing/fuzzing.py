@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, cycle, islice, product, takewhile
+from itertools import chain, count, cycle, islice, product, takewhile
 from math import inf
 from typing import Any
 
@@ -24,7 +24,7 @@ from ..data.seeded import DATA
 from ..support import record
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
-from ..verification.contract import WAYS, case_rows, told, ways_on
+from ..verification.contract import SPREAD, WAYS, case_rows, limits, told, ways_on
 from ..verification.diagnosing import at_most
 from ..verification.diffing import DiffReport, DiffRow, tolerance_of
 from ..verification.running import kept_afresh
@@ -61,6 +61,7 @@ _BASES: tuple[dict[str, int], ...] = (
 _SIDES = (5, 7, 8, 9, 12, 13, 14)
 _EACH_ALONE = {"groups": (8, 19, 24, 32, 104, 208), "depth": (1,), "outs": (1,), "size": _SIDES}
 _WIDE = {"depth": (104, 128, 160, 208), "outs": (104, 129, 144, 208)}
+_FEW = {"depth": (3, 4, 8), "outs": (4, 5, 8)}
 _CAUSAL = {"size": (9, 16, 40, 57, 100), "depth": (1, 3, 8, 24), "outs": (1, 4, 8, 24)}
 _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "depthwise of 3 taps": _EACH_ALONE | {"taps": (3,)},
@@ -94,12 +95,29 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "large and depthwise": _EACH_ALONE | {"size": (91, 97), "taps": (3,), "groups": (8, 9)},
     "large with one channel": {"size": (257, 300), "taps": (3,), "depth": (1,), "outs": (2, 3)},
+    "2 taps and stride 2": _FEW | {"size": (8, 9, 14), "taps": (2,), "stride": (2,)},
+    "4 taps": _FEW | {"size": (7, 8, 12), "taps": (4,)},
+    "4 taps and stride 2": _FEW | {"size": (8, 9, 16), "taps": (4,), "stride": (2,)},
+    "transposed, 4 taps and stride 2": _FEW
+    | {"size": (4, 5, 7), "taps": (4,), "stride": (2,), "transposed": (1,)},
+    "5 taps": _FEW | {"size": (7, 8, 12), "taps": (5,)},
+    "5 taps and stride 2": _FEW | {"size": (8, 9, 13), "taps": (5,), "stride": (2,)},
+    "32 images": _FEW | {"size": (3, 4, 5), "taps": (1, 3), "images": (32,)},
+    "64 images": _FEW | {"size": (3, 4), "taps": (1, 3), "images": (64,)},
+    "patches of 8": _FEW | {"size": (24, 33), "taps": (8,), "stride": (8,)},
+    "patches of 16": {"size": (32, 48), "taps": (16,), "stride": (16,), "depth": (3,), "outs": (8, 16)},
+    "strides of 5 to 16": _FEW | {"size": (33, 40), "taps": (3, 5, 7), "stride": (5, 6, 7, 10, 12, 16)},
+    "dilations of 8 to 10": _FEW | {"size": (21, 33), "taps": (3,), "dilation": (8, 9, 10)},
+    "dilations of 12 to 24": _FEW | {"size": (25, 49), "taps": (3,), "dilation": (12, 18, 24)},
+    "depthwise of multiplier 2 and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,), "outs": (2,)},
+    "large, 3 x 512 x 512": {"size": (512,), "taps": (1, 3), "stride": (1, 2), "depth": (3,), "outs": (1, 2)},
 }
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, which a
 # slow kernel is not asked for
 _QUICK, _MOST, _LARGE = 1 << 18, 1 << 21, 1 << 27
+_REWRITTEN = "new numbers at an old address"
 _SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _TRIES = 50  # draws until another kind of call has its turn
@@ -187,9 +205,12 @@ def fuzz(
     biased = getattr(module, "takes_bias", True)  # others would refuse half of the calls
     ways = [way for way in ways_on(data) if biased or not WAYS[way].bias]
     with kept_afresh(last_fails, seconds + _MARGIN) as afresh:
-        for drawn in _calls(source, ranks_of(module), names, ways, numbers, known):
+        scatters = any(kind.scatters for kind in chosen)
+        for drawn in _calls(source, ranks_of(module), names, ways, numbers, known, scatters):
             drawn = replace(drawn, numbers=drawn.numbers | ({} if biased else {"bias": 0}))
             macs = _cases(drawn)[0].geometry.macs
+            if drawn.way is None and drawn.data == "integers" and macs <= _QUICK:
+                drawn = replace(drawn, way=known.place())
             layers[drawn.layer] += 0
             if macs > _MOST and macs > speed * seconds / 10:
                 continue
@@ -198,8 +219,9 @@ def fuzz(
                 found = run(drawn, chosen)
             if any(row.passed is False for row in found):
                 allowed = {"rtol": rtol, "atol": atol}
-                end = max(end, record.clock() + seconds / 5)
-                rows += _shrunk(run, history, found, end, allowed, afresh)
+                before, now = now, record.clock()
+                end, cost = max(end, now + seconds / 5), now - before  # a process may have to start again
+                rows += _shrunk(run, history, found, end, cost, allowed, afresh)
                 break
             rows += found
             took = any(row.compared for row in found)
@@ -216,6 +238,7 @@ def fuzz(
         rtol=tolerance.rtol,
         atol=tolerance.atol,
         asked=(*told(module, asked), *layers.items()),
+        limits=limits(module, asked),
     )
 
 
@@ -236,6 +259,12 @@ class _Known:
         often = max((self.refused[trait] for trait in _traits(drawn) - self.taken), default=0)
         rare = self.taken and self.source.random() * often**2 > _SEVERAL**2  # many are drawn to find one
         return bool(_cases(drawn)) and not rare
+
+    def place(self) -> str | None:
+        """Return how the arrays of the next call lie: as usual, at an old address, or with other strides."""
+        refused = self.taken.isdisjoint(SPREAD) and sum(self.refused[way] for way in SPREAD) >= _SEVERAL
+        usual = [None] * (len(SPREAD) + 1)
+        return self.source.choice([*usual, _REWRITTEN, *(usual[1:] if refused else SPREAD)])
 
     def learn(self, drawn: _Drawn, took: bool) -> None:
         """Note what all calls that it took have, and what may be why it refused one."""
@@ -261,6 +290,7 @@ def _shrunk(
     history: list[_Call],
     found: list[DiffRow],
     end: float,
+    cost: float,
     allowed: dict[str, Any],
     afresh: Callable[[list[_Call]], bool | None],
 ) -> list[DiffRow]:
@@ -272,10 +302,12 @@ def _shrunk(
     failed = [row for row in found if row.passed is False]
     drawn, kinds = history[-1]
     with at_most(0.5):  # as it was drawn
-        named = {row.diagnosis.code: row.diagnosis for row in run(drawn, kinds) if row.diagnosis}
+        again = run(drawn, kinds) if record.clock() + cost < end else []
+        named = {row.diagnosis.code: row.diagnosis for row in again if row.diagnosis}
+    until = end - 3 * cost  # so that a call that is begun then, and two that follow, end in time
 
     def fails(drawn: _Drawn, kinds: list[Kind]) -> bool:
-        if record.clock() > end:  # then nothing is smaller
+        if record.clock() > until:  # then nothing is smaller
             return False
         rows = [row for row in run(drawn, kinds) if row.passed is False]
         failed[:] = rows or failed
@@ -288,15 +320,17 @@ def _shrunk(
             whole = drawn.numbers | {"groups": 1, "depth": groups * depth, "outs": groups * outs}
             for change in ({"way": None}, {"data": "integers"}, {"numbers": whole}):
                 drawn = next((one for one in [replace(drawn, **change)] if fails(one, kinds)), drawn)
-            drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), end)
-        limit, end = end, inf
-    notes, calls = [] if fails(drawn, kinds) else ["not every time"], [(drawn, kinds)]
-    again = afresh(calls)
-    if again is None:
+            drawn = _smallest(drawn, lambda smaller: fails(smaller, kinds), until)
+        until = inf
+    notes, calls = list[str](), [(drawn, kinds)]
+    if record.clock() + cost < end and not fails(drawn, kinds):
+        notes.append("not every time")
+    alone = afresh(calls) if record.clock() + cost < end else None
+    if alone is None:
         notes.append("not run in a process that made no calls before")
-    elif not again:
+    elif not alone:
         failed = [row for row in found if row.passed is False]
-        sequence = _sequence(history, afresh, limit)
+        sequence = _sequence(history, afresh, end - cost)
         remark = "in turn, these calls fail there" if sequence else "also after the calls before it"
         notes += [f"passes in a process that made no calls before; {remark}"] * (len(sequence) != 1)
         calls = sequence or calls
@@ -339,6 +373,7 @@ def _calls(
     ways: list[str],
     data: list[str],
     known: _Known,
+    scatters: bool,
 ) -> Iterator[_Drawn]:
     """Yield one number varied on integers, and between them layers, and several at once; endlessly."""
     exact = "integers" if "integers" in data else data[0]
@@ -396,16 +431,24 @@ def _calls(
         numbers |= {"before": before, "after": after}
         drawn = {each: numbers.get(each.rstrip("012"), usual) for each, (_, usual) in table.items()}
         sides = {each: source.choice(_LAYERS[name]["size"]) for each in table if each.startswith("size")}
-        drawn |= sides | {"images": source.choice((1, 1, 2)), "bias": source.choice((0, 1))}
+        images = source.choice((1, 1, 2))
+        drawn |= sides | {"images": numbers.get("images", images), "bias": source.choice((0, 1))}
         most = _QUICK if exact != "integers" else _LARGE if "large" in name else _MOST
         return _Drawn(drawn, source.choice(dtypes), exact, most=most, layer=name)
 
     def one(draw: Callable[[], _Drawn]) -> Iterator[_Drawn]:
         return islice(filter(known.likely, (draw() for _ in range(_TRIES))), 1)
 
-    names = [name for name in _LAYERS if "causal" not in name or 1 in ranks]
-    for way, name in zip(cycle(ways), cycle(names), strict=False):
-        yield from one(partial(layer, name))
+    names = [
+        name
+        for name in _LAYERS
+        if ("causal" not in name or 1 in ranks) and ("transposed" not in name or scatters)
+    ]
+    turns = cycle(names)
+    for turn, way in enumerate(cycle(ways)):
+        many = 2 if turn < len(names) / 2 else 1  # in few rounds each has come once
+        likely = (one(partial(layer, next(turns))) for _ in range(3))
+        yield from islice(chain.from_iterable(likely), many)
         for left, many in ((near, 3), (more, 1 if near else 3)):
             kept = filter(known.likely, (left.pop() for _ in range(len(left))))
             yield from islice(kept, many)

@@ -8,10 +8,11 @@ the function is refused with a reason, and never computed in another way.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, ROLES, Kind, 
 from ..core.taps import window
 from ..support.devices import to_host
 from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, brief, words_of
-from ..verification.contract import check_guards, every_second_channel, packed
+from ..verification.contract import check_guards, cut, every_second_channel, guard_of, is_cut, packed
 from ..verification.fences import laid
 from ..verification.running import Imported, Refused, isolated, name_of, unwritten, what_went_wrong
 
@@ -41,7 +42,7 @@ _WORDS: Mapping[str, str] = {
     "output_padding": "output_padding",
     "input_shape": "input_shape input_sizes input_size x_shape",
     "filters_shape": "filters_shape filter_sizes weight_shape weight_size w_shape",
-    "output_shape": "output_shape out_shape y_shape",
+    "output_shape": "output_shape out_shape y_shape",  # of a transposed one, of what it returns
     "out": "out y result",
     "geometry": "geometry",
 }
@@ -79,9 +80,12 @@ def kernel(
     or ``lhs``, ``w``, ``weight`` or ``kernel``, ``stride``, ``pad``, ``dilation``, ``groups``, ``bias``,
     ``out_shape`` and so on. One in the singular, such as ``stride``, ``pad`` or ``padding``, is given one
     int; one in the plural, such as ``strides`` or ``pads``, one for each axis: ``(rows, cols)`` and ``((top,
-    bottom), (left, right))``; ``geometry`` is a `ConvGeometry`, with all of these in it. Without any of them
-    for pads the function is given an input that is padded already, and a report says "padding: 0 calls". A
-    call that cannot be said in this way is refused, and is not run: different strides as one int, groups
+    bottom), (left, right))``. ``input_shape``, ``input_sizes`` or ``x_shape`` is the shape of the
+    convolution's input, which an input gradient returns; ``filters_shape``, ``filter_sizes`` or ``w_shape``
+    that of its filters; ``output_shape`` or ``out_shape`` that of its output, but what an
+    ``input_gradient`` is to return. ``geometry`` is a `ConvGeometry`, with all of these in it. Without any
+    of them for pads the function is given an input that is padded already; a report says "padding: 0 calls".
+    A call that cannot be said in this way is refused, and is not run: different strides as one int, groups
     without a parameter for them, a bias without one. Reports say how many these were. If ``out`` or ``y`` is
     a parameter, it is an array to write to, with other memory around it that is not to be touched.
 
@@ -191,6 +195,11 @@ class Kernel:
             isinstance(each.function, Imported) or "bias" in each.meanings.values() for each in adapters
         )
 
+    @property
+    def by_address(self) -> bool:
+        """Whether a function takes arrays by their address: nobody here sees what it reads there."""
+        return any(each.takes_addresses for each in vars(self).values() if isinstance(each, _Adapter))
+
     def padded(self, kind: str) -> bool:
         """Whether a function is given images that are padded already."""
         return bool(getattr(self, kind).forms["pads"] == "applied")
@@ -240,6 +249,10 @@ def _meanings(function: Any, kind: Kind) -> dict[str, str]:
             )
     if kind.scatters and "output" not in found.values():  # a transposed convolution: dy is its input
         found = {name: "output" if meaning == "input" else meaning for name, meaning in found.items()}
+    if kind.scatters:  # the shape of what it returns
+        found = {
+            name: "input_shape" if meaning == "output_shape" else meaning for name, meaning in found.items()
+        }
     lacks = [_WORDS[role].split()[1] for role in (kind.first, kind.second) if role not in found.values()]
     if lacks and "geometry" not in found.values():
         raise ArgumentError(
@@ -272,11 +285,20 @@ class _Adapter:
     groups: bool
     contiguous: bool
     refuses: tuple[Any, ...]
-    last: list[Any] = field(default_factory=list)  # the result before, as the function returned it
+    # the last results as the function returned them, and the checksums that they had, the newest first
+    kept: list[tuple[np.ndarray, int]] = field(default_factory=list)
+    addresses: list[str] = field(default_factory=list)  # why it is said to take arrays by their address
+    rooms: dict[str, np.ndarray] = field(default_factory=dict)  # by role, for arrays in the function's layout
 
     @cached_property
     def meanings(self) -> Mapping[str, str]:
         return _meanings(self.function, self.kind)
+
+    @property
+    def takes_addresses(self) -> bool:
+        """Whether it asked for one, or names what gives it."""
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        return bool(self.addresses) or not _ADDRESSES.isdisjoint(_names_in(code))
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
@@ -326,7 +348,8 @@ class _Adapter:
         if not self.kind.scatters:
             padded = backends.pad(arrays["input"], g)
             if not arrays["input"].flags.c_contiguous:
-                padded = every_second_channel(padded, _GUARD)[1]
+                spread = cut if is_cut(arrays["input"]) else every_second_channel
+                padded = spread(padded, guard_of(padded.dtype))[1]
             return self._call({**arrays, "input": padded}, inner, bias)
         if bias is not None:
             raise Refused("a bias of a result that is cut afterwards")
@@ -377,14 +400,26 @@ class _Adapter:
             what = "None" if result is None else f"a {type(result).__name__}"
             raise ContractError(f"returned {what}, not an array")
         result = np.asarray(to_host(result))
-        if self.last and np.may_share_memory(result, self.last[0]):
-            raise ContractError("returned the memory of its last result, which another call changes", result)
+        result = self._alone(result, values.values())
         if "out" in known:
             name = next(name for name, meaning in self.meanings.items() if meaning == "out")
             result = np.array(result)  # which mostly is the array that is overwritten now
             check_guards(block, values["out"], _GUARD, name, "around it")
-        self.last[:] = [result]
+        self.kept[:] = [(result, _checksum(result)), *self.kept[: _KEPT - 1]]
         return self._from_theirs(self.kind.result, result)
+
+    def _alone(self, result: np.ndarray, given: Iterable[Any]) -> np.ndarray:
+        """Return a result, if nobody changed those before; one that lies in what was given is copied."""
+        for ago, (before, checksum) in enumerate(self.kept, 1):
+            which = "last result" if ago == 1 else f"result of {ago} calls before"
+            if np.may_share_memory(result, before):
+                self.kept.clear()
+                raise ContractError(f"returned the memory of its {which}, which another call changes", result)
+            if _checksum(before) != checksum:
+                self.kept.clear()
+                raise ContractError(f"overwrote its {which}, which its caller has", result)
+        arrays = [value for value in given if isinstance(value, np.ndarray)]
+        return result.copy() if any(np.may_share_memory(result, each) for each in arrays) else result
 
     def _run(self, named: Mapping[str, Any]) -> Any:
         """Call the function; of arrays of other memory strides find out whether it takes them."""
@@ -396,6 +431,7 @@ class _Adapter:
             return self._refusing({**named, **{name: value.view(_Spread) for name, value in spread.items()}})
         except Exception as error:
             if _addresses:
+                self.addresses[:] = [_BY_ADDRESS]
                 raise Refused(_BY_ADDRESS) from None
             if isinstance(error, Refused):
                 raise
@@ -453,10 +489,22 @@ class _Adapter:
         self._shape(role, array.shape)  # which refuses other sizes than 1 on axes that are lost
         moved = array.transpose(order + lost).squeeze(tuple(range(len(order), array.ndim)))
         if self.contiguous or array.flags.c_contiguous:
-            moved = np.ascontiguousarray(moved)
+            moved = self._at_one_address(role, moved)
+        elif is_cut(array):  # also in the function's order of axes
+            moved = cut(moved, guard_of(array.dtype))[1]
         moved = laid(moved)
         moved.flags.writeable = False
         return moved
+
+    def _at_one_address(self, role: str, array: np.ndarray) -> np.ndarray:
+        """Return an array that is contiguous; a copy lies where the last one lay, as in a buffer."""
+        if array.flags.c_contiguous:
+            return array
+        if (room := self.rooms.get(role)) is None or room.nbytes < array.nbytes:
+            self.rooms[role] = room = np.empty(array.nbytes, np.uint8)
+        found = room[: array.nbytes].view(array.dtype).reshape(array.shape)
+        found[...] = array
+        return found
 
     def _from_theirs(self, role: str, array: np.ndarray) -> np.ndarray:
         order, lost = self._order(role)
@@ -466,8 +514,22 @@ class _Adapter:
 
 
 _GUARD = -77  # what is around an array that the function writes to
+_KEPT = 8  # results that must stay as they were
 
 
+def _checksum(array: np.ndarray) -> int:
+    return crc32(array.tobytes())
+
+
+def _names_in(code: Any) -> Iterator[str]:
+    """Yield the names of attributes and globals in a function's code, and in functions within it."""
+    if code is not None:
+        yield from code.co_names
+        for inner in filter(inspect.iscode, code.co_consts):
+            yield from _names_in(inner)
+
+
+_ADDRESSES = {"ctypes", "__array_interface__"}
 _addresses: list[int] = []  # of arrays of other strides, for which the function asked
 _BY_ADDRESS = "no arrays of other memory strides: it takes arrays by their address"
 

@@ -280,6 +280,12 @@ CASES: tuple[Case, ...] = (
     # over one axis and over three, where a module's ``RANKS`` has them
     Case("one axis", "convolution", (2, 7, 4), (3, 2, 6), 2, "SAME", 1, "NWC", bias=True),
     Case("one axis, dilation", "convolution", (1, 11, 3), (4, 3, 2), 1, ((2, -1),), 3, "NCW"),
+    Case("causal", "convolution", (2, 9, 3), (3, 3, 4), 1, ((2, 0),), 1, "NWC"),
+    Case("causal, dilation 2", "convolution", (1, 13, 4), (4, 4, 6), 1, ((6, 0),), 2, "NCW"),
+    Case(
+        "causal, each channel alone", "convolution", (2, 11, 8), (4, 1, 8), 1, ((3, 0),), 1, "NWC", bias=True
+    ),
+    Case("WaveNet, dilation 16", "convolution", (1, 40, 6), (2, 6, 8), 1, ((16, 0),), 16, "NWC"),
     Case("one axis, transposed", "conv_transpose", (1, 5, 3), (4, 2, 3), 3, "SAME", 1, "NWC", (1, 14, 2)),
     Case(
         "three axes", "convolution", (2, 6, 8, 7, 4), (2, 3, 3, 2, 6), (1, 1, 2), "SAME", (1, 2, 1), "NDHWC"
@@ -337,6 +343,22 @@ CASES: tuple[Case, ...] = (
             Case("1,060,800 cells out", "conv2d", (1, 260, 255, 3), (3, 3, 3, 16), 1, "SAME"),
         ),
     ),
+    # filters, batches, strides and dilations that networks often have
+    *_tagged(
+        "layers",
+        Case("ConvNeXt, 2x2 stride 2", "conv2d", (1, 14, 15, 12), (2, 2, 12, 24), 2, bias=True),
+        Case("4x4", "conv2d", (1, 9, 8, 6), (4, 4, 6, 8), 1, "SAME"),
+        Case("PatchGAN, 4x4 stride 2", "conv2d", (1, 16, 15, 6), (4, 4, 6, 12), 2, 1, bias=True),
+        Case("5x5 stride 2", "conv2d", (1, 13, 14, 6), (5, 5, 6, 12), 2, "SAME"),
+        Case("32 images", "conv2d", (32, 4, 5, 3), (3, 3, 3, 8), 1, "SAME", bias=True),
+        Case("64 images", "conv2d", (64, 3, 3, 4), (1, 1, 4, 8)),
+        Case("ViT, patches of 8", "conv2d", (1, 24, 32, 3), (8, 8, 3, 12), 8, bias=True),
+        Case("ViT, patches of 16", "conv2d", (1, 32, 48, 3), (16, 16, 3, 8), 16, "VALID", 1, "NCHW"),
+        Case("stride 5", "conv2d", (1, 21, 23, 4), (7, 7, 4, 6), 5, "SAME"),
+        Case("dilation 8", "conv2d", (1, 19, 18, 4), (3, 3, 4, 6), 1, "SAME", 8),
+        Case("ASPP, dilation 12", "conv2d", (1, 25, 26, 4), (3, 3, 4, 6), 1, "SAME", 12),
+        Case("ASPP, dilation 24", "conv2d", (1, 33, 26, 4), (3, 3, 4, 6), 1, "SAME", 24),
+    ),
     # layers of real networks; those at full size are slow
     *_tagged(
         "real",
@@ -372,6 +394,7 @@ CASES: tuple[Case, ...] = (
         Case("3D U-Net", "convolution", (1, 6, 10, 10, 16), (3, 3, 3, 16, 16), 1, "SAME", 1, "NDHWC"),
         *_tagged(
             "slow",
+            Case("3x512x512", "conv2d", (1, 512, 512, 3), (3, 3, 3, 4), 2, 1, 1, "NCHW"),
             Case("ResNet-50, first layer", "conv2d", (1, 224, 224, 3), (7, 7, 3, 64), 2, 3),
             Case("ResNet-50, 56x56", "conv2d", (1, 56, 56, 64), (3, 3, 64, 64), 1, "SAME", bias=True),
             Case("ResNet-50, 14x14, 8 images", "conv2d", (8, 14, 14, 256), (3, 3, 256, 256), 1, "SAME"),

@@ -44,7 +44,7 @@ from .diffing import (
 )
 from .flushing import judging
 from .places import cells_in_words
-from .running import ASPECTS, Refused, Wrapped, never_written, watch, what_went_wrong
+from .running import ASPECTS, SIZES, Refused, Wrapped, never_written, watch, what_went_wrong
 
 
 @judging()
@@ -152,6 +152,7 @@ def check_backend(
         tolerance.rtol,
         tolerance.atol,
         asked=told(module, asked),
+        limits=limits(module, asked),
     )
 
 
@@ -167,6 +168,14 @@ def told(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[tuple[str, int]
     biased = not asked or not all(kind.sums_images for kind, _ in asked)
     words = [word for word in ASPECTS if word != "bias" or biased]
     return tuple((word, sum(asked[key] for key in counted if key[1] == word)) for word in words)
+
+
+def limits(module: Any, asked: Counter[tuple[Kind, str]]) -> tuple[str, ...]:
+    """What the calls that `watch` counted say nothing of: larger ones, and reads that are not seen."""
+    largest = {word: max((asked[key] for key in asked if key[1] == word), default=0) for word in SIZES}
+    said = ", ".join(f"{word} {size:,}" for word, size in largest.items())
+    unseen = "reads outside arrays: not looked for (isolate=True does)"
+    return (*[f"at most {said}"] * any(largest.values()), *[unseen] * getattr(module, "by_address", False))
 
 
 _EVERYWHERE = 1 << 15  # multiply-adds of a case that every dtype runs
@@ -227,9 +236,9 @@ def _run_twice(kind: Kind, function: Callable[..., np.ndarray], *args: Any, **op
 # small cases: among them padding, strides, dilations, groups, depthwise, a crop and a transposed call
 _NAMES = (
     *("same", "groups stride 2 dilation 2", "crop and pad", "depthwise multiplier", "default", "1x1"),
-    *("many channels", "one axis", "three axes"),
+    *("many channels", "one axis", "causal", "three axes"),
 )
-_FEW = ("same", "depthwise multiplier")
+_FEW = ("same", "depthwise multiplier", "causal")
 
 
 _HELD = (-77, 99)  # what `out` holds before a call
@@ -371,6 +380,34 @@ def _channels_first(array: np.ndarray, guard: Any) -> _Laid:
     return block, np.moveaxis(part, 1, -1)
 
 
+def _cut(whole: bool, array: np.ndarray, guard: Any) -> _Laid:
+    """A crop of a larger array: cells of the last axis lie side by side, rows are longer than what is used.
+
+    Args:
+        whole: whether every axis is cut, and not the last alone.
+        array: what is to lie there.
+        guard: what the cells around it hold.
+    """
+    some = 0 if whole else array.ndim - 1
+    block = np.full([size + 3 * (axis >= some) for axis, size in enumerate(array.shape)], guard, array.dtype)
+    part = block[tuple(slice(axis >= some, size + (axis >= some)) for axis, size in enumerate(array.shape))]
+    part[...] = array
+    return block, part
+
+
+def is_cut(array: np.ndarray) -> bool:
+    """Whether an array lies as `cut` and `cut_rows` lay it."""
+    steps = array.strides
+    falling = all(left >= right for left, right in zip(steps, steps[1:], strict=False))
+    return falling and steps[-1] == array.itemsize and not array.flags.c_contiguous
+
+
+def guard_of(dtype: np.dtype[Any]) -> Any:
+    """Return what lies around an array: NaN, or the largest integer."""
+    return np.iinfo(dtype).max if is_integer(dtype) else np.nan
+
+
+cut, cut_rows = partial(_cut, True), partial(_cut, False)
 every_second_channel = partial(_among, (..., slice(None, None, -1), slice(None, None, 2)), "C")
 _backwards = partial(_among, (slice(None, None, -2), slice(None, None, -2)), "C")
 _first_axis_innermost = partial(_among, ..., "F")
@@ -418,7 +455,7 @@ def check_guards(block: np.ndarray, out: np.ndarray, guard: Any, name: str, wher
 
 def amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call whose arrays may not be written to, and lie amid NaN or the largest integer."""
-    guard = np.iinfo(call.first.dtype).max if is_integer(call.first.dtype) else np.nan
+    guard = guard_of(call.first.dtype)
     moved = locked(call.with_each(lambda array: layout(array, guard)[1]))
     result = np.array(dispatch.run_canonical(moved, module, **options))
     if outside := int(((result != result) & ~never_written(result)).sum()):
@@ -434,31 +471,49 @@ def _writeable(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     return dispatch.run_canonical(call.with_each(np.copy), module, **options)
 
 
-def _twice(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """Keep the result of a call while another call runs."""
+def _several(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Keep the result of a call while others run."""
     result = dispatch.run_canonical(call, module, **options)
     kept = result.copy()
-    dispatch.run_canonical(replace(call, first=-2 * call.first), module, **options)
-    if kept.tobytes() != result.tobytes():
-        raise ContractError("two calls returned the same memory: the second changed the first one's result")
+    for later in range(1, _LATER + 1):
+        dispatch.run_canonical(replace(call, first=(-1 - later) * call.first), module, **options)
+        if kept.tobytes() != result.tobytes():
+            words = "the second" if later == 1 else f"the one {later} calls later"
+            raise ContractError(f"two calls returned the same memory: {words} changed the first one's result")
     return result
 
 
-def _new_weights(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """Run a call, and again after writing different numbers to the memory of its second array."""
-    other = replace(call, second=2 * call.second + 1)
-    _, second = layout(other.second, 0)
-    moved = replace(call, second=second)
-    before = dispatch.run_canonical(moved, module, **options).tobytes()
-    second[...] = call.second
+_LATER = 8  # calls in which a result must stay as it was
+
+
+def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
+    """Run a call, and again after writing other numbers to the memory of one of its arrays.
+
+    Either all of them are other, or the second half: who tells arrays apart by how they begin is found, too.
+    """
+    moved = call.with_each(lambda array: layout(array, 0)[1])
     result = dispatch.run_canonical(moved, module, **options)
-    same = before == result.tobytes()  # as it has to be where the first array is 0
-    if (
-        same
-        and np.isfinite(result.astype(np.float64)).any()
-        and len({dispatch.run_canonical(each, "reference").tobytes() for each in (call, other)}) > 1
-    ):
-        raise ContractError(f"the result is that of the {call.kind.words[1]} that was at this address before")
+    for role, name in (("second", call.kind.words[1]), ("first", call.kind.words[0]), ("bias", "bias")):
+        array, right = getattr(moved, role), getattr(call, role)
+        for words, part in (("", 0.0), (", which began like this one", 0.5)) if array is not None else ():
+            cells = np.arange(right.size).reshape(right.shape) >= int(part * right.size)
+            array[cells] = 2 * right[cells] + 1
+            other = replace(call, **{role: array.copy()})
+            before = dispatch.run_canonical(moved, module, **options).tobytes()
+            elsewhere = other.with_each(lambda array: layout(array, 0)[1])
+            at_new_address = dispatch.run_canonical(elsewhere, module, **options).tobytes()
+            array[...] = right
+            expected, result = result.tobytes(), dispatch.run_canonical(moved, module, **options)
+            if (  # as it has to be where another array is 0
+                before == result.tobytes()
+                and np.isfinite(result.astype(np.float64)).any()
+                and len({dispatch.run_canonical(each, "reference").tobytes() for each in (call, other)}) > 1
+            ):
+                raise ContractError(
+                    f"the result is that of the {name} that was at this address before{words}"
+                )
+            if result.tobytes() != expected or before != at_new_address:
+                raise ContractError("gives other bits when run again", result)
     return result
 
 
@@ -488,6 +543,14 @@ def _times(call: Call, factor: float) -> Call:
     return replace(call, first=(call.first.astype(np.float64) * factor).astype(call.first.dtype))
 
 
+# those whose arrays have other memory strides, and no change of their numbers
+SPREAD = (
+    "strided, read-only",
+    "negative strides",
+    "first axis innermost",
+    "cut from larger arrays",
+    "rows cut from longer ones",
+)
 WAYS: dict[str, _Check] = {
     check.name: check
     for check in (
@@ -500,10 +563,12 @@ WAYS: dict[str, _Check] = {
         _Check("out= not contiguous, bias and relu", partial(into_out, _channels_first), "relu", True),
         _Check("negative strides", partial(amid_guards, _backwards)),
         _Check("first axis innermost", partial(amid_guards, _first_axis_innermost)),
+        _Check("cut from larger arrays", partial(amid_guards, cut), cases=_NAMES),
+        _Check("rows cut from longer ones", partial(amid_guards, cut_rows)),
         _Check("input unchanged", _writeable),
-        _Check("a new array", _twice),
-        _Check("new numbers at an old address", partial(_new_weights, packed), cases=_NAMES),
-        _Check("new numbers at an old address, strided", partial(_new_weights, every_second_channel)),
+        _Check("a new array", _several),
+        _Check("new numbers at an old address", partial(_new_numbers, packed), cases=_NAMES),
+        _Check("new numbers at an old address, strided", partial(_new_numbers, every_second_channel)),
         _Check("subnormal numbers", plain, bias=False, change=_subnormal, data="tiny"),
         _Check("huge numbers", plain, bias=False, change=_huge, data="huge"),
         _Check("NaN, bias and relu", plain, "relu", True, _with_nan, data="nonfinite"),

@@ -154,6 +154,8 @@ class DiffReport(tables.Report):
         asked: how many of the calls that a backend took told it of padding, strides, dilations, groups and a
             bias; the first line names what it was never told of. Of random calls also how many were layers as
             networks have them. Empty where one call is compared.
+        limits: what the first line says of what was not covered: how large the largest call was that a
+            backend took, and whether reads outside arrays could not be seen.
     """
 
     title: str
@@ -164,6 +166,7 @@ class DiffReport(tables.Report):
     loading: tuple[tuple[str, float], ...] = ()
     flushed: bool = field(default_factory=flushes)
     asked: tuple[tuple[str, int], ...] = ()
+    limits: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool | None:
@@ -205,7 +208,8 @@ class DiffReport(tables.Report):
         )
         flushed = "; this process flushes subnormal numbers to 0, as -ffast-math does" if self.flushed else ""
         never = "".join(f"; {word}: 0 calls" for word, count in self.asked if word in ASPECTS and not count)
-        return f"{verdict}: {self.title} against the reference{base}{never}{flushed}"
+        limits = "".join(f"; {limit}" for limit in self.limits)
+        return f"{verdict}: {self.title} against the reference{base}{limits}{never}{flushed}"
 
     @property
     def _tolerance(self) -> str:

@@ -27,6 +27,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
+from math import prod
 from multiprocessing import Pipe
 from multiprocessing.spawn import import_main_path
 from pickletools import genops
@@ -112,6 +113,16 @@ ASPECTS: dict[str, Callable[[ConvGeometry, Any], bool]] = {
 }
 
 
+# how large a call is, in words and as a number
+SIZES: dict[str, Callable[[ConvGeometry], int]] = {
+    "batch": lambda g: g.batch,
+    "filter": lambda g: max(axis.filter_size for axis in g.axes),
+    "stride": lambda g: max(g.strides),
+    "dilation": lambda g: max(g.dilations),
+    "elements": lambda g: max(map(prod, (g.input_shape, g.filters_shape, g.output_shape))),
+}
+
+
 def watch(
     kind: Kind,
     function: Callable[..., np.ndarray],
@@ -121,7 +132,8 @@ def watch(
 ) -> np.ndarray:
     """Run a function; raise ``ContractError`` if it prints each time, exits or changes its arguments.
 
-    Of a call that it takes, ``asked`` counts the kind with each of its `ASPECTS`.
+    Of a call that it takes, ``asked`` counts the kind with each of its `ASPECTS`; of `SIZES` it has the
+    largest.
     """
     first, second, _ = kind.words
     given = {first: args[0], second: args[1], "bias": options.get("bias")}
@@ -142,6 +154,8 @@ def watch(
             raise ContractError(f"the backend wrote to its input: {name} was changed")
     if asked is not None:
         asked.update((kind, word) for word, has in ASPECTS.items() if has(args[2], options.get("bias")))
+        for word, size in SIZES.items():
+            asked[kind, word] = max(asked[kind, word], size(args[2]))
     return result
 
 
@@ -420,6 +434,7 @@ class _Elsewhere(Wrapped):
     """A backend that runs in a process of its own, which alone may know a function's parameters."""
 
     ask: Callable[..., np.ndarray]
+    by_address = False  # of which a read outside an array ends that process
 
     def padded(self, kind: str) -> bool:
         """Whether a function is given images that are padded already."""

@@ -441,7 +441,7 @@ def few(monkeypatch):
 @pytest.mark.parametrize("isolate", [False, True])
 def test_arrays_of_other_memory_strides_are_sent(isolate):
     assert failed_ways(foreign.takes_everything, isolate=isolate)[0] == set()
-    other = {"strided, read-only", "negative strides", "first axis innermost"}
+    other = {*contract.SPREAD}
     for function in (foreign.misreads_strides, foreign.misreads_strides_of_padded):
         assert failed_ways(function, isolate=isolate)[0] == other | {"new numbers at an old address, strided"}
     ways, summary = failed_ways(foreign.takes_contiguous_alone, isolate=isolate)
@@ -664,3 +664,65 @@ def test_pairs_that_one_int_cannot_say_are_counted():
 def test_what_another_process_alone_knows_is_said():
     kernel = T.kernel("foreign:right", x="CHW", w="OIHW", isolate=True)
     assert "; padding: 0 calls" in quick(kernel, tags=["hand", "odd"], kinds="conv2d").summary
+
+
+@pytest.mark.parametrize("words", ["x, w, output_shape", "dy, w, out_shape", "dy, w, input_sizes"])
+def test_a_transposed_convolution_is_told_the_shape_that_it_returns(words):
+    names = {}
+    exec(
+        f"def tr({words}, strides, pads, output_padding):\n"
+        f"    y = tc.conv2d_transpose({words[: words.index(',')]}, w, None, strides, pads,"
+        " output_padding=output_padding)\n"
+        f"    assert {words.rpartition(', ')[2]} == y.shape\n"
+        "    return y",
+        {"tc": tc},
+        names,
+    )
+    kernel = T.kernel(None, input_gradient=names["tr"])
+    case = T.Case("mine", "conv2d_transpose", (1, 4, 5, 2), (3, 3, 3, 2), 2, 1)
+    T.check(kernel, case).check()
+
+
+def takes_its_address(x, w, strides, pads, dilations, groups):
+    return tc.conv2d(x, w, strides, pads, dilations=dilations) + 0 * (x.ctypes.data == 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"contiguous": True}, {"isolate": True}])
+def test_the_first_line_says_how_far_it_went_and_what_was_not_looked_for(options):
+    reports = [
+        tc.check_backend(T.kernel(takes_its_address, **options), tags="hand", kinds="conv2d"),
+        T.fuzz(T.kernel(takes_its_address, **options), seconds=0.3, kinds="conv2d"),
+    ]
+    for report in reports:
+        assert re.search(
+            r"; at most batch \d+, filter \d+, stride \d+, dilation \d+, elements [\d,]+;", report.summary
+        )
+        seen = "; reads outside arrays: not looked for (isolate=True does)" in report.summary
+        assert seen == ("isolate" not in options)
+    assert "; at most batch 2, filter 3, stride 2, dilation 1, elements 200;" in reports[0].summary
+    assert "reads outside" not in T.fuzz(T.kernel(foreign.takes_everything), seconds=0.1).summary
+
+
+def causal_alone(x, w, pads, dilations, groups):
+    if pads != (((w.shape[0] - 1) * dilations[0], 0),):
+        raise NotImplementedError("other padding")
+    return tc.conv1d(x, w, 1, pads, dilations=dilations)
+
+
+def test_a_causal_kernel_is_run_by_the_table():
+    report = quick(T.kernel(causal_alone, x="NWC", w="WIO"), tags="1d", kinds="conv2d", dtypes="float32")
+    assert report.passed
+    ran = {row.name.rpartition("float32, ")[2] for row in report.rows if row.compared}
+    assert ran >= {*contract.SPREAD, "new numbers at an old address", "a new array"}
+    names = {row.name for row in report.rows if row.compared}
+    for name in ("causal", "causal, dilation 2", "WaveNet, dilation 16"):
+        assert any(f": {name}, float32 integers" in each for each in names)
+
+
+def test_a_causal_fault_is_found_by_the_table():
+    def forgets(x, w, pads, dilations, groups):
+        y = causal_alone(x, w, pads, dilations, groups).copy()
+        y[:, 0] += w.shape[0] > 1 < dilations[0]
+        return y
+
+    assert quick(T.kernel(forgets, x="NWC", w="WIO"), tags="1d", kinds="conv2d").failed

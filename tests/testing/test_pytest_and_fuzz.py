@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 import sys
+import zlib
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -532,13 +534,13 @@ from itertools import count
 import teachconv as tc
 from teachconv import testing as T
 
-calls, filters, largest = count(1), {}, [0]
+calls, plans, largest = count(1), {}, [0]
 
-def after_ten(x, w, strides, pads):
-    return tc.conv2d(x, w, strides, pads) + (next(calls) > 10)
+def after_some(x, w, strides, pads):
+    return tc.conv2d(x, w, strides, pads) + (next(calls) > 14)
 
 def cached(x, w, strides, pads):
-    return tc.conv2d(x, filters.setdefault(w.shape, w.copy()), strides, pads)
+    return tc.conv2d(x, w, plans.setdefault((x.shape, w.shape), strides), pads)
 
 def after_a_larger_one(x, w, strides, pads):
     y, before = tc.conv2d(x, w, strides, pads), largest[0]
@@ -548,12 +550,13 @@ def after_a_larger_one(x, w, strides, pads):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
-@pytest.mark.parametrize("name", ["after_ten", "cached", "after_a_larger_one"])
+@pytest.mark.parametrize("name", ["after_some", "cached", "after_a_larger_one"])
 def test_lines_to_paste_fail_in_a_fresh_process(name, tmp_path, clock):
     names = {}
     exec(STATEFUL, names)
     [row] = T.fuzz(T.kernel(names[name]), seconds=30, seed=0).failed
     remark, *lines = row.note[row.note.index("passes in a process") :].split("; T.check(")
+    remark = remark.partition("; a larger call: ")[0]
     assert remark == "passes in a process that made no calls before; in turn, these calls fail there"
     assert len(lines) > 1
     program = [STATEFUL, f"kernel = T.kernel({name})", *(f"T.check({line}" for line in lines)]
@@ -570,10 +573,10 @@ def test_lines_to_paste_fail_in_a_fresh_process(name, tmp_path, clock):
 
 def test_a_program_of_its_own_is_asked_afresh(tmp_path, clock):
     """A fork does not ask the program whose answers this process waits for."""
-    (tmp_path / "after_ten.py").write_text(STATEFUL)
+    (tmp_path / "after_some.py").write_text(STATEFUL)
     sys.path.insert(0, str(tmp_path))
     try:
-        kernel = T.kernel("after_ten:after_ten", isolate=True, seconds=60)
+        kernel = T.kernel("after_some:after_some", isolate=True, seconds=60)
         assert T.check(kernel, T.Case("mine", "conv2d", (1, 3, 3, 1), (3, 3, 1, 1)), kinds="conv2d").passed
         [row] = T.fuzz(kernel, seconds=1, seed=0).failed
     finally:
@@ -609,3 +612,208 @@ def test_what_is_nearest_to_the_small_call_alone_is_not_told(clock, monkeypatch)
     monkeypatch.setattr(diffing, "diagnose", lambda case, thorough=False: Found(None, remark))
     [row] = T.fuzz(planted(beyond_32_outputs), seconds=30, kinds="conv2d").failed
     assert row.note.startswith("none of the usual mistakes; T.check(")
+
+
+# ---------------------------------------------------------------------------------------------
+# Faults that a stranger planted, and no call showed
+# ---------------------------------------------------------------------------------------------
+
+
+def wrong_of(holds):
+    """A bug of the layers for which a condition holds."""
+    return lambda y, x, w, strides, pads, dilations, groups: y + holds(x, w, strides[0], dilations[0])
+
+
+WRONG_LAYERS = {
+    "2x2 stride 2": lambda x, w, stride, dilation: w.shape[:2] == (2, 2) and stride == 2,
+    "4x4": lambda x, w, stride, dilation: w.shape[:2] == (4, 4) and stride == 1,
+    "4x4 stride 2": lambda x, w, stride, dilation: w.shape[:2] == (4, 4) and stride == 2,
+    "5x5": lambda x, w, stride, dilation: w.shape[:2] == (5, 5) and w.shape[2] > 1 == stride,
+    "5x5 stride 2": lambda x, w, stride, dilation: w.shape[:2] == (5, 5) and w.shape[2] > 1 < stride,
+    "32 images": lambda x, w, stride, dilation: 32 <= len(x) < 64,
+    "64 images": lambda x, w, stride, dilation: len(x) >= 64,
+    "patches of 8": lambda x, w, stride, dilation: w.shape[:2] == (8, 8) and stride == 8,
+    "patches of 16": lambda x, w, stride, dilation: w.shape[:2] == (16, 16) and stride == 16,
+    "stride 5": lambda x, w, stride, dilation: stride >= 5 and stride not in (8, 16),
+    "dilation 8": lambda x, w, stride, dilation: 8 <= dilation <= 10,
+    "dilation 12": lambda x, w, stride, dilation: dilation >= 12,
+    "3x512x512": lambda x, w, stride, dilation: x.size >= 3 * 512 * 512,
+}
+
+
+@pytest.fixture(scope="module")
+def first_calls():
+    """What the first 150 calls of two seeds have, of a kernel that takes all."""
+    found = {}
+    for seed in (0, 1):
+        asked = found[seed] = []
+
+        def keeps(x, w, strides, pads, dilations, groups, asked=asked):
+            asked.append((x, w, strides[0], dilations[0]))
+            return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+        with pytest.MonkeyPatch.context() as patch:
+            looks = count()
+            patch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda looks=looks: next(looks)))
+            T.fuzz(T.kernel(keeps), seconds=150, seed=seed, data="integers")
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", WRONG_LAYERS)
+def test_each_kind_of_real_layer_comes_early(name, seed, first_calls):
+    assert any(WRONG_LAYERS[name](*call) for call in first_calls[seed])
+
+
+@pytest.mark.parametrize("name", ["4x4 stride 2", "32 images", "dilation 12"])
+def test_a_fault_of_a_real_layer_is_found_in_150_calls(name, only_found):
+    report = T.fuzz(planted(wrong_of(WRONG_LAYERS[name])), seconds=1.5, seed=0, data="integers")
+    assert report.failed
+
+
+@pytest.mark.parametrize("name", [name for name in WRONG_LAYERS if name != "3x512x512"])
+def test_a_case_has_each_kind_of_real_layer(name):
+    of_two_axes = [case.geometry for case in T.CASES if case.op == "conv2d" and 0 not in case.input]
+    shapes = [
+        (*map(np.empty, (g.input_shape, g.filters_shape)), g.strides[0], g.dilations[0]) for g in of_two_axes
+    ]
+    assert any(WRONG_LAYERS[name](*each) for each in shapes)
+
+
+def takes_rows_for_packed(x, w, strides, pads, dilations, groups):
+    """It reads arrays by their strides, unless the last one is that of packed rows: a crop is misread."""
+    if not x.flags.c_contiguous and min(x.strides) > 0 and x.strides[-1] == x.itemsize and x.size:
+        steps = np.cumprod([x.itemsize, *x.shape[:0:-1]])[::-1]
+        x = np.lib.stride_tricks.as_strided(x, x.shape, steps)
+    return tc.dialects.torch.conv2d(
+        *(np.pad(x, ((0, 0), (0, 0), *pads)), w), None, strides, 0, dilations, groups
+    )
+
+
+def test_arrays_cut_from_larger_ones_are_sent_soon(only_found):
+    def kernel():
+        return T.kernel(takes_rows_for_packed, x="NCHW", w="OIHW")
+
+    assert T.fuzz(kernel(), seconds=1.5, seed=0, kinds="conv2d").failed  # 150 calls
+    report = tc.check_backend(kernel(), "float32", kinds="conv2d", data="integers", tags=["dilated"])
+    ways = {row.name.rpartition("float32, ")[2] for row in report.failed}
+    assert ways >= {"cut from larger arrays"}
+
+
+def test_a_quarter_of_the_calls_has_other_memory_strides(clock):
+    def kernel(x, w, strides, pads, dilations, groups):
+        order.append(x.flags.c_contiguous and w.flags.c_contiguous)
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+    order = []
+    report = T.fuzz(T.kernel(kernel), seconds=1.5, seed=0)
+    assert report.passed
+    ways = [row.name.rpartition(", ")[2] for row in report.rows]
+    assert sum(way in fuzzing.SPREAD for way in ways) > 0.2 * len(ways)
+    assert not all(order)
+
+
+def convolve(x, w, strides, pads, dilations, bias=None):
+    return tc.conv2d(x, w, strides, pads, dilations=dilations, bias=bias)
+
+
+def ring_of_three():
+    """A kernel whose fourth result of a shape lies where the first one lies."""
+    rings = {}
+
+    def ring(x, w, strides, pads, dilations, groups):
+        y = convolve(x, w, strides, pads, dilations)
+        buffers = rings.setdefault(y.shape, [])
+        if len(buffers) < 3:
+            buffers.append(y)
+            return y
+        buffers.append(buffers.pop(0))
+        buffers[-1][...] = y
+        return buffers[-1]
+
+    return ring
+
+
+def writes_to_an_old_result():
+    """A kernel that writes one cell of what it returned two calls before."""
+    results = []
+
+    def writes(x, w, strides, pads, dilations, groups):
+        results.append(convolve(x, w, strides, pads, dilations).copy())
+        if len(results) > 2 and results[-3].size:
+            results[-3].flat[0] += 1
+        return results[-1]
+
+    return writes
+
+
+def remembers(role, key):
+    """A kernel that keeps one of its arrays, and takes the kept one where the key is the same."""
+    cache = {}
+
+    def remembering(x, w, strides, pads, dilations, groups, bias=None):
+        arrays = {"x": x, "w": w, "bias": bias}
+        given = arrays[role]
+        if given is not None:
+            kept = cache.setdefault((*key(given), given.shape, given.dtype.str), given.copy())
+            arrays[role] = kept
+        return convolve(arrays["x"], arrays["w"], strides, pads, dilations, arrays["bias"])
+
+    return remembering
+
+
+def by_address(array):
+    return (array.__array_interface__["data"][0], array.strides)
+
+
+def by_its_beginning(array):
+    return (zlib.crc32(array.tobytes()[:64]),)
+
+
+STATEFUL_FAULTS = {
+    "ring": (ring_of_three, r"returned the memory of its result of \d calls before"),
+    "an old result": (writes_to_an_old_result, "overwrote its result of 2 calls before"),
+    "filter by beginning": (partial(remembers, "w", by_its_beginning), "filter .* began like this one"),
+    "input by beginning": (partial(remembers, "x", by_its_beginning), "input .* began like this one"),
+    "filter by address": (partial(remembers, "w", by_address), "filter that was at this address"),
+    "input by address": (partial(remembers, "x", by_address), "input that was at this address"),
+    "bias by address": (partial(remembers, "bias", by_address), "bias that was at this address"),
+}
+
+
+@pytest.mark.parametrize("name", STATEFUL_FAULTS)
+def test_what_is_kept_from_call_to_call_is_found(name, only_found):
+    make, note = STATEFUL_FAULTS[name]
+    report = T.fuzz(T.kernel(make()), seconds=3, seed=0)  # 300 calls
+    assert report.failed
+    report = tc.check_backend(T.kernel(make()), "float32", tags=["odd", "dilated"], kinds="conv2d")
+    assert any(re.search(note, row.note) for row in report.failed), {row.note for row in report.failed}
+
+
+@pytest.mark.parametrize("first", [0, 7])
+def test_a_kernel_that_crashes_is_reported_in_time(first, monkeypatch):
+    """A call that crashes takes a second and a half, as another process has to start; so does one afresh."""
+    seconds, calls = SimpleNamespace(now=0.0), count()
+    monkeypatch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: seconds.now))
+
+    @contextmanager
+    def kept_afresh(check, limit):
+        def afresh(calls):
+            seconds.now += 1.5
+            return True
+
+        yield afresh
+
+    monkeypatch.setattr(fuzzing, "kept_afresh", kept_afresh)
+
+    def crashes(x, w, strides, pads, dilations, groups):
+        bad = next(calls) >= first
+        seconds.now += 1.5 if bad else 0.7
+        if bad:
+            raise RuntimeError("crashed")
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+    report = T.fuzz(T.kernel(crashes), seconds=10, seed=0, kinds="conv2d", data="integers")
+    assert report.failed
+    assert "T.check(" in report.failed[0].note
+    assert seconds.now <= 12
