@@ -36,7 +36,7 @@ def written(roots: Iterable[Any], natives: Mapping[Any, str]) -> tuple[list[str]
     Raises:
         NotImplementedError: if a function has an expression or a statement that is not known here.
 
-    >>> from teachconv.core.geometry import split_padding
+    >>> from teachconv.core.law import split_padding
     >>> names, text = written([split_padding], {})
     >>> print(names, *text.split(";"), sep="\\n")
     ['split_padding']

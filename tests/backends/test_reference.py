@@ -328,7 +328,7 @@ def test_an_index_law_is_recognised():
 
 
 def test_the_index_law_stands_in_two_places():
-    """In geometry, which all others ask, and literally in the plain loops of the reference.
+    """In law, which all others ask, and literally in the plain loops of the reference.
 
     The exercises have it too, in what a learner is to write, and in what is often written instead.
     """
@@ -340,6 +340,6 @@ def test_the_index_law_stands_in_two_places():
         if laws and path.parent.name != "exercises":
             found[path.relative_to(package).as_posix()] = laws
     law = "out_index * self.stride - self.pad_before + tap * self.dilation"
-    assert law in found["geometry.py"]
+    assert law in found["core/law.py"]
     assert {law.replace("self", "axis")} == found["backends/reference.py"]
-    assert set(found) == {"geometry.py", "backends/reference.py"}
+    assert set(found) == {"core/law.py", "backends/reference.py"}

@@ -92,7 +92,7 @@ def test_torch_refused(torch):
     x, w = torch.from_numpy(X), torch.from_numpy(W)
     for bad, message in (
         (x.to_sparse(), r"dense tensor; got layout torch.sparse_coo: input.to_dense\(\)"),
-        (x.to("meta"), r"got one on meta: input.cpu\(\)"),
+        (x.to("meta"), r"got one on meta: torch.ones_like\(input, device=.cpu.\)"),
         (torch.complex(x, x), "got torch.complex64: input.real and input.imag"),
         (x.to(torch.uint8), r"must have dtype .*; got torch.uint8: input.to\(torch.float32\)"),
         (x.to(torch.float8_e4m3fn), "must have dtype .*; got torch.float8_e4m3fn"),
