@@ -250,6 +250,7 @@ class DiffReport(tables.Report):
 
 
 @judging()
+@np.errstate(all="ignore")
 def diff(
     op: Callable[..., Any],
     *args: Any,

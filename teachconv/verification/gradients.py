@@ -113,6 +113,7 @@ _WORDS = {True: "pass", False: "FAIL", None: "not judged"}
 
 
 @judging()
+@np.errstate(all="ignore")
 def check_gradients(
     op: Callable[..., Any], *args: Any, cells: int | None = None, **kwargs: Any
 ) -> GradientReport:
