@@ -6,8 +6,7 @@ entries of the table `kinds.OPS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -150,8 +149,11 @@ def resolve(
             given = normalize_shape(sizes, op.sizes, batch, len(layout) - 2)
             shapes[kind.result] = given if kind.sums_images else channels_last(given, layout)
         if op.depthwise:
-            with _other_order(op, layout, first, second):
+            try:
                 shapes["filters"] = grouped_shape(shapes["filters"], shapes["input"][-1], filters_name)
+            except ArgumentError as error:
+                _say_other_order(error, op, layout, first, second)
+                raise
             if kind.second == "filters":
                 second = second.reshape(shapes["filters"])
         extra = None if output_padding is None else normalize_output_padding(output_padding, layout)
@@ -159,14 +161,19 @@ def resolve(
         pads = normalize_padding(padding, layout, causal=True)
         spread = normalize_steps(dilations, "dilations", layout)
         stage.arrays(**{op.words[kind.first]: first, op.words[kind.second]: second})
-    with record.stage("resolve geometry") as stage, _other_order(op, layout, first, second):
-        if op.transposed:
-            sides = shapes["output"], shapes["filters"], shapes.get("input")
-            geometry = transposed_geometry(*sides, steps, pads, spread, extra)
-            stage.say("{}", ConvTransposeGeometry(geometry))
-        else:
-            geometry = forward_geometry(shapes["input"], shapes["filters"], steps, pads, spread, filters_name)
-            stage.say("{}", geometry)
+    with record.stage("resolve geometry") as stage:
+        try:
+            if op.transposed:
+                sides = shapes["output"], shapes["filters"], shapes.get("input")
+                geometry = transposed_geometry(*sides, steps, pads, spread, extra)
+                stage.say("{}", ConvTransposeGeometry(geometry))
+            else:
+                sides = shapes["input"], shapes["filters"]
+                geometry = forward_geometry(*sides, steps, pads, spread, filters_name)
+                stage.say("{}", geometry)
+        except ArgumentError as error:
+            _say_other_order(error, op, layout, first, second)
+            raise
     if op.is_gradient and shapes["output"] != geometry.output_shape:
         want, got = geometry.output_shape, shapes["output"]
         if layout[-1] != "C":
@@ -185,17 +192,14 @@ def resolve(
     return call if bias is None else replace(call, bias=checked_bias(bias, call))
 
 
-@contextmanager
-def _other_order(op: Op, layout: str, first: np.ndarray, second: np.ndarray) -> Iterator[None]:
-    """Add to an error of the block that the image seems to have the other order of axes, if it does."""
-    try:
-        yield
-    except ArgumentError as error:
-        if op.kind.second == "filters":
-            shape = first.shape if layout[-1] == "C" else channels_first(first.shape)
-            channels = second.shape[-2 if op.kind.first == "input" else -1]
-            error.args = (f"{error}{other_order(shape, layout, channels, 'data_format=')}",)
-        raise
+def _say_other_order(
+    error: ArgumentError, op: Op, layout: str, first: np.ndarray, second: np.ndarray
+) -> None:
+    """Add to an error that the image seems to have the other order of axes, if it does."""
+    if op.kind.second == "filters":
+        shape = first.shape if layout[-1] == "C" else channels_first(first.shape)
+        channels = second.shape[-2 if op.kind.first == "input" else -1]
+        error.args = (f"{error}{other_order(shape, layout, channels, 'data_format=')}",)
 
 
 def arranged(op: Op, data_format: Any, first: Any, second: Any) -> tuple[str, np.ndarray, np.ndarray]:
