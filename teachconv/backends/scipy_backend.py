@@ -390,10 +390,10 @@ def _cheapest(kind: Kind, geometry: ConvGeometry, dtype: np.dtype, precision: st
     points = prod(window(axis).size for axis in geometry.axes)
     # of a volume correlate2d computes a plane for each tap in depth
     correlated = planes * prod(axis.filter_size for axis in geometry.axes[:-2])
+    skipped = prod((*geometry.strides, *geometry.dilations))  # cells computed for each that is kept
     costs = {
         "sparse": _ENTRY * entries + geometry.macs,
-        "direct": _CELL * correlated * (points + _CALL)
-        + geometry.macs * prod(geometry.strides) * prod(geometry.dilations),
+        "direct": _CELL * correlated * (points + _CALL) + geometry.macs * skipped,
         "fft": _POINT * planes * points * log2(points),
     }
     allowed = (one for one in ALGORITHMS if one.may_be_chosen(precision) and dtype.name in one.dtypes)
