@@ -162,8 +162,10 @@ def missing_names(folder):
 
 def _undescribed(kind, record, reference, described):
     """Yield the attributes that neither the page of a class nor that of a base describes."""
-    pages = [reference.homes()[id(base)] for base in kind.__mro__ if id(base) in reference.homes()]
-    parameters = inspect.signature(kind).parameters  # an attribute named as one is described there
+    bases = [base for base in kind.__mro__ if id(base) in reference.homes()]
+    pages = [reference.homes()[id(base)] for base in bases]
+    # an attribute named as a parameter is described there, on the page of the class that has it
+    parameters = {name for base in bases for name in inspect.signature(base).parameters}
     for name in record.members(kind):
         if name not in parameters and not any(f"{page}.{name}" in described for page in pages):
             yield name
