@@ -74,11 +74,8 @@ def test_the_lines_of_the_readme_are_a_test_file(tmp_path):
     text = "import numpy as np\n" + ours + "\n" + block.replace("seconds=20", "seconds=0.5")
     (tmp_path / "test_readme_lines.py").write_text(text)
     code, printed = run(tmp_path, "-rf", "test_readme_lines.py", "-k", "hand or fuzz")
-    assert "float16" in printed
-    failed = re.findall(r"^FAILED .*", printed, re.M)
-    assert failed
-    assert all("float16" in line for line in failed), printed  # in which it sums
-    assert re.search(r"convolutions: \d+ pass, \d+ fail", printed)
+    assert code == 0, printed  # the README asks for float32 and float64 alone: in float16 it sums in float16
+    assert re.search(r"convolutions: [1-9]\d* pass, 0 fail", printed)
 
 
 def test_a_correct_function_passes_and_what_ran_is_said(tmp_path):
