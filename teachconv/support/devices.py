@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 from importlib import import_module
-from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -149,22 +148,21 @@ class Adapter:
 def refuse_endless(value: Any, name: str) -> None:
     """Raise ``ArgumentTypeError`` for an object with more items than its length says.
 
-    NumPy reads what has ``__len__`` and ``__getitem__`` until an ``IndexError``; a class of data whose
-    ``__getitem__`` takes any index would fill the memory.
+    NumPy reads what has ``__len__`` and ``__getitem__``, and no ``__iter__``, until an ``IndexError``; a class
+    of data whose ``__getitem__`` takes any index would fill the memory.
     """
-    is_other = hasattr(value, "__array__") or hasattr(value, "shape") or isinstance(value, Mapping)
+    is_other = hasattr(value, "__array__") or hasattr(value, "shape") or hasattr(value, "__iter__")
     if is_other or not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
         return
-    nothing = object()
     try:
-        beyond = next(islice(iter(value), len(value), None), nothing)
+        length = len(value)
+        value[length]
     except Exception:  # of a method of the value: NumPy meets it, too
         return
-    if beyond is not nothing:
-        raise ArgumentTypeError(
-            f"{name} must be an array or nested lists; got {brief(value)}, which has more items than its "
-            f"length {len(value)}: numpy.stack([data[i] for i in range(len(data))]) makes an array of it"
-        )
+    raise ArgumentTypeError(
+        f"{name} must be an array or nested lists; got {brief(value)}, which has more items than its "
+        f"length {length}: numpy.stack([data[i] for i in range(len(data))]) makes an array of it"
+    )
 
 
 def _class_of(value: Any) -> str:
