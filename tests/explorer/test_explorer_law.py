@@ -298,7 +298,7 @@ def python_document(call):
     try:
         conv = tc.resolve(function, *shapes, **words)
     except (ValueError, TypeError) as error:
-        return {"error": str(error)}
+        return {"error": str(error).partition("; the input [")[0]}  # the page does not guess at other layouts
     g = conv.geometry
     x = by_index(g.output_shape if conv.op.transposed else g.input_shape, 3)
     w = by_index(g.filters_shape, 6)

@@ -374,7 +374,10 @@ def offered():
     waiting = [(name, importlib.import_module(module)) for name, module in packages.items()]
     for prefix, module in waiting:
         for name in module.__all__:
-            found = getattr(module, name)
+            try:
+                found = getattr(module, name)
+            except ModuleNotFoundError:  # a layer's base is PyTorch's class
+                continue
             if inspect.ismodule(found):
                 waiting.append((f"{prefix}.{name}", found))
             elif callable(found) and not isinstance(found, np.dtype):
