@@ -653,7 +653,7 @@ cdef address address_of(object array, int flags) except *:
     return found
 
 
-cdef class PreparedCall:
+cdef class CompiledCall:
     """One kernel on one problem, with everything that a call needs except its two arrays.
 
     Calling it returns the result, the same bits as `run` gives, or None if it cannot compute this call: an

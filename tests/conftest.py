@@ -184,6 +184,6 @@ def stand_in(cupy_forgotten, monkeypatch, kernel_folder):
 
 @pytest.fixture(autouse=True)
 def _same_settings_after():
-    threads = teachconv.support.settings._num_threads  # None if nobody has set it
+    threads = teachconv.support.settings.asked_threads  # None if nobody has set it
     yield
-    teachconv.support.settings._num_threads = threads
+    teachconv.support.settings.asked_threads = threads

@@ -50,8 +50,11 @@ def held(home: str = "numpy", number: int | None = None, macs: int = _TINY) -> I
         number: the number of threads; None for that of `teachconv.set_num_threads`, if it was called.
         macs: the multiply-adds of all products.
     """
-    limit = threading.get_ident(), number or settings.blas_threads()
-    found = libraries(home) if limit[1] and macs >= _TINY else []
+    number = number or (settings.blas_threads() if macs >= _TINY else None)
+    if number is None:
+        yield
+        return
+    limit, found = (threading.get_ident(), number), libraries(home)
     _change(found, list.append, limit)
     try:
         yield
@@ -59,7 +62,7 @@ def held(home: str = "numpy", number: int | None = None, macs: int = _TINY) -> I
         _change(found, list.remove, limit)
 
 
-def _change(found: list[Any], how: Any, limit: tuple[int, int | None]) -> None:
+def _change(found: list[Any], how: Any, limit: tuple[int, int]) -> None:
     """Add or remove the limit of some products, and set the number of threads that is then to hold."""
     with _lock:
         for library in found:

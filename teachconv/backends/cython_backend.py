@@ -196,7 +196,7 @@ def unavailable() -> str:
 
 def set_isa(name: str) -> str:
     """Use "baseline", "avx2", "avx512" or "best", if the processor has it, and return the one in use."""
-    _prepare.cache_clear()  # the algorithm depends on the width of a vector
+    _choice_for.cache_clear()  # the algorithm depends on the width of a vector
     settings.instruction_set = str(_kernels.set_isa(name))
     return settings.instruction_set
 
@@ -280,20 +280,20 @@ def pack(
     """Choose the algorithm once and pack the filter once, for many calls with the same filter."""
     isa = _kernels.isa_level()
     filters = np.ascontiguousarray(to_accumulator(w))
-    job = _prepare(kind, geometry, w.dtype, algorithm, precision, planned=True)
-    if job.chosen in _LOOPS or job.by_planes:
-        return PackedFilters(filters, kind, job.chosen, None, isa)
-    if job.gives_way_to and not _kernels.all_finite(filters.reshape(-1)):
-        return PackedFilters(filters, kind, job.gives_way_to, None, isa)
-    size = _kernels.packed_numbers(job.chosen, kind.scatters, job.problem, filters.itemsize)
+    choice = _choice_for(kind, geometry, w.dtype, algorithm, precision, planned=True)
+    if choice.chosen in _LOOPS or choice.by_planes:
+        return PackedFilters(filters, kind, choice.chosen, None, isa)
+    if choice.gives_way_to and not _kernels.all_finite(filters.reshape(-1)):
+        return PackedFilters(filters, kind, choice.gives_way_to, None, isa)
+    size = _kernels.packed_numbers(choice.chosen, kind.scatters, choice.problem, filters.itemsize)
     numbers = None
     if size:
         check_memory((size,), filters.dtype, "the packed filter")
         numbers = _aligned((size,), filters)
-        threads = job.problem.threads(settings.get_num_threads())
-        if _kernels.pack(job.chosen, kind.scatters, job.problem, filters.reshape(-1), numbers, threads):
+        threads = choice.problem.threads(settings.get_num_threads())
+        if _kernels.pack(choice.chosen, kind.scatters, choice.problem, filters.reshape(-1), numbers, threads):
             numbers = None  # out of the transform's range: each call deals with that itself
-    return PackedFilters(filters, kind, job.chosen, numbers, isa)
+    return PackedFilters(filters, kind, choice.chosen, numbers, isa)
 
 
 def prepare_kernel(
@@ -310,25 +310,25 @@ def prepare_kernel(
     """Return a function of the two arrays that runs the kernel at once, or None if a call needs more steps.
 
     It returns a new array of ``result_shape`` with the bits of the functions above, or None for arrays that
-    have to be arranged or dealt with first: see `_kernels.PreparedCall`. It holds for the instruction set
+    have to be arranged or dealt with first: see `_kernels.CompiledCall`. It holds for the instruction set
     and the number of threads in use now.
     """
-    job = _prepare(kind, geometry, dtype, algorithm if packed is None else packed.algorithm, precision)
-    if job.by_planes or job.chosen in _LOOPS or to_accumulator(np.empty(0, dtype)).dtype != dtype:
+    choice = _choice_for(kind, geometry, dtype, algorithm if packed is None else packed.algorithm, precision)
+    if choice.by_planes or choice.chosen in _LOOPS or to_accumulator(np.empty(0, dtype)).dtype != dtype:
         return None
     numbers, isa = (None, _kernels.isa_level()) if packed is None else (packed.numbers, packed.isa)
     if isa != _kernels.isa_level() or (bias is not None and not bias.flags.c_contiguous):
         return None
-    check_filter = bool(job.gives_way_to) and numbers is None
+    check_filter = bool(choice.gives_way_to) and numbers is None
     threads = settings.get_num_threads()
     if not kind.sums_images and geometry.macs > _RUNG_MACS * threads:
         return None
-    how = job.allocate, job.apart, threads, check_filter, numbers, bias
-    return _kernels.PreparedCall(job.chosen, kind, job.problem, result_shape, dtype, *how)
+    how = choice.allocate, choice.apart, threads, check_filter, numbers, bias
+    return _kernels.CompiledCall(choice.chosen, kind, choice.problem, result_shape, dtype, *how)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Job:
+class _Choice:
     """What is known about a call before its data. It is cached, so that small calls are fast."""
 
     kind: Kind
@@ -344,14 +344,14 @@ class _Job:
 
 
 @lru_cache(maxsize=1024)
-def _prepare(
+def _choice_for(
     kind: Kind,
     geometry: ConvGeometry,
     dtype: np.dtype[Any],
     algorithm: str | None,
     precision: str | None,
     planned: bool = False,
-) -> _Job:
+) -> _Choice:
     """Choose the algorithm from the shape of one image, the dtype and the instruction set alone."""
     problem = _problem(geometry)
     rules = (
@@ -365,7 +365,7 @@ def _prepare(
     shape = geometry.shape_of(kind.result)
     apart = prod(shape) * max(4, dtype.itemsize) >= _WORTH_ALIGNING
     allocate = _aligned if apart else np.empty
-    return _Job(kind, chosen.name, why, problem, geometry, by_planes, shape, allocate, apart, gives_way_to)
+    return _Choice(kind, chosen.name, why, problem, geometry, by_planes, shape, allocate, apart, gives_way_to)
 
 
 def _problem(geometry: ConvGeometry) -> Any:
@@ -390,37 +390,45 @@ def _run(
     if isinstance(second, PackedFilters):
         packed = second
         algorithm, second = packed.algorithm, packed.w.reshape(geometry.filters_shape)
-    if geometry.rank != 2 and (job := _prepare(kind, geometry, first.dtype, algorithm, precision)).by_planes:
+    if (
+        geometry.rank != 2
+        and (choice := _choice_for(kind, geometry, first.dtype, algorithm, precision)).by_planes
+    ):
 
         def run(a: np.ndarray, b: np.ndarray, flat: ConvGeometry, *last: Any) -> np.ndarray:
-            return _run(kind, a, b, flat, job.chosen, precision, *last)
+            return _run(kind, a, b, flat, choice.chosen, precision, *last)
 
         return with_planes(run, kind, first, second, geometry, bias, activation, out)
     with record.stage("choose algorithm") as stage:
-        job = _prepare(kind, geometry, first.dtype, algorithm, precision)
-        stage.know(algorithm=job.chosen)
-        stage.say("{}: {}", job.chosen, job.why)
+        choice = _choice_for(kind, geometry, first.dtype, algorithm, precision)
+        stage.know(algorithm=choice.chosen)
+        stage.say("{}: {}", choice.chosen, choice.why)
     with record.stage("arrange in memory") as stage:
         a = np.ascontiguousarray(to_accumulator(first))
         b = np.ascontiguousarray(to_accumulator(second))
         fits = out is not None and out.dtype == a.dtype and out.flags.carray
         sums = (
-            out if fits and out is not None else job.allocate(job.result_shape, a if job.apart else a.dtype)
+            out
+            if fits and out is not None
+            else choice.allocate(choice.result_shape, a if choice.apart else a.dtype)
         )
         stage.arrays(first=a, second=b, result=sums)
     threads = settings.get_num_threads()
-    if job.chosen in _LOOPS:
-        _run_loops(job, a, b, sums, threads)
+    if choice.chosen in _LOOPS:
+        _run_loops(choice, a, b, sums, threads)
     elif kind.sums_images:
         with record.stage("_kernels.run_filter_gradient") as stage:
             stage.say(
-                "{}, instruction set {}, threads: at most {}", job.chosen, settings.instruction_set, threads
+                "{}, instruction set {}, threads: at most {}",
+                choice.chosen,
+                settings.instruction_set,
+                threads,
             )
             arrays = a.reshape(-1), b.reshape(-1), sums.reshape(-1)
-            _run_kernel(stage, _kernels.run_filter_gradient, job.chosen, job.problem, *arrays, threads)
+            _run_kernel(stage, _kernels.run_filter_gradient, choice.chosen, choice.problem, *arrays, threads)
     else:
         wide_bias = None if bias is None else np.ascontiguousarray(to_accumulator(bias))
-        if _run_rung(job, a, b, packed, wide_bias, activation == "relu", sums, threads):
+        if _run_rung(choice, a, b, packed, wide_bias, activation == "relu", sums, threads):
             bias = activation = None  # done in the kernel
     return finish(sums, first.dtype, bias, activation, out)
 
@@ -443,7 +451,7 @@ def _aligned(shape: tuple[int, ...], beside: np.ndarray) -> np.ndarray:
 
 
 def _run_rung(
-    job: _Job,
+    choice: _Choice,
     data: np.ndarray,
     w: np.ndarray,
     packed: PackedFilters | None,
@@ -461,70 +469,75 @@ def _run_rung(
         True; or False if the direct loops had to run instead, which add no bias.
     """
     numbers, isa = (None, 0) if packed is None else (packed.numbers, packed.isa)
-    look = bool(job.gives_way_to) and numbers is None
+    look = bool(choice.gives_way_to) and numbers is None
     before = look and w.nbytes <= result.nbytes
     flat = w.reshape(-1)
     if not before or _kernels.all_finite(flat):
         with record.stage("_kernels.run") as stage:
             stage.say(
-                "{}, instruction set {}, threads: at most {}", job.chosen, settings.instruction_set, threads
+                "{}, instruction set {}, threads: at most {}",
+                choice.chosen,
+                settings.instruction_set,
+                threads,
             )
-            step = max(1, _RUNG_MACS * len(data) * threads // job.geometry.macs)
+            step = max(1, _RUNG_MACS * len(data) * threads // choice.geometry.macs)
             for part in (slice(first, first + step) for first in range(0, len(data), step)):
-                images, problem = data[part], job.problem
+                images, problem = data[part], choice.problem
                 if len(images) < len(data):
-                    problem = _problem(replace(job.geometry, batch=len(images)))
+                    problem = _problem(replace(choice.geometry, batch=len(images)))
                 arrays = images.reshape(-1), flat, numbers, isa, bias, relu, result[part].reshape(-1)
-                _run_kernel(stage, _kernels.run, job.chosen, job.kind.scatters, problem, *arrays, threads)
+                _run_kernel(
+                    stage, _kernels.run, choice.chosen, choice.kind.scatters, problem, *arrays, threads
+                )
         if not look or before or _kernels.all_finite(result.reshape(-1)) or _kernels.all_finite(flat):
             return True
     with record.stage("choose algorithm again") as stage:
-        stage.know(algorithm=job.gives_way_to)
-        stage.say("{} gives way: its padding zeros would meet infinity or NaN in the filter", job.chosen)
-    if job.geometry.rank == 2:
-        _LOOPS[job.gives_way_to](job, data, w, result, threads)
+        stage.know(algorithm=choice.gives_way_to)
+        stage.say("{} gives way: its padding zeros would meet infinity or NaN in the filter", choice.chosen)
+    if choice.geometry.rank == 2:
+        _LOOPS[choice.gives_way_to](choice, data, w, result, threads)
     else:
-        _run(job.kind, data, w, job.geometry, job.gives_way_to, None, None, None, result)
+        _run(choice.kind, data, w, choice.geometry, choice.gives_way_to, None, None, None, result)
     return False
 
 
-def _run_loops(job: _Job, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
+def _run_loops(choice: _Choice, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
     """Run one of the loops of _kernels.pyx, or the one that replaces it for this call."""
-    chosen = job.chosen
-    if job.gives_way_to and not np.isfinite(b).all():
+    chosen = choice.chosen
+    if choice.gives_way_to and not np.isfinite(b).all():
         with record.stage("choose algorithm again") as stage:
-            stage.know(algorithm=job.gives_way_to)
+            stage.know(algorithm=choice.gives_way_to)
             stage.say("{} gives way: its padding zeros would meet infinity or NaN", chosen)
-        chosen = job.gives_way_to
-    _LOOPS[chosen](job, a, b, sums, threads)
+        chosen = choice.gives_way_to
+    _LOOPS[chosen](choice, a, b, sums, threads)
 
 
-def _run_direct(job: _Job, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
+def _run_direct(choice: _Choice, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
     """Run `direct`, part by part."""
-    threads = job.problem.threads(threads)
-    name = f"direct_{job.kind}"
+    threads = choice.problem.threads(threads)
+    name = f"direct_{choice.kind}"
     with record.stage(f"_kernels.{name}") as stage:
         _forget()
         stage.say("threads: {}", threads)
         places = prod(sums.shape[:2])
-        parts = prod(b.shape[:2]) if job.kind.sums_images else sums.shape[2]
-        some, few = (_LOOP_MACS * each // job.geometry.macs for each in (places, places * parts))
+        parts = prod(b.shape[:2]) if choice.kind.sums_images else sums.shape[2]
+        some, few = (_LOOP_MACS * each // choice.geometry.macs for each in (places, places * parts))
         for place, part in product(_ranges(places, max(1, some) * threads), _ranges(parts, max(1, few))):
-            getattr(_kernels, name)(a, b, sums, job.problem, threads, place, part)
+            getattr(_kernels, name)(a, b, sums, choice.problem, threads, place, part)
         _tell(stage)
 
 
-def _run_im2col(job: _Job, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
+def _run_im2col(choice: _Choice, a: np.ndarray, b: np.ndarray, sums: np.ndarray, threads: int) -> None:
     """Run `im2col`, in blocks of output rows."""
-    name = f"im2col_{job.kind}"
+    name = f"im2col_{choice.kind}"
     with record.stage(f"_kernels.{name}") as stage:
         _forget()
-        threads = job.problem.threads(threads)
-        scratch, block_rows = _patches(job.kind, job.geometry, a.dtype, threads, stage)
+        threads = choice.problem.threads(threads)
+        scratch, block_rows = _patches(choice.kind, choice.geometry, a.dtype, threads, stage)
         stage.arrays(patches=scratch)
         stage.say("output rows a block: {}, threads: {}", block_rows, len(scratch))
         with held("scipy", 1):  # BLAS's threads and the kernel's would compete for cores
-            getattr(_kernels, name)(a, b, sums, job.problem, scratch, block_rows)
+            getattr(_kernels, name)(a, b, sums, choice.problem, scratch, block_rows)
         _tell(stage)
 
 
@@ -562,7 +575,7 @@ def _run_kernel(stage: Any, kernel: Callable[..., int], *arguments: Any) -> None
     if status == 1:
         raise MemoryError("no memory for the scratch of the kernel")
     if status:
-        raise RuntimeError(f"the kernel refused the problem with status {status}: a bug in _prepare")
+        raise RuntimeError(f"the kernel refused the problem with status {status}: a bug in _choice_for")
 
 
 def _patches(

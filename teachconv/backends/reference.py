@@ -454,9 +454,7 @@ def _check_some(
     count = min(64, result.size, max(1, _CHECKED // max(1, cost)))
     places = np.random.default_rng(0).choice(result.size, count, replace=False, shuffle=False)
     for cell in zip(*(axis.tolist() for axis in np.unravel_index(places, result.shape)), strict=True):
-        at = factors_of(g, kind.result, cell)
-        products = _products(first[at[kind.first]], second[at[kind.second]])
-        want = round_sum([*products, *bias[cell[-1]]], dtype)
+        want = sum_of_cell(kind, first, second, g, cell, bias[cell[-1]])
         if result[cell] != want:
             raise ContractError(
                 f"slices of the reference: cell {list(cell)} is {result[cell]}, and the exact sum, rounded "
@@ -466,9 +464,30 @@ def _check_some(
             )
 
 
+def sum_of_cell(
+    kind: Kind, first: np.ndarray, second: np.ndarray, g: ConvGeometry, cell: Shape, bias: Terms
+) -> Any:
+    """Return one cell of a result: the exact sum of its products and its bias, rounded once.
+
+    Args:
+        kind: which of the three arrays is computed.
+        first: the first array, NHWC.
+        second: the second array, HWIO or NHWC.
+        g: the geometry.
+        cell: the index of the cell.
+        bias: what is added: no number, or one.
+
+    Returns:
+        A Python float or int that the dtype of ``first`` holds exactly.
+    """
+    at = factors_of(g, kind.result, cell)
+    products = _products(first[at[kind.first]], second[at[kind.second]])
+    return round_sum([*products, *bias], first.dtype)
+
+
 def _products(one: np.ndarray, other: np.ndarray) -> Terms:
-    """Return the exact products of finite numbers; of float64 their sum, by integers, as the only term."""
-    if one.dtype.name != "float64":
+    """Return the exact products; of finite float64 numbers their sum, by integers, as the only term."""
+    if one.dtype.name != "float64" or not (np.isfinite(one).all() and np.isfinite(other).all()):
         return [*map(mul, _exact_numbers(one).flat, _exact_numbers(other).flat)]
     (left, low), (right, high) = _scaled(one), _scaled(other)
     return [Fraction(sum(map(mul, left, right))) * Fraction(2) ** (low + high)]

@@ -302,10 +302,11 @@ def normalize_steps(value: Any, name: str, data_format: str = "NHWC") -> Shape:
         return (value,) * rank
     if value is None:
         return (1,) * rank
-    if _is_scalar(value):
+    is_plain = type(value) in (tuple, list) and {int}.issuperset(map(type, value))
+    if not is_plain and _is_scalar(value):
         steps = [integer(value, name)] * rank
     else:
-        steps = [integer(item, name) for item in _items(value, name)]
+        steps = [*value] if is_plain else [integer(item, name) for item in _items(value, name)]
         if len(steps) == rank + 2:
             batch, *steps, channels = channels_last(tuple(steps), data_format)
             if batch != 1 or channels != 1:
@@ -505,7 +506,7 @@ def as_array(value: Any, name: str, ndim: int | tuple[int, ...] | None = 4, axes
             return array.astype(array.dtype.newbyteorder("="))
         no_numbers = array.dtype.kind in _NO_NUMBERS
         raise ArgumentTypeError(_no_numbers(array, name) if no_numbers else _unsupported(array.dtype, name))
-    if is_on_device(array):
+    if type(value) is not np.ndarray and is_on_device(array):
         return array  # CuPy arrays are always native and aligned
     flags = array.flags
     if not flags.c_contiguous and array.nbytes > TRIFLE and type(value) is not ShapeOnly:
@@ -675,8 +676,9 @@ def check_alike(arrays: Mapping[str, np.ndarray]) -> None:
 input.astype("float32")
     """
     (first, array), *others = arrays.items()
-    for name, other in others:
-        check_same_place(array, first, other, name)
+    if not {np.ndarray}.issuperset(map(type, arrays.values())):
+        for name, other in others:
+            check_same_place(array, first, other, name)
     for name, other in others:
         if other.dtype != array.dtype:
             dtypes = [one.dtype for one in arrays.values()]

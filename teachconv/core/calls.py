@@ -164,8 +164,8 @@ def resolve(
     with record.stage("resolve geometry") as stage:
         try:
             if op.transposed:
-                sides = shapes["output"], shapes["filters"], shapes.get("input")
-                geometry = transposed_geometry(*sides, steps, pads, spread, extra)
+                sides = shapes["output"], shapes["filters"]
+                geometry = transposed_geometry(*sides, shapes.get("input"), steps, pads, spread, extra)
                 stage.say("{}", ConvTransposeGeometry(geometry))
             else:
                 sides = shapes["input"], shapes["filters"]

@@ -62,12 +62,12 @@ class _Shared:
     output_shape: Any
     _name: Any
 
-    @property
+    # cached: calls look them up again and again
+    @cached_property
     def rank(self) -> int:
         """The number of spatial axes: 1, 2 or 3."""
         return len(self.axes)
 
-    # cached: calls look them up again and again
     @cached_property
     def depth(self) -> AxisGeometry:
         """The axis of the depth, the first of three; ranks 1 and 2 have none."""

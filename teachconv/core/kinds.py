@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -44,7 +44,7 @@ def layout_of(role: str, rank: int) -> str:
 LAYOUTS = MappingProxyType({role: layout_of(role, 2) for role in ROLES})
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)  # three objects, compared by identity: a quick key
+@dataclass(frozen=True, eq=False, repr=False)  # three objects, compared by identity: a quick key
 class Kind:
     """One of the three ways to read the law.
 
@@ -62,17 +62,17 @@ class Kind:
     result: str
     words: tuple[str, str, str]
 
-    @property
+    @cached_property
     def gathers(self) -> bool:
         """Whether a cell of the result collects the products of its window."""
         return self.result == "output"
 
-    @property
+    @cached_property
     def scatters(self) -> bool:
         """Whether a cell of the first array is stamped onto the result, tap by tap."""
         return self.result == "input"
 
-    @property
+    @cached_property
     def sums_images(self) -> bool:
         """Whether a sum runs over images and positions; then the result has neither bias nor batch."""
         return self.result == "filters"

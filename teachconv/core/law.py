@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ..support.errors import ArgumentError
 from ..support.tables import count
@@ -32,7 +33,7 @@ from .arguments import (
 from .kinds import AXES
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AxisGeometry:
     """One axis of a convolution, depth, rows or columns: seven integers, and how they were derived.
 
@@ -62,12 +63,12 @@ class AxisGeometry:
     formulas: tuple[str, ...] = field(default=(), compare=False, repr=False)
     legal_sizes: range = field(default=range(0), compare=False, repr=False)
 
-    @property
+    @cached_property
     def effective_filter(self) -> int:
         """The filter's length including dilation gaps: ek = (k - 1)·d + 1."""
         return (self.filter_size - 1) * self.dilation + 1
 
-    @property
+    @cached_property
     def full_size(self) -> int:
         """The number of consecutive indices that the taps of all outputs span: F = (o - 1)·s + ek."""
         return (self.out_size - 1) * self.stride + self.effective_filter

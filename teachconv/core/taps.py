@@ -184,7 +184,7 @@ def factors_of(geometry: ConvGeometry, role: str, cell: Cell) -> dict[str, tuple
     images, indices, channels = _AT[role](geometry, cell)
     tables = [_ALONG[role](axis, index) for axis, index in zip(geometry.axes, indices, strict=True)]
     tables = [[tap for tap in table if not tap.in_padding] for table in tables]
-    ins, depths, outs = (list(dict.fromkeys(each)) for each in zip(*channels, strict=True))
+    ins, depths, outs = (list(dict.fromkeys(numbers[place] for numbers in channels)) for place in range(3))
     places = {
         "input": (images, *([tap.in_index for tap in table] for table in tables), ins),
         "filters": (*([tap.tap for tap in table] for table in tables), depths, outs),
@@ -362,6 +362,7 @@ class Window(NamedTuple):
     source: slice
 
 
+@lru_cache(maxsize=256)
 def window(axis: AxisGeometry) -> Window:
     """Return the part of the zero-extended input that the taps of one axis read.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
-from operator import mul
 from threading import Lock
 from typing import Any
 
-from ..backends.reference import exact_product, round_sum
+from ..backends.reference import exact_product, round_sum, sum_of_cell
 from ..core.arguments import Shape, integer
 from ..core.calls import Call
 from ..core.dtypes import is_integer
@@ -122,27 +122,32 @@ class Explanation(tables.Report):
     canonical: Explanation | None = None
     theirs: Any = None
 
-    @property
+    @cached_property
     def value(self) -> Any:
         """The value of the cell by the reference, the exact sum rounded once; of an input cell, its value."""
         if self.canonical is not None:
             return self.canonical.value
         if self.inverse:
             return _scalar(self.call.first[self.cell])
-        multiply = exact_product if _is_float(self.call) else mul
-        terms = [multiply(*_factors(tap)) for tap in self.taps if not tap.in_padding]
-        if self.bias is not None:
-            terms.append(self.bias)
-        return round_sum(terms, self.call.first.dtype)
+        call, bias = self.call, [] if self.bias is None else [self.bias]
+        return sum_of_cell(call.kind, call.first, call.second, call.geometry, self.cell, bias)
+
+    @property
+    def _products(self) -> int:
+        """The number of taps that are not in the padding: of a long sum without a look at each."""
+        call, own = self.call, self.canonical or self
+        if call.names is not None and call.names.has_gaps:
+            return sum(not tap.in_padding for tap in self.taps)
+        return triples_of(call.geometry, call.kind.result, own.cell, inside=True)[0]
 
     def _headline(self) -> str:
         if self.inverse:
             products = tables.count(len(self.taps), "product")
             return f"{self.op}: input{list(self.cell)} = {self._value} is in {products}"
-        inside = sum(not tap.in_padding for tap in self.taps)
+        inside = self._products
         outside = len(self.taps) - inside
         name = self.call.kind.words[2]
-        padding = f"; {outside} of {tables.count(len(self.taps), 'tap')} in the padding" if outside else ""
+        padding = f"; {outside:,} of {tables.count(len(self.taps), 'tap')} in the padding" if outside else ""
         return (
             f"{self.op}: {name}{list(self.cell)} = {self._value}, "
             f"the sum of {tables.count(inside, 'product')}{padding}"

@@ -21,7 +21,7 @@ from ..core.geometry import TITLES, Conv2DGeometry, forward_geometry, transposed
 from ..core.kinds import OPS, Kind, Op, kind_of
 from ..dialects.calls import FUNCTIONS
 from ..running import nn_ops
-from ..running.dispatch import find_backend, prepare
+from ..running.dispatch import PreparedCall, find_backend
 from ..support import record, tables
 from ..support.devices import call_on_host, lazy_call
 from ..support.errors import ArgumentTypeError, brief, is_one_of
@@ -337,7 +337,7 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
     >>> x, w = np.ones((1, 8, 8, 2), "float32"), np.ones((3, 3, 2, 2), "float32")
     >>> chain = tc.find_source(tc.conv2d, x, w, 2, "SAME", backend="reference", algorithm="loops")
     >>> [step.name for step in chain.steps]
-    ['conv2d', 'forward_geometry', 'prepare', 'conv2d', 'conv2d', 'conv2d_loops', 'conv2d_loops']
+    ['conv2d', 'forward_geometry', 'PreparedCall', 'conv2d', 'conv2d', 'conv2d_loops', 'conv2d_loops']
     >>> {line.mark: line.text for line in chain.lines}["padding"]
     'if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):'
     """
@@ -413,7 +413,7 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     steps = [
         *_first_steps(op, call.op.transposed, _padding(call.geometry, bound.arguments.get("padding"))),
         *(() if lazy is None else (step_at(*step) for step in lazy.steps())),
-        step_at("dispatch", prepare),
+        step_at("dispatch", PreparedCall),
     ]
     query = f"{op.__name__} {shapes_text(call.kind, call.geometry)}"
     if ran_call.algorithm == "" or not any(
@@ -603,7 +603,7 @@ def _of_op(op: Callable[..., Any]) -> SourceChain:
     name = op.__name__ if _is_own(op) else FUNCTIONS[op].name
     words = OPS[name] if _is_own(op) else _op_of_dialect(op)
     more, lines = backend_steps(words.kind)
-    steps = [*_first_steps(op, words.transposed), step_at("dispatch", prepare)]
+    steps = [*_first_steps(op, words.transposed), step_at("dispatch", PreparedCall)]
     return SourceChain(name, (*steps, *more), tuple(lines), shown=len(steps) + 2)
 
 

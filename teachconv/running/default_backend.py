@@ -14,9 +14,11 @@ from ..support import settings
 from ..support.argument_types import BackendName
 
 
-def in_force() -> tuple[int, str | None, str]:
+def in_force() -> tuple[int | None, str | None, str]:
     """Return every setting that decides how a call runs: threads, default backend and instruction set."""
-    return settings.get_num_threads(), default_backend(), settings.instruction_set
+    blocks = _blocks.get()
+    backend = blocks[-1]._name if blocks else _process_default
+    return settings.threads_here.get() or settings.asked_threads, backend, settings.instruction_set
 
 
 def default_backend() -> str | None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import backends
 from ..backends import Algorithm, ranks_of
-from ..core.arguments import listed, shape_only
+from ..core.arguments import as_array, listed, shape_only
 from ..core.calls import Call, arranged, checked_bias, resolve
 from ..core.geometry import ConvGeometry
 from ..core.kinds import KINDS, Kind, Op
@@ -70,41 +70,33 @@ def compute(
     Returns:
         The result in the caller's layout.
     """
-    place, traced = _place_of(op, first, second, arguments, options), record.is_on()
-    ready = None if place is None or traced else place.ready
+    kept, traced = _kept(op, first, second, arguments, options), record.is_on()
+    ready = kept[0] if kept and not traced else None
     call = None
     if ready is None or getattr(ready.module, op.kind.name) is not ready.function:
         call = resolve(op, first, second, bias, *arguments)
-        ready = prepare(call, *options)
-        if place is not None:
+        ready = PreparedCall(call, *options)
+        if kept is not None:
             as_given = first.dtype == second.dtype == call.first.dtype
-            place.ready = ready.keep(data_format=arguments[2], as_given=as_given)
+            kept[:] = [ready.keep(data_format=arguments[2], as_given=as_given)]
     if ready.kernel is not None and bias is None and out is None and activation is None:
         if traced:
             tell_of_kernel()
         elif (result := ready.kernel(first, second)) is not None:
             return result
-    return ready.run(ready.call_of(first, second, bias) if call is None else call, out, activation)
-
-
-class _Place:
-    """Where the prepared call of a key is kept."""
-
-    __slots__ = ("ready",)
-
-    def __init__(self) -> None:
-        self.ready: PreparedCall | None = None
+    return ready.run(ready.with_arrays(first, second, bias) if call is None else call, out, activation)
 
 
 @lru_cache(maxsize=256)  # prepared calls that are kept; the least recently used goes first
-def _places(*key: Any) -> _Place:
-    return _Place()
+def _places(*key: Any) -> list[PreparedCall]:
+    """Return where the prepared call of a key is kept: in a list, which is empty at first."""
+    return []
 
 
-def _place_of(
+def _kept(
     op: Op, first: Any, second: Any, arguments: tuple[Any, ...], options: tuple[Any, ...]
-) -> _Place | None:
-    """Return where calls with the same geometry, backend and algorithm are kept.
+) -> list[PreparedCall] | None:
+    """Return the place of calls with the same shapes, dtypes, arguments and settings.
 
     TensorFlow: the kernel cache of common_runtime/eager/execute.cc.
 
@@ -113,8 +105,10 @@ def _place_of(
     """
     if type(first) is not np.ndarray or type(second) is not np.ndarray:
         return None
+    given = *arguments, *options
     try:
-        given = _plain((*arguments, *options))
+        if not _SCALARS.issuperset(map(type, given)):
+            given = _plain(given)
         return _places(op, first.shape, first.dtype, second.shape, second.dtype, given, in_force())
     except (TypeError, RecursionError):  # no key
         return None
@@ -125,8 +119,6 @@ _SCALARS = frozenset({int, str, type(None)})
 
 def _plain(values: Sequence[Any]) -> tuple[Any, ...]:
     """Return arguments as a key, equal only for the same meaning: True and 1.0 equal 1, but are refused."""
-    if _SCALARS.issuperset(map(type, values)):
-        return tuple(values)
     return tuple(value if type(value) in _SCALARS else _plain(_sequence(value)) for value in values)
 
 
@@ -134,25 +126,6 @@ def _sequence(value: Any) -> Any:
     if type(value) is tuple or type(value) is list:
         return value
     raise TypeError
-
-
-def prepare(
-    call: Call, backend: Any = None, algorithm: str | None = None, precision: str | None = None
-) -> PreparedCall:
-    """Find the backend and the algorithm for a call, and return it ready to run."""
-    # may load the backend, in a stage of its own
-    name, module = find_backend(backend, call.first)
-    with record.stage("dispatch") as stage:
-        algorithm = find_algorithm(name, module, call, algorithm, precision)
-        stage.know(
-            backend=name,
-            algorithm=algorithm or "auto",
-            kind=call.op.kind.name,
-            dtype=call.first.dtype.name,
-            geometry=call.geometry,
-        )
-        stage.say("backend {}, function {}, algorithm {}", name, call.op.kind, algorithm or "auto")
-    return PreparedCall(call, name, module, algorithm, precision)
 
 
 Kernel: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # None: take all steps
@@ -174,19 +147,30 @@ class PreparedCall:
     """
 
     def __init__(
-        self,
-        call: Call,
-        name: str,
-        module: ModuleType,
-        algorithm: str | None,
-        precision: str | None,
+        self, call: Call, backend: Any = None, algorithm: str | None = None, precision: str | None = None
     ) -> None:
-        self.call, self.name, self.module = call, name, module
-        self.algorithm, self.precision = algorithm, precision
-        self.function = getattr(module, call.op.kind.name)
+        """Find the backend and the algorithm of a call."""
+        # may load the backend, in a stage of its own
+        self.name, self.module = find_backend(backend, call.first)
+        with record.stage("dispatch") as stage:
+            self.algorithm = find_algorithm(self.name, self.module, call, algorithm, precision)
+            stage.know(
+                backend=self.name,
+                algorithm=self.algorithm or "auto",
+                kind=call.op.kind.name,
+                dtype=call.first.dtype.name,
+                geometry=call.geometry,
+            )
+            stage.say(
+                "backend {}, function {}, algorithm {}", self.name, call.op.kind, self.algorithm or "auto"
+            )
+        self.call, self.precision = call, precision
+        self.function = getattr(self.module, call.op.kind.name)
+        self.on_host = isinstance(call.first, np.ndarray)
         self.packed: Any = None
         self.kernel: Kernel | None = None
         self._data_format: str | None = None
+        self._as_given = False
 
     def keep(self, *, data_format: str | None, as_given: bool) -> PreparedCall:
         """Return the prepared call to keep: without arrays, and with the kernel if there is one.
@@ -196,16 +180,20 @@ class PreparedCall:
             as_given: whether the call's arrays are the caller's, apart from their layout.
         """
         call, self._data_format = replace(self.call, bias=None), data_format
-        if as_given and (data_format is None or data_format[-1] == "C"):
+        self._as_given = as_given and (data_format is None or data_format[-1] == "C")
+        if self._as_given:
             with suppress(MemoryError):  # too large for a kernel: `run` says so, unless it is given ``out``
                 self.kernel = self.kernel_of(call)
-        self.call = call.with_each(lambda one: shape_only(one.shape, one.dtype))
+        blank = (shape_only(one.shape, one.dtype) for one in (call.first, call.second))
+        self.call = replace(call, first=next(blank), second=next(blank))
         return self
 
-    def call_of(self, first: np.ndarray, second: np.ndarray, bias: Any) -> Call:
+    def with_arrays(self, first: np.ndarray, second: np.ndarray, bias: Any) -> Call:
         """Return the call of other arrays of the same shapes and dtypes."""
-        op = self.call.op
-        _, first, second = arranged(op, self._data_format, first, second)
+        if self._as_given:  # as the first call's arrays, but where they lie in memory
+            first, second = as_array(first, "input", None), as_array(second, "filters", None)
+        else:
+            _, first, second = arranged(self.call.op, self._data_format, first, second)
         call = replace(self.call, first=first, second=second.reshape(self.call.second.shape))
         if bias is not None:
             call.bias = checked_bias(bias, call)
@@ -217,8 +205,9 @@ class PreparedCall:
         Only the backends of the table are asked: what another backend returns is checked at every call.
         """
         make = getattr(self.module, "prepare_kernel", None)
-        empty = 0 in call.first.shape or 0 in call.second.shape or 0 in call.backend_shape
-        if make is None or empty or call.layout not in ("NHWC", "HWIO") or not backends.is_own(self.module):
+        if make is None or call.layout not in ("NHWC", "HWIO") or not backends.is_own(self.module):
+            return None
+        if 0 in call.first.shape or 0 in call.second.shape or 0 in call.backend_shape:
             return None
         if self.function.__module__ != self.module.__name__:  # somebody put another there to see it called
             return None
@@ -255,7 +244,7 @@ class PreparedCall:
         """
         kind, dtype = call.op.kind, call.first.dtype
         shape = call.geometry.shape_of(kind.result)
-        if out is None and not is_on_device(call.first):
+        if out is None and self.on_host:
             check_memory(shape, dtype, "the result")
         if call.first.size == 0 or call.second.size == 0 or 0 in shape:
             with record.stage("nothing to sum"), on_device_of(call.first):
@@ -302,7 +291,7 @@ def run(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Run a resolved call on a backend and return the result in the caller's layout."""
-    return prepare(call, backend, algorithm, precision).run(call, out)
+    return PreparedCall(call, backend, algorithm, precision).run(call, out)
 
 
 def run_canonical(
@@ -314,7 +303,7 @@ def run_canonical(
     activation: str | None = None,
 ) -> np.ndarray:
     """Run a resolved call and return the backend's own result, with channels last."""
-    return prepare(call, backend, algorithm, precision).run_canonical(call, out, activation)
+    return PreparedCall(call, backend, algorithm, precision).run_canonical(call, out, activation)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -338,32 +327,8 @@ def find_algorithm(
         ValueError, TypeError: if the backend has no such algorithm, or none for this call; the message
             says which it has.
     """
-    if _seen.get(module) is not module.ALGORITHMS:  # a new backend, or one that was reloaded
-        _checked.cache_clear()
-        _seen[module] = module.ALGORITHMS
-    kind, dtype = call.op.kind, call.first.dtype
-    try:
-        return _checked(name, module, kind, dtype, algorithm, precision, call.geometry)
-    except TypeError:  # if something cannot be hashed, the check names it
-        check_algorithm(name, module, kind, dtype, algorithm, precision)
-        raise
-
-
-_seen: dict[ModuleType, tuple[Algorithm, ...]] = {}  # of each backend the algorithms that were looked at
-
-
-@lru_cache(maxsize=1024)
-def _checked(
-    name: str,
-    module: ModuleType,
-    kind: Kind,
-    dtype: np.dtype[Any],
-    algorithm: Any,
-    precision: Any,
-    geometry: ConvGeometry,
-) -> str | None:
-    """Return the algorithm's name, or None for "auto"; raise where the backend has none for this call."""
-    found = check_algorithm(name, module, kind, dtype, algorithm, precision)
+    kind, geometry = call.op.kind, call.geometry
+    found = check_algorithm(name, module, kind, call.first.dtype, algorithm, precision)
     ranks = (found and found.ranks) or ranks_of(module)
     if geometry.rank not in ranks:
         others = [other for other in backends.TABLE if not backends.why_not(other)]
@@ -513,8 +478,7 @@ def _named_backend(backend: Any) -> tuple[str, ModuleType]:
     if type(backend).__hash__ is None:  # what was found for it is kept
         kind = type(backend).__name__
         raise ArgumentTypeError(f"a backend must be hashable, such as a module or a class; {kind} is not")
-    if _seen.get(backend, backend) is not backend.ALGORITHMS:
-        _check_algorithms(name, backend.ALGORITHMS)
+    _check_algorithms(name, backend.ALGORITHMS)
     return name, backend
 
 

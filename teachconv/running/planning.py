@@ -23,17 +23,17 @@ from ..support.argument_types import ArrayLike, Backend, Precision, ShapeLike
 from ..support.devices import array_module, check_same_place, on_device_of, override_of
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..support.tables import size
-from . import dispatch, nn_ops
+from . import nn_ops
 from .default_backend import in_force
-from .dispatch import Kernel
+from .dispatch import Kernel, PreparedCall, tell_of_kernel
 
 _PLANNED = [function for op, function in nn_ops.FUNCTIONS.items() if op.kind.second == "filters"]
 
 
-class Plan:
+class Plan(PreparedCall):
     """A convolution with a fixed filter, created by `plan`; call it with the input any number of times.
 
-    It is a prepared call that has its filters.
+    It is a prepared call that holds its filters.
 
     Attributes:
         geometry: the geometry of every call.
@@ -44,41 +44,39 @@ class Plan:
     __name__ = "plan"  # what error messages call it
 
     def __init__(self, call: Call, backend: Any, algorithm: str | None, precision: str | None) -> None:
-        self._prepared = ready = dispatch.prepare(call, backend, algorithm, precision)
+        super().__init__(call, backend, algorithm, precision)
         self.geometry, self._asked = call.geometry, algorithm
         self.nbytes = 0
-        packer = getattr(ready.module, "pack", None)
+        packer = getattr(self.module, "pack", None)
         if packer is not None and call.second.size and 0 not in call.backend_shape:
             with record.stage("pack filter"):
-                options = {"algorithm": ready.algorithm, "precision": precision}  # "auto" is None by now
-                ready.packed = packer(call.second, call.geometry, kind=call.kind, **options)
-            ready.algorithm = ready.packed.algorithm
-            self.nbytes = 0 if ready.packed.numbers is None else ready.packed.numbers.nbytes
-        self.algorithm = ready.algorithm
+                options = {"algorithm": self.algorithm, "precision": precision}  # "auto" is None by now
+                self.packed = packer(call.second, call.geometry, kind=call.kind, **options)
+            self.algorithm = self.packed.algorithm
+            self.nbytes = 0 if self.packed.numbers is None else self.packed.numbers.nbytes
         self._ready: tuple[Any, Kernel | None] = None, None  # the last kind of input, and its kernel
 
     def __call__(self, input: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the op's result for this input; only the batch size may differ from the planned shape."""
         if out is None and type(input) is np.ndarray and (kernel := self._kernel_for(input)) is not None:
             if record.is_on():
-                dispatch.tell_of_kernel()
-            elif (result := kernel(input, self._prepared.packed.w)) is not None:
+                tell_of_kernel()
+            elif (result := kernel(input, self.packed.w)) is not None:
                 return result
         if (override := override_of(input)) is not None:
             return override(self, {"input": input, "out": out})
-        x = as_array(input, "input", self._prepared.call.first.ndim)
-        check_same_place(x, "input", self._prepared.call.second, "filters")
-        return self._prepared.run(self.call_of(x), out)
+        x = as_array(input, "input", self.call.first.ndim)
+        check_same_place(x, "input", self.call.second, "filters")
+        return self.run(self.call_of(x), out)
 
     def _kernel_for(self, x: np.ndarray) -> Kernel | None:
         """Return the kernel for inputs like this one; None if it, or the plan, needs all steps of a call."""
         like, kernel = self._ready
         this = x.shape, x.dtype, in_force()
         if this != like:
-            kernel, ready = None, self._prepared
-            planned = ready.call.first
-            if ready.packed is not None and (x.shape[1:], x.dtype) == (planned.shape[1:], planned.dtype):
-                kernel = ready.kernel_of(self.call_of(x))
+            kernel, planned = None, self.call.first
+            if self.packed is not None and (x.shape[1:], x.dtype) == (planned.shape[1:], planned.dtype):
+                kernel = self.kernel_of(self.call_of(x))
             self._ready = this, kernel
         return kernel
 
@@ -94,15 +92,15 @@ class Plan:
         Raises:
             ArgumentError: if shape or dtype are not the planned ones.
         """
-        expected, shape = self._prepared.call.first, x.shape
-        x = array_module(x).moveaxis(x, 1, -1) if self._prepared.call.layout[1] == "C" else x
+        expected, shape = self.call.first, x.shape
+        x = array_module(x).moveaxis(x, 1, -1) if self.call.layout[1] == "C" else x
         if x.shape[1:] != expected.shape[1:] or x.dtype != expected.dtype:
             raise ArgumentError(
                 f"input must have, batch aside, the planned shape {list(self._their_shape())} and dtype "
                 f"{expected.dtype}; got {list(shape)} {x.dtype}"
             )
         batch = len(x)
-        call = replace(self._prepared.call, first=x)
+        call = replace(self.call, first=x)
         if batch == self.geometry.batch:
             return call
         geometry = replace(self.geometry, batch=batch)
@@ -111,35 +109,35 @@ class Plan:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of filters, inputs and results."""
-        return self._prepared.call.first.dtype
+        return self.call.first.dtype
 
     @property
     def options(self) -> dict[str, Any]:
         """Backend, algorithm and precision of every call, as an op takes them."""
-        return {"backend": self._backend, "algorithm": self.algorithm, "precision": self._prepared.precision}
+        return {"backend": self._backend, "algorithm": self.algorithm, "precision": self.precision}
 
     def _their_shape(self) -> Sequence[int]:
-        shape = self._prepared.call.first.shape
-        return channels_first(shape) if self._prepared.call.layout[1] == "C" else shape
+        shape = self.call.first.shape
+        return channels_first(shape) if self.call.layout[1] == "C" else shape
 
     @property
     def _backend(self) -> Any:
         """The backend's name if the table has it; one's own class may have the same name."""
-        known = self._prepared.name in TABLE and backends.get(self._prepared.name) is self._prepared.module
-        return self._prepared.name if known else self._prepared.module
+        known = self.name in TABLE and backends.get(self.name) is self.module
+        return self.name if known else self.module
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the request: a backend of the table or a module by name, anything else as pickle can."""
-        backend, call = self._backend, self._prepared.call
+        backend, call = self._backend, self.call
         if isinstance(backend, ModuleType):
             backend = backend.__name__
-            if sys.modules.get(backend) is not self._prepared.module:
+            if sys.modules.get(backend) is not self.module:
                 raise TypeError(
                     f"a plan is pickled with its backend's name, and module {brief(backend)} cannot be "
                     "imported"
                 )
         empty = replace(call, first=call.first[:0])
-        return _planned_again, (empty, call.first.shape, backend, self._asked, self._prepared.precision)
+        return _planned_again, (empty, call.first.shape, backend, self._asked, self.precision)
 
     def __copy__(self) -> Plan:
         return self  # as of all that never changes
@@ -148,9 +146,9 @@ class Plan:
         return self
 
     def __repr__(self) -> str:
-        ready, algorithm = self._prepared, self.algorithm or "auto"
+        algorithm = self.algorithm or "auto"
         return (
-            f"<plan of {ready.call.op} on {ready.name}, algorithm {algorithm}, "
+            f"<plan of {self.call.op} on {self.name}, algorithm {algorithm}, "
             f"input {list(self._their_shape())}, {size(self.nbytes)} of arranged filter>"
         )
 

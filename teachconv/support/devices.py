@@ -148,8 +148,8 @@ class Adapter:
 def refuse_endless(value: Any, name: str) -> None:
     """Raise ``ArgumentTypeError`` for an object with more items than its length says.
 
-    NumPy reads what has ``__len__`` and ``__getitem__``, and no ``__iter__``, until an ``IndexError``; a class
-    of data whose ``__getitem__`` takes any index would fill the memory.
+    NumPy reads what has ``__len__`` and ``__getitem__``, and no ``__iter__``, until an ``IndexError``; a
+    class of data whose ``__getitem__`` takes any index would fill the memory.
     """
     is_other = hasattr(value, "__array__") or hasattr(value, "shape") or hasattr(value, "__iter__")
     if is_other or not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):

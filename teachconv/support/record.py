@@ -12,11 +12,13 @@ import linecache
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import unwrap
+from itertools import repeat
 from typing import Any
 
 _SMALL = 200  # numbers of an array that is kept
@@ -102,15 +104,14 @@ class Stage:
 
 
 class _Silence:
-    """What `stage` returns while nothing is recorded: all its methods do nothing."""
+    """What `stage` returns while nothing is recorded: all its methods do nothing.
 
-    def _nothing(self, *args: Any, **facts: Any) -> None:
-        pass
+    They are methods of C that take anything, so that a call costs next to nothing, and whoever steps through
+    it in a debugger does not come by here.
+    """
 
-    arrays = say = at = know = __exit__ = _nothing
-
-    def __enter__(self) -> _Silence:
-        return self
+    arrays = say = at = know = __exit__ = "".format
+    __enter__: Callable[[_Silence], _Silence]
 
 
 class _Own(threading.local):
@@ -118,6 +119,7 @@ class _Own(threading.local):
 
 
 _SILENCE = _Silence()
+_Silence.__enter__ = repeat(_SILENCE).__next__  # type: ignore[assignment]
 _own = _Own()
 loads: list[Stage] = []  # everything that was loaded in this process, in order
 _listener: ContextVar[list[Stage] | None] = ContextVar("teachconv_record", default=None)
@@ -132,8 +134,9 @@ def stage(name: str) -> Stage | _Silence:
     Returns:
         A `Stage`, or an object with the same methods that does nothing while nothing is recorded.
 
-    >>> with recording() as stages:
-    ...     with stage("add") as step:
+    >>> from teachconv.support import record
+    >>> with record.recording() as stages:
+    ...     with record.stage("add") as step:
     ...         step.say("{} and {}", 1, 2)
     >>> stages[0].name, stages[0].note
     ('add', '1 and 2')
@@ -150,6 +153,10 @@ def is_on() -> bool:
     return _listener.get() is not None
 
 
+# Until the first recording both are functions of C, which no debugger steps into; bool() is False.
+_heard, stage, is_on = (stage, is_on), partial(next, repeat(_SILENCE)), bool
+
+
 def loading(name: str) -> Stage:
     """Return the stage of an import at first use, for a ``with`` statement: `clock` stands still in it.
 
@@ -159,7 +166,8 @@ def loading(name: str) -> Stage:
     Returns:
         A `Stage`, which is added to `loads` unless the import fails, and to the recording if there is one.
 
-    >>> with recording() as stages, stage("call") as call, loading("load scipy") as load:
+    >>> from teachconv.support import record
+    >>> with record.recording() as stages, record.stage("call") as call, record.loading("load scipy") as load:
     ...     time.sleep(0.01)
     >>> [one.name for one in stages], load.seconds >= 0.01 > call.seconds
     (['call', 'load scipy'], True)
@@ -187,6 +195,8 @@ def recording() -> Iterator[list[Stage]]:
     Yields:
         A list, to which each stage is appended when it starts.
     """
+    global stage, is_on
+    stage, is_on = _heard
     stages: list[Stage] = []
     token = _listener.set(stages)
     try:

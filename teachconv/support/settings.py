@@ -26,7 +26,7 @@ def _threads_at_start() -> int:
 
 
 _at_start = _threads_at_start()
-_num_threads: int | None = None  # of `set_num_threads`
+asked_threads: int | None = None  # of `set_num_threads`
 instruction_set = ""  # of the cython backend, which keeps it up to date
 
 
@@ -50,20 +50,20 @@ def get_num_threads() -> int:
 
 def blas_threads() -> int | None:
     """Return how many threads BLAS is to use; None if nobody has said so: then it keeps its own number."""
-    return _threads_here.get() or _num_threads
+    return threads_here.get() or asked_threads
 
 
 @contextmanager
 def on_threads(number: int) -> Iterator[None]:
     """Let calls in the running context use a number of threads: one if the caller runs its own threads."""
-    token = _threads_here.set(number)
+    token = threads_here.set(number)
     try:
         yield
     finally:
-        _threads_here.reset(token)
+        threads_here.reset(token)
 
 
-_threads_here: ContextVar[int | None] = ContextVar("teachconv_threads_here", default=None)
+threads_here: ContextVar[int | None] = ContextVar("teachconv_threads_here", default=None)
 
 
 def set_num_threads(num_threads: int) -> None:
@@ -90,11 +90,11 @@ def set_num_threads(num_threads: int) -> None:
     1
     >>> tc.set_num_threads(before)
     """
-    global _num_threads
+    global asked_threads
     try:
         wanted = operator.index(None if isinstance(num_threads, bool) else num_threads)  # type: ignore[arg-type]
     except TypeError:
         raise ArgumentTypeError(f"num_threads must be an integer; got {brief(num_threads)}") from None
     if not 1 <= wanted <= 4096:
         raise ArgumentError(f"num_threads must be from 1 to 4096; got {brief(wanted)}")
-    _num_threads = wanted
+    asked_threads = wanted

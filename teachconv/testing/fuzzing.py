@@ -20,6 +20,7 @@ from typing import Any
 from ..backends import ranks_of
 from ..core.arguments import integer, real
 from ..core.kinds import Kind
+from ..core.law import split_padding
 from ..data.seeded import DATA
 from ..support import record
 from ..support.errors import ArgumentError, brief, words_of
@@ -57,19 +58,25 @@ _BASES: tuple[dict[str, int], ...] = (
     {"taps": 1},
     {"transposed": 1, "stride": 2},
 )
-# what networks have, and what is drawn from for each; pads are none, or as much as the filter reaches
+# what networks have, and what is drawn from for each: of taps, strides and dilations the commonest first;
+# pads are none, as much as the filter reaches, or those of SAME
 _SIDES = (5, 7, 8, 9, 12, 13, 14)
 _EACH_ALONE = {"groups": (8, 19, 24, 32, 104, 208), "depth": (1,), "outs": (1,), "size": _SIDES}
 _WIDE = {"depth": (104, 128, 160, 208), "outs": (104, 129, 144, 208)}
 _FEW = {"depth": (3, 4, 8), "outs": (4, 5, 8)}
 _CAUSAL = {"size": (9, 16, 40, 57, 100), "depth": (1, 3, 8, 24), "outs": (1, 4, 8, 24)}
+_LONG = {"size": (1025, 1200, 2100), "depth": (1, 2, 3), "outs": (1, 2, 4)}
+_CAUSAL_TAPS = (3, 2, 5, 4, 7, 8, 9, 6)
 _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "depthwise of 3 taps": _EACH_ALONE | {"taps": (3,)},
     "depthwise of 3 taps and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,)},
-    "104 to 208 channels": _WIDE | {"taps": (1, 3), "stride": (1, 2), "size": (3, 4, 5, 7)},
+    "104 to 208 channels": _WIDE | {"taps": (3, 1), "stride": (1, 2), "size": (3, 4, 5, 7)},
+    "dilated and depthwise": _EACH_ALONE | {"size": (9, 13, 14), "taps": (3, 5), "dilation": (2, 4)},
     "large": {"size": (80, 97), "taps": (3,), "depth": (11, 16), "outs": (11, 16)},
-    "causal": _CAUSAL | {"taps": tuple(range(2, 10)), "groups": (1, 4)},
-    "causal and dilated": _CAUSAL | {"taps": tuple(range(2, 10)), "dilation": (2, 3, 4, 8), "groups": (1, 4)},
+    "causal": _CAUSAL | {"taps": _CAUSAL_TAPS, "groups": (1, 4)},
+    "causal and dilated": _CAUSAL | {"taps": _CAUSAL_TAPS, "dilation": (2, 4, 8, 3), "groups": (1, 4)},
+    "causal, dilations of 16 to 512": _LONG | {"taps": (3, 2, 5), "dilation": (16, 32, 64, 128, 256, 512)},
+    "causal and long": _LONG | {"taps": _CAUSAL_TAPS, "dilation": (1, 2, 4, 8)},
     "depthwise of 5 taps": _EACH_ALONE | {"taps": (5,)},
     "depthwise of 5 taps and stride 2": _EACH_ALONE | {"taps": (5,), "stride": (2,)},
     "7 taps and stride 2": {
@@ -89,7 +96,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "3 taps": {"size": _SIDES, "taps": (3,), "stride": (1, 2), "depth": (16, 24, 32), "outs": (16, 24, 33)},
     "sums of more than 4,096 terms": {
         "size": (1, 3, 4),
-        "taps": (1, 3),
+        "taps": (3, 1),
         "depth": (4097, 4608),
         "outs": (4, 9),
     },
@@ -102,8 +109,26 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     | {"size": (4, 5, 7), "taps": (4,), "stride": (2,), "transposed": (1,)},
     "5 taps": _FEW | {"size": (7, 8, 12), "taps": (5,)},
     "5 taps and stride 2": _FEW | {"size": (8, 9, 13), "taps": (5,), "stride": (2,)},
-    "32 images": _FEW | {"size": (3, 4, 5), "taps": (1, 3), "images": (32,)},
-    "64 images": _FEW | {"size": (3, 4), "taps": (1, 3), "images": (64,)},
+    "2 groups": {
+        "size": (5, 7),
+        "taps": (3, 5),
+        "stride": (1, 2),
+        "groups": (2,),
+        "depth": (16, 48, 96),
+        "outs": (8, 16, 24),
+    },
+    "groups of 4 and 8 channels": {
+        "size": (5, 7, 9),
+        "taps": (3,),
+        "stride": (1, 2),
+        "groups": (8, 32),
+        "depth": (4, 8),
+        "outs": (4, 8),
+        "images": (1, 5),
+    },
+    "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3, 5, 1), "stride": (1, 2)},
+    "32 images": _FEW | {"size": (3, 4, 5), "taps": (3, 1), "images": (32, 33)},
+    "64 images": _FEW | {"size": (3, 4), "taps": (3, 1), "images": (64, 65, 100)},
     "patches of 8": _FEW | {"size": (24, 33), "taps": (8,), "stride": (8,)},
     "patches of 16": {"size": (32, 48), "taps": (16,), "stride": (16,), "depth": (3,), "outs": (8, 16)},
     "strides of 5 to 16": _FEW | {"size": (33, 40), "taps": (3, 5, 7), "stride": (5, 6, 7, 10, 12, 16)},
@@ -112,6 +137,8 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "depthwise of multiplier 2 and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,), "outs": (2,)},
     "large, 3 x 512 x 512": {"size": (512,), "taps": (1, 3), "stride": (1, 2), "depth": (3,), "outs": (1, 2)},
 }
+_STEPS = ("taps", "stride", "dilation")
+_PADDINGS = ("VALID", "FULL", "SAME")  # FULL: as much as the filter reaches, whatever the stride
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, which a
@@ -425,16 +452,24 @@ def _calls(
     def layer(name: str) -> _Drawn:
         table = source.choice([each for each in tables if "causal" not in name or "size1" not in each])
         numbers = {each: source.choice(choices) for each, choices in _LAYERS[name].items()}
-        reach = (numbers["taps"] - 1) * numbers.get("dilation", 1)
-        same = reach // 2, reach - reach // 2
-        before, after = (reach, 0) if "causal" in name else source.choice(((0, 0), same, same[::-1]))
-        numbers |= {"before": before, "after": after}
+        numbers |= zip(_STEPS, next(steps[name]), strict=True)
         drawn = {each: numbers.get(each.rstrip("012"), usual) for each, (_, usual) in table.items()}
-        sides = {each: source.choice(_LAYERS[name]["size"]) for each in table if each.startswith("size")}
+        reach, stride = (numbers["taps"] - 1) * numbers["dilation"], numbers["stride"]
+        padding, lower = "CAUSAL" if "causal" in name else source.choice(_PADDINGS), source.random() < 0.3
+        sides = dict[str, int]()
+        for each in (each for each in table if each.startswith("size")):
+            size = source.choice(_LAYERS[name]["size"])
+            total = (
+                reach if padding == "FULL" else max(0, (-(-size // stride) - 1) * stride + reach + 1 - size)
+            )
+            pads = {"VALID": (0, 0), "CAUSAL": (reach, 0)}.get(padding, split_padding(total, lower))
+            sides |= {each: size} | dict(zip((f"before{each[4:]}", f"after{each[4:]}"), pads, strict=True))
         images = source.choice((1, 1, 2))
         drawn |= sides | {"images": numbers.get("images", images), "bias": source.choice((0, 1))}
         most = _QUICK if exact != "integers" else _LARGE if "large" in name else _MOST
         return _Drawn(drawn, source.choice(dtypes), exact, most=most, layer=name)
+
+    steps = {name: cycle(_commonest_first(choices)) for name, choices in _LAYERS.items()}
 
     def one(draw: Callable[[], _Drawn]) -> Iterator[_Drawn]:
         return islice(filter(known.likely, (draw() for _ in range(_TRIES))), 1)
@@ -454,6 +489,13 @@ def _calls(
             yield from islice(kept, many)
         yield from one(partial(several, source.choice(data)))
         yield from one(partial(several, "integers", way))
+
+
+def _commonest_first(choices: dict[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return taps, strides and dilations of a layer, those first that stand first in its table."""
+    found = product(*(list(enumerate(choices.get(name, (1,)))) for name in _STEPS))
+    ordered = sorted(found, key=lambda each: sum(rank for rank, _ in each))
+    return [tuple(value for _, value in each) for each in ordered]
 
 
 def _even(numbers: Numbers) -> Numbers:

@@ -216,7 +216,9 @@ def _vectors(
             if str(call.kind) not in kinds:
                 continue
             want = dispatch.run_canonical(call, "reference")
-            bound = np.broadcast_to(Truth(call, want).bound("direct"), want.shape).astype(np.float64)
+            bound = np.broadcast_to(Truth(call, want).bound("direct", declared=True), want.shape).astype(
+                np.float64
+            )
             entry = {
                 "name": problem.name,
                 "tags": list(case.tags),
@@ -272,7 +274,9 @@ def _judged(
     if size != len(raw["want"]):
         return failed_row(name, "", f"the result has {size} bytes, not {len(raw['want'])}")
     got = ours(np.fromfile(place / f"{number:d}.bin", little).astype(dtype), kind.result)
-    return Truth(call, ours(part("want"), kind.result), tolerance=tolerance).row(name, "", got, error)
+    return Truth(call, ours(part("want"), kind.result), tolerance=tolerance).row(
+        name, "", got, error, declared=True
+    )
 
 
 def _header(index: list[dict[str, Any]], rank: int) -> str:

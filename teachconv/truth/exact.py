@@ -26,6 +26,25 @@ def abs_sum(call: Call) -> np.ndarray:
     return float64_result(call.with_each(_magnitudes)) * (1 + roundoff)
 
 
+def never_rounds(call: Call, sizes: np.ndarray) -> np.ndarray:
+    """Return which cells are exact in whatever order their products are summed.
+
+    They are sums of whole numbers that, all positive, would not exceed those that the accumulator's type
+    counts one by one, such as 2**24 in float32: then no product and no sum on the way is rounded.
+
+    Args:
+        call: the call.
+        sizes: what `abs_sum` returns.
+
+    Returns:
+        A boolean array that broadcasts to ``sizes``.
+    """
+    arrays = (array for array in (call.first, call.second, call.bias) if array is not None)
+    if is_integer(call.first.dtype) or not all(np.array_equal(array, np.rint(array)) for array in arrays):
+        return np.zeros((), bool)
+    return sizes <= 2.0 ** float_format(accumulator(call.first.dtype)).precision
+
+
 def signed_sums(call: Call, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the sum of the positive terms of each cell and that of the negative ones, if any may overflow.
 

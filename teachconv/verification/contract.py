@@ -325,7 +325,7 @@ class _Check:
         result = np.ma.getdata(result).copy()
         result[unwritten & (result == truth.want)] = _HELD[1]
         result = truth.call.to_caller(result)
-        return truth.row(label, shown, result, error, unwritten=unwritten, held=_HELD[0])
+        return truth.row(label, shown, result, error, unwritten=unwritten, held=_HELD[0], declared=True)
 
 
 def _contract_rows(
@@ -486,18 +486,27 @@ def _several(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
 _LATER = 8  # calls in which a result must stay as it was
 
 
+_CHANGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "": lambda numbers: 2 * numbers + 1,
+    ", which began like this one": lambda numbers: np.where(
+        np.arange(numbers.size) < numbers.size // 2, numbers, 2 * numbers + 1
+    ),
+    ", which had the same numbers in another order": lambda numbers: numbers[::-1],
+}
+
+
 def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call, and again after writing other numbers to the memory of one of its arrays.
 
-    Either all of them are other, or the second half: who tells arrays apart by how they begin is found, too.
+    Either all of them are other, or the second half, or they are the same in another order: who tells arrays
+    apart by how they begin, or by their sum, is found, too.
     """
     moved = call.with_each(lambda array: layout(array, 0)[1])
     result = dispatch.run_canonical(moved, module, **options)
     for role, name in (("second", call.kind.words[1]), ("first", call.kind.words[0]), ("bias", "bias")):
         array, right = getattr(moved, role), getattr(call, role)
-        for words, part in (("", 0.0), (", which began like this one", 0.5)) if array is not None else ():
-            cells = np.arange(right.size).reshape(right.shape) >= int(part * right.size)
-            array[cells] = 2 * right[cells] + 1
+        for words, change in _CHANGES.items() if array is not None else ():
+            array[...] = change(right.ravel()).reshape(right.shape)
             other = replace(call, **{role: array.copy()})
             before = dispatch.run_canonical(moved, module, **options).tobytes()
             elsewhere = other.with_each(lambda array: layout(array, 0)[1])

@@ -38,7 +38,7 @@ from ..support.errors import (
 from ..support.memory import check_bytes
 from ..support.progress import during, say
 from ..truth import bounds
-from ..truth.exact import abs_sum, float64_result, signed_sums, unrounded
+from ..truth.exact import abs_sum, float64_result, never_rounds, signed_sums, unrounded
 from .cases import CASES, Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .flushing import flushes, judging
@@ -436,9 +436,14 @@ class Truth:
         self.abs_sum = np.zeros(()) if is_integer(want.dtype) else abs_sum(call)
         self.signed = signed_sums(call, self.abs_sum)
 
-    def bound(self, error: str) -> np.ndarray:
-        """The bound of one kind of algorithm, cell by cell."""
-        return bound_of(self.call, error, self.abs_sum)
+    def bound(self, error: str, declared: bool = False) -> np.ndarray:
+        """The bound of one kind of algorithm, cell by cell; ``declared`` as in `row`."""
+        bound = bound_of(self.call, error, self.abs_sum)
+        return (
+            np.where(never_rounds(self.call, self.abs_sum), 0, bound)
+            if declared and error == "direct"
+            else bound
+        )
 
     def _name(self, cell: Cell) -> Cell | None:
         """A cell of the result as the caller numbers it."""
@@ -453,6 +458,7 @@ class Truth:
         seconds: float | None = None,
         unwritten: np.ndarray | None = None,
         held: float | None = None,
+        declared: bool = False,
     ) -> DiffRow:
         """Judge one result, given in the caller's layout.
 
@@ -464,13 +470,15 @@ class Truth:
             seconds: the time of one run.
             unwritten: which of its cells are known to hold what ``out`` held before the call.
             held: what that was.
+            declared: whether the algorithm says of itself that this is its bound. One that sums the products
+                directly then has no error where these are whole numbers that are never rounded.
         """
         shape = tuple(self.call.result_shape)
         if got.shape != shape:
             wrong = diagnose_shape(self._failure(got, self.bound(error)), self._explain)
             return failed_row(name, algorithm, diagnosis=wrong, seconds=seconds)
         say(f"the bound of {name} {algorithm}")
-        got, bound = self.call.from_caller(got), self.bound(error)
+        got, bound = self.call.from_caller(got), self.bound(error, declared)
         allowed = np.maximum(bound, self.tolerance.of(self.want))
         signed = self.signed if error in SUMS_OF_PRODUCTS else None
         sizes, terms, sums = self.abs_sum, self.call.terms, HALF_SUMS.get(error)
@@ -491,6 +499,9 @@ class Truth:
                 failure = self._failure(got, bound, held)
                 found = diagnose(failure, self._thorough) if failure.bad.any() else Found()
                 notes.append(found.remark if failure.bad.any() else _LAST_ROUNDING)
+                wide = self.bound(error)
+                if (bound < wide).any() and bounds.judge(got, self.want, wide, sizes, terms).passed:
+                    notes.append(_NEVER_ROUNDS)
         elif error == "direct" and sizes.ndim and self.tolerance == Tolerance() and verdict.error.any():
             # without errors nothing is odd
             signs = odd_signs(got, self.want, independent(self.call, sizes))
@@ -534,9 +545,9 @@ class WideTruth(Truth):
     def __init__(self, call: Call) -> None:
         super().__init__(call, float64_result(call).astype(call.first.dtype))
 
-    def bound(self, error: str) -> np.ndarray:
+    def bound(self, error: str, declared: bool = False) -> np.ndarray:
         """The bound of the sum in the data's type, and of that in float64."""
-        own = super().bound(error)
+        own = super().bound(error, declared)
         return own + (
             0 if is_integer(self.want.dtype) else bounds.direct(self.abs_sum, self.call.terms, "float64")
         )
@@ -551,6 +562,10 @@ def check_comparison(call: Call) -> None:
 # only the comparison with the unrounded sum tells this
 _LAST_ROUNDING = (
     "each cell is next to the exact sum, but not always what it rounds to: truncated, or rounded twice"
+)
+_NEVER_ROUNDS = (
+    "in whatever order these whole numbers are summed, nothing is rounded; an algorithm that sums something "
+    'else says so, such as error="winograd4" or "fft"'
 )
 # the bounds that need only sum |x||w|
 _BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
@@ -657,7 +672,7 @@ def _backend_rows(
             result = call.to_caller(result)
         elif result.ndim == len(call.layout):
             result = result.transpose(axis_order(call.layout))
-        yield truth.row(name, algorithm.name, result, algorithm.error, seconds)
+        yield truth.row(name, algorithm.name, result, algorithm.error, seconds, declared=True)
 
 
 def locked(call: Call) -> Call:

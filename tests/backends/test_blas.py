@@ -74,7 +74,7 @@ def seen(monkeypatch):
         return multiply(left, right)
 
     monkeypatch.setattr(numpy_backend, "_multiply", spied)
-    monkeypatch.setattr(settings, "_num_threads", None)
+    monkeypatch.setattr(settings, "asked_threads", None)
     SEEN.clear()
     return SEEN
 

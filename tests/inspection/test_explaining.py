@@ -405,3 +405,11 @@ def test_the_picture_of_a_large_array_reads_some_of_its_cells(monkeypatch):
     assert "colours by the largest of 1,000 cells of an array, chosen at random" in picture
     assert picture == found.picture()
     assert "at random" not in tc.explain(tc.conv2d, x[:, :9, :9], w, at=(0, 5, 5, 0)).picture()
+
+
+def test_a_sum_of_a_million_products_is_not_taken_tap_by_tap(monkeypatch):
+    x, dy = np.ones((1, 1000, 1000, 1), "float32"), np.full((1, 1000, 1000, 1), 2, "float32")
+    found = tc.explain(tc.conv2d_backprop_filter, x, (3, 3, 1, 1), dy, padding="SAME", at=(0, 1, 0, 0))
+    monkeypatch.setattr(type(found.taps), "__getitem__", lambda self, index: 1 / 0)
+    assert found.value == 2.0 * 999 * 1000  # the tap's first row is in the padding
+    assert found._headline().endswith("the sum of 999,000 products; 1,000 of 1,000,000 taps in the padding")

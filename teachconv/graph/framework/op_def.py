@@ -125,10 +125,14 @@ class AttrDef:
             if isinstance(value, (str, bytes, dict, set)) or not hasattr(value, "__iter__"):
                 raise ArgumentTypeError(f"{where} must be a {self.type}; got {brief(value)}")
             converters: dict[str, Callable[[Any], Any]] = {"list(string)": str, "list(type)": as_dtype}
-            value = tuple(map(converters.get(self.type, lambda item: integer(item, where)), value))
+            value = list(value)
+            if self.type == "list(int)" and not all(type(item) is int and item in _USUAL for item in value):
+                value = [integer(item, where) for item in value]
+            value = tuple(map(converters.get(self.type, int), value))
         return value
 
 
+_USUAL = range(-(1 << 31), 1 << 31)
 _PYTHON: dict[str, tuple[tuple[type, ...], str]] = {
     "string": ((str,), "a string"),
     "bool": ((bool, np.bool_), "True or False"),

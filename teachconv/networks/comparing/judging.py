@@ -113,9 +113,9 @@ class _Exact(WideTruth):
         super().__init__(call)
         self._scale = layer.scale
 
-    def bound(self, error: str) -> np.ndarray:
+    def bound(self, error: str, declared: bool = False) -> np.ndarray:
         """The bound of the sum, and of weights that were folded."""
-        own, dtype = super().bound(error), self.call.first.dtype
+        own, dtype = super().bound(error, declared), self.call.first.dtype
         if self._scale is None:
             return own
         return own + _FOLDING * float_format(dtype).unit_roundoff * (self.abs_sum + self._scale[2])
