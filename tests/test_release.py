@@ -14,7 +14,7 @@ import pytest
 import teachconv as tc
 
 HERE = Path(__file__).parent
-spec = importlib.util.spec_from_file_location("release", HERE / "release.py")
+spec = importlib.util.spec_from_file_location("release", HERE.parent / "tools" / "release.py")
 release = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(release)
 

@@ -148,7 +148,10 @@ def run(built, op, args, algorithm, options):
     for old in objects.rglob("*.gcda"):
         old.unlink()
     call = {"op": op, "args": args, "options": {"algorithm": algorithm}, **options}
-    environment = os.environ | {"TEACHCONV_ISA": "baseline", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
+    environment = os.environ | {
+        "TEACHCONV_ISA": "baseline",
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tools'}",
+    }
     command = [sys.executable, str(ROOT / "tests/covered_call.py"), str(extension), json.dumps(call)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

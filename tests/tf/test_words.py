@@ -1,6 +1,6 @@
 """TensorFlow's words: what teachconv.tf answers to each snippet is what TensorFlow answered, or is on the page.
 
-tests/recorders/record_tensorflow_words.py recorded TensorFlow's answers. If the page is out of date, run
+tools/recorders/record_tensorflow_words.py recorded TensorFlow's answers. If the page is out of date, run
 ``python docs/differences.py``.
 """
 

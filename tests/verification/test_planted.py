@@ -5,12 +5,12 @@ The fast tests run a seeded sample, those of a release all. The folders planted/
 
 import shutil
 
+import false_alarms
 import numpy as np
 import pytest
-from verification import false_alarms
-from verification.mutants import mutants
-from verification.planted import kernels, score
-from verification.planted.bugs import BUGS
+from mutants import mutants
+from planted import kernels, score
+from planted.bugs import BUGS
 
 import teachconv as tc
 from teachconv.verification.cases import Case
