@@ -19,7 +19,10 @@ import teachconv as tc
 from teachconv.backends import why_not
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-pytestmark = pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+pytestmark = [
+    pytest.mark.xdist_group("benchmarks"),
+    pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
+]
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from teachconv.core.kinds import KINDS, OPS
 from teachconv.graph.framework.op_kernel import KernelDef
 from teachconv.graph.kernels import KERNELS
 
+pytestmark = pytest.mark.xdist_group("structure")
+
 PACKAGE = Path(tc.__file__).parent
 
 # The rooms, left to right: a room may import those to its left only.
@@ -395,17 +397,6 @@ def test_public_docstrings_have_their_sections():
             continue
         missing = [word for word in wanted if not re.search(rf"\b{word}\b", entries)]
         assert not missing, f"{name} does not describe {', '.join(missing)}"
-
-
-def test_tests_that_share_run_in_one_worker(pytestconfig):
-    """Most cases of a test do, the tests of some files, and those of all files that load GPU kernels."""
-    scope = pytestconfig.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py"))).scope_of
-    assert scope("tests/a.py::test_b[1]") == scope("tests/a.py::test_b[2]") != scope("tests/a.py::test_c")
-    for name in ("inspection/test_compiled_marks", "backends/test_large_arrays", "graph/test_networks"):
-        assert scope(f"tests/{name}.py::test_b[1]") == scope(f"tests/{name}.py::test_c")
-    assert scope("tests/test_cuda_a.py::test_b") == scope("tests/test_cupy.py::test_c[1]")
-    name = "tests/verification/test_planted.py::test_b"  # minutes a case, before a release
-    assert scope(f"{name}[1]") != scope(f"{name}[2]")
 
 
 def test_messages_show_values_cut_to_a_length():

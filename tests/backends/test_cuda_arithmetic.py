@@ -22,9 +22,12 @@ from teachconv.truth import bounds
 from teachconv.verification import diffing
 from teachconv.verification.cases import CASES, Case, find_cases
 
-pytestmark = pytest.mark.skipif(
-    COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"
-)
+pytestmark = [
+    pytest.mark.xdist_group("gpu_on_the_host"),
+    pytest.mark.skipif(
+        COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"
+    ),
+]
 # for pipelined_gemm: channels in multiples of 8, more than one tile, chunk and stage, and every edge of the index law
 EIGHTS = (
     Case("eights", "conv2d", (2, 9, 8, 16), (3, 3, 16, 24), 1, "SAME", bias=True),

@@ -17,6 +17,8 @@ from teachconv.data.seeded import make_array
 from teachconv.verification.cases import find_cases
 from teachconv.verification.diffing import check_cases
 
+pytestmark = pytest.mark.xdist_group("cuda")
+
 CASES = find_cases("small")
 SOME = CASES[::9]
 

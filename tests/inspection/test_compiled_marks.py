@@ -23,6 +23,7 @@ from teachconv.inspection import marks
 ROOT = Path(tc.__file__).parents[1]
 LANES = 4  # float32 on the baseline instruction set
 pytestmark = [
+    pytest.mark.xdist_group("compiled_marks"),
     pytest.mark.slow,
     pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
     pytest.mark.skipif(sys.platform != "linux" or not shutil.which("gcov"), reason="gcov is not installed"),

@@ -656,6 +656,7 @@ def first_calls():
     return found
 
 
+@pytest.mark.xdist_group("first_calls")
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", WRONG_LAYERS)
 def test_each_kind_of_real_layer_comes_early(name, seed, first_calls):

@@ -11,7 +11,10 @@ import pytest
 from recorders.snippets import Outcome, Snippet, snippets, with_teachconv
 
 DOCS = Path(__file__).parents[2] / "docs"
-pytestmark = pytest.mark.filterwarnings("ignore")  # of what the snippets do
+pytestmark = [
+    pytest.mark.xdist_group("words"),
+    pytest.mark.filterwarnings("ignore"),
+]
 
 
 @pytest.fixture(scope="module")
