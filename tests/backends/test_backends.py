@@ -166,6 +166,7 @@ def few_channels(first, step):
     return [number for number in range(first, len(CASES), step) if not has_many_channels(CASES[number])]
 
 
+@pytest.mark.xdist_group("odd_data")  # they read the same rows
 @pytest.mark.parametrize("first", [0, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("backend", "algorithm"), JUDGED)
 @pytest.mark.parametrize("data", ["integers", "scaled", "tiny", "huge", "nonfinite"])

@@ -438,7 +438,7 @@ def few(monkeypatch):
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("isolate", mostly_slow([False, True], False))
 def test_arrays_of_other_memory_strides_are_sent(isolate):
     assert failed_ways(foreign.takes_everything, isolate=isolate)[0] == set()
     other = {*contract.SPREAD}

@@ -35,14 +35,16 @@ def recorded_calls():
 CALLS = list(recorded_calls())
 
 
-@pytest.mark.parametrize("target", mostly_slow(TARGETS, "torch"))
-def test_every_recorded_call_in_every_framework(target, monkeypatch):
-    """Every recorded call, translated, gives the same result by teachconv's function of the target."""
+@pytest.mark.parametrize(
+    ("target", "step"), mostly_slow([("torch", 4), *((one, 1) for one in TARGETS)], ("torch", 4))
+)
+def test_every_recorded_call_in_every_framework(target, step, monkeypatch):
+    """Every recorded call, or every fourth, translated, gives the same result by teachconv's function of the target."""
     monkeypatch.setattr(
         translating, "installed", lambda name: name == "scipy"
     )  # the peers' tests run the rest
     possible = 0
-    for name, function, shapes, arguments in CALLS:
+    for name, function, shapes, arguments in CALLS[::step]:
         translation = tc.translate(function, **shapes, **arguments, to=target)
         if not translation.possible:
             assert translation.why
@@ -58,7 +60,7 @@ def test_every_recorded_call_in_every_framework(target, monkeypatch):
         assert report.passed, f"{name}\n{report}\n{translation.code}"
         assert [row.max_abs for row in report.rows] == [0]
         possible += 1
-    assert possible > 500
+    assert possible > 500 / step
 
 
 def test_the_code_runs_without_teachconv():
