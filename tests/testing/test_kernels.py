@@ -73,9 +73,7 @@ LAYOUTS = list(product(["NHWC", "NCHW", "CHWN"], ["HWIO", "OIHW", "IOHW"]))
 
 
 @pytest.mark.usefixtures("undiagnosed")
-@pytest.mark.parametrize(
-    ("layout", "filters"), mostly_slow(LAYOUTS, ("NHWC", "IOHW"), ("NCHW", "OIHW"), ("CHWN", "HWIO"))
-)
+@pytest.mark.parametrize(("layout", "filters"), mostly_slow(LAYOUTS, ("NCHW", "OIHW"), ("CHWN", "HWIO")))
 def test_every_layout_gives_the_same_numbers(layout, filters):
     forward, input_gradient, filter_gradient = with_all_arguments(layout, filters)
     kernel = T.kernel(
