@@ -30,8 +30,14 @@ LISTED = [
 ]
 ALONE = [only(*param.values) for param in BACKENDS if not param.marks]  # each algorithm as a backend
 CASES = find_cases("small")
+LIKE_SMALLER = ("ASPP, dilation 24", "64 images")  # seconds each; dilation 12 and 32 images are quick
 CASE_NUMBERS = [
-    pytest.param(number, id=f"{case.op} {case.name}".replace(" ", "-")) for number, case in enumerate(CASES)
+    pytest.param(
+        number,
+        id=f"{case.op} {case.name}".replace(" ", "-"),
+        marks=[pytest.mark.slow] * (case.name in LIKE_SMALLER),
+    )
+    for number, case in enumerate(CASES)
 ]
 LARGE = [
     pytest.param(
