@@ -192,7 +192,7 @@ def test_odd_data_in_float64(data, backend, algorithm):
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data(), layout=st.sampled_from(["NHWC", "NCHW"]))
 def test_random_shapes(backend, algorithm, data, layout):
     problem = data.draw(problems(algorithm=algorithm))
@@ -223,7 +223,7 @@ def test_random_shapes(backend, algorithm, data, layout):
 
 
 @pytest.mark.parametrize(("backend", "algorithm", "dtype"), list(backend_algorithms(["int64"])))
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(problem=problems())
 def test_adjoint_identity(backend, algorithm, dtype, problem):
     """<conv(x), y> = <x, convT(y)> = <w, filter gradient>: in integers, and therefore exactly."""
