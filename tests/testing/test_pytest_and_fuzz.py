@@ -210,7 +210,7 @@ def pads_after(y, x, w, strides, pads, *rest):
         pytest.param(groups_of_4, r"filters=\(1, 1, 1, 4\)", marks=pytest.mark.slow),
         pytest.param(second_image, r"input=\(2, 1, 1, 1\)", marks=pytest.mark.slow),
         pytest.param(deep_sums, r"input=\(1, 1, 1, 10[12]\)", marks=pytest.mark.slow),
-        (pads_after, r"padding=\(\(0, 0\), \(0, 5\)\)"),
+        pytest.param(pads_after, r"padding=\(\(0, 0\), \(0, 5\)\)", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
@@ -279,7 +279,7 @@ def forgets_out(conv2d, x, w, geometry, options):
 
 @pytest.mark.parametrize(
     ("bug", "way"),
-    [(drops_nan, "NaN"), (forgets_relu, "relu"), (forgets_out, "out=")],
+    mostly_slow([(drops_nan, "NaN"), (forgets_relu, "relu"), (forgets_out, "out=")], (forgets_out, "out=")),
 )
 def test_what_no_case_asks_for_is_found_and_the_line_shows_it(bug, way, clock):
     report = T.fuzz(backend_that(bug), seconds=30, seed=1, dtypes="float32", kinds="conv2d")
@@ -664,7 +664,7 @@ def test_each_kind_of_real_layer_comes_early(name, seed):
     assert any(WRONG_LAYERS[name](*call) for call in first_calls(seed))
 
 
-@pytest.mark.parametrize("name", ["4x4 stride 2", "32 images", "dilation 12"])
+@pytest.mark.parametrize("name", mostly_slow(["4x4 stride 2", "32 images", "dilation 12"], "32 images"))
 def test_a_fault_of_a_real_layer_is_found_in_150_calls(name, only_found):
     report = T.fuzz(planted(wrong_of(WRONG_LAYERS[name])), seconds=1.5, seed=0, data="integers")
     assert report.failed
