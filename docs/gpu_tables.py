@@ -15,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE / "gpu_tables.inc"
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tools")]
 
 from cuda_compilers import Kept  # noqa: E402
 from cuda_machine_code import (  # noqa: E402

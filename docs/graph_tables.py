@@ -16,7 +16,7 @@ from teachconv import graph as tg
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "examples"))
-sys.path.append(str(HERE.parent / "tests"))
+sys.path.append(str(HERE.parent / "tools"))
 from recorders import record_tensorflow_graph as script  # noqa: E402
 
 TARGET = HERE / "graph_tables.inc"

@@ -3,7 +3,7 @@
     python examples/streamed_networks.py
 
 streams both with seeded weights and compares with the whole. A state dict of the original, as NumPy arrays,
-goes in where the seeded one does. tests/peers/networks_to_stream.py compares with PyTorch.
+goes in where the seeded one does. evaluation/networks_to_stream.py compares with PyTorch.
 """
 
 import numpy as np

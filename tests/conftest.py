@@ -29,77 +29,17 @@ settings.load_profile("teachconv")
 if os.environ.get("TEACHCONV_REQUIRE_CYTHON") == "1":
     assert not why_not("cython"), why_not("cython")
 
-# scripts without doctests: the one for a machine with a GPU would put benchmarks/ on the path, the networks need
-# frameworks, and the user's program computes, which one test does
-collect_ignore = ["cuda/first_run.py", "typing/user.py"]
-collect_ignore += ["peers/ported_networks.py", "peers/networks_to_stream.py"]
-collect_ignore += ["peers/their_tests.py", "peers/their_helpers.py", "peers/their_imports.py"]
-
-
-# files whose tests share what takes long to make: a browser, a run of the benchmark, the exact result of a network,
-# the C programs, the extension compiled for gcov, arrays of which memory holds one at a time, the parsed sources,
-# a fresh process
-TOGETHER = (
-    "test_explorer_browser.py",
-    "test_explorer_clicks.py",
-    "test_explorer_pointing.py",
-    "test_playground.py",
-    "test_benchmarks.py",
-    "test_networks.py",
-    "test_play.py",
-    "test_compiled_marks.py",
-    "test_large_arrays.py",
-    "test_structure.py",
-    "test_first_call.py",
-)
-# files that load CuPy and NVIDIA's compiler, or GPU kernels compiled for the host; both stay in memory, so one worker
-# has each
-HOST = ("test_cuda_arithmetic", "test_cuda_races")
-GPU = ("test_cuda_", "test_cupy")
-# files whose cases share nothing and take long, most of them before a release only: each may run in another worker
-APART = ("test_planted.py", "test_ranks_live.py")
-
-
-def scope_of(nodeid):
-    """What runs in one worker, where it shares what is cached: the cases of a test, or the tests of a file."""
-    for group in (HOST, GPU):
-        if any(name in nodeid for name in group):
-            return group[0]
-    if any(name in nodeid for name in APART):
-        return nodeid
-    return nodeid.partition("::" if any(name in nodeid for name in TOGETHER) else "[")[0]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """With pytest-xdist, the workers are given scopes."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    config.option.loadscopereorder = False  # pytest_collection_modifyitems has the order
-
-    class ByScope(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return scope_of(nodeid)
-
-    return ByScope(config, log)
+collect_ignore = ["typing/user.py"]  # a user's program, which one test runs; it has no doctests
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the tests of modules that start a browser; put those first, then what stays together and what takes long.
-
-    The short ones are then at the end, where no worker waits long for another.
-    """
+    """Run the modules that start a browser first, and all of them in one worker: each worker would start its own."""
     for item in items:
-        if hasattr(item, "module") and hasattr(item.module, "needs_browser"):
+        if hasattr(getattr(item, "module", None), "needs_browser"):
             item.add_marker("browser")
-
-    def turn(item):
-        together = any(name in item.nodeid for name in (*TOGETHER, *HOST, *GPU))
-        apart = any(name in item.nodeid for name in APART)
-        return item.get_closest_marker("browser") is None, not together, not apart
-
-    items.sort(key=turn)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""The networks whose training was recorded (tests/recorders/record_keras_training.py), in teachconv.keras."""
+"""The networks whose training was recorded (tools/recorders/record_keras_training.py), in teachconv.keras."""
 
 import json
 from functools import cache

@@ -12,6 +12,8 @@ import teachconv.tf as tf
 import teachconv.tf.compat.v1 as tf1
 from teachconv import keras
 
+pytestmark = pytest.mark.xdist_group("error_index")
+
 DOCS = Path(__file__).parents[1] / "docs"
 torch, onnx = tc.dialects.torch, tc.dialects.onnx
 

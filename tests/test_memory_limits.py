@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import only_memory
+from helpers import mostly_slow, only_memory
 
 import teachconv as tc
 from teachconv.backends import reference
@@ -175,7 +175,7 @@ def peak_of(function):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("dtype", mostly_slow(["float32", "float64", "int64"], "float32"))
 @pytest.mark.parametrize("filters", [(1, 1, 16, 1), (1, 1, 1, 16), (2, 2, 2, 2)])
 def test_the_memory_of_the_reference_is_counted(filters, dtype, counted):
     rng, side = np.random.default_rng(3), int((NUMBERS / max(filters[2:])) ** 0.5)
@@ -211,7 +211,7 @@ def test_the_memory_of_the_loops_and_of_tables_is_counted(counted):
             assert peak / 1.1 < counted[0] < 2 * peak
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("dtype", mostly_slow(["float32", "int32"], "float32"))
 @pytest.mark.parametrize("filters", [(1, 1, 16, 1), (1, 1, 1, 16), (2, 2, 2, 2)])
 def test_the_memory_of_a_comparison_is_counted(filters, dtype, counted):
     rng, side = np.random.default_rng(3), int((NUMBERS / max(filters[2:])) ** 0.5)

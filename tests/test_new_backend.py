@@ -20,7 +20,7 @@ SUITE_WITHOUT = [
     *("backends/test_engine.py", "backends/test_engine_threads.py", "backends/test_reference.py"),
     *("backends/test_winograd.py", "backends/test_play.py"),
     *("graph/test_gradients.py", "graph/test_op_values.py", "graph/test_tape.py"),
-    *("keras_models", "tf", "hostile", "fuzz", "cuda", "dialects", "translation"),
+    *("keras_models", "tf", "hostile", "cuda", "dialects", "translation"),
     *("peers", "test_benchmarks.py", "test_new_backend.py", "test_notebooks.py"),
 ]
 

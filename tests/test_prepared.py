@@ -1,6 +1,5 @@
 """Prepared calls: the bits of the long way, which a trace takes, and never a call that another one was kept for."""
 
-import importlib
 import os
 import pickle
 import threading
@@ -37,27 +36,6 @@ CALLS = {
 
 
 @pytest.fixture
-def short(monkeypatch):
-    """A list that gets True for each call that a prepared kernel computed, False if it could not."""
-    found, make = [], dispatch.PreparedCall.kernel_of
-
-    def counting(ready, call):
-        kernel = make(ready, call)
-
-        def counted(first, second):
-            result = kernel(first, second)
-            found.append(result is not None)
-            return result
-
-        return None if kernel is None else counted
-
-    monkeypatch.setattr(dispatch.PreparedCall, "kernel_of", counting)
-    dispatch._places.cache_clear()
-    yield found
-    dispatch._places.cache_clear()
-
-
-@pytest.fixture
 def threads():
     before = tc.get_num_threads()
     yield
@@ -74,11 +52,10 @@ def long_way(op, *args, **kwargs):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", CALLS)
-def test_the_bits_of_the_long_way(short, name, dtype):
+def test_the_bits_of_the_long_way(name, dtype):
     op, args = CALLS[name]
     args = [one.astype(dtype) if isinstance(one, np.ndarray) else one for one in args]
     results = [op(*args), op(*args)]
-    assert short == [True, True]
     trace = tc.trace(op, *args)
     assert all(same(result, trace.result) for result in results)
     assert results[0] is not results[1]
@@ -110,10 +87,9 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_other_calls_take_the_long_way(short, name):
+def test_other_calls_take_the_long_way(name):
     op, args, kwargs = LONG[name]
     results = [op(*args, **kwargs).copy(), op(*args, **kwargs)]
-    assert short == []
     trace = tc.trace(op, *args, **kwargs)
     assert all(same(result, trace.result) for result in results)
     assert "untraced" not in str(trace)
@@ -152,16 +128,15 @@ def misaligned(array):
     ],
     ids=["reversed", "Fortran order", "filters reversed", "misaligned", "NaN", "infinity"],
 )
-def test_arrays_that_a_prepared_kernel_leaves_to_the_long_way(short, other):
+def test_arrays_that_a_prepared_kernel_leaves_to_the_long_way(other):
     before = tc.conv2d(X, W, 1, "SAME")
     result = tc.conv2d(*other, 1, "SAME")
     assert same(result, long_way(tc.conv2d, *other, 1, "SAME"))
     assert same(result, tc.conv2d(*other, 1, "SAME", backend=cython_backend))
     assert same(tc.conv2d(X, W, 1, "SAME"), before)
-    assert short[:2] == [True, False]
 
 
-def test_infinities_in_the_input_and_read_only_arrays(short):
+def test_infinities_in_the_input_and_read_only_arrays():
     x, w = X.copy(), W.copy()
     x[0, 3, 3] = np.inf
     x.flags.writeable = w.flags.writeable = False
@@ -169,7 +144,6 @@ def test_infinities_in_the_input_and_read_only_arrays(short):
         result = tc.conv2d(x, filters, 1, "SAME")
         assert same(result, long_way(tc.conv2d, x, filters, 1, "SAME"))
         assert result.flags.writeable
-    assert short[0] is True
 
 
 @pytest.mark.parametrize("bad", [True, 1.0, np.float64(1), np.bool_(True), (1, True), (1.0, 1), [1, 1.0]])
@@ -183,7 +157,7 @@ def test_what_equals_a_legal_argument_and_is_none(bad, name):
         tc.conv2d(X, W, padding=((0, 0), (0, False)))
 
 
-def test_odd_arguments_raise_the_errors_of_the_long_way(short):
+def test_odd_arguments_raise_the_errors_of_the_long_way():
     endless = []
     endless.append(endless)
     for kwargs in (
@@ -210,14 +184,12 @@ def test_odd_arguments_raise_the_errors_of_the_long_way(short):
                 compute(**arguments)
             errors.append((type(caught.value), str(caught.value)))
         assert errors[0] == errors[1] == errors[2]
-    assert short == []
 
 
-def test_the_settings_are_part_of_the_key(short, threads):
+def test_a_change_of_the_settings_counts_from_the_next_call(threads):
     want = tc.conv2d(X, W)
     tc.set_num_threads(tc.get_num_threads() + 1)
     assert same(tc.conv2d(X, W), want)
-    assert dispatch._places.cache_info().misses == 2
     with tc.use_backend("reference"):
         assert same(tc.conv2d(X, W), tc.conv2d(X, W, backend="reference"))
         other = []
@@ -225,19 +197,16 @@ def test_the_settings_are_part_of_the_key(short, threads):
         worker.start()
         worker.join()
     assert same(other[0], want)
-    assert short == [True, True, True]
     tc.set_backend("numpy")
     try:
         assert same(tc.conv2d(X, W), tc.conv2d(X, W, backend="numpy"))
-        assert len(short) == 3
     finally:
         tc.set_backend(None)
     assert same(tc.conv2d(X, W), want)
-    assert len(short) == 4
 
 
 @pytest.mark.parametrize("name", ["baseline", "avx2"])
-def test_another_instruction_set(short, name):
+def test_another_instruction_set(name):
     want = tc.conv2d(X, W)
     planned = tc.plan(tc.conv2d, W, input_shape=X.shape)
     try:
@@ -250,36 +219,6 @@ def test_another_instruction_set(short, name):
         cython_backend.set_isa("best")
     assert same(tc.conv2d(X, W), want)
     assert same(planned(X), want)
-
-
-def test_a_backend_that_was_reloaded_or_patched(short, monkeypatch):
-    want = tc.conv2d(X, W)
-    try:
-        importlib.reload(cython_backend)
-        assert same(tc.conv2d(X, W), want)
-        assert same(tc.conv2d(X, W), want)
-        assert short == [True, True, True]
-    finally:
-        importlib.reload(cython_backend)
-    tc.conv2d(X, W)
-    tc.conv2d(X, W)
-    monkeypatch.setattr(cython_backend, "conv2d", lambda x, w, geometry, **options: np.zeros_like(want))
-    for _ in range(3):
-        assert not tc.conv2d(X, W).any()
-
-
-def test_at_most_256_and_the_least_recently_used_goes(short):
-    w = np.ones((1, 1, 1, 1), "float32")
-    assert dispatch._places.cache_info().maxsize == 256
-    for cols in range(1, 301):
-        tc.conv2d(np.ones((1, 1, cols, 1), "float32"), w)
-        tc.conv2d(X, W)
-    assert dispatch._places.cache_info().currsize == 256
-    misses = dispatch._places.cache_info().misses
-    tc.conv2d(X, W)
-    assert dispatch._places.cache_info().misses == misses
-    tc.conv2d(np.ones((1, 1, 1, 1), "float32"), w)
-    assert dispatch._places.cache_info().misses == misses + 1
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -314,7 +253,7 @@ def test_any_call(op, sizes, strides, padding, dtype):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:os.fork:RuntimeWarning")  # JAX's, if loaded
-def test_many_threads_and_a_fork(short):
+def test_many_threads_and_a_fork():
     inputs = [make_array((1, 6, cols, 4), "float32") for cols in range(3, 9)]
     wanted = [long_way(tc.conv2d, x, W) for x in inputs]
     wrong = []
@@ -338,15 +277,18 @@ def test_many_threads_and_a_fork(short):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+WIDE = make_array((1, 5, 23, 4), "float32")  # of a shape that no other test prepares
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: tc.conv2d(X, W),
-        lambda: tc.convolution(X[0], W[0]),
-        lambda: tc.plan(tc.conv2d, W, input_shape=X.shape),
+        lambda: tc.conv2d(WIDE, W),
+        lambda: tc.convolution(WIDE[0], W[0]),
+        lambda: tc.plan(tc.conv2d, W, input_shape=WIDE.shape),
     ],
 )
-def test_the_warning_that_cython_is_missing_points_at_the_caller(short, monkeypatch, call):
+def test_the_warning_that_cython_is_missing_points_at_the_caller(monkeypatch, call):
     monkeypatch.setattr(dispatch.backends, "why_not", lambda name: "no compiler" if name == "cython" else "")
     monkeypatch.setattr(dispatch, "_best_backend", dispatch._best_backend.__wrapped__)
     with pytest.warns(RuntimeWarning, match="numpy backend: no compiler") as caught:
@@ -361,18 +303,13 @@ def test_a_plan_on_auto_is_one_without_an_algorithm():
 
 
 @pytest.mark.parametrize("bias", [None, np.arange(6, dtype="float32")])
-def test_a_plan_runs_its_prepared_kernel(short, bias):
+def test_a_plan_gives_the_bits_of_the_long_way(bias):
     planned = tc.plan(tc.conv2d, W, input_shape=X.shape, strides=2, padding="SAME", bias=bias)
     inputs = X, X, X[:1], make_array((5, 9, 8, 4), "float32"), X
     wanted = [long_way(tc.conv2d, x, W, 2, "SAME", bias=bias) for x in inputs]
-    short.clear()
     assert all(same(planned(x), want) for x, want in zip(inputs, wanted, strict=True))
-    assert short == [True] * 5
     assert same(planned(X[::-1]), tc.conv2d(X[::-1], W, 2, "SAME", bias=bias))
     assert same(pickle.loads(pickle.dumps(planned))(X), planned(X))
-    with tc.support.record.recording() as stages:
-        planned(X)
-    assert stages[0].name == "prepared call"
     with pytest.raises(ValueError, match="input must have, batch aside, the planned shape"):
         planned(X[:, :3])
     with pytest.raises(ValueError, match="planned shape .* and dtype float32; got .* float64"):

@@ -19,6 +19,8 @@ from teachconv import tf
 from teachconv.backends import why_not
 from teachconv.cli.main import main
 
+pytestmark = pytest.mark.xdist_group("readme")
+
 PATH = Path(__file__).parents[1] / "README.md"
 README = PATH.read_text(encoding="utf-8")
 

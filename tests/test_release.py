@@ -14,7 +14,7 @@ import pytest
 import teachconv as tc
 
 HERE = Path(__file__).parent
-spec = importlib.util.spec_from_file_location("release", HERE / "release.py")
+spec = importlib.util.spec_from_file_location("release", HERE.parent / "tools" / "release.py")
 release = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(release)
 
@@ -93,6 +93,7 @@ def test_the_paper_cites_what_it_lists_and_says_what_is_missing():
     assert 700 < len(paper.partition("# What a submission")[0].split()) < 1000
 
 
+@pytest.mark.slow  # setuptools, twice
 def test_two_sdists_of_the_same_files_are_the_same_bytes(tmp_path):
     """Neither the times of the files, nor what others may do with them, nor the place is in an sdist."""
     if not (HERE.parent / ".git").exists():

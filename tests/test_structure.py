@@ -18,6 +18,8 @@ from teachconv.core.kinds import KINDS, OPS
 from teachconv.graph.framework.op_kernel import KernelDef
 from teachconv.graph.kernels import KERNELS
 
+pytestmark = pytest.mark.xdist_group("structure")
+
 PACKAGE = Path(tc.__file__).parent
 
 # The rooms, left to right: a room may import those to its left only.
@@ -181,9 +183,19 @@ OF_USERS = """
 """
 
 
-@pytest.mark.parametrize("name", OF_USERS.split())
-def test_what_users_import_stays_importable(name):
-    assert run(f"import teachconv.{name} as found; print(found.__name__)").strip().endswith(name)
+def test_what_users_import_stays_importable():
+    """Each in a process of its own, forked from one that has only NumPy, so that none relies on another's imports."""
+    code = """
+import importlib, os, sys, numpy
+for name in sys.argv[1].split():
+    child = os.fork()
+    if not child:
+        importlib.import_module(f"teachconv.{name}")
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        print(name)
+"""
+    assert run(code, " ".join(OF_USERS.split())) == ""
 
 
 def graph_folder_of(name):
@@ -315,10 +327,9 @@ def test_public_names_are_documented():
             assert ">>>" in thing.__doc__, f"{name} has no doctest"
 
 
-def run(code):
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    ).stdout
+def run(code, *arguments):
+    command = [sys.executable, "-W", "error", "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_importing_is_light():
@@ -395,17 +406,6 @@ def test_public_docstrings_have_their_sections():
             continue
         missing = [word for word in wanted if not re.search(rf"\b{word}\b", entries)]
         assert not missing, f"{name} does not describe {', '.join(missing)}"
-
-
-def test_tests_that_share_run_in_one_worker(pytestconfig):
-    """Most cases of a test do, the tests of some files, and those of all files that load GPU kernels."""
-    scope = pytestconfig.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py"))).scope_of
-    assert scope("tests/a.py::test_b[1]") == scope("tests/a.py::test_b[2]") != scope("tests/a.py::test_c")
-    for name in ("inspection/test_compiled_marks", "backends/test_large_arrays", "graph/test_networks"):
-        assert scope(f"tests/{name}.py::test_b[1]") == scope(f"tests/{name}.py::test_c")
-    assert scope("tests/test_cuda_a.py::test_b") == scope("tests/test_cupy.py::test_c[1]")
-    name = "tests/verification/test_planted.py::test_b"  # minutes a case, before a release
-    assert scope(f"{name}[1]") != scope(f"{name}[2]")
 
 
 def test_messages_show_values_cut_to_a_length():

@@ -1,7 +1,7 @@
 """Networks after the structure of TensorFlow's tutorials, small, for any ``tf``: TensorFlow itself, or teachconv.tf.
 
 Each function trains from seeded weights on seeded arrays, without anything random, and returns numbers by name.
-tests/recorders/record_tutorials.py records TensorFlow's; tests/keras_models/test_tutorials.py compares.
+tools/recorders/record_tutorials.py records TensorFlow's; tests/keras_models/test_tutorials.py compares.
 """
 
 import numpy as np

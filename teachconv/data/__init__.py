@@ -25,7 +25,7 @@ def photo() -> np.ndarray:
 def digits() -> dict[str, np.ndarray]:
     """Return a small trained network like LeNet, 100 images for it, and PyTorch's outputs for them.
 
-    tests/recorders/record_digits.py made the file.
+    tools/recorders/record_digits.py made the file.
 
     Returns:
         Arrays by name. The weights are float32: ``conv1/filters`` [3, 3, 1, 6] and ``conv1/bias``,

@@ -18,6 +18,7 @@ distributed = pytest.importorskip("distributed")
 zarr = pytest.importorskip("zarr")
 
 pytestmark = [
+    pytest.mark.xdist_group("dask_cluster"),
     pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

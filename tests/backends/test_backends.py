@@ -30,8 +30,14 @@ LISTED = [
 ]
 ALONE = [only(*param.values) for param in BACKENDS if not param.marks]  # each algorithm as a backend
 CASES = find_cases("small")
+LIKE_SMALLER = ("ASPP, dilation 24", "64 images")  # seconds each; dilation 12 and 32 images are quick
 CASE_NUMBERS = [
-    pytest.param(number, id=f"{case.op} {case.name}".replace(" ", "-")) for number, case in enumerate(CASES)
+    pytest.param(
+        number,
+        id=f"{case.op} {case.name}".replace(" ", "-"),
+        marks=[pytest.mark.slow] * (case.name in LIKE_SMALLER),
+    )
+    for number, case in enumerate(CASES)
 ]
 LARGE = [
     pytest.param(
@@ -166,6 +172,7 @@ def few_channels(first, step):
     return [number for number in range(first, len(CASES), step) if not has_many_channels(CASES[number])]
 
 
+@pytest.mark.xdist_group("odd_data")  # they read the same rows
 @pytest.mark.parametrize("first", [0, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("backend", "algorithm"), JUDGED)
 @pytest.mark.parametrize("data", ["integers", "scaled", "tiny", "huge", "nonfinite"])
@@ -185,7 +192,7 @@ def test_odd_data_in_float64(data, backend, algorithm):
 
 
 @pytest.mark.parametrize(("backend", "algorithm"), BACKENDS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data(), layout=st.sampled_from(["NHWC", "NCHW"]))
 def test_random_shapes(backend, algorithm, data, layout):
     problem = data.draw(problems(algorithm=algorithm))
@@ -216,7 +223,7 @@ def test_random_shapes(backend, algorithm, data, layout):
 
 
 @pytest.mark.parametrize(("backend", "algorithm", "dtype"), list(backend_algorithms(["int64"])))
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(problem=problems())
 def test_adjoint_identity(backend, algorithm, dtype, problem):
     """<conv(x), y> = <x, convT(y)> = <w, filter gradient>: in integers, and therefore exactly."""

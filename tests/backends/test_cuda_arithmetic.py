@@ -22,9 +22,12 @@ from teachconv.truth import bounds
 from teachconv.verification import diffing
 from teachconv.verification.cases import CASES, Case, find_cases
 
-pytestmark = pytest.mark.skipif(
-    COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"
-)
+pytestmark = [
+    pytest.mark.xdist_group("gpu_on_the_host"),
+    pytest.mark.skipif(
+        COMPILER is None or sys.platform == "win32", reason="needs a C++ compiler and ucontext.h"
+    ),
+]
 # for pipelined_gemm: channels in multiples of 8, more than one tile, chunk and stage, and every edge of the index law
 EIGHTS = (
     Case("eights", "conv2d", (2, 9, 8, 16), (3, 3, 16, 24), 1, "SAME", bias=True),
@@ -60,10 +63,10 @@ def failures(host, names, dtype, data="normal", cases=SMALL):
     ], len(rows)
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", mostly_slow([6, 1], 6))
 @pytest.mark.parametrize("name", [name for name in NAMES if "float32" in NAMES[name].dtypes])
 def test_cases_in_float32(name, step, kernel_folder):
-    """All of them, and in every run another third for each kernel."""
+    """All of them, and in every run another sixth for each kernel."""
     cases = SMALL[list(NAMES).index(name) % step :: step] + EIGHTS
     failed, count = failures(Host(kernel_folder), [name], "float32", cases=cases)
     assert not failed
@@ -102,7 +105,7 @@ FEW = {"float16": ["direct", "tensor_gemm"], "bfloat16": ["direct"], "float64": 
 
 
 @pytest.mark.parametrize(
-    "dtype", ["float16", "bfloat16", pytest.param("float64", marks=pytest.mark.slow), "int32", "int64"]
+    "dtype", mostly_slow(["float16", "bfloat16", "float64", "int32", "int64"], "float16", "int32")
 )
 def test_cases_in_other_dtypes(dtype, kernel_folder):
     data = "integers" if dtype == "int64" else "normal"
@@ -121,7 +124,7 @@ def test_cases_in_other_dtypes_by_every_algorithm(dtype, kernel_folder):
 
 
 @pytest.mark.parametrize(
-    "data", mostly_slow(["integers", "scaled", "tiny", "huge", "nonfinite"], "integers", "nonfinite")
+    "data", mostly_slow(["integers", "scaled", "tiny", "huge", "nonfinite"], "nonfinite")
 )
 def test_odd_data(data, kernel_folder):
     failed, count = failures(Host(kernel_folder), NAMES, "float32", data, SMALL[::3] + EIGHTS[:2])

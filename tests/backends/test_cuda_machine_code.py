@@ -24,7 +24,7 @@ needs_nvrtc = pytest.mark.skipif(find_nvrtc() is None, reason="needs pip install
 needs_nvdisasm = pytest.mark.skipif(
     machine.find_nvdisasm() is None, reason="needs pip install nvidia-cuda-nvdisasm"
 )
-pytestmark = [pytest.mark.slow, needs_nvrtc]
+pytestmark = [pytest.mark.xdist_group("cuda"), pytest.mark.slow, needs_nvrtc]
 
 
 # These take long, and the other architecture has the same variants, so they are compiled before a release only.

@@ -15,6 +15,7 @@ from teachconv.core.kinds import FILTER_GRADIENT, FORWARD
 from teachconv.data.seeded import make_array
 
 pytestmark = [
+    pytest.mark.xdist_group("gpu_on_the_host"),
     pytest.mark.slow,
     pytest.mark.skipif(
         COMPILER is None or sys.platform != "linux" or not has_thread_sanitizer(),

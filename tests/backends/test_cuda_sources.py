@@ -14,6 +14,8 @@ from teachconv.core.kinds import KINDS
 from teachconv.running.nn_ops import call_of
 from teachconv.verification.cases import find_cases
 
+pytestmark = pytest.mark.xdist_group("cuda")
+
 
 @lru_cache(maxsize=1)
 def nvrtc():

@@ -18,6 +18,8 @@ from teachconv.inspection import marks
 from teachconv.running import planning
 from teachconv.support import devices
 
+pytestmark = pytest.mark.xdist_group("cuda")
+
 
 def arrays(*shapes, dtype="float32", data="integers"):
     return [make_array(shape, dtype, data, f"cupy {i}") for i, shape in enumerate(shapes)]

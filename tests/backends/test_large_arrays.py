@@ -14,6 +14,7 @@ from teachconv.backends import why_not
 COLS, CHANNELS, CROP = 2**20 + 8, 1025, 2**20  # two rows of them: 2^31 + 2.1 million numbers
 NEEDED = 14 * 2**30  # bytes that are free before a result of 8.6 GB is written
 pytestmark = [
+    pytest.mark.xdist_group("large_arrays"),
     pytest.mark.slow,
     pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
 ]

@@ -24,9 +24,12 @@ LAYERS = {
     "col2im": "9 2 5 3 2 2",
 }
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("cc") is None or not PLAY.is_dir(), reason="needs a C compiler and a checkout"
-)
+pytestmark = [
+    pytest.mark.xdist_group("play"),
+    pytest.mark.skipif(
+        shutil.which("cc") is None or not PLAY.is_dir(), reason="needs a C compiler and a checkout"
+    ),
+]
 
 
 def compiled(source, to):

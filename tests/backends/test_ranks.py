@@ -115,7 +115,7 @@ def test_rank_3_by_hand(module, algorithm):
     check_by_hand(module, algorithm, g, arrays, want)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data(), dtype=st.sampled_from(["float32", "float64", "bfloat16", "int32"]))
 def test_loops_and_direct_give_the_same_bits(data, dtype):
     values = "integers" if dtype == "int32" else "normal"
@@ -126,7 +126,7 @@ def test_loops_and_direct_give_the_same_bits(data, dtype):
 
 
 @pytest.mark.parametrize(("module", "algorithm"), BACKENDS)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data(), dtype=st.sampled_from(["float32", "float64", "float16", "int32", "int64"]))
 def test_every_algorithm_keeps_its_bound(module, algorithm, data, dtype):
     """Integers of any type are exact; other numbers are within the bound of direct summation."""
@@ -148,7 +148,7 @@ def test_every_algorithm_keeps_its_bound(module, algorithm, data, dtype):
 
 
 @pytest.mark.parametrize(("module", "algorithm"), BACKENDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_the_gradients_are_the_adjoints(module, algorithm, data):
     """<conv(x), y> = <x, convT(y)> = <w, filter gradient>: in integers, and therefore exactly."""
@@ -192,7 +192,7 @@ def test_one_more_axis_of_length_1_changes_no_bit(module, algorithm, data, rank,
         assert_same_bits(run(module, kind, widened, wide, algorithm).reshape(want.shape), want)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data(), places=st.integers(1, 40))
 def test_blocks_cover_the_output_once(data, places):
     g, arrays = a_problem(data, "int64", max_size=4)

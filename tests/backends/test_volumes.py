@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from helpers import assert_same_bits, problems
+from helpers import assert_same_bits, mostly_slow, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -147,7 +147,7 @@ def test_bits_depend_on_neither_threads_nor_batch_nor_plan(name):
         tc.set_num_threads(before)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES, *list(CASES)[::2]))
 @pytest.mark.parametrize("algorithm", ["pixel_gemm", "winograd", "winograd4"])
 def test_filter_gradients_keep_their_bits_and_have_zeros_for_taps_in_the_padding(algorithm, name):
     """Of small volumes in one block, and of larger ones in several."""

@@ -99,6 +99,7 @@ def test_diff_with_a_tolerance(capsys, tmp_path):
     assert "--rtol goes with a call: name an op" in error
 
 
+@pytest.mark.slow  # the whole table, which tests of the backends run too
 def test_diff_alone_runs_the_table(capsys):
     status, out, _ = run(capsys, "diff", "--dtype", "int32", "--data", "integers")
     assert status == 0

@@ -1,4 +1,4 @@
-"""tests/cuda/first_run.sh, tried on the stand-in for CuPy: its Python steps run, and it skips by name what is missing."""
+"""tools/first_run.sh, tried on the stand-in for CuPy: its Python steps run, and it skips by name what is missing."""
 
 import csv
 import importlib.util
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 def first_run(stand_in, monkeypatch):
     monkeypatch.setattr(stand_in.cuda, "set_allocator", lambda allocator: None, raising=False)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    spec = importlib.util.spec_from_file_location("first_run", HERE / "first_run.py")
+    spec = importlib.util.spec_from_file_location("first_run", ROOT / "tools" / "first_run.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -49,11 +49,11 @@ def test_what_is_missing_is_skipped_by_name(tmp_path):
     python.chmod(0o755)
     environment = os.environ | {"PYTHON": str(python), "OUT": str(tmp_path / "out")}
     done = subprocess.run(
-        ["sh", str(HERE / "first_run.sh")],
+        ["sh", str(ROOT / "tools" / "first_run.sh")],
         env=environment,
         capture_output=True,
         text=True,
-        cwd=HERE.parents[1],
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "cupy: not found" in done.stdout
@@ -79,11 +79,11 @@ def test_a_failing_step_is_said(tmp_path):
     python.chmod(0o755)
     environment = os.environ | {"PYTHON": str(python), "OUT": str(tmp_path / "out")}
     done = subprocess.run(
-        ["sh", str(HERE / "first_run.sh"), "bring_up", "large"],
+        ["sh", str(ROOT / "tools" / "first_run.sh"), "bring_up", "large"],
         env=environment,
         capture_output=True,
         text=True,
-        cwd=HERE.parents[1],
+        cwd=ROOT,
     )
     assert done.returncode == 1
     assert "bring_up: FAILED with status 3" in done.stdout

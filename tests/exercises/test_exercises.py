@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from puzzle_answers import RIGHT, WRONG
 
 import teachconv as tc
 from teachconv import exercises as ex
@@ -18,8 +19,6 @@ from teachconv.cli import exercises_command
 from teachconv.cli.main import main
 from teachconv.exercises import grading
 from teachconv.exercises.puzzle import ints
-
-from .answers import RIGHT, WRONG
 
 NAMES = ex.puzzles().names
 DOCS = Path(__file__).parents[2] / "docs"

@@ -115,7 +115,7 @@ EVERYWHERE |= {"select-one", "grid", "row", "cell of the stage", "summary", "che
 
 
 LONG = [pytest.mark.slow, pytest.mark.release]  # random walks: a longer one is another one
-LENGTHS = [60, pytest.param(400, marks=LONG)]
+LENGTHS = [pytest.param(60, marks=pytest.mark.slow), pytest.param(400, marks=LONG)]
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,7 @@ def test_a_walk_stays_with_what_python_computes(driver, tmp_path, steps):
 @pytest.mark.parametrize("steps", LENGTHS)
 @pytest.mark.parametrize(
     "hash_",
-    [
-        "#conv2d&n=6&k=3&s=2&p=same&c=2&o=2",
-        pytest.param("#transpose&n=3&k=3&s=2&p=same", marks=pytest.mark.slow),
-    ],
+    ["#conv2d&n=6&k=3&s=2&p=same&c=2&o=2", "#transpose&n=3&k=3&s=2&p=same"],
 )
 def test_every_control_of_the_playground(driver, tmp_path, hash_, steps):
     steps = max(steps, 120 if hash_.startswith("#transpose") else 90)  # it has more controls

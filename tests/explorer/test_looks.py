@@ -190,17 +190,15 @@ def test_all_of_a_page_fits_into_a_frame_of_640_x_360(driver, paths, tmp_path, n
         assert page.complaints() == []
 
 
-def test_a_whole_image_has_320_pixels_where_there_is_room(driver, paths):
-    for width, height in ((1280, 800), (1920, 1080)):
-        page = Page(driver, paths["image"], width=width, height=height)
-        wait_for(page, "return document.querySelector('.lens canvas')?.width > 80")
-        assert page.run(LENS)["canvases"] == [320, 320]
-        seen = page.run(SEEN)
-        assert max(grid["bottom"] for grid in seen["grids"]) <= seen["transport"]["bottom"] <= height
-        gap = page.run(
-            BOX + "return boxes('.side')[0].left - Math.max(...boxes('.lens *').map((b) => b.right))"
-        )
-        assert gap >= 12  # the fields of the weights do not touch the sum
+@pytest.mark.parametrize(("width", "height"), mostly_slow([(1280, 800), (1920, 1080)], (1280, 800)))
+def test_a_whole_image_has_320_pixels_where_there_is_room(driver, paths, width, height):
+    page = Page(driver, paths["image"], width=width, height=height)
+    wait_for(page, "return document.querySelector('.lens canvas')?.width > 80")
+    assert page.run(LENS)["canvases"] == [320, 320]
+    seen = page.run(SEEN)
+    assert max(grid["bottom"] for grid in seen["grids"]) <= seen["transport"]["bottom"] <= height
+    gap = page.run(BOX + "return boxes('.side')[0].left - Math.max(...boxes('.lens *').map((b) => b.right))")
+    assert gap >= 12  # the fields of the weights do not touch the sum
 
 
 def test_a_wide_window_is_used(driver, paths):
@@ -290,7 +288,7 @@ def test_numbers_that_are_never_negative_have_a_scale_from_zero(driver, tmp_path
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["channels", "photo", "transposed"])
+@pytest.mark.parametrize("name", mostly_slow(["channels", "photo", "transposed"], "channels"))
 def test_on_paper_all_planes_are_there_and_nothing_to_press(driver, paths, name):
     page = Page(driver, paths[name], width=1280, height=800)
     driver.execute_cdp_cmd(

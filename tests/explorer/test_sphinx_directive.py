@@ -13,6 +13,8 @@ import pytest
 
 from teachconv.explorer import sphinx_directive
 
+pytestmark = pytest.mark.xdist_group("sphinx_directive")
+
 
 @pytest.fixture(scope="module")
 def rendered():

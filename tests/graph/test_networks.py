@@ -14,6 +14,8 @@ from teachconv.backends import TABLE, why_not
 from teachconv.data import digits, photo
 from teachconv.truth import bounds
 
+pytestmark = pytest.mark.xdist_group("graph_networks")
+
 tg = tc.graph
 
 BACKENDS = [

@@ -9,6 +9,8 @@ import pytest
 from teachconv import graph as tg
 from teachconv.graph.common_runtime.graph_pictures import chrome_trace, timeline_svg
 
+pytestmark = pytest.mark.xdist_group("run_pages")
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -1,6 +1,6 @@
 """The same graph in TensorFlow and here: names, static shapes, pruning, folding, fusing, values, retraces.
 
-tests/recorders/record_tensorflow_graph.py recorded TensorFlow's side; its `build` makes ours.
+tools/recorders/record_tensorflow_graph.py recorded TensorFlow's side; its `build` makes ours.
 """
 
 import importlib.util

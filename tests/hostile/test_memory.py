@@ -24,9 +24,12 @@ BOUND = 24 * MIB  # resident memory that one file may take for a moment
 SPACE = 512 * MIB  # of addresses, beside what the process has when everything is imported
 LARGE = 300 * MIB  # bytes of files that are holes on disk
 
-pytestmark = pytest.mark.skipif(
-    not os.path.exists("/proc/self/clear_refs"), reason="the peak of the memory is measured by Linux"
-)
+pytestmark = [
+    pytest.mark.xdist_group("memory"),
+    pytest.mark.skipif(
+        not os.path.exists("/proc/self/clear_refs"), reason="the peak of the memory is measured by Linux"
+    ),
+]
 
 
 # ---------------------------------------------------------------------------------------------

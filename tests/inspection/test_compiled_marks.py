@@ -23,6 +23,7 @@ from teachconv.inspection import marks
 ROOT = Path(tc.__file__).parents[1]
 LANES = 4  # float32 on the baseline instruction set
 pytestmark = [
+    pytest.mark.xdist_group("compiled_marks"),
     pytest.mark.slow,
     pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled"),
     pytest.mark.skipif(sys.platform != "linux" or not shutil.which("gcov"), reason="gcov is not installed"),
@@ -148,7 +149,10 @@ def run(built, op, args, algorithm, options):
     for old in objects.rglob("*.gcda"):
         old.unlink()
     call = {"op": op, "args": args, "options": {"algorithm": algorithm}, **options}
-    environment = os.environ | {"TEACHCONV_ISA": "baseline", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
+    environment = os.environ | {
+        "TEACHCONV_ISA": "baseline",
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tools'}",
+    }
     command = [sys.executable, str(ROOT / "tests/covered_call.py"), str(extension), json.dumps(call)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

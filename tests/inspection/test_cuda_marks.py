@@ -18,6 +18,7 @@ from teachconv.inspection import marks
 
 ROOT = Path(tc.__file__).parents[1]
 pytestmark = [
+    pytest.mark.xdist_group("cuda"),
     pytest.mark.slow,
     pytest.mark.skipif(
         sys.platform != "linux" or not COMPILER or "g++" not in COMPILER, reason="needs g++ and gcov"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import backend_algorithms
+from helpers import backend_algorithms, mostly_slow
 
 import teachconv as tc
 from teachconv.backends import TABLE, numpy_backend, why_not
@@ -407,7 +407,7 @@ def test_there_are_many_public_functions_and_classes():
     }
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", mostly_slow(range(10), 3, 8))
 def test_every_public_function_and_class_is_followed_by_name_and_as_an_object(part):
     for name in sorted(OFFERED)[part::10]:
         own, named = tc.find_source(OFFERED[name]), tc.find_source(name)

@@ -12,6 +12,8 @@ from functools import cache
 import pytest
 from helpers import mostly_slow
 
+pytestmark = pytest.mark.xdist_group("first_call")
+
 SLOW = 5.0  # seconds on the clock of the fresh process for everything that is loaded
 
 BEGIN = f"""

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras' variables
 def test_three_ports_agree_and_the_planted_mistake_is_found():
     pytest.importorskip("keras")
-    from peers import ported_networks
+    import ported_networks
 
     found = 0
     for what, original, right, wrong, layer, code, x in ported_networks.ports():

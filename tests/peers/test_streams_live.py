@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 @pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
 @pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
 def test_every_layer_of_the_ports_agrees_and_streams_have_the_bits_of_the_whole():
-    from peers import networks_to_stream as script
+    import networks_to_stream as script
 
     for name, module, layers, x in script.networks():
         result, seen = script.run(module, x)

@@ -9,7 +9,7 @@ import pytest
 from recorders.snippets import FOLDER
 
 pytestmark = pytest.mark.peers
-SCRIPT = FOLDER.parents[1] / "recorders" / "record_tensorflow_words.py"
+SCRIPT = FOLDER.parents[2] / "tools" / "recorders" / "record_tensorflow_words.py"
 
 
 @pytest.mark.parametrize("version", ["1", "2"])

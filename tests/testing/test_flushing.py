@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("flushing")
+
 SOURCE = """
 #if defined(__x86_64__)
 #include <xmmintrin.h>

@@ -7,19 +7,19 @@ import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv import testing as T
 from teachconv.backends import get
 from teachconv.cli.main import main
-from teachconv.core.kinds import KINDS
 from teachconv.testing import fuzzing
 from teachconv.verification import diffing
 from teachconv.verification.diagnosing import Diagnosis, Found
@@ -200,13 +200,17 @@ def pads_after(y, x, w, strides, pads, *rest):
     ("bug", "smallest"),
     [
         (beyond_32_outputs, r"filters=\(1, 1, 1, 3[34]\)"),  # a weight of 0 hides the bug
-        (last_of_odd_cols, r"input=\(1, 1, \d\d?, 1\), filters=\(1, \d, 1, 1\)"),  # 9 outputs
+        pytest.param(
+            last_of_odd_cols,
+            r"input=\(1, 1, \d\d?, 1\), filters=\(1, \d, 1, 1\)",  # 9 outputs
+            marks=pytest.mark.slow,
+        ),
         pytest.param(stride_3, r"strides=\(1, 3\)", marks=pytest.mark.slow),
         (one_number_for_both, r"strides=\(3, 3\)"),  # neither is reached by one step at a time
-        (groups_of_4, r"filters=\(1, 1, 1, 4\)"),
+        pytest.param(groups_of_4, r"filters=\(1, 1, 1, 4\)", marks=pytest.mark.slow),
         pytest.param(second_image, r"input=\(2, 1, 1, 1\)", marks=pytest.mark.slow),
         pytest.param(deep_sums, r"input=\(1, 1, 1, 10[12]\)", marks=pytest.mark.slow),
-        (pads_after, r"padding=\(\(0, 0\), \(0, 5\)\)"),
+        pytest.param(pads_after, r"padding=\(\(0, 0\), \(0, 5\)\)", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
@@ -243,7 +247,7 @@ def test_a_function_without_a_bias_is_never_drawn_one(clock):
     def full(x, w, strides, pads, dilations, groups, bias):
         return tc.conv2d(x, w, strides, pads, dilations=dilations, bias=bias)
 
-    without, with_one = (T.fuzz(T.kernel(function), seconds=2, seed=0) for function in (bare, full))
+    without, with_one = (T.fuzz(T.kernel(function), seconds=0.6, seed=0) for function in (bare, full))
     assert not any("bias" in row.note or "bias and relu" in row.name for row in without.rows)
     assert any("bias and relu" in row.name and row.compared for row in with_one.rows)
 
@@ -275,7 +279,7 @@ def forgets_out(conv2d, x, w, geometry, options):
 
 @pytest.mark.parametrize(
     ("bug", "way"),
-    [(drops_nan, "NaN"), (forgets_relu, "relu"), (forgets_out, "out=")],
+    mostly_slow([(drops_nan, "NaN"), (forgets_relu, "relu"), (forgets_out, "out=")], (forgets_out, "out=")),
 )
 def test_what_no_case_asks_for_is_found_and_the_line_shows_it(bug, way, clock):
     report = T.fuzz(backend_that(bug), seconds=30, seed=1, dtypes="float32", kinds="conv2d")
@@ -344,7 +348,7 @@ def test_the_same_seed_gives_the_same_calls(clock):
             calls.append((x.shape, w.shape, strides, pads, dilations, x.tobytes()))
             return tc.conv2d(x, w, strides, pads, dilations=dilations)
 
-        T.fuzz(T.kernel(function, refuses=lambda geometry: geometry.groups > 1), seconds=1, seed=7)
+        T.fuzz(T.kernel(function, refuses=lambda geometry: geometry.groups > 1), seconds=0.4, seed=7)
         found.append(calls)
     assert len(found[0]) > 20
     assert found[0] == found[1]
@@ -352,8 +356,8 @@ def test_the_same_seed_gives_the_same_calls(clock):
 
 def test_time_is_kept_and_bad_arguments_are_refused(clock):
     start = clock.clock()
-    report = T.fuzz("numpy", seconds=1, dtypes=["int32", "float16"])
-    assert 0.9 < clock.clock() - start < 1.1
+    report = T.fuzz("numpy", seconds=0.4, dtypes=["int32", "float16"])
+    assert 0.35 < clock.clock() - start < 0.5
     assert report.passed
     for options, words in {
         "seconds": (0, "seconds must be positive; got 0"),
@@ -372,12 +376,11 @@ def test_what_is_refused_every_time_is_no_pass():
         report.check()
 
 
-@pytest.mark.parametrize("backend", ["numpy", pytest.param("scipy", marks=pytest.mark.slow), "cython"])
+@pytest.mark.parametrize("backend", mostly_slow(["numpy", "scipy", "cython"], "cython"))
 def test_our_own_backends_stand_it(backend, clock):
-    report = T.fuzz(backend, seconds=0.6, seed=11, dtypes=["float32", "float16", "int32", "float64"])
+    report = T.fuzz(backend, seconds=0.4, seed=11, dtypes=["float32", "float16", "int32", "float64"])
     report.check()
-    assert len(report.rows) > 30  # on a busy machine
-    assert {str(kind) for kind in KINDS}  # all of them: the rows name the ops
+    assert len(report.rows) > 30
     assert {"conv2d", "conv2d input gradient", "conv2d filter gradient"} <= {
         row.name.split(": ")[1] for row in report.rows
     }
@@ -494,12 +497,12 @@ def test_refusals_are_learned_from_and_what_was_covered_is_printed(clock):
             raise NotImplementedError("not depthwise")
         return tc.conv2d(x, w, strides, pads, dilations=dilations)
 
-    report = T.fuzz(T.kernel(depthwise), seconds=3, seed=0)  # 300 calls
+    report = T.fuzz(T.kernel(depthwise), seconds=1, seed=0)  # 100 calls
     assert report.passed
     ran = sum(row.compared for row in report.rows)
-    assert ran > 0.6 * len(report.rows)  # 14 % where nothing is learned
+    assert ran > 0.5 * len(report.rows)  # 14 % where nothing is learned
     covered = dict(report.asked)
-    assert covered["depthwise of 3 taps and stride 2"] > 5
+    assert covered["depthwise of 3 taps and stride 2"] > 0
     assert covered["1 tap"] == 0
     printed = " ".join(str(report).split())
     assert "depthwise of 3 taps and stride 2 " in printed
@@ -547,7 +550,7 @@ def after_a_larger_one(x, w, strides, pads):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
-@pytest.mark.parametrize("name", ["after_some", "cached", "after_a_larger_one"])
+@pytest.mark.parametrize("name", mostly_slow(["after_some", "cached", "after_a_larger_one"], "after_some"))
 def test_lines_to_paste_fail_in_a_fresh_process(name, tmp_path, clock):
     names = {}
     exec(STATEFUL, names)
@@ -638,31 +641,30 @@ WRONG_LAYERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def first_calls():
-    """What the first 150 calls of two seeds have, of a kernel that takes all."""
-    found = {}
-    for seed in (0, 1):
-        asked = found[seed] = []
+@cache
+def first_calls(seed):
+    """What the first 150 calls of a seed have, of a kernel that takes all."""
+    asked = []
 
-        def keeps(x, w, strides, pads, dilations, groups, asked=asked):
-            asked.append((x, w, strides[0], dilations[0]))
-            return tc.conv2d(x, w, strides, pads, dilations=dilations)
+    def keeps(x, w, strides, pads, dilations, groups):
+        asked.append((x, w, strides[0], dilations[0]))
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
 
-        with pytest.MonkeyPatch.context() as patch:
-            looks = count()
-            patch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda looks=looks: next(looks)))
-            T.fuzz(T.kernel(keeps), seconds=150, seed=seed, data="integers")
-    return found
+    with pytest.MonkeyPatch.context() as patch:
+        looks = count()
+        patch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: next(looks)))
+        T.fuzz(T.kernel(keeps), seconds=150, seed=seed, data="integers")
+    return asked
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.xdist_group("first_calls")
+@pytest.mark.parametrize("seed", mostly_slow([0, 1], 0))
 @pytest.mark.parametrize("name", WRONG_LAYERS)
-def test_each_kind_of_real_layer_comes_early(name, seed, first_calls):
-    assert any(WRONG_LAYERS[name](*call) for call in first_calls[seed])
+def test_each_kind_of_real_layer_comes_early(name, seed):
+    assert any(WRONG_LAYERS[name](*call) for call in first_calls(seed))
 
 
-@pytest.mark.parametrize("name", ["4x4 stride 2", "32 images", "dilation 12"])
+@pytest.mark.parametrize("name", mostly_slow(["4x4 stride 2", "32 images", "dilation 12"], "32 images"))
 def test_a_fault_of_a_real_layer_is_found_in_150_calls(name, only_found):
     report = T.fuzz(planted(wrong_of(WRONG_LAYERS[name])), seconds=1.5, seed=0, data="integers")
     assert report.failed

@@ -31,7 +31,6 @@ def test_ranks_and_kinds_are_chosen(rank, kind):
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        (lambda call: call.call.op.depthwise and call.call.op.is_gradient, "backprop"),
         (lambda call: call.call.geometry.groups > 1 and not call.call.op.depthwise, ""),
         (lambda call: "torch" in call.name, "torch"),
         (lambda call: call.kwargs.get("padding") == "CAUSAL", "conv"),
@@ -39,6 +38,7 @@ def test_ranks_and_kinds_are_chosen(rank, kind):
         *(
             pytest.param(*each, marks=pytest.mark.slow)
             for each in (
+                (lambda call: call.call.op.depthwise and call.call.op.is_gradient, "backprop"),
                 (lambda call: call.call.op.depthwise, "depthwise"),
                 (lambda call: call.call.op.transposed, "transpose"),
                 (lambda call: call.kwargs.get("data_format") == "NCHW", ""),

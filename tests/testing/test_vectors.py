@@ -97,7 +97,14 @@ def test_a_vector_says_all_that_there_is_to_a_call(tmp_path):
         assert bound.any()
 
 
-@pytest.mark.parametrize(("shift", "chosen"), [(0, []), (1, ["--tag", "odd", "--tag", "padding"])])
+@pytest.mark.parametrize(
+    ("shift", "chosen"),
+    [
+        (0, ["--tag", "hand"]),
+        pytest.param(0, [], marks=pytest.mark.slow),  # 20 MB, which the compiler reads as text
+        (1, ["--tag", "odd", "--tag", "padding"]),
+    ],
+)
 def test_a_kernel_in_c_is_judged(shift, chosen, tmp_path, capsys):
     """Also built as for a device without files."""
     words = ["vectors", "export", str(tmp_path), "--x", "NCHW", "--w", "OIHW", *chosen]

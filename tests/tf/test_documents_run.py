@@ -1,6 +1,6 @@
 """The programs of the documents that this project starts from, with only the import replaced.
 
-tests/recorders/record_tensorflow_words.py ran them with TensorFlow; docs/tensorflow.md shows them.
+tools/recorders/record_tensorflow_words.py ran them with TensorFlow; docs/tensorflow.md shows them.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Every name of teachconv.tf has TensorFlow's signature: names, order, kinds and defaults of the parameters.
 
-tests/recorders/record_tensorflow_signatures.py recorded TensorFlow's side, and has the function that reads a signature.
+tools/recorders/record_tensorflow_signatures.py recorded TensorFlow's side, and has the function that reads a signature.
 """
 
 import inspect

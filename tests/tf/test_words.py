@@ -1,6 +1,6 @@
 """TensorFlow's words: what teachconv.tf answers to each snippet is what TensorFlow answered, or is on the page.
 
-tests/recorders/record_tensorflow_words.py recorded TensorFlow's answers. If the page is out of date, run
+tools/recorders/record_tensorflow_words.py recorded TensorFlow's answers. If the page is out of date, run
 ``python docs/differences.py``.
 """
 
@@ -11,7 +11,10 @@ import pytest
 from recorders.snippets import Outcome, Snippet, snippets, with_teachconv
 
 DOCS = Path(__file__).parents[2] / "docs"
-pytestmark = pytest.mark.filterwarnings("ignore")  # of what the snippets do
+pytestmark = [
+    pytest.mark.xdist_group("words"),
+    pytest.mark.filterwarnings("ignore"),
+]
 
 
 @pytest.fixture(scope="module")

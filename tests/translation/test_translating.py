@@ -35,14 +35,16 @@ def recorded_calls():
 CALLS = list(recorded_calls())
 
 
-@pytest.mark.parametrize("target", mostly_slow(TARGETS, "torch"))
-def test_every_recorded_call_in_every_framework(target, monkeypatch):
-    """Every recorded call, translated, gives the same result by teachconv's function of the target."""
+@pytest.mark.parametrize(
+    ("target", "step"), mostly_slow([("torch", 4), *((one, 1) for one in TARGETS)], ("torch", 4))
+)
+def test_every_recorded_call_in_every_framework(target, step, monkeypatch):
+    """Every recorded call, or every fourth, translated, gives the same result by teachconv's function of the target."""
     monkeypatch.setattr(
         translating, "installed", lambda name: name == "scipy"
     )  # the peers' tests run the rest
     possible = 0
-    for name, function, shapes, arguments in CALLS:
+    for name, function, shapes, arguments in CALLS[::step]:
         translation = tc.translate(function, **shapes, **arguments, to=target)
         if not translation.possible:
             assert translation.why
@@ -58,7 +60,7 @@ def test_every_recorded_call_in_every_framework(target, monkeypatch):
         assert report.passed, f"{name}\n{report}\n{translation.code}"
         assert [row.max_abs for row in report.rows] == [0]
         possible += 1
-    assert possible > 500
+    assert possible > 500 / step
 
 
 def test_the_code_runs_without_teachconv():
@@ -621,11 +623,11 @@ def test_the_map_is_made_by_running_the_code():
     assert ways["torch.max_pool2d(kernel_size=3, stride=2, ceil_mode=True)"]["keras"] == "pad first"
     assert ways["torch.avg_pool2d(kernel_size=2, divisor_override=3)"]["jax"] == "divide after"
     assert ways["torch.pad(pad=(2, 3, 1, 0), mode='circular')"]["tensorflow"] == "impossible"
-    markdown, (resolved, _) = dialect_map.markdown(), dialect_map.both_tables()
+    markdown, tables = dialect_map.markdown(), dialect_map.both_tables()
     for probe in dialect_map.OPTIONS:
         assert probe.text in markdown
-        assert probe.text in [row[1] for row in resolved.rows]
-    text = "\n".join(table.text() for table in dialect_map.both_tables())
+        assert probe.text in [row[1] for row in tables[0].rows]
+    text = "\n".join(table.text() for table in tables)
     assert max(map(len, text.split("\n"))) <= 100
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("bug_reports")
+
 PAGE = Path(__file__).parents[2] / "docs/explanation/real_bug_reports.md"
 CELL = re.compile(r"^```\{code-cell\}\n(?::tags:.*\n)?((?:.*\n)*?)```$", re.MULTILINE)
 REPORT = re.compile(

@@ -5,12 +5,12 @@ The fast tests run a seeded sample, those of a release all. The folders planted/
 
 import shutil
 
+import false_alarms
 import numpy as np
 import pytest
-from verification import false_alarms
-from verification.mutants import mutants
-from verification.planted import kernels, score
-from verification.planted.bugs import BUGS
+from mutants import mutants
+from planted import kernels, score
+from planted.bugs import BUGS
 
 import teachconv as tc
 from teachconv.verification.cases import Case
@@ -49,7 +49,7 @@ def test_every_bug_is_planted_in_one_place():
 @needs_gcc
 def test_a_sample_of_the_bugs_is_found():
     plain = [bug for bug in SEEN if bug.dtypes == ("float32",) and bug.number not in (*LARGE, *RACES)]
-    sample = [plain[index] for index in np.random.default_rng(36).permutation(len(plain))[:6]]
+    sample = [plain[index] for index in np.random.default_rng(36).permutation(len(plain))[:4]]
     for bug in sample:
         assert score.score(bug, stop=True, tags="small").found, bug
 
@@ -81,9 +81,9 @@ def test_what_cannot_be_seen_is_not_found():
 
 @needs_gcc
 def test_a_sample_of_the_mutants_is_killed_or_equal():
-    survivors, ends = mutants.run_all(["rows"], every=36, calls=2000)
+    survivors, ends = mutants.run_all(["rows"], every=60, calls=1000)
     assert not survivors
-    assert ends["rows killed"] >= 2
+    assert ends["rows killed"] >= 1
 
 
 @pytest.mark.release
@@ -114,7 +114,7 @@ def test_a_wrong_kernel_raises_an_alarm(monkeypatch):
         return false_alarms.in_order(a[..., :-1], b[..., :-1])
 
     monkeypatch.setattr(false_alarms, "SUMS", (one_term_less,))
-    assert false_alarms.run(10, kinds=("normal", "integers"))[1]
+    assert false_alarms.run(4, kinds=("normal", "integers"))[1]
 
 
 def test_a_transform_may_leave_roundings_where_windows_lie_in_the_padding():

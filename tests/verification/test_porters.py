@@ -1,7 +1,7 @@
 """Mistakes of people who port a layer are named: nine in ten of them, and none wrongly."""
 
 import pytest
-from verification.porters import ROWS, SIZES, Problem, score
+from porters import ROWS, SIZES, Problem, score
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 // Python's values and functions: the page shows and copies calls of Python, its errors are Python's, and the rules of
-// dialects and translations are Python's functions, which tests/javascript.py writes in terms of these.
+// dialects and translations are Python's functions, which tools/javascript.py writes in terms of these.
 
 /** A Python tuple; a plain array is a list. */
 export class Tuple extends Array {}
