@@ -362,6 +362,56 @@ def _folded(line: str, room: int) -> list[str]:
     return [*parts, line]
 
 
+_LEAST = 28  # characters: less of a remark says too little
+
+
+def cut(text: str, room: int) -> str:
+    """Return a text, the beginning of it that fits, or nothing where little would fit."""
+    return text if len(text) <= room else f"{text[: room - 4].rstrip()} ..." * (room > _LEAST)
+
+
+def tail(text: str, room: int) -> str:
+    """Return a text such as a path, or the end of it that fits."""
+    return text if len(text) <= room else f"...{text[3 - room :]}"
+
+
+def fitted(
+    rows: Sequence[tuple[str, ...]], order: Sequence[int] = (), under: int = 0, spare: int = 0
+) -> list[tuple[str, ...]]:
+    """Return rows no wider than a line of a report: a last cell that is too long goes below, or is cut.
+
+    Args:
+        rows: the rows; none is empty.
+        order: the rows whose last cells may go below, the most important one first.
+        under: the column in which a cell that goes below begins.
+        spare: how many cells may go below.
+    """
+    widths = [max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1]]
+    room = _ROOM - sum(widths)
+    below = [i for i in order if len(rows[i][-1]) > room][:spare]
+    found: list[tuple[str, ...]] = []
+    for i, (*cells, last) in enumerate(rows):
+        if i in below:
+            line = cut(last, _ROOM - sum(widths[:under]))
+            found += (*cells, ""), (*[""] * under, line, *[""] * (len(cells) - under))
+        else:
+            found.append((*cells, cut(last, room)))
+    return found
+
+
+def on_click(title: str, code: Sequence[tuple[int, str]], marked: int = 0, opened: bool = False) -> str:
+    """Return HTML: a title that shows and hides numbered lines of code, of which one is marked."""
+    if not code:
+        return f"<div>{title}</div>"
+    texts = (f"{number:5} {escape(text)}" for number, text in code)
+    lines = [
+        f"<mark>{text}</mark>" if number == marked else text
+        for text, (number, _) in zip(texts, code, strict=True)
+    ]
+    state = " open" if opened else ""
+    return f"<details{state}><summary>{title}</summary>{pre('<br>'.join(lines))}</details>"
+
+
 class Report:
     """What shows itself as a table: printed as text, in a notebook as HTML.
 
