@@ -10,8 +10,9 @@ from typing import Any
 from ..graph.find_source import find_source
 from ..graph.framework.op_def import REGISTRY
 from ..inspection.marks import APPLIED, SourceLine
-from ..inspection.sources import SourceChain, SourceStep, first_lines, step_at
+from ..inspection.sources import SourceChain, SourceStep, step_at
 from ..support.errors import ArgumentError
+from ..support.tables import first_lines
 
 
 @contextmanager

@@ -63,10 +63,10 @@ _PACKAGE = __name__.partition(".")[0]
 _RUNTIME = tuple(f"{_PACKAGE}.{room}." for room in ("graph", "tf", "keras"))  # where the public wrappers are
 # whose functions are followed to the generated wrappers that they call
 _ROOMS = tuple(f"{_PACKAGE}.{room}" for room in ("graph.ops.", "graph.training", "tf.", "keras."))
-# the public wrappers by name; element-wise ops have none, but for the generated one
+# the public wrappers by name; that of an element-wise op is the generated one
 _PUBLIC: dict[str, Callable[..., Any]] = {
     name: inspect.unwrap(getattr(module, name))
-    for module in (random_ops, array_ops, math_ops, nn_ops)
+    for module in (nn_ops, math_ops, array_ops, random_ops)
     for name in module.__all__
 }
 
@@ -112,8 +112,10 @@ def find_source(op: Any, *args: Any) -> SourceChain:
 # Names
 # ---------------------------------------------------------------------------------------------
 
-_SPACES = {"tf", "tensorflow", "python", "ops", "nn", "math", "nn_ops", "nn_impl", "gen_nn_ops", "raw_ops"}
-_SPACES |= {"compat", "v1", "v2", "tc", "teachconv", "graph", "dialects"}
+_SPACES = {
+    *("tf", "tensorflow", "python", "ops", "nn", "math", "nn_ops", "nn_impl", "gen_nn_ops", "raw_ops"),
+    *("compat", "v1", "v2", "tc", "teachconv", "graph", "dialects"),
+}
 # as people import them
 _ALIASES = {
     "F": "torch",
@@ -123,11 +125,11 @@ _ALIASES = {
     "ort": "onnxruntime",
 }
 _OF_TENSORFLOW = {"tf", "tensorflow", "nn_ops", "gen_nn_ops", "raw_ops"}
-# the first part of a dotted name -> the packages whose attribute it may be
-_ROOTS = dict.fromkeys(("tf", "tensorflow"), [f"{_PACKAGE}.tf"]) | dict.fromkeys(("tc", _PACKAGE), [_PACKAGE])
-_ROOTS["keras"] = [f"{_PACKAGE}.keras"]
-for _dialect in dialects.__all__:
-    _ROOTS[_dialect] = [*_ROOTS.get(_dialect, ()), f"{_PACKAGE}.dialects.{_dialect}"]
+# the first part of a dotted name and a package whose attribute it may be; of one, the first that has it
+_ROOTS = (
+    *(("tf", "tf"), ("tensorflow", "tf"), ("keras", "keras"), ("tc", ""), (_PACKAGE, "")),
+    *((dialect, f"dialects.{dialect}") for dialect in dialects.__all__),
+)
 
 
 def meant(text: str) -> Any:
@@ -153,8 +155,7 @@ def meant(text: str) -> Any:
     if len(found) == 1:
         return next(iter(found.values()))
     if found:
-        names = ", ".join(reversed(found))
-        raise ArgumentError(f"op must name one op; {brief(text)} names {names}")
+        raise ArgumentError(f"op must name one op; {brief(text)} names {', '.join(reversed(found))}")
     space = text.rpartition(".")[0]
     beside, usual = (getattr(_public(name), "__all__", []) for name in (space, "tf.nn"))
     known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops(), *usual]
@@ -192,9 +193,9 @@ def _named(name: str) -> Any:
 def _public(name: str) -> Any:
     """Return the public function, class or module of teachconv that a dotted name stands for, or None."""
     root, _, path = name.partition(".")
-    for package in _ROOTS.get(root, ()):
+    for package in (package for start, package in _ROOTS if start == root):
         with suppress(AttributeError):
-            module = import_module(package)
+            module = import_module(f"{_PACKAGE}.{package}".rstrip("."))
             return attrgetter(path)(module) if path else module
     return None
 
@@ -224,7 +225,7 @@ def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
         return None if _is_generated(function) else function, _op_of(function)
     if name in REGISTRY:
         return None, name
-    near = suggestion(name, {*REGISTRY, *gen_nn_ops.__all__, *_PUBLIC})
+    near = suggestion(name, [*REGISTRY, *gen_nn_ops.__all__, *_PUBLIC])
     raise ArgumentError(f"name must be that of an op or of its wrapper; got {brief(name)}{near}")
 
 
@@ -269,14 +270,13 @@ def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[s
             f"of the modules find_source follows gen_nn_ops alone; got {brief(owner.__name__)}"
         )
     _take_nothing("gen_nn_ops", args, kwargs)
-    conv2d = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
+    here, there = place(str(owner.__file__)), place(str(definitions.__file__))
+    note = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
     steps = [
-        SourceStep("generated module", "gen_nn_ops", place(str(owner.__file__)), 1, conv2d),
+        SourceStep("generated module", "gen_nn_ops", here, 1, note),
         step_at("generator", op_gen.generate, "one function for each op definition"),
         step_at("name", op_gen.lower_case_op_name, "Conv2DBackpropInput becomes conv2d_backprop_input"),
-        SourceStep(
-            "op definitions", "nn_ops", place(str(definitions.__file__)), 1, "TensorFlow: core/ops/nn_ops.cc"
-        ),
+        SourceStep("op definitions", "nn_ops", there, 1, "TensorFlow: core/ops/nn_ops.cc"),
     ]
     return chain_of("gen_nn_ops, which computes nothing,", steps)
 
@@ -290,7 +290,7 @@ def _of_op(public: Callable[..., Any] | None, op_name: str, backend: str = "") -
 def _wrappers_of(public: Callable[..., Any] | None, op_name: str) -> Iterator[SourceStep]:
     """Yield the steps of an op from its public wrapper to its definition.
 
-    Without a wrapper they begin with all that lead to the op, but for those over one axis, which are those of
+    Without a wrapper they begin with all that lead to the op. Those over one axis are left out: they work on
     images of one row.
     """
     wrappers = [] if public is None else [public]
@@ -394,8 +394,9 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
     generated = _is_generated(public)
     steps: list[Found] = [] if generated else [step_at("public function", public)]
     if not args and not kwargs:
-        of_tf = public.__module__.startswith(f"{_PACKAGE}.tf.")
-        if not (generated or (op.__name__ in _PUBLIC and (of_tf or _PUBLIC[op.__name__] is public))):
+        named = op.__name__ in {*_PUBLIC, *gen_nn_ops.__all__}
+        of_tf = named and public.__module__.startswith(f"{_PACKAGE}.tf.")
+        if not (generated or of_tf or _PUBLIC.get(op.__name__) is public):
             return _of_code(query, steps, [public])
         wrapper, op_name = _resolve(op.__name__)
         return listing(query, _once([*steps, *_of_op(None if generated else wrapper, op_name)]))
@@ -482,8 +483,7 @@ def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def gradient_step(op: Any, note: str) -> SourceStep:
     """Return a step for the gradient function of an operation, or of the name that has one."""
-    function = get_gradient_function(op)
-    assert function is not None
+    function: Any = get_gradient_function(op)
     return step_at("gradient function", function, note)
 
 

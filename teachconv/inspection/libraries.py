@@ -10,7 +10,6 @@ import numpy as np
 from ..backends import blas
 from ..core.dtypes import INTEGERS
 
-
 # by name: how the backends call a part of SciPy
 _SCIPY = {"scipy.sparse": "csr_array @ array", "scipy.signal": "correlate2d or fftconvolve"}
 

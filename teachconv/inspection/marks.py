@@ -163,9 +163,8 @@ def source(file: str, line: int, before: int = 0, after: int = 0) -> list[tuple[
         (number, text) of each.
     """
     with_code = [pair for pair in enumerate(map(_code, _lines(_PACKAGE.parent / file)), 1) if pair[1]]
-    middle = sum(
-        number < line for number, _ in with_code
-    )  # the line itself, unless the file was edited since
+    # the line itself, unless the file was edited since
+    middle = sum(number < line for number, _ in with_code)
     return with_code[max(0, middle - before) : middle + after + 1]
 
 

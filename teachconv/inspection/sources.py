@@ -84,13 +84,10 @@ class SourceStep:
 
 
 Found: TypeAlias = SourceStep | SourceLine  # what a source of steps yields, in the order of the call
-_COLUMNS = (*tables.right(""), *tables.left("", "", "", ""))
-_LINES, _WIDTH = 15, 100  # a chain prints no more lines, and no more characters in one
-_NAME, _PLACE = 30, 42  # characters of the columns of names and places
 
 
 @dataclass(frozen=True, repr=False)
-class SourceChain(tables.Report):
+class SourceChain(tables.Steps):
     """The path from a public function to the loops that compute.
 
     Attributes:
@@ -115,111 +112,6 @@ class SourceChain(tables.Report):
     paths: tuple[str, ...] = ()
     shown: int = 0
 
-    @property
-    def all(self) -> tables.Table:
-        """All steps, and all lines; those of a call with the line before and after each."""
-        return self._table()
-
-    def _headline(self) -> str:
-        return " ".join(self._above())
-
-    @property
-    def _elsewhere(self) -> bool:
-        """Whether the steps are those of another framework."""
-        return bool(self.steps) and bool(self.steps[0].known)
-
-    def _above(self, room: int = 0) -> list[str]:
-        """The question, and what ran; one line if it fits into the room."""
-        ran = f"backend {self.backend}, algorithm {self.algorithm}"
-        if self._elsewhere:
-            ran = f"{self.backend}: {self.algorithm}".removesuffix(": ")
-        above = [f"where is {self.query} executed?", *([ran] if self.backend else [])]
-        one = "   ".join(above)
-        return [one] if len(one) <= room else above
-
-    def _as_text(self, room: int = _WIDTH) -> str:
-        """The chain in at most 15 lines of 100 characters."""
-        lines = [] if self._elsewhere else first_lines(self.lines)
-        headline, *ran = self._above(_WIDTH)
-        free = _LINES - 1 - len(ran) - len(lines)
-        ways = (i for i, step in enumerate(self.steps) if step.what == "in a tf.function")  # other calls
-        count = self.shown or next(ways, len(self.steps))
-        if count > free or count < len(self.steps) or len(lines) < len(self.lines):
-            free -= 1  # for the line that says what is left out
-            count = min(count, free)
-        place = _PLACE - 14 if self._elsewhere else _PLACE  # beside it is how the step is known
-        rows = [
-            (
-                str(i),
-                step.what,
-                tables.cut(step.name, _NAME),
-                tables.tail(step.where, place),
-                step.known or step.note,
-            )
-            for i, step in enumerate(self.steps[:count], 1)
-        ]
-        below = tables.fitted([(line.mark, line.place, line.text) for line in lines])
-        notes = tables.Table(tables.left("", "", ""), below).text().splitlines()
-        left_out = (len(self.steps) - count, "step"), (len(self.lines) - len(lines), "line")
-        if counts := [tables.count(*pair) for pair in left_out if pair[0]]:
-            notes.append(f"and {' and '.join(counts)} more: --all, or print(chain.all)")
-        order = sorted(range(count), key=lambda i: (self.steps[i].what != "geometry", -i))
-        fitted = tables.fitted(rows, order, 2, free - count)
-        return tables.Table(_COLUMNS, fitted, headline, ran, notes).text(room)
-
-    def _table(self) -> tables.Table:
-        rows: list[Any] = []
-        for number, step in enumerate(self.steps, 1):
-            below = [*filter(None, (step.where, step.note))]  # of another framework's step the place is long
-            places = (below, step.known) if self._elsewhere else (step.where, step.note)
-            rows.append((str(number), step.what, step.name, *places))
-        notes = self._beside()
-        if self._elsewhere and self.lines:
-            notes.append("their loops are machine code; these lines of teachconv's kernels do the same")
-        lines = [
-            (
-                "" if self.backend else f"{line.backend} {line.algorithm}",
-                line.mark,
-                line.place,
-                self._text(line),
-            )
-            for line in self.lines
-        ]
-        notes += tables.Table(_COLUMNS[1:], lines).text().split("\n")
-        headline, *ran = self._above(_WIDTH)
-        return tables.Table(_COLUMNS, rows, headline, ran, notes)
-
-    def _beside(self) -> list[str]:
-        """The lines that say where our runtime does what another framework's steps do; [] for our own."""
-        rows = []
-        for ours in dict.fromkeys(step.beside for step in self.steps if step.beside):
-            numbers = (str(number) for number, step in enumerate(self.steps, 1) if step.beside == ours)
-            rows.append((ours.what, ours.name, ours.where, ", ".join(numbers)))
-        title = "the same steps in teachconv's runtime, to be read and stepped into"
-        return str(tables.Table(_COLUMNS[1:], rows, title)).split("\n") if rows else []
-
-    def _text(self, line: SourceLine) -> tables.Cell:
-        """A line; of a call with the line before and after it."""
-        shown = line.around() if self.backend and line.file else []
-        margin = min((len(text) - len(text.lstrip()) for _, text in shown), default=0)
-        return [
-            f"{'>' if number == line.line else ' '} {text[margin:]}" for number, text in shown
-        ] or line.text
-
-    def _repr_html_(self) -> str:
-        """The steps and the lines; a click on one opens or closes the code around it."""
-        parts = [f"<p>{'<br>'.join(map(escape, self._above(_WIDTH)))}</p>"]
-        parts += [step.html(f"{number} {escape(step.what)}") for number, step in enumerate(self.steps, 1)]
-        lines = []
-        for line in self.lines:
-            name = line.mark if self.backend else f"{line.backend} {line.algorithm}: {line.mark}"
-            where = f"{line.file}:{line.line}" if line.file else line.text
-            title = f"<b>{escape(name)}</b> {escape(where)}"
-            lines.append(tables.on_click(title, line.around(2), line.line, opened=bool(self.backend)))
-        if lines and not self.backend:  # of all backends: too many to show at once
-            lines = ["<details><summary>the lines of every algorithm</summary>", *lines, "</details>"]
-        return "".join(parts + lines)
-
 
 def chain_of(query: str, found: Iterable[Found], backend: str = "", algorithm: str = "") -> SourceChain:
     """Return the chain of steps and lines, which may come in any order; equal lines are one."""
@@ -234,12 +126,6 @@ def listing(query: str, found: Iterable[Found]) -> SourceChain:
     chain = chain_of(query, found)
     kinds = [step.what for step in chain.steps]
     return replace(chain, shown=kinds.index("backend") + 2 if "backend" in kinds else 0)
-
-
-def first_lines(lines: Sequence[SourceLine]) -> list[SourceLine]:
-    """Return the first line for each mark, of the algorithm that comes first."""
-    first = {line.mark: line for line in reversed(lines) if line.algorithm == lines[0].algorithm}
-    return [first[mark] for mark in marks.APPLIED if mark in first]
 
 
 def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> SourceChain:
