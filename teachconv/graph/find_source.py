@@ -406,7 +406,9 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
         result = op(*args, **kwargs)
     if isinstance(result, Tensor):  # the call only added a node: a graph is being built
         return source_of(result, result, (), {})
-    ran = _convolution(stages)
+    summed = not any(stage.name == "nothing to sum" for stage in stages)
+    one = sum("kind" in stage.facts for stage in stages) == 1
+    ran = Ran(stages) if one and summed else None  # what ran, if that was one convolution
     backend = ran.backend if ran else find_backend()[0] if stages else ""
     for op_name in operations:
         # where a generated wrapper was called, the call began below the public ones
@@ -424,13 +426,6 @@ def _once(found: Iterable[Found]) -> list[Found]:
     """Return each step and line once, and none but the first at the place of the first."""
     first, *rest = dict.fromkeys(found)
     return [first, *(each for each in rest if (each.file, each.line) != (first.file, first.line))]
-
-
-def _convolution(stages: Sequence[record.Stage]) -> Ran | None:
-    """Return what ran, if that was one convolution and it summed something."""
-    convolutions = sum("kind" in stage.facts for stage in stages)
-    nothing = any(stage.name == "nothing to sum" for stage in stages)
-    return Ran(stages) if convolutions == 1 and not nothing else None
 
 
 @source_of.register(Function)

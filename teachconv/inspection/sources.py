@@ -344,8 +344,7 @@ class Ran:
         stages = [stage for stage in self.stages if stage.name.startswith("choose algorithm")]
         marked = [mark for mark in self._marks if mark.mark == "choice"]
         for stage in stages:
-            again = stage.name.endswith("again")
-            yield self._choice(stage, [] if again or self._asked else marked)
+            yield self._choice(stage, [] if self._asked or stage.name.endswith("again") else marked)
         for mark in () if stages else marked:
             yield step_of("choice", mark, self._why(mark.algorithm))
         for mark in self._fallbacks:
