@@ -52,7 +52,7 @@ from .eager.backprop import GradientTape
 from .eager.def_function import Function
 from .framework.context import get_default_session
 from .framework.eager_tensor import EagerTensor
-from .framework.op_def import REGISTRY, OpDef
+from .framework.op_def import GRADIENTS, REGISTRY, OpDef
 from .framework.op_kernel import KERNELS, SILENT
 from .framework.ops import Graph, Operation
 from .framework.tensor import Tensor
@@ -466,7 +466,8 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
         if result is None:
             steps.append(SourceStep("no gradient", f"source {number}", note=reason))
     for operation in recorded.values():
-        if get_gradient_function(operation) is not None:
+        gradient = operation.attrs.get("_gradient_op_type", operation.type)
+        if GRADIENTS.get(gradient):  # none is registered of an op that the tape passed by
             steps.append(gradient_step(operation, f"of {operation.type}"))
     return chain_of(f"tape.{op.__name__}", [*steps, *_kernels(operations, find_backend()[0])])
 
