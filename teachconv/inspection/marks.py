@@ -71,7 +71,7 @@ class SourceLine:
     line: int = 0
     text: str = ""
     result: str = field(default="", compare=False)
-    paths: frozenset[str] = field(default=frozenset(), compare=False)
+    paths: tuple[str, ...] = field(default=(), compare=False)
     by: str = field(default="", compare=False)
 
     @property
@@ -105,7 +105,7 @@ def find(
         if mark.backend == backend
         and mark.algorithm in wanted
         and (kind is None or mark.result in ("", _RESULTS[kind]))
-        and (taken is None or not mark.paths or mark.paths & taken)
+        and (taken is None or not mark.paths or taken.intersection(mark.paths))
     ]
 
 
@@ -128,7 +128,7 @@ def _marks_of(backend: str, path: Path) -> Iterator[SourceLine]:
         # a mark that has a line of its own is for the next one
         at = next((at for at in range(number, len(lines)) if _code(lines[at])), None) if tag else None
         if tag and at is not None:
-            ways, by = frozenset((tag["paths"] or "").split()), tag["by"] or ""
+            ways, by = tuple((tag["paths"] or "").split()), tag["by"] or ""
             for owner, mark in product(tag["owners"].split(), tag["names"].split()):
                 name, _, result = owner.partition("/")
                 home, _, algorithm = name.rpartition(".")

@@ -1,7 +1,9 @@
 """find_source: the chain of a call names the lines that the call ran."""
 
+import dataclasses
 import importlib
 import inspect
+import json
 import re
 import sys
 from functools import cache, partial
@@ -315,6 +317,11 @@ def test_a_backend_may_hold_any_callable():
     made = {"conv2d": numpy_backend.conv2d}
     exec("def made(*args, **options):\n    return conv2d(*args, **options)", made)
     assert (backend_step(made["made"]).file, backend_step(made["made"]).line) == ("<string>", 1)
+
+
+def test_a_chain_can_be_written_as_json():
+    chain = tc.find_source(tc.conv2d, X, W, 2, "SAME")
+    assert json.loads(json.dumps(dataclasses.asdict(chain)))["lines"][0]["mark"] == "stride"
 
 
 def test_an_empty_call_ends_before_the_backend():
