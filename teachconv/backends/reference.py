@@ -79,16 +79,18 @@ def conv2d_loops(x: np.ndarray, w: np.ndarray, g: ConvGeometry, bias: Sequence[T
     depth, outs = g.filters_shape[-2], g.out_channels // g.groups
     y, x, w = np.empty(g.output_shape, x.dtype), _exact_numbers(x), _exact_numbers(w)
     for n, *out_indices, o in _every_cell(g.output_shape):
-        terms = list(bias[o])
+        terms = list(bias[o])  # mark: kernel of loops/y
         for *taps, i in _every_cell(g.filters_shape[:-1]):
             in_indices = [
+                # mark: stride dilation of loops/y
                 out_index * axis.stride - axis.pad_before + tap * axis.dilation
                 for axis, out_index, tap in zip(g.axes, out_indices, taps, strict=True)
             ]
             # a tap in the padding contributes nothing
+            # mark: padding of loops/y
             if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):
                 in_channel = o // outs * depth + i  # o // outs: the group
-                terms.append(x[n, *in_indices, in_channel] * w[*taps, i, o])
+                terms.append(x[n, *in_indices, in_channel] * w[*taps, i, o])  # mark: multiply-add of loops/y
         y[n, *out_indices, o] = round_sum(terms, y.dtype)
     return y
 
@@ -115,13 +117,16 @@ def conv2d_backprop_input_loops(
     for n, *out_indices, o in _every_cell(g.output_shape):
         for *taps, i in _every_cell(g.filters_shape[:-1]):
             in_indices = [
+                # mark: stride dilation of loops/dx
                 out_index * axis.stride - axis.pad_before + tap * axis.dilation
                 for axis, out_index, tap in zip(g.axes, out_indices, taps, strict=True)
             ]
+            # mark: padding of loops/dx
             if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):
                 in_channel = o // outs * depth + i
+                # mark: multiply-add of loops/dx
                 terms[n, *in_indices, in_channel].append(dy[n, *out_indices, o] * w[*taps, i, o])
-    for cell in terms:
+    for cell in terms:  # mark: kernel of loops/dx
         dx[cell] = round_sum(terms[cell], dx.dtype)
     return dx
 
@@ -140,14 +145,17 @@ def conv2d_backprop_filter_loops(x: np.ndarray, dy: np.ndarray, g: ConvGeometry)
     depth, outs = g.filters_shape[-2], g.out_channels // g.groups
     dw, x, dy = np.empty(g.filters_shape, x.dtype), _exact_numbers(x), _exact_numbers(dy)
     for *taps, i, o in _every_cell(g.filters_shape):
-        terms = []
+        terms = []  # mark: kernel of loops/dw
         for n, *out_indices in _every_cell(g.output_shape[:-1]):
             in_indices = [
+                # mark: stride dilation of loops/dw
                 out_index * axis.stride - axis.pad_before + tap * axis.dilation
                 for axis, out_index, tap in zip(g.axes, out_indices, taps, strict=True)
             ]
+            # mark: padding of loops/dw
             if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):
                 in_channel = o // outs * depth + i
+                # mark: multiply-add of loops/dw
                 terms.append(x[n, *in_indices, in_channel] * dy[n, *out_indices, o])
         dw[*taps, i, o] = round_sum(terms, dw.dtype)
     return dw
@@ -156,45 +164,6 @@ def conv2d_backprop_filter_loops(x: np.ndarray, dy: np.ndarray, g: ConvGeometry)
 def _every_cell(shape: Sequence[int]) -> Iterator[Shape]:
     """Yield every index of an array: a loop for each axis, the last one innermost."""
     return product(*map(range, shape))
-
-
-# What lines of this file do, in the words of inspection/marks.py: {line: {function: mark}}
-MARKS = {
-    "terms = list(bias[o])": {"conv2d_loops": "kernel of loops/y"},
-    "for cell in terms:": {"conv2d_backprop_input_loops": "kernel of loops/dx"},
-    "terms = []": {"conv2d_backprop_filter_loops": "kernel of loops/dw"},
-    "out_index * axis.stride - axis.pad_before + tap * axis.dilation": {
-        "conv2d_loops": "stride dilation of loops/y",
-        "conv2d_backprop_input_loops": "stride dilation of loops/dx",
-        "conv2d_backprop_filter_loops": "stride dilation of loops/dw",
-    },
-    "if all(0 <= index < axis.in_size for axis, index in zip(g.axes, in_indices, strict=True)):": {
-        "conv2d_loops": "padding of loops/y",
-        "conv2d_backprop_input_loops": "padding of loops/dx",
-        "conv2d_backprop_filter_loops": "padding of loops/dw",
-    },
-    "terms.append(x[n, *in_indices, in_channel] * w[*taps, i, o])": {
-        "conv2d_loops": "multiply-add of loops/y",
-    },
-    "terms[n, *in_indices, in_channel].append(dy[n, *out_indices, o] * w[*taps, i, o])": {
-        "conv2d_backprop_input_loops": "multiply-add of loops/dx",
-    },
-    "terms.append(x[n, *in_indices, in_channel] * dy[n, *out_indices, o])": {
-        "conv2d_backprop_filter_loops": "multiply-add of loops/dw",
-    },
-    'if algorithm == "loops":': {
-        "conv2d": "choice of loops/y direct/y slices/y",
-        "conv2d_backprop_input": "choice of loops/dx direct/dx slices/dx",
-        "conv2d_backprop_filter": "choice of loops/dw direct/dw slices/dw",
-    },
-    "patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)": {
-        "_patches": "kernel of direct/y direct/dx slices/y slices/dx",
-    },
-    "slices = (overlap(axis, tap) for axis, tap in zip(g.axes, taps, strict=True))": {
-        "_overlaps": "kernel of direct/dw slices/dw",
-    },
-    "products = starmap(partial(map, mul), product(lefts, rights))": {"_sums": "multiply-add of direct"},
-}
 
 
 @QUIET
@@ -215,7 +184,7 @@ def conv2d(
     with _shown(geometry), record.stage("taps") as stage:
         algorithm = _choose(stage, algorithm, geometry, geometry.out_channels)
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", x.dtype)
-        if algorithm == "loops":
+        if algorithm == "loops":  # mark: choice of loops/y direct/y slices/y
             y = conv2d_loops(x, w, geometry, extra)
         else:
             y = _exact_sums(algorithm, FORWARD, x, w, geometry, extra)
@@ -240,7 +209,7 @@ def conv2d_backprop_input(
     with _shown(geometry), record.stage("taps") as stage:
         algorithm = _choose(stage, algorithm, geometry, geometry.in_channels)
         stage.say("every cell: patch x filter, exact sum, rounded once to {}", dy.dtype)
-        if algorithm == "loops":
+        if algorithm == "loops":  # mark: choice of loops/dx direct/dx slices/dx
             dx = conv2d_backprop_input_loops(dy, w, geometry, extra)
         else:
             dx = _exact_sums(algorithm, INPUT_GRADIENT, dy, w, geometry, extra)
@@ -262,7 +231,7 @@ def conv2d_backprop_filter(
     with _shown(geometry), record.stage("taps") as stage:
         algorithm = _choose(stage, algorithm, geometry, geometry.out_channels)
         stage.say("every filter cell: images x out_backprop, rounded once to {}", x.dtype)
-        if algorithm == "loops":
+        if algorithm == "loops":  # mark: choice of loops/dw direct/dw slices/dw
             dw = conv2d_backprop_filter_loops(x, dy, geometry)
         else:
             no_bias = _bias_terms(None, geometry.out_channels)
@@ -347,6 +316,7 @@ def _patches(images: np.ndarray, filters: np.ndarray, *, g: ConvGeometry, scatte
         room //= len(table)
     for same in product(*reversed(found)):  # for each axis some indices that have the same taps
         indices, taps, cells = zip(*same, strict=True)
+        # mark: kernel of direct/y direct/dx slices/y slices/dx
         patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]
         for k in range(g.groups):
             left = patches[..., k * depth : (k + 1) * depth]
@@ -366,6 +336,7 @@ def _overlaps(x: np.ndarray, dy: np.ndarray, *, g: ConvGeometry) -> Iterator[Blo
     """
     depth, outs = g.filters_shape[-2], g.out_channels // g.groups
     for taps in _every_cell(g.filters_shape[:-2]):
+        # mark: kernel of direct/dw slices/dw
         slices = (overlap(axis, tap) for axis, tap in zip(g.axes, taps, strict=True))
         fed, met = zip(*slices, strict=True)
         for k in range(g.groups):
@@ -547,7 +518,7 @@ def _sums(
 ) -> np.ndarray:
     """Return the sums of a block, of shape ``result[block.cells]``, and report how many remain."""
     lefts, rights = _factors(block, bias)
-    products = starmap(partial(map, mul), product(lefts, rights))
+    products = starmap(partial(map, mul), product(lefts, rights))  # mark: multiply-add of direct
     sums = np.empty(len(lefts) * len(rights), object if add is sum else np.float64)
     step = max(1, _STEP // max(1, len(rights[0])))
     for part in (sums[first : first + step] for first in range(0, len(sums), step)):

@@ -9,9 +9,10 @@ from typing import Any
 
 from ..graph.find_source import find_source
 from ..graph.framework.op_def import REGISTRY
-from ..inspection.marks import APPLIED
-from ..inspection.sources import SourceChain, SourceLine, SourceStep, step_at
+from ..inspection.marks import APPLIED, SourceLine
+from ..inspection.sources import SourceChain, SourceStep, step_at
 from ..support.errors import ArgumentError
+from ..support.tables import first_lines
 
 
 @contextmanager
@@ -53,9 +54,7 @@ def lines(ops: Iterable[str]) -> tuple[SourceLine, ...]:
     >>> [line.mark for line in lines(["Conv2D"])]
     ['stride', 'padding', 'dilation', 'multiply-add']
     """
-    found: list[SourceLine] = []
-    for op in dict.fromkeys(op for op in ops if op in REGISTRY):
-        of_op = find_source(op).lines
-        default = [line for line in of_op if line.algorithm == of_op[0].algorithm]
-        found += {line.mark: line for line in reversed(default)}.values()
+    found = [
+        line for op in dict.fromkeys(ops) if op in REGISTRY for line in first_lines(find_source(op).lines)
+    ]
     return tuple(sorted(dict.fromkeys(found), key=lambda line: APPLIED.index(line.mark)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,7 +18,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
 from textwrap import shorten
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from .. import backends, dialects
@@ -26,13 +27,15 @@ from ..dialects.calls import FUNCTIONS
 from ..inspection.marks import place
 from ..inspection.sources import (
     FOLLOWERS,
+    Found,
     Ran,
     SourceChain,
-    SourceLine,
     SourceStep,
     backend_steps,
+    chain_of,
+    line_where,
+    listing,
     names_of_ops,
-    shapes_text,
     source_of,
     step_at,
     step_of,
@@ -49,7 +52,7 @@ from .eager.backprop import GradientTape
 from .eager.def_function import Function
 from .framework.context import get_default_session
 from .framework.eager_tensor import EagerTensor
-from .framework.op_def import REGISTRY, OpDef
+from .framework.op_def import GRADIENTS, REGISTRY, OpDef
 from .framework.op_kernel import KERNELS, SILENT
 from .framework.ops import Graph, Operation
 from .framework.tensor import Tensor
@@ -60,7 +63,12 @@ _PACKAGE = __name__.partition(".")[0]
 _RUNTIME = tuple(f"{_PACKAGE}.{room}." for room in ("graph", "tf", "keras"))  # where the public wrappers are
 # whose functions are followed to the generated wrappers that they call
 _ROOMS = tuple(f"{_PACKAGE}.{room}" for room in ("graph.ops.", "graph.training", "tf.", "keras."))
-_PUBLIC: tuple[ModuleType, ...] = (nn_ops, math_ops, array_ops, random_ops)
+# the public wrappers by name; that of an element-wise op is the generated one
+_PUBLIC: dict[str, Callable[..., Any]] = {
+    name: inspect.unwrap(getattr(module, name))
+    for module in (nn_ops, math_ops, array_ops, random_ops)
+    for name in module.__all__
+}
 
 
 def find_source(op: Any, *args: Any) -> SourceChain:
@@ -97,22 +105,17 @@ def find_source(op: Any, *args: Any) -> SourceChain:
     """
     if not isinstance(op, str):
         return source_of(getattr(op, "__self__", op), op, args, {})
-    return _listing(op, *_of_op(*_resolve(op)))
-
-
-def _listing(query: str, steps: Sequence[SourceStep], lines: Iterable[SourceLine]) -> SourceChain:
-    """Return a chain of the code that may run; it shows the kernel to which the default backend leads."""
-    kinds = [step.what for step in steps]
-    shown = kinds.index("backend") + 2 if "backend" in kinds else 0
-    return SourceChain(query, tuple(steps), tuple(dict.fromkeys(lines)), shown=shown)
+    return listing(op, _of_op(*_resolve(op)))
 
 
 # ---------------------------------------------------------------------------------------------
 # Names
 # ---------------------------------------------------------------------------------------------
 
-_SPACES = {"tf", "tensorflow", "python", "ops", "nn", "math", "nn_ops", "nn_impl", "gen_nn_ops", "raw_ops"}
-_SPACES |= {"compat", "v1", "v2", "tc", "teachconv", "graph", "dialects"}
+_SPACES = {
+    *("tf", "tensorflow", "python", "ops", "nn", "math", "nn_ops", "nn_impl", "gen_nn_ops", "raw_ops"),
+    *("compat", "v1", "v2", "tc", "teachconv", "graph", "dialects"),
+}
 # as people import them
 _ALIASES = {
     "F": "torch",
@@ -122,11 +125,11 @@ _ALIASES = {
     "ort": "onnxruntime",
 }
 _OF_TENSORFLOW = {"tf", "tensorflow", "nn_ops", "gen_nn_ops", "raw_ops"}
-# the first part of a dotted name -> the packages whose attribute it may be
-_ROOTS = dict.fromkeys(("tf", "tensorflow"), [f"{_PACKAGE}.tf"]) | dict.fromkeys(("tc", _PACKAGE), [_PACKAGE])
-_ROOTS["keras"] = [f"{_PACKAGE}.keras"]
-for _dialect in dialects.__all__:
-    _ROOTS[_dialect] = [*_ROOTS.get(_dialect, ()), f"{_PACKAGE}.dialects.{_dialect}"]
+# the first part of a dotted name and a package whose attribute it may be; of one, the first that has it
+_ROOTS = (
+    *(("tf", "tf"), ("tensorflow", "tf"), ("keras", "keras"), ("tc", ""), (_PACKAGE, "")),
+    *((dialect, f"dialects.{dialect}") for dialect in dialects.__all__),
+)
 
 
 def meant(text: str) -> Any:
@@ -149,18 +152,14 @@ def meant(text: str) -> Any:
     if len(words) > 1:  # of a sentence, what looks like code: "is" and "size" are ops too
         words = [word for word in words if re.search(r"[._\d]|[a-z][A-Z]", word)]
     found = {_key(op): op for word in reversed(words) if (op := _named(word)) is not None}
-    if not found and words == [text]:  # the end of a name, such as separable_conv2d
-        ends = (_public(f"{space}.{text}") for space in ("tf.nn", "tc", "tf.keras.layers"))
-        op = next((op for op in ends if op is not None), None)
-        found = {} if op is None else {text: op}
     if len(found) == 1:
         return next(iter(found.values()))
     if found:
-        names = ", ".join(reversed(found))
-        raise ArgumentError(f"op must name one op; {brief(text)} names {names}")
+        raise ArgumentError(f"op must name one op; {brief(text)} names {', '.join(reversed(found))}")
     space = text.rpartition(".")[0]
-    known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops()]
-    near = suggestion(text, [*(f"{space}.{name}" for name in _names_in(space)), *known, *_names_in("tf.nn")])
+    beside, usual = (getattr(_public(name), "__all__", []) for name in (space, "tf.nn"))
+    known = [*REGISTRY, *gen_nn_ops.__all__, *names_of_ops(), *usual]
+    near = suggestion(text, [*(f"{space}.{name}" for name in beside), *known])
     framework = _ALIASES.get(alias, text.partition(".")[0])
     if framework in FOLLOWERS:  # a name does not import it
         here = "" if find_spec(framework) else f"; {framework} is not installed here"
@@ -181,36 +180,24 @@ def _named(name: str) -> Any:
     if own is not None:
         return own
     tensorflows = _OF_TENSORFLOW.intersection(spaces) and "gen_nn_ops" not in spaces
-    wrapper = next((getattr(module, last) for module in _PUBLIC if last in module.__all__), None)
-    if wrapper is not None and tensorflows and _SPACES.issuperset(spaces):
-        return inspect.unwrap(wrapper)
-    found = _public(name)
-    if found is not None or not _SPACES.issuperset(spaces):
-        return found
-    ops = {op_name.replace("_", "").lower(): op_name for op_name in REGISTRY}
-    op_name = ops.get(last.replace("_", "").lower())
-    return None if op_name is None else _generated(op_name) or REGISTRY[op_name]
+    if tensorflows and last in _PUBLIC and _SPACES.issuperset(spaces):
+        return _PUBLIC[last]
+    ops = {op_name.replace("_", "").lower(): op_name for op_name in REGISTRY if _SPACES.issuperset(spaces)}
+    op_name = ops.get(last.replace("_", "").lower(), "")
+    of_op = _generated().get(op_name, REGISTRY.get(op_name))
+    ends = () if of_op else ("tf.nn", "tc", "tf.keras.layers")  # of which a name may be the end
+    places = (_public(place) for place in (name, *(f"{space}.{name}" for space in ends)))
+    return next(filter(callable, places), of_op)
 
 
 def _public(name: str) -> Any:
-    """Return the public function or class of teachconv that a dotted name stands for, or None."""
+    """Return the public function, class or module of teachconv that a dotted name stands for, or None."""
     root, _, path = name.partition(".")
-    for package in _ROOTS.get(root, ()) if path else ():
+    for package in (package for start, package in _ROOTS if start == root):
         with suppress(AttributeError):
-            found = attrgetter(path)(import_module(package))
-            return found if callable(found) else None
+            module = import_module(f"{_PACKAGE}.{package}".rstrip("."))
+            return attrgetter(path)(module) if path else module
     return None
-
-
-def _names_in(module: str) -> list[str]:
-    """Return the public names of a module of teachconv; [] if there is no such module."""
-    root, _, path = module.partition(".")
-    for package in _ROOTS.get(root, ()):
-        with suppress(AttributeError):
-            whole = import_module(package)
-            names: list[str] = (attrgetter(path)(whole) if path else whole).__all__
-            return names
-    return []
 
 
 def is_dialects(op: Any) -> bool:
@@ -222,29 +209,52 @@ def _key(op: Any) -> str:
     """Return the name of the op that computes what was named; several names lead to one."""
     if is_dialects(op):
         return FUNCTIONS[op].name
-    if not isinstance(op, OpDef | ModuleType | FunctionType):
+    if isinstance(op, type):
         return f"{op.__module__}.{op.__name__}"
     name = op.name if isinstance(op, OpDef) else op.__name__
-    if isinstance(op, OpDef | ModuleType):
-        return name
     try:
         return _resolve(name)[1]
     except ArgumentError:  # an op of teachconv that the runtime lacks, or has under another name
         return name
 
 
-def _generated(op_name: str) -> Callable[..., Any] | None:
+def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
+    """Return the public function of that name, if there is one, and the op that it leads to."""
+    function = _PUBLIC.get(name) or vars(gen_nn_ops).get(name if name in gen_nn_ops.__all__ else "")
+    if function is not None:
+        return None if _is_generated(function) else function, _op_of(function)
+    if name in REGISTRY:
+        return None, name
+    near = suggestion(name, [*REGISTRY, *gen_nn_ops.__all__, *_PUBLIC])
+    raise ArgumentError(f"name must be that of an op or of its wrapper; got {brief(name)}{near}")
+
+
+@cache
+def _generated() -> dict[str, Callable[..., Any]]:
+    """Return the generated wrappers by the names of their ops; some ops have none."""
     from .core_ops.op_gen import lower_case_op_name  # not at the top: op_gen is run as a program too
 
-    found: Callable[..., Any] | None = getattr(gen_nn_ops, lower_case_op_name(op_name), None)
-    return found
+    named = {op_name: lower_case_op_name(op_name) for op_name in REGISTRY}
+    return {op: getattr(gen_nn_ops, name) for op, name in named.items() if name in gen_nn_ops.__all__}
+
+
+def _is_generated(public: Callable[..., Any]) -> bool:
+    """Return whether a public function is a generated wrapper, as those of element-wise ops are."""
+    return public.__module__ == gen_nn_ops.__name__
+
+
+@cache
+def _op_of(public: Callable[..., Any]) -> str:
+    """Return the op to whose generated wrapper a function leads, read from its code instead of a table."""
+    generated = next(filter(_is_generated, _reached([public], public.__module__)), None)
+    return next((op for op, wrapper in _generated().items() if wrapper is generated), "")
 
 
 @source_of.register(OpDef)
 def _of_definition(owner: OpDef, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Follow an op that has no wrapper, such as one that an optimiser puts in."""
     _take_nothing(owner.name, args, kwargs)
-    return _listing(owner.name, *_of_op(None, owner.name))
+    return listing(owner.name, _of_op(None, owner.name))
 
 
 @source_of.register(ModuleType)
@@ -260,43 +270,66 @@ def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[s
             f"of the modules find_source follows gen_nn_ops alone; got {brief(owner.__name__)}"
         )
     _take_nothing("gen_nn_ops", args, kwargs)
-    conv2d = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
+    here, there = place(str(owner.__file__)), place(str(definitions.__file__))
+    note = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
     steps = [
-        SourceStep("generated module", "gen_nn_ops", place(str(owner.__file__)), 1, conv2d),
+        SourceStep("generated module", "gen_nn_ops", here, 1, note),
         step_at("generator", op_gen.generate, "one function for each op definition"),
         step_at("name", op_gen.lower_case_op_name, "Conv2DBackpropInput becomes conv2d_backprop_input"),
-        SourceStep(
-            "op definitions", "nn_ops", place(str(definitions.__file__)), 1, "TensorFlow: core/ops/nn_ops.cc"
-        ),
+        SourceStep("op definitions", "nn_ops", there, 1, "TensorFlow: core/ops/nn_ops.cc"),
     ]
-    return SourceChain("gen_nn_ops, which computes nothing,", tuple(steps))
+    return chain_of("gen_nn_ops, which computes nothing,", steps)
 
 
-def _of_op(
-    public: Callable[..., Any] | None, op_name: str, backend: str = ""
-) -> tuple[list[SourceStep], list[SourceLine]]:
-    """Return the steps of an op from its public wrapper to its kernels, and the lines of its algorithms."""
-    kernels_of_op, lines = _kernels([op_name], backend)
-    return [*_wrappers_of(public, op_name), *kernels_of_op], lines
+def _of_op(public: Callable[..., Any] | None, op_name: str, backend: str = "") -> Iterator[Found]:
+    """Yield the steps of an op from its public wrapper to its kernels, and the lines of its algorithms."""
+    yield from _wrappers_of(public, op_name)
+    yield from _kernels([op_name], backend)
 
 
-def _wrappers_of(public: Callable[..., Any] | None, op_name: str) -> list[SourceStep]:
-    """Return the steps of an op from its public wrappers, or one, to its definition."""
-    steps: list[SourceStep] = []
-    for wrapper in [public] if public is not None else _wrappers(op_name):
-        steps.append(step_at("public wrapper", wrapper, "normalises its arguments"))
-    return [*steps, *_definition_of(op_name)]
+def _wrappers_of(public: Callable[..., Any] | None, op_name: str) -> Iterator[SourceStep]:
+    """Yield the steps of an op from its public wrapper to its definition.
+
+    Without a wrapper they begin with all that lead to the op. Those over one axis are left out: they work on
+    images of one row.
+    """
+    wrappers = [] if public is None else [public]
+    if public is None:
+        named = [function for name, function in _PUBLIC.items() if "1d" not in name]
+        wrappers = [one for one in named if not _is_generated(one) and _op_of(one) == op_name]
+    for wrapper in wrappers:
+        yield step_at("public wrapper", wrapper, "normalises its arguments")
+    yield from _definition_of(op_name)
 
 
-def _definition_of(op_name: str) -> list[SourceStep]:
-    """Return the steps of an op's generated wrapper, if it has one, and of its definition."""
-    op_def, generated = REGISTRY[op_name], _generated(op_name)
-    inputs = ", ".join(arg.name for arg in op_def.inputs)
-    note = f"inputs: {inputs or 'none'}"
-    step = SourceStep("op definition", op_name, place(op_def.file), op_def.line, note)
-    if generated is None:
-        return [step]
-    return [step_at("generated wrapper", generated, f"snake case of {op_name}"), step]
+def _definition_of(op_name: str) -> Iterator[SourceStep]:
+    """Yield the steps of an op's generated wrapper, if it has one, and of its definition."""
+    op_def = REGISTRY[op_name]
+    if op_name in _generated():
+        yield step_at("generated wrapper", _generated()[op_name], f"snake case of {op_name}")
+    inputs = ", ".join(arg.name for arg in op_def.inputs) or "none"
+    yield SourceStep("op definition", op_name, place(op_def.file), op_def.line, f"inputs: {inputs}")
+
+
+def _kernels(ops: Iterable[str], backend: str = "") -> Iterator[Found]:
+    """Yield the kernels of ops, with the steps of their backends or of one, and their algorithms' lines."""
+    found = [definition for op in ops for definition in KERNELS.values() if definition.op == op]
+    for kernel in dict.fromkeys(definition.kernel for definition in found):
+        mine = [definition for definition in found if definition.kernel is kernel]
+        labels = list(dict.fromkeys(definition.label or "default" for definition in mine))
+        of_backends = set(labels) == {"default", *backends.TABLE}  # they have rows of their own below
+        named = "default, and every backend" if of_backends else ", ".join(labels)
+        devices = ", ".join(sorted({definition.device for definition in mine}))
+        where = place(mine[0].file), mine[0].line
+        yield SourceStep("kernel", kernel.__name__, *where, f"{devices}; labels: {named}")
+        function: Any = getattr(kernel, "function", None)
+        if kernel.backend_function is not None:
+            yield from backend_steps(kind_of(kernel.backend_function), backend)
+        elif inspect.isfunction(function) and function.__name__.isidentifier():  # no ufunc, no lambda
+            yield step_at("computes", function, "NumPy")
+        else:
+            computes = step_at("computes", kernel.compute, "NumPy")
+            yield replace(computes, name=f"{kernel.__name__}.compute")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -319,17 +352,17 @@ def _of_node(
     steps = [SourceStep("created at", node.name, place(node.file), node.line, note)]
     if node.original_op is not None:
         steps.append(gradient_step(node.original_op, f"the gradient of {brief(node.original_op.name)}"))
-    more, lines = _of_op(None, node.type, node.attrs.get("_kernel") or find_backend()[0])
+    way = list(_of_op(None, node.type, node.attrs.get("_kernel") or find_backend()[0]))
     if not args and not kwargs:
         kernel = node.graph.last_run.get(node.name)
         ran = f"which ran as {kernel}" if kernel else "which has not run"
-        return _listing(f"{owner.name}, {ran},", [*steps, *more], lines)
+        return listing(f"{owner.name}, {ran},", [*steps, *way])
     session = get_default_session()
     if session is None or session.graph is not node.graph:
         session = Session(node.graph)
     metadata = RunMetadata()
     session.run(owner, *args, **{**kwargs, "run_metadata": metadata})
-    steps += [step for step in more if step.what in ("generated wrapper", "op definition")]
+    steps += list(_definition_of(node.type))
     chain = chain_of_run(f"session.run({owner.name})", steps, node.graph, metadata)
     return replace(
         chain, steps=tuple(step for step in chain.steps if step.what != "program" or step.line != node.line)
@@ -342,23 +375,11 @@ def _of_eager(owner: EagerTensor, op: Any, args: tuple[Any, ...], kwargs: dict[s
     _take_nothing(owner, args, kwargs)
     query = f"a tensor {list(owner.shape)} {owner.dtype.name}"
     if not owner.made_by:
-        return SourceChain(query, (SourceStep("constant", "no op", note="its value was given"),))
-    steps = []
+        return chain_of(query, [SourceStep("constant", "no op", note="its value was given")])
+    way = list(_of_op(None, owner.made_by, find_backend()[0]))
     if owner.gradient_of:
-        steps.append(gradient_step(owner.gradient_of, f"the gradient of {owner.gradient_of}"))
-    more, lines = _of_op(None, owner.made_by, find_backend()[0])
-    return _listing(f"{query}, the result of {owner.made_by},", [*steps, *more], lines)
-
-
-class _Recorder:
-    """Notes which ops run, by their names."""
-
-    def __init__(self) -> None:
-        self.ran: dict[str, None] = {}  # each name once, in order
-
-    def record(self, operation: Any) -> None:
-        """Note the op."""
-        self.ran[operation.type] = None
+        way.insert(0, gradient_step(owner.gradient_of, f"the gradient of {owner.gradient_of}"))
+    return listing(f"{query}, the result of {owner.made_by},", way)
 
 
 @source_of.register(FunctionType)
@@ -370,53 +391,41 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
         return source_of.dispatch(object)(owner, op, args, kwargs)
     space = public.__module__.removeprefix(f"{_PACKAGE}.").removeprefix("graph.ops.")
     query = f"{space}.{op.__name__}"
-    stages: list[record.Stage] = []
-    if not args and not kwargs:
-        names = [module for module in _PUBLIC if _plain(vars(module).get(op.__name__)) is public]
-        if not (names or _is_generated(public) or public.__module__.startswith(f"{_PACKAGE}.tf.")):
-            return _of_code(query, [step_at("public function", public)], [public])
-        try:
-            wrapper, name = _resolve(op.__name__)
-        except ArgumentError:  # it leads to several ops
-            return _of_code(query, [step_at("public function", public)], [public])
-        ops = {name: wrapper}
-    else:
-        recorder = _Recorder()
-        with recorded_by(recorder), record.recording() as stages:
-            result = op(*args, **kwargs)
-        if isinstance(result, Tensor):  # the call only added a node: a graph is being built
-            return source_of(result, result, (), {})
-        ops = dict.fromkeys(recorder.ran)
     generated = _is_generated(public)
-    steps, lines = [] if generated else [step_at("public function", public)], []
-    ran = _convolution(stages)
-    for op_name, wrapper in ops.items():
-        way = _wrappers_of(None if generated else wrapper, op_name)
-        steps += way[-2:] if generated and stages else way  # the call began below the public wrappers
-        backend = find_backend()[0] if stages else ""
-        more, its_lines = _kernels([op_name], backend if ran is None else ran.backend)
-        if ran is not None and any(step.what == "backend" for step in more):
-            kernel, called, *_ = more
-            algorithm = replace(called, note=ran.choices()[0].note)
-            more, its_lines = [kernel, algorithm, *ran.kernels()], ran.lines()
-        steps += more
-        lines += its_lines
-    first, *rest = dict.fromkeys(steps)
-    rest = [step for step in rest if (step.file, step.line) != (first.file, first.line)]
-    if ran is None:
-        return _listing(query, [first, *rest], lines)
-    query = f"{query} {shapes_text(ran.kind, ran.geometry)}"
-    return SourceChain(
-        query, (first, *rest), tuple(lines), ran.backend, ran.algorithm, tuple(sorted(ran.paths))
-    )
+    steps: list[Found] = [] if generated else [step_at("public function", public)]
+    if not args and not kwargs:
+        named = op.__name__ in {*_PUBLIC, *gen_nn_ops.__all__}
+        of_tf = named and public.__module__.startswith(f"{_PACKAGE}.tf.")
+        if not (generated or of_tf or _PUBLIC.get(op.__name__) is public):
+            return _of_code(query, steps, [public])
+        wrapper, op_name = _resolve(op.__name__)
+        return listing(query, _once([*steps, *_of_op(None if generated else wrapper, op_name)]))
+    operations: dict[str, None] = {}  # the name of each that ran once, in order
+    recorder = SimpleNamespace(record=lambda operation: operations.setdefault(operation.type))
+    with recorded_by(recorder), record.recording() as stages:
+        result = op(*args, **kwargs)
+    if isinstance(result, Tensor):  # the call only added a node: a graph is being built
+        return source_of(result, result, (), {})
+    summed = not any(stage.name == "nothing to sum" for stage in stages)
+    one = sum("kind" in stage.facts for stage in stages) == 1
+    ran = Ran(stages) if one and summed else None  # what ran, if that was one convolution
+    backend = ran.backend if ran else find_backend()[0] if stages else ""
+    for op_name in operations:
+        # where a generated wrapper was called, the call began below the public ones
+        steps += _definition_of(op_name) if generated and stages else _wrappers_of(None, op_name)
+        kernels_of_op = list(_kernels([op_name], backend))
+        called = [step for step in kernels_of_op if isinstance(step, SourceStep) and step.what == "backend"]
+        if ran and called:
+            reason = next((choice.note for choice in ran.choices()), "")
+            kernels_of_op[1:] = [replace(called[0], note=reason), *ran.kernels(), *ran.lines()]
+        steps += kernels_of_op
+    return ran.chain(query, _once(steps)) if ran else listing(query, _once(steps))
 
 
-def _convolution(stages: Sequence[record.Stage]) -> Ran | None:
-    """Return what ran, if that was one convolution and it summed something."""
-    convolutions = sum("kind" in stage.facts for stage in stages)
-    if convolutions != 1 or any(stage.name == "nothing to sum" for stage in stages):
-        return None
-    return Ran(stages)
+def _once(found: Iterable[Found]) -> list[Found]:
+    """Return each step and line once, and none but the first at the place of the first."""
+    first, *rest = dict.fromkeys(found)
+    return [first, *(each for each in rest if (each.file, each.line) != (first.file, first.line))]
 
 
 @source_of.register(Function)
@@ -437,16 +446,16 @@ def chain_of_function(
 
 def chain_of_run(query: str, first: Sequence[SourceStep], graph: Graph, metadata: RunMetadata) -> SourceChain:
     """Return the chain of a run: the ``first`` steps, and those of `steps_of_run`."""
-    steps, lines = steps_of_run(graph, metadata)
     by = {(node.backend, node.algorithm) for node in metadata.nodes if node.backend}
-    backend, algorithm = by.pop() if len(by) == 1 else ("", "")
-    return SourceChain(query, (*first, *steps), tuple(lines), backend, algorithm)
+    ran = by.pop() if len(by) == 1 else ("", "")
+    return chain_of(query, [*first, *steps_of_run(graph, metadata)], *ran)
 
 
 @source_of.register(GradientTape)
 def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Compute a tape's gradient; follow the engine, each gradient function, and the ops that these ran."""
-    recorder = _Recorder()
+    operations: dict[str, None] = {}
+    recorder = SimpleNamespace(record=lambda operation: operations.setdefault(operation.type))
     recorded = {operation.type: operation for operation in owner.operations()}
     given = inspect.signature(op).bind(*args, **kwargs).arguments
     reasons = [owner.why_none(source) for source in nest.flatten(given.get("sources", given.get("source")))]
@@ -457,10 +466,10 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
         if result is None:
             steps.append(SourceStep("no gradient", f"source {number}", note=reason))
     for operation in recorded.values():
-        if get_gradient_function(operation) is not None:
+        gradient = operation.attrs.get("_gradient_op_type", operation.type)
+        if GRADIENTS.get(gradient):  # none is registered of an op that the tape passed by
             steps.append(gradient_step(operation, f"of {operation.type}"))
-    ran, lines = _kernels(recorder.ran, find_backend()[0])
-    return SourceChain(f"tape.{op.__name__}", (*steps, *ran), tuple(dict.fromkeys(lines)))
+    return chain_of(f"tape.{op.__name__}", [*steps, *_kernels(operations, find_backend()[0])])
 
 
 def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -470,48 +479,44 @@ def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def gradient_step(op: Any, note: str) -> SourceStep:
     """Return a step for the gradient function of an operation, or of the name that has one."""
-    function = get_gradient_function(op)
-    assert function is not None
+    function: Any = get_gradient_function(op)
     return step_at("gradient function", function, note)
 
 
-def steps_of_run(graph: Graph, metadata: RunMetadata) -> tuple[list[SourceStep], list[SourceLine]]:
-    """Return the steps of a run, in the order of the program, down to the innermost loops.
+def steps_of_run(graph: Graph, metadata: RunMetadata) -> Iterator[Found]:
+    """Yield the steps of a run, in the order of the program, down to the innermost loops.
 
     Args:
         graph: the graph that was run.
         metadata: the log of the run.
 
-    Returns:
+    Yields:
         The steps, and the lines that multiplied and added. The kernels of some nodes are preceded by the
         line of the program that created them, or the gradient function that did.
     """
-    found = {op.name: op for op in graph.get_operations()}
+    created = {op.name: op for op in graph.get_operations()}
     fused = {rewrite.into: rewrite.removed for rewrite in metadata.rewrites}
-    steps: list[SourceStep] = []
-    lines: list[SourceLine] = []
     latest: SourceStep | None = None
     ran = [node for node in metadata.nodes if node.op not in SILENT]
-    for node in sorted(ran, key=lambda node: found[node.name].number):
+    for node in sorted(ran, key=lambda node: created[node.name].number):
         for name in fused.get(node.name, (node.name,)):
-            origin = _origin(found[name])
-            if origin != latest:
-                steps.append(origin)
-                latest = origin
-        steps.append(
-            _step_at_place("kernel", f"{node.name}: {node.kernel.partition(' ')[0]}", node.kernel_at)
-        )
+            before, latest = latest, _origin(created[name])
+            if latest != before:
+                yield latest
+        kernel = f"{node.name}: {node.kernel.partition(' ')[0]}"
+        yield SourceStep("kernel", kernel, *_file_and_line(node.kernel_at))
         if node.backend_at:
-            steps.append(_step_at_place("backend", f"{node.backend} {node.algorithm}", node.backend_at))
-        steps += [step_of("innermost loop", mark, at_line=True) for mark in node.loops]
+            backend = f"{node.backend} {node.algorithm}"
+            yield SourceStep("backend", backend, *_file_and_line(node.backend_at))
+        for mark in node.loops:
+            yield step_of("innermost loop", mark, at_line=True)
         if node.loops:
-            lines += Ran(node.stages).lines()
-    return steps, list(dict.fromkeys(lines))
+            yield from Ran(node.stages).lines()
 
 
-def _step_at_place(what: str, name: str, where: str) -> SourceStep:
+def _file_and_line(where: str) -> tuple[str, int]:
     file, _, line = where.rpartition(":")
-    return SourceStep(what, name, file, int(line))
+    return file, int(line)
 
 
 def _origin(node: Operation) -> SourceStep:
@@ -520,49 +525,6 @@ def _origin(node: Operation) -> SourceStep:
         return gradient_step(node.original_op, f"of {node.original_op.name}")
     text = linecache.getline(node.file, node.line).strip()
     return SourceStep("program", shorten(text, 60, placeholder=" ..."), place(node.file), node.line)
-
-
-def _resolve(name: str) -> tuple[Callable[..., Any] | None, str]:
-    """Return the public function of that name, if there is one, and the op that it leads to."""
-    for module in _PUBLIC:
-        if name in module.__all__:
-            public = inspect.unwrap(getattr(module, name))
-            return None if _is_generated(public) else public, _op_of(_generated_name(public))
-    if name in REGISTRY or name in gen_nn_ops.__all__:
-        op_name = name if name in REGISTRY else _op_of(name)
-        return None, op_name
-    known = {*REGISTRY, *gen_nn_ops.__all__, *(public for module in _PUBLIC for public in module.__all__)}
-    raise ArgumentError(
-        f"name must be that of an op or of its wrapper; got {brief(name)}{suggestion(name, known)}"
-    )
-
-
-@cache
-def _op_of(generated: str) -> str:
-    from .core_ops.op_gen import lower_case_op_name
-
-    return next(op for op in REGISTRY if lower_case_op_name(op) == generated)
-
-
-def _wrappers(op_name: str) -> list[Callable[..., Any]]:
-    """Return the public functions that lead to an op; those over one axis, as images of one row, apart."""
-    named = (getattr(module, name) for module in _PUBLIC for name in module.__all__ if "1d" not in name)
-    wrappers = [public for public in map(inspect.unwrap, named) if not _is_generated(public)]
-    return [public for public in wrappers if _op_of(_generated_name(public)) == op_name]
-
-
-def _is_generated(public: Callable[..., Any]) -> bool:
-    """Return whether a public function is a generated wrapper, as those of element-wise ops are."""
-    return public.__module__ == gen_nn_ops.__name__
-
-
-@cache
-def _generated_name(public: Callable[..., Any]) -> str:
-    """Return the generated wrapper that a function is or calls, read from its code instead of a table."""
-    found = next(filter(_is_generated, _reached([public], public.__module__)), None)
-    if found is None:
-        raise ArgumentError(f"{public.__name__} calls no generated wrapper")
-    return found.__name__
 
 
 def _reached(functions: Sequence[Any], rooms: Any, owner: type | None = None) -> dict[Any, list[Any]]:
@@ -616,25 +578,24 @@ def _is_ours(value: Any) -> bool:
 
 
 def _of_code(
-    query: str, steps: Sequence[SourceStep], functions: Sequence[Any], owner: type | None = None
+    query: str, steps: Sequence[Found], functions: Sequence[Any], owner: type | None = None
 ) -> SourceChain:
     """Follow what code may call: the functions that it names on the way to ops, and the ops."""
     window = windows.FUNCTIONS.get(functions[0]) if functions else None
     if window is not None:
         resolver = inspect.unwrap(window[0])
         call = resolver.__globals__[resolver.__annotations__["return"]]
-        more = [step_at("geometry", resolver), step_at("computes", call.__call__, f"{call.__name__}: NumPy")]
-        return SourceChain(query, (*steps, *more))
+        computes = step_at("computes", call.__call__, f"{call.__name__}: NumPy")
+        return chain_of(query, [*steps, step_at("geometry", resolver), computes])
     reached = _reached(functions, _ROOMS, owner)
     leading = {each for each in reached if _is_generated(each)}
-    ops = dict.fromkeys(_op_of(each.__name__) for each in reached if each in leading)
+    ops = dict.fromkeys(_op_of(each) for each in reached if each in leading)
     while not leading.issuperset(more := [each for each in reached if leading.intersection(reached[each])]):
         leading.update(more)
     way = [each for each in reached if each in leading and each not in functions and not _is_generated(each)]
     calls = [step_at("calls", each) for each in way]
     wrappers = [step for op_name in ops for step in _definition_of(op_name)]
-    kernels_of_ops, lines = _kernels(ops)
-    return _listing(query, [*steps, *calls, *wrappers, *kernels_of_ops], lines)
+    return listing(query, [*steps, *calls, *wrappers, *_kernels(ops)])
 
 
 # the methods of a class that compute; where there is `call`, the others only lead to it
@@ -651,45 +612,8 @@ def _of_class(owner: type, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     if op is not owner:
         return _of_code(f"{query}.{op.__name__}", [step_at("method", op)], [op.__func__], owner)
     methods = [method for name in _METHODS if _is_ours(method := _plain(getattr(owner, name, None)))]
+    file = getattr(sys.modules.get(owner.__module__), "__file__", None)  # None: it was typed
+    first = SourceStep("class", owner.__name__, place(file) if file else "", line_where(owner, "class "))
     steps = [step_at("method", method, method.__qualname__) for method in methods]
-    first = SourceStep("class", owner.__name__, *_place_of_class(owner))
     computing = [method for method in methods if method.__name__ == "call"] or methods
     return _of_code(query, [first, *steps], computing, owner)
-
-
-def _place_of_class(owner: type) -> tuple[str, int]:
-    """Return file and line of a class; line 0 where Python cannot find it, as of one that a function made."""
-    file = ""
-    with suppress(OSError, TypeError):  # it was typed
-        file = place(str(inspect.getsourcefile(owner)))
-        text, first = inspect.getsourcelines(owner)
-        decorators = next(i for i, line in enumerate(text) if line.lstrip().startswith("class "))
-        return file, first + decorators
-    return file, 0
-
-
-def _kernels(ops: Iterable[str], backend: str = "") -> tuple[list[SourceStep], list[SourceLine]]:
-    """Return the kernels of ops, with the steps of their backends or of one, and their algorithms' lines."""
-    steps: list[SourceStep] = []
-    lines: list[SourceLine] = []
-    found = [definition for op in ops for definition in KERNELS.values() if definition.op == op]
-    for kernel in dict.fromkeys(definition.kernel for definition in found):
-        mine = [definition for definition in found if definition.kernel is kernel]
-        labels = list(dict.fromkeys(definition.label or "default" for definition in mine))
-        of_backends = set(labels) == {"default", *backends.TABLE}  # they have rows of their own below
-        named = "default, and every backend" if of_backends else ", ".join(labels)
-        devices = ", ".join(sorted({definition.device for definition in mine}))
-        note = f"{devices}; labels: {named}"
-        steps.append(SourceStep("kernel", kernel.__name__, place(mine[0].file), mine[0].line, note))
-        if kernel.backend_function is None:
-            function: Any = getattr(kernel, "function", None)
-            if inspect.isfunction(function) and function.__name__.isidentifier():  # no ufunc, no lambda
-                steps.append(step_at("computes", function, "NumPy"))
-            else:
-                computes = step_at("computes", kernel.compute, "NumPy")
-                steps.append(replace(computes, name=f"{kernel.__name__}.compute"))
-            continue
-        more, its_lines = backend_steps(kind_of(kernel.backend_function), backend)
-        steps += more
-        lines += its_lines
-    return steps, lines

@@ -158,20 +158,11 @@ class Explanation(tables.Report):
         """The value to write: 0.0 for -0.0, whose sign would only distract."""
         return self.value + 0
 
-    def _columns(self) -> list[str]:
-        first, second, result = self.call.kind.words
-        names = [second, f"{first} value", f"{second} value", "product"]
-        return [result.split()[0], *names] if self.inverse else [first, *names, "running sum"]
-
-    def _row(self, tap: Tap) -> list[str]:
-        first = tap.output_index if self.inverse else tap.input_index
-        value, other = map(_number, _factors(tap))
-        numbers = ["padding", other, ""] if tap.in_padding else [value, other, _number(tap.product)]
-        sums = [] if self.inverse else [_number(tap.running_sum)]
-        return [tables.index(first), tables.index(second_cell(tap)), *numbers, *sums]
-
     def _table(self, limit: int = 200) -> tables.Table:
         """The taps, at most ``limit`` of them."""
+        first, second, result = self.call.kind.words
+        names = [result.split()[0] if self.inverse else first, second, f"{first} value", f"{second} value"]
+        columns = tables.right(*names, "product", *([] if self.inverse else ["running sum"]))
         shown = len(self.taps) if len(self.taps) <= limit else limit - 10
         hidden = len(self.taps) - shown
         notes = [f"... and {hidden:,} more in .taps"] if hidden else []
@@ -179,8 +170,14 @@ class Explanation(tables.Report):
             notes.append(f"+ bias {_number(self.bias)} = {self._value}")
         if self.theirs is not None:
             notes.append(f"theirs: {self.theirs + 0}, ours: {self._value}")
-        rows = [self._row(tap) for tap in self.taps[:shown]]
-        return tables.Table(tables.right(*self._columns()), rows, self._headline(), notes=notes)
+        rows = []
+        for tap in self.taps[:shown]:
+            cells = tap.output_index if self.inverse else tap.input_index, second_cell(tap)
+            value, other = map(_number, _factors(tap))
+            numbers = ["padding", other, ""] if tap.in_padding else [value, other, _number(tap.product)]
+            sums = [] if self.inverse else [_number(tap.running_sum)]
+            rows.append([*map(tables.index, cells), *numbers, *sums])
+        return tables.Table(columns, rows, self._headline(), notes=notes)
 
     def picture(self) -> str:
         """Draw the cell as SVG text: input with its padding, the window of its taps, the output cell.
@@ -190,8 +187,7 @@ class Explanation(tables.Report):
         """
         return cell_picture(self.canonical or self)
 
-    def _repr_svg_(self) -> str:
-        return self.picture()
+    _repr_svg_ = picture
 
     def _repr_html_(self) -> str:
         return f"<div>{self.picture()}{self._table(60).html()}</div>"
@@ -259,11 +255,14 @@ def explain(
     cell = _cell(at_input, "at_input", role, call) if inverse else _cell(at, "at", role, call)
     if lazy is not None:
         call, cell = lazy.around(role, cell)  # of arrays larger than memory, what the cell needs
-    if inverse:
-        found = Explanation(name, cell, True, _input_taps(call, cell), call)
-    else:
-        bias = None if call.bias is None else _scalar(call.bias[cell[-1]])
-        found = Explanation(name, cell, False, _output_taps(call, cell), call, bias)
+    count, triples = triples_of(call.geometry, role, cell, inside=inverse)
+    result = call.kind.result
+    if inverse:  # every product that the cell is part of, and where it is added to
+        taps = Taps(count, lambda: (_tap(call, one, output_index=one.cells[result]) for one in triples()))
+    else:  # every tap of the cell, in the reference's order
+        taps = Taps(count, lambda: _running(call, triples()))
+    bias = None if inverse or call.bias is None else _scalar(call.bias[cell[-1]])
+    found = Explanation(name, cell, inverse, taps, call, bias)
     return found if call.names is None else _as_the_caller_numbers(found)
 
 
@@ -297,12 +296,6 @@ def _as_the_caller_numbers(found: Explanation) -> Explanation:
 # ---------------------------------------------------------------------------------------------
 
 
-def _output_taps(call: Call, cell: Cell) -> Taps:
-    """Every tap of one cell of the result, in the reference's order."""
-    count, triples = triples_of(call.geometry, call.kind.result, cell)
-    return Taps(count, lambda: _running(call, triples()))
-
-
 def _running(call: Call, triples: Iterator[Triple]) -> Iterator[Tap]:
     """Make a `Tap` of each product, with the sum so far."""
     exact: Any = Fraction(0) if _is_float(call) else 0
@@ -317,15 +310,6 @@ def _running(call: Call, triples: Iterator[Triple]) -> Iterator[Tap]:
             else:
                 exact += term
         yield replace(tap, running_sum=round_sum([*special, exact], call.first.dtype))
-
-
-def _input_taps(call: Call, cell: Cell) -> Taps:
-    """Every product that one cell of the first array is part of, and where it is added to."""
-    count, triples = triples_of(call.geometry, call.kind.first, cell, inside=True)
-    return Taps(
-        count,
-        lambda: (_tap(call, t, output_index=t.cells[call.kind.result]) for t in triples()),
-    )
 
 
 def _tap(call: Call, triple: Triple, **more: Any) -> Tap:

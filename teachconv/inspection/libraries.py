@@ -10,9 +10,14 @@ import numpy as np
 from ..backends import blas
 from ..core.dtypes import INTEGERS
 
+# by name: how the backends call a part of SciPy
+_SCIPY = {"scipy.sparse": "csr_array @ array", "scipy.signal": "correlate2d or fftconvolve"}
+
 
 def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
     """Return a library's name with its version, and how it is called.
+
+    BLAS is that of SciPy, which cython calls, or that of NumPy; integers are NumPy's own loops.
 
     Args:
         backend: the backend that calls it.
@@ -20,31 +25,24 @@ def library(backend: str, name: str, dtype: str) -> tuple[str, str]:
         dtype: the dtype of the arrays.
 
     Returns:
-        The name with the version, and a remark.
+        The name with the version, and a remark; of a name that a reader wrote into a mark, the name alone.
 
     >>> import scipy
     >>> library("scipy", "scipy.signal", "float32")[0] == f"scipy.signal {scipy.__version__}"
     True
     """
-    if name == "BLAS":
-        return _blas(backend, dtype)
+    if name in _SCIPY:
+        return f"{name} {import_module('scipy').__version__}", _SCIPY[name]
     if name == "cuBLAS":
         version = import_module("cupy").cuda.cublas.getVersion
         cublas: Any = import_module("cupy_backends.cuda.libs.cublas")
         return f"cuBLAS {version(cublas.create())}", "gemmStridedBatched"
-    call = {"scipy.sparse": "csr_array @ array", "scipy.signal": "correlate2d or fftconvolve"}[name]
-    return f"{name} {import_module('scipy').__version__}", call
-
-
-def _blas(backend: str, dtype: str) -> tuple[str, str]:
-    """Return the BLAS of SciPy, which cython calls, or that of NumPy; integers are NumPy's own loops."""
-    home, call = (
-        ("scipy", "cython_blas, gemm") if backend == "cython" else ("numpy", "matmul, gemm for floats")
-    )
     if backend == "numpy" and dtype in INTEGERS:
         return f"NumPy {np.__version__}", "matmul's own loops: BLAS has no integers"
-    found = next(iter(blas.libraries(home)), None)
+    calls = {"cython": ("scipy", "cython_blas, gemm")}
+    home, call = calls.get(backend, ("numpy", "matmul, gemm for floats"))
+    found = next(iter(blas.libraries(home)), None) if name == "BLAS" else None
     if found is None:
-        return f"the BLAS of {home}", call
+        return (f"the BLAS of {home}", call) if name == "BLAS" else (name, "")
     name = {"openblas": "OpenBLAS", "mkl": "MKL", "blis": "BLIS"}.get(found.internal_api, found.internal_api)
     return f"{name} {found.version}", call

@@ -11,32 +11,27 @@ and ``by`` the library, or the other algorithm, that does the work from there. B
 "padding" and "multiply-add" a line can be in the "kernel" that the backend enters, be the "choice" of the
 algorithm or the "fallback" to another one, or be an algorithm's "own", which no other runs.
 
-A Python file may have a table instead, so that its code is free of them: ``MARKS``, which gives for the text
-of a line, without a comment behind it, the functions that have it, each with the text after "mark:".
 tests/inspection/test_find_source.py and test_compiled_marks.py run every marked line.
 """
 
 from __future__ import annotations
 
-import ast
-import os
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 from ..backends import TABLE
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
-from ..support.errors import brief
 
 APPLIED = ("stride", "padding", "dilation", "multiply-add")  # in the order in which they are shown
 
 _PACKAGE = Path(__file__).parents[1]
 _RESULTS = {FORWARD: "y", INPUT_GRADIENT: "dx", FILTER_GRADIENT: "dw"}
-_SHARED = ("core/law.py", "core/taps.py", "backends/__init__.py")
-_MORE = {
+_MORE = {  # the files with marks beside the backend's module; of "" those that backends share
+    "": ("core/law.py", "core/taps.py", "backends/__init__.py"),
     "reference": ("backends/slices.py",),
     "cython": ("_kernels.pyx", "kernels/*.h"),
     "cupy": ("backends/cuda/*.cu*", "backends/cuda/*.py"),
@@ -54,35 +49,44 @@ _FUNCTION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """One mark of one algorithm.
+class SourceLine:
+    """A marked line, such as one that applies the stride, for one algorithm.
 
     Attributes:
-        name: "stride", "dilation", "padding", "multiply-add", "kernel", "choice", "fallback" or "own".
+        mark: "stride", "padding", "dilation", "multiply-add", "kernel", "choice", "fallback" or "own".
         backend: the backend.
         algorithm: the algorithm.
+        file: the file, relative to the folder that contains the package; "" if there is no such line.
+        line: the line's number, or 0.
+        text: the line without its mark; if there is none, the reason.
         result: "y", "dx" or "dw" if the line is for that result alone, else "".
         paths: ways through the kernel of which one must have been taken; empty for a line that always runs.
         by: the library or the algorithm that does the work from there, or "".
-        file: the file, relative to the folder that contains the package.
-        line: the line's number.
-        text: the line without its mark.
     """
 
-    name: str
+    mark: str
     backend: str
     algorithm: str
-    result: str
-    paths: frozenset[str]
-    by: str
-    file: str
-    line: int
-    text: str
+    file: str = ""
+    line: int = 0
+    text: str = ""
+    result: str = field(default="", compare=False)
+    paths: tuple[str, ...] = field(default=(), compare=False)
+    by: str = field(default="", compare=False)
+
+    @property
+    def place(self) -> str:
+        """The file without its folders and the line, or ""."""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
+    def around(self, more: int = 1) -> list[tuple[int, str]]:
+        """Return numbers and text of the line and of ``more`` lines before and after it."""
+        return source(self.file, self.line, more, more)
 
 
 def find(
     backend: str, algorithms: Iterable[str], kind: Kind | None = None, paths: Iterable[str] | None = None
-) -> list[Mark]:
+) -> list[SourceLine]:
     """Return the marks of some algorithms of a backend, in the order of files and lines.
 
     Args:
@@ -101,115 +105,73 @@ def find(
         if mark.backend == backend
         and mark.algorithm in wanted
         and (kind is None or mark.result in ("", _RESULTS[kind]))
-        and (taken is None or not mark.paths or mark.paths & taken)
+        and (taken is None or not mark.paths or taken.intersection(mark.paths))
     ]
 
 
 @lru_cache(maxsize=1)
-def read() -> tuple[Mark, ...]:
+def read() -> tuple[SourceLine, ...]:
     """Return every mark in the sources of the backends."""
-    found: list[Mark] = []
-    for file in _SHARED:
-        found += _marks_of("", _PACKAGE / file)
-    for backend, module in TABLE.items():
-        patterns = (f"{module.removeprefix('teachconv.').replace('.', '/')}.py", *_MORE.get(backend, ()))
-        for path in (path for pattern in patterns for path in sorted(_PACKAGE.glob(pattern))):
-            found += _marks_of(backend, path)
-    return tuple(found)
-
-
-def _marks_of(backend: str, path: Path) -> Iterator[Mark]:
-    lines = _lines(str(path))
-    for number, tag in sorted([*_comments(lines), *_table(path, lines)], key=lambda found: found[0]):
-        for owner in tag["owners"].split():
-            name, _, result = owner.partition("/")
-            home, _, algorithm = name.rpartition(".")
-            for what in tag["names"].split():
-                yield Mark(
-                    what,
-                    home or backend,
-                    algorithm,
-                    result,
-                    frozenset((tag["paths"] or "").split()),
-                    tag["by"] or "",
-                    os.path.relpath(path, _PACKAGE.parent).replace(os.sep, "/"),
-                    number,
-                    _code(lines[number - 1]),
-                )
-
-
-def _comments(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the marks written at their lines, with the lines' numbers."""
-    for number, line in enumerate(lines, 1):
-        tag = _TAG.search(line)
-        while tag and not _code(lines[number - 1]):  # the mark has a line of its own: it is for the next one
-            number += 1
-        if tag:
-            yield number, tag
-
-
-def _table(path: Path, lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the marks of a file's table with the numbers of their lines, each of which must be there once.
-
-    A reader may have edited the file: then a mark without its line is left out, with a warning.
-    """
-    if not any(line.startswith("MARKS =") for line in lines):
-        return
-    body = ast.parse("\n".join(lines)).body
-    spans = {
-        node.name: range(node.lineno, (node.end_lineno or 0) + 1)
-        for node in body
-        if isinstance(node, ast.FunctionDef)
-    }
-    (table,) = (
-        node for node in body if isinstance(node, ast.Assign) and "MARKS" in ast.dump(node.targets[0])
+    modules = {"": "", **{name: module.replace(".", "/") + ".py" for name, module in TABLE.items()}}
+    return tuple(
+        mark
+        for backend, module in modules.items()
+        for pattern in filter(None, (module.removeprefix("teachconv/"), *_MORE.get(backend, ())))
+        for path in sorted(_PACKAGE.glob(pattern))
+        for mark in _marks_of(backend, path)
     )
-    for text, marked in ast.literal_eval(table.value).items():
-        for name, mark in marked.items():
-            span = spans.get(name, ())
-            found = [number for number in span if lines[number - 1].partition("  #")[0].strip() == text]
-            if len(found) == 1 and (tag := _TAG.fullmatch(f"# mark: {mark}")):
-                yield found[0], tag
-            else:
-                warnings.warn(
-                    f"{place(str(path))}: {name} has {len(found)} lines {brief(text)} for {brief(mark)}: "
-                    "find_source and trace leave out this mark of MARKS",
-                    stacklevel=2,
-                )
+
+
+def _marks_of(backend: str, path: Path) -> Iterator[SourceLine]:
+    lines, file = _lines(path), place(str(path))
+    for number, tag in enumerate(map(_TAG.search, lines)):
+        # a mark that has a line of its own is for the next one
+        at = next((at for at in range(number, len(lines)) if _code(lines[at])), None) if tag else None
+        if tag and at is not None:
+            ways, by = tuple((tag["paths"] or "").split()), tag["by"] or ""
+            for owner, mark in product(tag["owners"].split(), tag["names"].split()):
+                name, _, result = owner.partition("/")
+                home, _, algorithm = name.rpartition(".")
+                where = file, at + 1, _code(lines[at]).strip()
+                yield SourceLine(mark, home or backend, algorithm, *where, result, ways, by)
 
 
 def _code(line: str) -> str:
-    """Return a line without its mark and the space around it."""
-    return _TAG.sub("", line).strip()
+    """Return a line without its mark and the space behind it."""
+    return _TAG.sub("", line).rstrip()
 
 
 @lru_cache(maxsize=64)
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text(encoding="utf-8").splitlines()
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file; none of one that cannot be read, such as that of a notebook's function."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return []
 
 
-def source(file: str, line: int, around: int = 0) -> list[tuple[int, str]]:
-    """Return numbers and text of the lines around one line, without the marks; only those with code.
+def source(file: str, line: int, before: int = 0, after: int = 0) -> list[tuple[int, str]]:
+    """Return numbers and text of a line and of lines around it, without the marks; only those with code.
 
     Args:
-        file: the file, as `Mark` names it.
+        file: the file, as `SourceLine` names it.
         line: the number of the line in the middle.
-        around: how many lines before and after it.
+        before: how many lines before it.
+        after: how many lines after it.
 
     Returns:
         (number, text) of each.
     """
-    lines = _lines(str(_PACKAGE.parent / file))
-    with_code = [number for number in range(1, len(lines) + 1) if _TAG.sub("", lines[number - 1]).strip()]
-    middle = sum(number < line for number in with_code)  # the line itself, unless the file was edited since
-    shown = with_code[max(0, middle - around) : middle + around + 1]
-    return [(number, _TAG.sub("", lines[number - 1]).rstrip()) for number in shown]
+    with_code = [pair for pair in enumerate(map(_code, _lines(_PACKAGE.parent / file)), 1) if pair[1]]
+    # the line itself, unless the file was edited since
+    middle = sum(number < line for number, _ in with_code)
+    return with_code[max(0, middle - before) : middle + after + 1]
 
 
 def function_at(file: str, line: int) -> tuple[str, int]:
     """Return the name of the function around a line and the line where it begins, or ("", line)."""
-    lines = _lines(str(_PACKAGE.parent / file))[:line]  # fewer if the file was edited since
-    indent = len(lines[-1]) - len(lines[-1].lstrip())
+    lines = _lines(_PACKAGE.parent / file)[:line]  # fewer if the file was edited since
+    indent = len(lines[-1]) - len(lines[-1].lstrip()) if lines else 0
     for number in range(len(lines), 0, -1):
         found = _FUNCTION.match(lines[number - 1])
         if found and (len(found[1]) < indent or number == line):

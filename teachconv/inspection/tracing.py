@@ -157,7 +157,7 @@ def facts_of(stages: Iterable[record.Stage]) -> dict[str, Any]:
     return {name: fact for stage in stages for name, fact in stage.facts.items()}
 
 
-def innermost_loops(facts: Mapping[str, Any]) -> list[marks.Mark]:
+def innermost_loops(facts: Mapping[str, Any]) -> list[marks.SourceLine]:
     """Return the marks of the innermost loops of a call: the lines that multiply and add.
 
     Args:
@@ -171,10 +171,10 @@ def innermost_loops(facts: Mapping[str, Any]) -> list[marks.Mark]:
         kind_of(facts["kind"]),
         facts.get("paths", "").split(),
     )
-    return [mark for mark in found if mark.name == "multiply-add"]
+    return [mark for mark in found if mark.mark == "multiply-add"]
 
 
-def loop_text(mark: marks.Mark) -> str:
+def loop_text(mark: marks.SourceLine) -> str:
     """Return function, file and line of an innermost loop as text."""
     by = f", by {mark.by}" if mark.by else ""
     return f"{marks.function_at(mark.file, mark.line)[0]}, {mark.file}:{mark.line}{by}"

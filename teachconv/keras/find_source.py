@@ -41,8 +41,7 @@ def _of_layer(owner: Layer, op: Any, args: tuple[Any, ...], kwargs: dict[str, An
     if not args:
         raise ArgumentError(f"find_source of {brief(owner)} needs an input: find_source(layer, x)")
     first = step_at("layer", type(owner).__call__, f"{type(owner).__name__} {brief(owner.name)}")
-    several = are_several(args[0])
-    shapes = [list(np.shape(each)) for each in (args[0] if several else [args[0]])]
+    shapes = [list(np.shape(each)) for each in (args[0] if are_several(args[0]) else args[:1])]
     query = f"{owner.name} {', '.join(map(str, shapes))}"
     return chain_of_function(query, [first], function(lambda x: owner(x, **kwargs)), *args)
 
@@ -50,25 +49,24 @@ def _of_layer(owner: Layer, op: Any, args: tuple[Any, ...], kwargs: dict[str, An
 def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Run the step that a method repeats, on its first batch; all variables get their values back."""
     given = inspect.signature(op).bind(*args, **kwargs).arguments
-    size, labels = as_batch_size(given.get("batch_size")), given.get("y")
-    labelled = op.__name__ != "predict"
-    data = (
-        model._batches(given["x"], labels, size, None)
-        if labelled
-        else batches_of(lambda x, _: (check_x(model, x), None), given["x"], None, size, None)
-    )
-    x, y = next(iter(data))
-    batch = (x, y) if labelled else (x,)
+    x, size = given["x"], as_batch_size(given.get("batch_size"))
+    if op.__name__ == "predict":
+        batches = batches_of(lambda x, _: (check_x(model, x), None), x, None, size, None)
+    else:
+        batches = model._batches(x, given.get("y"), size, None)
+    batch = [part for part in next(iter(batches)) if part is not None]  # samples, and labels if it has any
     step = getattr(model, _STEPS[op.__name__])
     first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]
     optimizer: Optimizer | None = getattr(model, "optimizer", None)
     if optimizer is not None:
         optimizer.build(model.trainable_variables)
     variables = [*model.variables, *(() if optimizer is None else optimizer.variables)]
-    values = [variable.numpy() for variable in variables]
+    values = [(variable, variable.numpy()) for variable in variables]
     try:
         traced = function(step, config=getattr(model, "_config", None))
-        return chain_of_function(f"{op.__name__} on a batch of {len(as_list(x)[0])}", first, traced, *batch)
+        return chain_of_function(
+            f"{op.__name__} on a batch of {len(as_list(batch[0])[0])}", first, traced, *batch
+        )
     finally:
-        for variable, value in zip(variables, values, strict=True):
+        for variable, value in values:
             variable.assign(value)

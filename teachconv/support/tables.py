@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 from math import isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from unicodedata import combining, east_asian_width
 
 from .errors import printable
@@ -388,3 +388,187 @@ class Report:
 
     def _repr_html_(self) -> str:
         return self._table().html()
+
+
+# ---------------------------------------------------------------------------------------------
+# Steps
+# ---------------------------------------------------------------------------------------------
+
+_COLUMNS = (*right(""), *left("", "", "", ""))
+_LEAST = 28  # characters: less of a remark says too little
+_LINES = 15  # a chain prints no more lines
+_NAME, _PLACE = 30, 42  # characters of the columns of names and places
+
+
+class Steps(Report):
+    """Steps on the path of a call, and lines of code: `inspection.sources.SourceChain` says which.
+
+    A step has ``what``, ``name``, ``where``, ``note``, ``known``, ``beside`` and ``html``; a line ``mark``,
+    ``backend``, ``algorithm``, ``file``, ``line``, ``place``, ``text`` and ``around``.
+    """
+
+    query: str
+    steps: Any
+    lines: Any
+    backend: str
+    algorithm: str
+    shown: int
+
+    @property
+    def all(self) -> Table:
+        """All steps, and all lines; those of a call with the line before and after each."""
+        return self._table()
+
+    def _headline(self) -> str:
+        return " ".join(self._above())
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether the steps are those of another framework."""
+        return bool(self.steps) and bool(self.steps[0].known)
+
+    def _above(self, room: int = 0) -> list[str]:
+        """The question, and what ran; one line if it fits into the room."""
+        ran = f"backend {self.backend}, algorithm {self.algorithm}"
+        if self._elsewhere:
+            ran = f"{self.backend}: {self.algorithm}".removesuffix(": ")
+        above = [f"where is {self.query} executed?", *([ran] if self.backend else [])]
+        one = "   ".join(above)
+        return [one] if len(one) <= room else above
+
+    def _as_text(self, room: int = _ROOM) -> str:
+        """The chain in at most 15 lines of 100 characters."""
+        lines = [] if self._elsewhere else first_lines(self.lines)
+        headline, *ran = self._above(_ROOM)
+        free = _LINES - 1 - len(ran) - len(lines)
+        ways = (i for i, step in enumerate(self.steps) if step.what == "in a tf.function")  # other calls
+        last = self.shown or next(ways, len(self.steps))
+        if last > free or last < len(self.steps) or len(lines) < len(self.lines):
+            free -= 1  # for the line that says what is left out
+            last = min(last, free)
+        place = _PLACE - 14 if self._elsewhere else _PLACE  # beside it is how the step is known
+        rows = [
+            (
+                str(i),
+                step.what,
+                cut(step.name, _NAME),
+                tail(step.where, place),
+                step.known or step.note,
+            )
+            for i, step in enumerate(self.steps[:last], 1)
+        ]
+        below = fitted([(line.mark, line.place, line.text) for line in lines])
+        notes = Table(left("", "", ""), below).text().splitlines()
+        left_out = (len(self.steps) - last, "step"), (len(self.lines) - len(lines), "line")
+        if counts := [count(*pair) for pair in left_out if pair[0]]:
+            notes.append(f"and {' and '.join(counts)} more: --all, or print(chain.all)")
+        order = sorted(range(last), key=lambda i: (self.steps[i].what != "geometry", -i))
+        shown = fitted(rows, order, 2, free - last)
+        return Table(_COLUMNS, shown, headline, ran, notes).text(room)
+
+    def _table(self) -> Table:
+        rows: list[Any] = []
+        for number, step in enumerate(self.steps, 1):
+            below = [*filter(None, (step.where, step.note))]  # of another framework's step the place is long
+            places = (below, step.known) if self._elsewhere else (step.where, step.note)
+            rows.append((str(number), step.what, step.name, *places))
+        notes = self._beside()
+        if self._elsewhere and self.lines:
+            notes.append("their loops are machine code; these lines of teachconv's kernels do the same")
+        lines = [
+            (
+                "" if self.backend else f"{line.backend} {line.algorithm}",
+                line.mark,
+                line.place,
+                self._text(line),
+            )
+            for line in self.lines
+        ]
+        notes += Table(_COLUMNS[1:], lines).text().split("\n")
+        headline, *ran = self._above(_ROOM)
+        return Table(_COLUMNS, rows, headline, ran, notes)
+
+    def _beside(self) -> list[str]:
+        """The lines that say where our runtime does what another framework's steps do; [] for our own."""
+        rows = []
+        for ours in dict.fromkeys(step.beside for step in self.steps if step.beside):
+            numbers = (str(number) for number, step in enumerate(self.steps, 1) if step.beside == ours)
+            rows.append((ours.what, ours.name, ours.where, ", ".join(numbers)))
+        title = "the same steps in teachconv's runtime, to be read and stepped into"
+        return str(Table(_COLUMNS[1:], rows, title)).split("\n") if rows else []
+
+    def _text(self, line: Any) -> Cell:
+        """A line; of a call with the line before and after it."""
+        shown = line.around() if self.backend and line.file else []
+        margin = min((len(text) - len(text.lstrip()) for _, text in shown), default=0)
+        return [
+            f"{'>' if number == line.line else ' '} {text[margin:]}" for number, text in shown
+        ] or line.text
+
+    def _repr_html_(self) -> str:
+        """The steps and the lines; a click on one opens or closes the code around it."""
+        parts = [f"<p>{'<br>'.join(map(escape, self._above(_ROOM)))}</p>"]
+        parts += [step.html(f"{number} {escape(step.what)}") for number, step in enumerate(self.steps, 1)]
+        lines = []
+        for line in self.lines:
+            name = line.mark if self.backend else f"{line.backend} {line.algorithm}: {line.mark}"
+            where = f"{line.file}:{line.line}" if line.file else line.text
+            title = f"<b>{escape(name)}</b> {escape(where)}"
+            lines.append(on_click(title, line.around(2), line.line, opened=bool(self.backend)))
+        if lines and not self.backend:  # of all backends: too many to show at once
+            lines = ["<details><summary>the lines of every algorithm</summary>", *lines, "</details>"]
+        return "".join(parts + lines)
+
+
+def first_lines(lines: Sequence[Any]) -> list[Any]:
+    """Return the first line for each mark, of the algorithm that comes first."""
+    mine = [line for line in lines if line.algorithm == lines[0].algorithm]
+    first = {line.mark: line for line in reversed(mine)}
+    return [first[mark] for mark in dict.fromkeys(line.mark for line in mine)]
+
+
+def cut(text: str, room: int) -> str:
+    """Return a text, the beginning of it that fits, or nothing where little would fit."""
+    return text if len(text) <= room else f"{text[: room - 4].rstrip()} ..." * (room > _LEAST)
+
+
+def tail(text: str, room: int) -> str:
+    """Return a text such as a path, or the end of it that fits."""
+    return text if len(text) <= room else f"...{text[3 - room :]}"
+
+
+def fitted(
+    rows: Sequence[tuple[str, ...]], order: Sequence[int] = (), under: int = 0, spare: int = 0
+) -> list[tuple[str, ...]]:
+    """Return rows no wider than a line of a report: a last cell that is too long goes below, or is cut.
+
+    Args:
+        rows: the rows; none is empty.
+        order: the rows whose last cells may go below, the most important one first.
+        under: the column in which a cell that goes below begins.
+        spare: how many cells may go below.
+    """
+    widths = [max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1]]
+    room = _ROOM - sum(widths)
+    below = [i for i in order if len(rows[i][-1]) > room][:spare]
+    found: list[tuple[str, ...]] = []
+    for i, (*cells, last) in enumerate(rows):
+        if i in below:
+            line = cut(last, _ROOM - sum(widths[:under]))
+            found += (*cells, ""), (*[""] * under, line, *[""] * (len(cells) - under))
+        else:
+            found.append((*cells, cut(last, room)))
+    return found
+
+
+def on_click(title: str, code: Sequence[tuple[int, str]], marked: int = 0, opened: bool = False) -> str:
+    """Return HTML: a title that shows and hides numbered lines of code, of which one is marked."""
+    if not code:
+        return f"<div>{title}</div>"
+    texts = (f"{number:5} {escape(text)}" for number, text in code)
+    lines = [
+        f"<mark>{text}</mark>" if number == marked else text
+        for text, (number, _) in zip(texts, code, strict=True)
+    ]
+    state = " open" if opened else ""
+    return f"<details{state}><summary>{title}</summary>{pre('<br>'.join(lines))}</details>"

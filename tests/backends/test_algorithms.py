@@ -39,13 +39,13 @@ def calls(one):
 def test_an_algorithm_that_a_backend_may_choose_says_why(backend, one):
     assert bool(one.why) == ((backend, one.name) not in ON_REQUEST)
     if backend in ("cython", "cupy") and one.name != "direct":  # which have a line for each choice
-        chosen = any(mark.name == "choice" for mark in marks.find(backend, [one.name]))
+        chosen = any(mark.mark == "choice" for mark in marks.find(backend, [one.name]))
         assert bool(one.why) == chosen
 
 
 @pytest.mark.parametrize(("backend", "one"), ALL, ids=IDS)
 def test_an_algorithm_whose_source_multiplies_says_how_often(backend, one):
-    found = [mark for mark in marks.find(backend, [one.name]) if mark.name == "multiply-add"]
+    found = [mark for mark in marks.find(backend, [one.name]) if mark.mark == "multiply-add"]
     assert bool(one.times) == (not all(mark.by for mark in found))
 
 

@@ -51,6 +51,14 @@ def test_what_a_tape_returns_is_followed_from_its_gradient_function():
     assert names(tc.find_source(tg.constant(1.0)), "constant") == ["no op"]
 
 
+def test_an_op_without_a_gradient_that_the_tape_passes_by_is_left_out():
+    v = tg.Variable(np.ones((2, 2), "float32"))
+    with tg.GradientTape() as tape:
+        tf.reduce_prod(v)
+        y = tg.square(v)
+    assert len(names(tc.find_source(tape.gradient, y, v), "gradient function")) == 2  # Square's, the read's
+
+
 def test_an_overridden_gradient_is_the_one_that_is_shown():
     @tg.RegisterGradient("TestHalfSquare")
     def half_square(op, grad):

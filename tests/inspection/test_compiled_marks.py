@@ -187,7 +187,7 @@ def test_the_lines_named_ran(name, runs):
         if step["what"] in ("innermost loop", "fallback") or step["file"].endswith("choose.h"):
             assert counts[step["file"], step["line"]] > 0, step
     for mark in marks_of(chain, op, chain["paths"]):
-        if mark.name in ("kernel", *(line["mark"] for line in chain["lines"] if line["file"])):
+        if mark.mark in ("kernel", *(line["mark"] for line in chain["lines"] if line["file"])):
             assert counts[mark.file, mark.line] > 0, mark
 
 
@@ -206,7 +206,7 @@ def test_every_mark_is_of_some_call(runs):
         for name, (chain, _) in runs.items()
         for mark in marks_of(chain, CALLS[name][0], chain["paths"])
     }
-    every = {(m.file, m.line) for m in marks.read() if m.backend == "cython" and m.name != "fallback"}
+    every = {(m.file, m.line) for m in marks.read() if m.backend == "cython" and m.mark != "fallback"}
     assert every == {place for place in seen if place in every}
 
 

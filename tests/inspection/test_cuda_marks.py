@@ -104,5 +104,5 @@ def test_the_multiply_adds_are_those_of_the_geometry(name, op, folder):
     args = calls_of(name, (2,))[op]
     arrays = [np.zeros(a["shape"], "float32") if isinstance(a, dict) else a for a in args]
     macs = tc.nn_ops.call_of(getattr(tc, op), tuple(arrays), {})[0].geometry.macs
-    (place,) = (place for place, mark in lines_of(name, op).items() if mark.name == "multiply-add")
+    (place,) = (place for place, mark in lines_of(name, op).items() if mark.mark == "multiply-add")
     assert run(folder, name, op, args)[place] == macs

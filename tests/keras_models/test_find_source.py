@@ -72,7 +72,7 @@ def test_a_training_step_is_followed_from_fit_to_the_innermost_loops(model):
                 )
             )
     loops = {(step.file, step.line) for step in chain.steps if step.what == "innermost loop"}
-    marked = {(mark.file, mark.line) for mark in marks.read() if mark.name == "multiply-add"}
+    marked = {(mark.file, mark.line) for mark in marks.read() if mark.mark == "multiply-add"}
     assert loops
     assert loops <= marked
     added = {(line.file, line.line) for line in chain.lines if line.mark == "multiply-add"}

@@ -60,7 +60,7 @@ class NodeStats:
     backend: str
     algorithm: str
     backend_at: str
-    loops: tuple[marks.Mark, ...]
+    loops: tuple[marks.SourceLine, ...]
     made_at: str
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
