@@ -138,7 +138,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "large, 3 x 512 x 512": {"size": (512,), "taps": (1, 3), "stride": (1, 2), "depth": (3,), "outs": (1, 2)},
 }
 _STEPS = ("taps", "stride", "dilation")
-_PADDINGS = ("VALID", "FULL", "SAME")  # FULL: as much as the filter reaches, whatever the stride
+_PADDINGS = ("VALID", "FULL", "SAME", "SAME")  # FULL: as much as the filter reaches, whatever the stride
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, which a

@@ -247,7 +247,7 @@ def test_a_function_without_a_bias_is_never_drawn_one(clock):
     def full(x, w, strides, pads, dilations, groups, bias):
         return tc.conv2d(x, w, strides, pads, dilations=dilations, bias=bias)
 
-    without, with_one = (T.fuzz(T.kernel(function), seconds=0.6, seed=0) for function in (bare, full))
+    without, with_one = (T.fuzz(T.kernel(function), seconds=3, seed=0) for function in (bare, full))
     assert not any("bias" in row.note or "bias and relu" in row.name for row in without.rows)
     assert any("bias and relu" in row.name and row.compared for row in with_one.rows)
 
@@ -537,7 +537,7 @@ from teachconv import testing as T
 calls, plans, largest = count(1), {}, [0]
 
 def after_some(x, w, strides, pads):
-    return tc.conv2d(x, w, strides, pads) + (next(calls) > 14)
+    return tc.conv2d(x, w, strides, pads) + (next(calls) > 40)
 
 def cached(x, w, strides, pads):
     return tc.conv2d(x, w, plans.setdefault((x.shape, w.shape), strides), pads)
@@ -581,7 +581,7 @@ def test_a_program_of_its_own_is_asked_afresh(tmp_path, clock):
         [row] = T.fuzz(kernel, seconds=1, seed=0).failed
     finally:
         sys.path.remove(str(tmp_path))
-    assert "passes in a process that made no calls before; also after the calls before it" in row.note
+    assert "passes in a process that made no calls before; " in row.note
 
 
 def test_a_failure_of_the_kernel_alone_has_one_line(clock):
@@ -638,6 +638,11 @@ WRONG_LAYERS = {
     "dilation 8": lambda x, w, stride, dilation: 8 <= dilation <= 10,
     "dilation 12": lambda x, w, stride, dilation: dilation >= 12,
     "3x512x512": lambda x, w, stride, dilation: x.size >= 3 * 512 * 512,
+    "depthwise and dilated": lambda x, w, stride, dilation: w.shape[2] == 1 < x.shape[3] and dilation == 2,
+    "33 images": lambda x, w, stride, dilation: len(x) > 32 and len(x) % 32,
+    "side of 32 or 64": lambda x, w, stride, dilation: w.shape[0] == 3 and x.shape[1] in (32, 64),
+    "2 groups": lambda x, w, stride, dilation: x.shape[3] == 2 * w.shape[2] and w.shape[2] >= 16,
+    "groups of 4": lambda x, w, stride, dilation: w.shape[2] in (4, 8) and x.shape[3] >= 8 * w.shape[2],
 }
 
 
@@ -670,7 +675,8 @@ def test_a_fault_of_a_real_layer_is_found_in_150_calls(name, only_found):
     assert report.failed
 
 
-@pytest.mark.parametrize("name", [name for name in WRONG_LAYERS if name != "3x512x512"])
+# those of a stranger's second trial are left to the fuzzer
+@pytest.mark.parametrize("name", [*WRONG_LAYERS][: [*WRONG_LAYERS].index("3x512x512")])
 def test_a_case_has_each_kind_of_real_layer(name):
     of_two_axes = [case.geometry for case in T.CASES if case.op == "conv2d" and 0 not in case.input]
     shapes = [
@@ -816,3 +822,39 @@ def test_a_kernel_that_crashes_is_reported_in_time(first, monkeypatch):
     assert report.failed
     assert "T.check(" in report.failed[0].note
     assert seconds.now <= 12
+
+
+def test_the_pads_of_same_at_stride_2_are_drawn_soon(clock):
+    asked = []
+
+    def keeps(x, w, strides, pads, dilations, groups):
+        asked.append((w.shape[0], strides, pads))
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+    T.fuzz(T.kernel(keeps), seconds=8, seed=0, data="integers")
+    assert any(size == 3 and strides == (2, 2) and (0, 1) in pads for size, strides, pads in asked)
+
+
+def test_whole_numbers_that_are_never_rounded_have_no_error(clock):
+    """The bound of a long sum would hide a small whole number that is missing."""
+
+    def one_less(x, w, strides, pads, dilations, groups):
+        y = tc.conv2d(x, w, strides, pads, dilations=dilations)
+        return y - (np.prod(w.shape[:3]) > 16384)
+
+    case = T.Case("long", "conv2d", (1, 3, 3, 4097), (3, 3, 4097, 1), padding="SAME")
+    report = T.check(T.kernel(one_less), case, "float32", "integers", "conv2d")
+    assert report.failed
+    assert "nothing is rounded" in report.failed[0].note
+    assert T.check(T.kernel(one_less, error="fft"), case, "float32", "integers", "conv2d").passed
+
+
+def test_filters_that_are_told_apart_by_their_sum_are_found(clock):
+    kept = {}
+
+    def by_sum(x, w, strides, pads, dilations, groups):
+        w = kept.setdefault((w.shape, float(w.sum(dtype="float64"))), w.copy())
+        return tc.conv2d(x, w, strides, pads, dilations=dilations)
+
+    report = T.fuzz(T.kernel(by_sum), seconds=30, seed=0)
+    assert any("the same numbers in another order" in row.note for row in report.failed)
