@@ -17,8 +17,8 @@ from ..dialects.calls import FUNCTIONS
 from ..support.errors import ArgumentError, brief, is_one_of
 from ..translation import translating
 from ..translation.pointwise import pointwise_lines
-from ..translation.source_text import IMPORTS
-from ..translation.target_calls import TargetCall
+from ..translation.target_calls import Target, TargetCall
+from ..translation.targets import TARGETS
 from ..translation.translating import Call, Translation, translate
 from ..verification.diffing import DiffReport, DiffRow, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
@@ -149,7 +149,7 @@ class _Part(NamedTuple):
     y: Any
     arrays: tuple[np.ndarray, ...] = ()
     call: Call | None = None
-    lines: Callable[[str], list[str]] = lambda to: []
+    lines: Callable[[Target], list[str]] = lambda to: []
     names: str = "x"
     exact: Callable[..., definitions.Defined] | None = None
 
@@ -215,14 +215,18 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
     """Return the translation of parts of which each takes the result of the one before."""
     steps: dict[str, Translation] = {}
     weights: dict[str, tuple[np.ndarray, ...]] = {}
-    blocks, have, why = dict.fromkeys(["\n".join(["import numpy as np", *IMPORTS[to]])]), parts[0].x, ""
+    blocks, have, why = (
+        dict.fromkeys(["\n".join(["import numpy as np", *TARGETS[to].imports])]),
+        parts[0].x,
+        "",
+    )
     body = [f"# x: {list(have.shape)}; weights: the arrays of each layer, as {name} has them"]
     # of ASCII letters: Python takes some others for one another
     words = _unique(re.sub(r"\W+", "_", f"layer_{part.name}", flags=re.ASCII).strip("_") for part in parts)
     functions: dict[str, _Part] = {}
     for word, part in zip(words, parts, strict=True):
         body += _reshaped(have, part.x)
-        arrays, lines = part.arrays, part.lines(to)
+        arrays, lines = part.arrays, part.lines(TARGETS[to])
         made, problem = [f"def f({part.names}):", *lines, "return y"], f"{to} has no function for it here"
         code, problem = "\n    ".join(made), "" if lines else problem
         if part.call is not None:
@@ -243,7 +247,7 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
     sizes = "\n".join(f"{part.name}: {list(part.x.shape)} to {list(part.y.shape)}" for part in parts)
     notes = tuple(f"{of}: {note}" for of, step in steps.items() for note in step.notes)
     facts: Any = _Chain(sizes), to, not why, why, text, None, False, notes, name, translate
-    more: dict[str, Any] = {"_arguments": {}, "_target": TargetCall(to), "weights": weights, "steps": steps}
+    more: dict[str, Any] = {"_arguments": {}, "_target": TargetCall(), "weights": weights, "steps": steps}
     return ModelTranslation(*facts, **more | {"_parts": functions})
 
 

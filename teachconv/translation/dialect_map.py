@@ -385,8 +385,8 @@ def _way(way: Any) -> str:
     steps = {
         "pad first": any(map(any, target.pad_input)),
         "group by group": target.split > 1,
-        "insert zeros first": way.source.has_gaps and not target.stuffs,
-        "move parts of the batch to channels first": way.source.batch_groups > 1 and not target.splits_batch,
+        "insert zeros first": way.source.has_gaps and not target.target.stuffs,
+        "move parts of the batch to channels first": way.source.batch_groups > 1 and not target.target.stuffs,
         "filter flipped": target.flip != way.source.flip,
         "subsample after": bool(target.subsample),
         "crop after": any(map(any, target.pad_output)),

@@ -12,18 +12,10 @@ from ..support.argument_types import ArrayLike, Framework
 from ..support.devices import contiguous
 from ..support.errors import ArgumentError, brief, check_word
 from ..support.tables import count as counted
-from .targets import framework
+from .targets import TARGETS, framework
 
-# the filter's layout in a forward convolution, and in a transposed one; HW stands for the axes of any rank
-_FILTERS = {
-    "tensorflow": ("HWIO", "HWOI"),
-    "keras": ("HWIO", "HWOI"),
-    "scipy": ("HWIO", "HWOI"),
-    "torch": ("OIHW", "IOHW"),
-    "onnx": ("OIHW", "IOHW"),
-    "jax": ("OIHW", "HWIO"),
-    "tensorflow_depthwise": ("HWIM", "HWIM"),
-}
+_FILTERS = {name: target.filter_layouts for name, target in TARGETS.items()}
+_FILTERS["tensorflow_depthwise"] = "HWIM", "HWIM"
 
 
 def convert_filters(

@@ -30,7 +30,7 @@ from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.calls import bound_call
 from ..windows.normalization import BatchNormCall
 from .sizes import family_of, made_for
-from .source_text import filter_permutation, here, write
+from .source_text import defined, filter_permutation, here, write
 from .target_calls import TargetCall
 from .targets import TARGETS, framework, function_named, target_call
 from .window_targets import WindowTarget, window_here, window_target, write_window
@@ -186,9 +186,7 @@ class Translation:
 
     def function(self) -> Callable[..., Any]:
         """Return the function that ``code`` defines; this needs the target framework."""
-        names: dict[str, Any] = {}
-        exec(compile(self.code, f"<{self.source.function} in {self.to}>", "exec"), names)
-        return [*names.values()][-1]
+        return defined(self.code, f"<{self.source.function} in {self.to}>")
 
     def _here(self) -> Callable[..., Any]:
         """Return what ``code`` does, with teachconv's function in place of the framework's."""
@@ -321,7 +319,7 @@ def translate(
         source, shape = bound_call(called, args, arguments, shapes=True)
         given = nn_ops.with_defaults(called, nn_ops.bind(called, args, arguments).arguments)
         given[WINDOWS[called][1]] = shape
-        way = window_target(called, source, given, to)
+        way = window_target(called, source, given, TARGETS[to])
         if any_size and way.one_size:
             raise ArgumentError(
                 f"any_size must be False here: no call of {to} has these windows at every size"
@@ -394,19 +392,11 @@ def _source_text(function: Callable[..., Any], arguments: dict[str, Any]) -> str
 
 
 _REMOVED = " (removed in 0.2; tc.resolve gives the padding, strides and layouts that its call takes)"
-_PACKAGES = {
-    "tensorflow": ("tensorflow",),
-    "torch": ("torch",),
-    "jax": ("jax",),
-    "onnx": ("onnx", "onnxruntime"),
-    "keras": ("keras",),
-    "scipy": ("scipy",),
-}
 
 
 def installed(target: str) -> bool:
     """Return whether the packages that a target needs are installed."""
-    return all(util.find_spec(name) is not None for name in _PACKAGES[target])
+    return all(util.find_spec(name) is not None for name in TARGETS[target].packages)
 
 
 @lru_cache
@@ -414,7 +404,7 @@ def _version(target: str) -> str:
     """Return the name and version of the target's package."""
     from importlib import metadata  # imported late, because it is slow
 
-    name = _PACKAGES[target][-1]
+    name = TARGETS[target].packages[-1]
     try:
         return f"{name} {metadata.version(name)}"
     except metadata.PackageNotFoundError:  # a package such as tensorflow-cpu has another name

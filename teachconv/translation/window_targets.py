@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import inf, prod
 from typing import Any
@@ -18,15 +19,15 @@ import numpy as np
 from ..core.arguments import Pads, begins_then_ends
 from ..core.kinds import layout_of
 from ..dialects import jax, keras, onnx, torch
-from ..windows import normalization, padding, pooling
+from ..windows import pooling
 from ..windows.calls import FUNCTIONS, bound_call
 from ..windows.normalization import BatchNormCall
 from ..windows.padding import PadCall
 from ..windows.pooling import PoolCall
 from ..windows.walking import counts, whole
 from .sizes import LONGEST
-from .source_text import IMPORTS, call_lines, folded, transposed
-from .target_calls import Code, TargetCall
+from .source_text import call_lines, defined, folded, transposed
+from .target_calls import Code, Target, TargetCall, dilations_of, explicit, some, without_none
 
 _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
 
@@ -51,7 +52,7 @@ class WindowTarget:
 
 
 def window_target(
-    function: Callable[..., Any], call: Any, arguments: dict[str, Any], to: str
+    function: Callable[..., Any], call: Any, arguments: dict[str, Any], to: Target
 ) -> WindowTarget:
     """Return how a framework expresses a call; the ``why_not`` of its call is set if it cannot.
 
@@ -61,16 +62,17 @@ def window_target(
         arguments: its arguments by name, a shape in place of the array.
         to: the framework.
     """
-    trains, is_norm = getattr(call, "keeps", None) is not None, isinstance(call, BatchNormCall)
-    problems = {
-        "SciPy is a target of convolutions only": to == "scipy",
-        "where the maxima are is a result of its own: leave the indices out": getattr(call, "places", ()),
-        "XLA stops the process for a window of one cell": to == "jax" and getattr(call, "terms", 2) == 1,
-        "JAX has no batch normalisation; layers of Flax have": to == "jax" and is_norm,
-        "a training step returns moving averages too, by rules that differ: leave training out": trains,
-    }
-    for why in (why for why, found in problems.items() if found):
-        return WindowTarget(TargetCall(to, why_not=why))
+    problems = (
+        "" if to.pool else f"{to.title} is a target of convolutions only",
+        "where the maxima are is a result of its own: leave the indices out"
+        * bool(getattr(call, "places", ())),
+        to.no_window_of_one * (getattr(call, "terms", 2) == 1),
+        to.no_norm * isinstance(call, BatchNormCall),
+        "a training step returns moving averages too, by rules that differ: leave training out"
+        * (getattr(call, "keeps", None) is not None),
+    )
+    for why in filter(None, problems):
+        return WindowTarget(TargetCall(why_not=why))
     stride = max((axis.stride for axis in getattr(call, "spatial", ())), default=0)
     sizes = [
         [n + more * (letter in "DHW") for n, letter in zip(call.input_shape, call.layout, strict=True)]
@@ -82,6 +84,7 @@ def window_target(
     )
     family, found = [*map(regular, (call, *larger))], None
     for way in _WAYS[type(call)](family[0], to):
+        way = replace(way, call=replace(way.call, target=to))
         first, *others = (_fitting(way, member) for member in family)
         if isinstance(first, str):
             why = first
@@ -89,7 +92,7 @@ def window_target(
             return first
         else:
             found = found or replace(first, one_size=True)
-    return found or WindowTarget(TargetCall(to, why_not=why))
+    return found or WindowTarget(TargetCall(why_not=why))
 
 
 def regular(call: Any) -> Any:
@@ -164,25 +167,16 @@ def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget 
 # The ways
 # ---------------------------------------------------------------------------------------------
 
-# the padding words of each framework's pool, and "" for numbers, in the order in which they are tried
-_PADDING = {
-    "tensorflow": ("SAME", ""),
-    "torch": ("",),
-    "jax": ("", "SAME", "SAME_LOWER"),
-    "onnx": ("", "SAME_UPPER", "SAME_LOWER"),
-    "keras": ("same", ""),
-}
 
-
-def _pool_ways(call: PoolCall, to: str) -> Iterator[WindowTarget]:
+def _pool_ways(call: PoolCall, to: Target) -> Iterator[WindowTarget]:
     """Yield the candidates for a pool: with the framework's own padding words, then with padding first."""
-    axes, flags = call.spatial, (False, True)[: 1 + (to in ("torch", "onnx"))]
-    own, nothing = tuple((axis.pad_before, axis.pad_after) for axis in axes), ((0, 0),) * len(axes)
-    for word, ceil, other in product(_PADDING[to], flags, flags):
-        target = _pool_call(call, to, word, own, ceil, other)
+    axes, flags = call.spatial, (False, True)[: 1 + to.ceils]
+    own, nothing = call.geometry.padding, ((0, 0),) * len(axes)
+    for word, ceil, other in product(to.pool_words, flags, flags):
+        target = _of_one_array(to.pool(call, word, own, ceil, other))
         yield WindowTarget(target, _for_all(target.layout, nothing))
     fill, what = ("-np.inf", "minus infinity") if call.reduce == "max" else ("0", "zeros")
-    target = _pool_call(call, to, "", nothing, False, False)
+    target = _of_one_array(to.pool(call, "", nothing, False, False))
     target = replace(target, notes=(f"{target.name} has no such padding: {what} around the input first",))
     reached = [a.in_index(a.out_size - 1, a.filter_size - 1) + 1 - a.in_size for a in axes]
     more = "x = np.concatenate([x, np.ones_like(x[:1])])  # an image of ones, whose means divide the others"
@@ -211,138 +205,119 @@ def _pad(widths: Pads, fill: str = "0") -> tuple[str, ...]:
     return (f"x = np.pad(x, {widths}, constant_values={fill})",) if any(map(any, widths)) else ()
 
 
-def _pool_call(call: PoolCall, to: str, word: str, pads: Pads, ceil: bool, other: bool) -> TargetCall:
-    """Return a framework's pool with a padding word or pads, ceil_mode, and not its own count_include_pad."""
-    k, s, d = (
-        tuple(getattr(a, fact) for a in call.spatial) for fact in ("filter_size", "stride", "dilation")
-    )
-    rank, is_max, padded, spread = len(k), call.reduce == "max", any(map(any, pads)), max(d) > 1 or None
-    last = to in ("tensorflow", "keras") or (to == "jax" and call.layout[-1] == "C")
-    layout = layout_of("input", rank) if last else "NC" + "DHW"[-rank:]
-    name = "max_pool" if is_max else "average_pool" if to in ("onnx", "keras") else "avg_pool"
-    explicit = [[0, 0], *map(list, pads), [0, 0]] if padded and is_max and rank == 2 else "VALID"
-    divisor = call.divisor if call.reduce == "average" else 1
-    # with SAME and strides beyond the window onnxruntime takes negative pads
-    own = "auto_pad" if word and all(a.stride <= a.filter_size for a in call.spatial) else "pads"
-    says: dict[str, tuple[Any, ...]] = {
-        "tensorflow": (
-            pooling,
-            f"tf.nn.{name}",
-            {"ksize": k, "strides": s, "padding": word or explicit, "dilations": spread and d},
-        ),
-        "torch": (
-            torch,
-            f"F.{name}{rank}d",
-            {
-                "kernel_size": k,
-                "stride": s,
-                "padding": tuple(before for before, _ in pads) if padded else None,
-                "dilation": spread and d,
-                "ceil_mode": ceil or None,
-                "count_include_pad": False if other else None,
-                "divisor_override": divisor if isinstance(divisor, int) and not is_max and rank > 1 else None,
-            },
-        ),
-        "jax": (
-            jax,
-            "jax.lax.reduce_window",
-            {
-                "init_value": 0.0 if not is_max else -inf if call.start is None else call.start,
-                "computation": "max" if is_max else "add",
-                "window_dimensions": _for_all(layout, k, 1),
-                "window_strides": _for_all(layout, s, 1),
-                "padding": word or _for_all(layout, pads),
-                "window_dilation": spread and _for_all(layout, d, 1),
-            },
-        ),
-        "onnx": (
-            onnx,
-            name,
-            {
-                "kernel_shape": [*k],
-                "strides": [*s],
-                own: word if own == "auto_pad" else begins_then_ends(pads),
-                "dilations": spread and [*d],
-                "ceil_mode": int(ceil) or None,
-                "count_include_pad": int(other) or None,
-            },
-        ),
-        "keras": (
-            keras,
-            f"keras.ops.{name}",
-            {
-                "pool_size": k,
-                "strides": s,
-                "padding": word or "valid",
-                "dilation_rate": spread and d,
-                "data_format": "channels_last",
-            },
-        ),
+def _of_one_array(facts: tuple[Any, ...]) -> TargetCall:
+    """Return a call of x that keeps its layout; arguments that are None are left out."""
+    function, name, words, layout = facts
+    return TargetCall(function, name, without_none(words), layout, layout, arrays=("x",))
+
+
+def tensorflow_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return tf.nn.max_pool or tf.nn.avg_pool; only the maximum over two axes takes numbers."""
+    g, is_max = call.geometry, call.reduce == "max"
+    name = "max_pool" if is_max else "avg_pool"
+    words = {
+        "ksize": g.filters_shape[:-2],
+        "strides": g.strides,
+        "padding": word or (explicit(pads) if is_max and g.rank == 2 else "VALID"),
+        "dilations": dilations_of(g),
     }
-    module, full, words = says[to]
-    words = {name: value for name, value in words.items() if value is not None}
-    function = getattr(module, full.rpartition(".")[2])
-    full = {"max_pool": "MaxPool", "average_pool": "AveragePool"}.get(full, full)
-    return TargetCall(to, function, full, words, layout, layout, arrays=("x",))
+    return getattr(pooling, name), f"tf.nn.{name}", words, layout_of("input", g.rank)
 
 
-def _pad_ways(call: PadCall, to: str) -> Iterator[WindowTarget]:
+def torch_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return F.max_pool2d, F.avg_pool2d, or those of another rank."""
+    g, is_max = call.geometry, call.reduce == "max"
+    name = f"{'max' if is_max else 'avg'}_pool{g.rank}d"
+    divisor = call.divisor if call.reduce == "average" else 1
+    words = {
+        "kernel_size": g.filters_shape[:-2],
+        "stride": g.strides,
+        "padding": tuple(before for before, _ in pads) if some(pads) else None,
+        "dilation": dilations_of(g),
+        "ceil_mode": ceil or None,
+        "count_include_pad": False if other else None,
+        "divisor_override": divisor if isinstance(divisor, int) and not is_max and g.rank > 1 else None,
+    }
+    return getattr(torch, name), f"F.{name}", words, "NC" + "DHW"[-g.rank :]
+
+
+def jax_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return jax.lax.reduce_window, which has sums in place of means."""
+    g, is_max = call.geometry, call.reduce == "max"
+    layout = layout_of("input", g.rank) if call.layout[-1] == "C" else "NC" + "DHW"[-g.rank :]
+    dilations = dilations_of(g)
+    words = {
+        "init_value": 0.0 if not is_max else -inf if call.start is None else call.start,
+        "computation": "max" if is_max else "add",
+        "window_dimensions": _for_all(layout, g.filters_shape[:-2], 1),
+        "window_strides": _for_all(layout, g.strides, 1),
+        "padding": word or _for_all(layout, pads),
+        "window_dilation": dilations and _for_all(layout, dilations, 1),
+    }
+    return jax.reduce_window, "jax.lax.reduce_window", words, layout
+
+
+def onnx_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return the node of MaxPool or AveragePool."""
+    g, is_max = call.geometry, call.reduce == "max"
+    # with SAME and strides beyond the window onnxruntime takes negative pads
+    by_word = word and all(axis.stride <= axis.filter_size for axis in g.axes)
+    words = {
+        "kernel_shape": list(g.filters_shape[:-2]),
+        "strides": list(g.strides),
+        "auto_pad": word if by_word else None,
+        "pads": None if by_word else begins_then_ends(pads),
+        "dilations": list(g.dilations) if max(g.dilations) > 1 else None,
+        "ceil_mode": int(ceil) or None,
+        "count_include_pad": int(other) or None,
+    }
+    function, name = (onnx.max_pool, "MaxPool") if is_max else (onnx.average_pool, "AveragePool")
+    return function, name, words, "NC" + "DHW"[-g.rank :]
+
+
+def keras_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return keras.ops.max_pool or keras.ops.average_pool."""
+    g, name = call.geometry, "max_pool" if call.reduce == "max" else "average_pool"
+    words = {
+        "pool_size": g.filters_shape[:-2],
+        "strides": g.strides,
+        "padding": word or "valid",
+        "dilation_rate": dilations_of(g),
+        "data_format": "channels_last",
+    }
+    return getattr(keras, name), f"keras.ops.{name}", words, layout_of("input", g.rank)
+
+
+def _pad_ways(call: PadCall, to: Target) -> Iterator[WindowTarget]:
     """Yield the candidate for padding."""
-    order, sides, is_constant = [*range(len(call.sides))], call.sides, call.mode == "constant"
-    word = {"edge": "replicate", "wrap": "circular"}.get(call.mode, call.mode) if to == "torch" else call.mode
-    if to == "torch" and not is_constant:  # it pads all axes after batch and channels
-        order.sort(key=lambda axis: any(sides[axis]))
-    pairs, layout = [list(sides[axis]) for axis in order], "".join(call.layout[axis] for axis in order)
+    order, is_constant = [*range(len(call.sides))], call.mode == "constant"
+    if to.of_tensors and not is_constant:  # F.pad pads all axes after batch and channels
+        order.sort(key=lambda axis: any(call.sides[axis]))
+    function, name, argument, number, sides, word = to.pad
+    pairs, layout = [list(call.sides[axis]) for axis in order], "".join(call.layout[axis] for axis in order)
+    words = {argument: sides(pairs, is_constant), "mode": word(call.mode)}
+    words |= {number: call.value} if is_constant and call.value != 0 else {}
+    yield WindowTarget(_of_one_array((function, name, words, layout)), ((0, 0),) * len(layout))
+
+
+def innermost_first(pairs: list[list[int]], is_constant: bool) -> tuple[int, ...]:
+    """Return PyTorch's sides, from the last axis to the first that is padded or, of a mode, the third."""
     padded = [axis for axis, pair in enumerate(pairs) if any(pair)]
     start = min([*padded, len(pairs) - 1, *([] if is_constant else [2])])
-    says: dict[str, tuple[Any, ...]] = {
-        "tensorflow": (padding.pad, "tf.pad", "paddings", "constant_values", pairs),
-        "torch": (torch.pad, "F.pad", "pad", "value", tuple(n for pair in pairs[start:][::-1] for n in pair)),
-        "jax": (jax.pad, "jax.numpy.pad", "pad_width", "constant_values", pairs),
-        "onnx": (onnx.pad, "Pad", "pads", "constant_value", begins_then_ends(pairs)),
-        "keras": (keras.pad, "keras.ops.pad", "pad_width", "constant_values", pairs),
-    }
-    function, name, argument, number, found = says[to]
-    words: dict[str, Any] = {argument: found, "mode": word.upper() if to == "tensorflow" else word}
-    words |= {number: call.value} if is_constant and call.value != 0 else {}
-    target = TargetCall(to, function, name, words, layout, layout, arrays=("x",))
-    yield WindowTarget(target, ((0, 0),) * len(layout))
+    return tuple(side for pair in pairs[start:][::-1] for side in pair)
 
 
-def _norm_ways(call: BatchNormCall, to: str) -> Iterator[WindowTarget]:
+def _norm_ways(call: BatchNormCall, to: Target) -> Iterator[WindowTarget]:
     """Yield the candidate for batch normalisation, which is one formula in all frameworks."""
     others = call.layout.replace("C", "")
-    first = f"{others[:1]}C{others[1:]}"
-    says: dict[str, tuple[Any, ...]] = {
-        "tensorflow": (
-            normalization.batch_normalization,
-            "tf.nn.batch_normalization",
-            "variance_epsilon",
-            "x mean variance beta gamma",
-            f"{others}C",
-        ),
-        "torch": (torch.batch_norm, "F.batch_norm", "eps", "x mean variance gamma beta", first),
-        "onnx": (
-            onnx.batch_normalization,
-            "BatchNormalization",
-            "epsilon",
-            "x gamma beta mean variance",
-            first,
-        ),
-        "keras": (
-            keras.batch_normalization,
-            "keras.ops.batch_normalization",
-            "epsilon",
-            f"x mean variance {call.axis} beta gamma",
-            call.layout,
-        ),
-    }
-    function, name, eps, arrays, layout = says[to]
-    target = TargetCall(to, function, name, {eps: call.eps}, layout, layout, arrays=(*arrays.split(),))
+    function, name, eps, arrays, layouts = to.norm
+    layout = layouts.format(own=call.layout, first=others[:1], rest=others[1:])
+    arrays = tuple(arrays.format(axis=call.axis).split())
+    target = TargetCall(function, name, {eps: call.eps}, layout, layout, arrays=arrays)
     yield WindowTarget(target, ((0, 0),) * len(layout))
 
 
-_WAYS: dict[type, Callable[[Any, str], Iterator[WindowTarget]]] = {
+_WAYS: dict[type, Callable[[Any, Target], Iterator[WindowTarget]]] = {
     PoolCall: _pool_ways,
     PadCall: _pad_ways,
     BatchNormCall: _norm_ways,
@@ -367,16 +342,16 @@ def write_window(call: Any, way: WindowTarget) -> str:
         f"{name} = np.array({words.pop(name)}, {kind})" for name, kind in inputs.items() if name in words
     ]
     arrays = (*target.arrays, *(name for name in inputs if name in target.arguments))
-    said = replace(target, arguments=words, arrays=arrays)
-    lines += call_lines(call, said)
-    return "\n".join(["import numpy as np", *IMPORTS[said.target], "", "", *_function(call, way, lines), ""])
+    lines += call_lines(call, replace(target, arguments=words, arrays=arrays))
+    imports = ["import numpy as np", *target.target.imports]
+    return "\n".join([*imports, "", "", *_function(call, way, lines), ""])
 
 
 def window_here(call: Any, way: WindowTarget) -> Callable[..., np.ndarray]:
     """Return the function that `write_window` writes, with teachconv's in place of the framework's."""
-    names: dict[str, Any] = {"np": np, "call": way.call.function, "arguments": way.call.arguments}
-    exec("\n".join(_function(call, way, [f"y = call({', '.join(way.call.arrays)}, **arguments)"])), names)
-    return [*names.values()][-1]
+    own = replace(way.call, target=Target(), name="call", arguments={})
+    made = partial(way.call.function, **way.call.arguments)  # type: ignore[misc]
+    return defined(write_window(call, replace(way, call=own)), call=made)
 
 
 def _function(call: Any, way: WindowTarget, section: list[str]) -> list[str]:
