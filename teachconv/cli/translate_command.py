@@ -6,10 +6,11 @@ import argparse
 import ast
 from typing import Any
 
+from ..networks.handing import translate
 from ..support.errors import ArgumentError
 from ..support.tables import count
 from ..translation.targets import TARGETS, framework, function_named, known_functions
-from ..translation.translating import operands, translate
+from ..translation.translating import operands
 from .output import show
 
 

@@ -374,11 +374,9 @@ def bind_shapes(
     if not is_one_of(function, FUNCTIONS):
         raise ArgumentTypeError(f"function must be one of {nn_ops.listed(FUNCTIONS)}; got {brief(function)}")
     entry = FUNCTIONS[function]
-    bound = nn_ops.bind(function, args, kwargs)
-    bound.apply_defaults()
-    unused = dict.fromkeys(nn_ops.OPTIONS, "nothing is computed")
-    nn_ops.refuse(bound.arguments, purpose, **unused)
-    arguments = nn_ops.without_options(bound.arguments)
+    given = nn_ops.with_defaults(function, args, kwargs)
+    nn_ops.refuse(given, purpose, **dict.fromkeys(nn_ops.OPTIONS, "nothing is computed"))
+    arguments = nn_ops.without_options(given)
     arguments.pop("name", None)
     for operand in entry.operands:
         ranks = (1,) if operand.role == "bias" else operand.ranks

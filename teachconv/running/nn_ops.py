@@ -1033,9 +1033,7 @@ def call_of(
         )
     if not is_one_of(op, RESOLVERS):
         raise ArgumentTypeError(f"op must be one of {listed(RESOLVERS)}; got {brief(op)}")
-    bound = bind(op, args, kwargs, tool)
-    bound.apply_defaults()
-    arguments = dict(bound.arguments)
+    arguments = with_defaults(op, args, kwargs, tool)
     options = {key: arguments.pop(key) for key in OPTIONS if key in arguments}
     arguments.pop("name", None)
     return RESOLVERS[op](**arguments), options
@@ -1061,9 +1059,14 @@ def bind(
         raise ArgumentTypeError(f"{op.__name__}: {plain(error)}") from None
 
 
-def with_defaults(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all arguments of an op by name, with defaults for those that are not given."""
-    bound = bind(op, (), dict(arguments))
+def with_defaults(
+    op: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    tool: Callable[..., Any] | None = None,
+) -> dict[str, Any]:
+    """Return all arguments of a call by name, as `bind`, with defaults for those that are not given."""
+    bound = bind(op, args, dict(kwargs), tool)
     bound.apply_defaults()
     return dict(bound.arguments)
 

@@ -19,7 +19,7 @@ from ..support.tables import Cell, Table, left
 from ..windows import normalization, padding, pooling
 from ..windows.pooling import PoolCall
 from .targets import TARGETS, known_functions
-from .translating import resolve, translate
+from .translating import resolve, translate_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +367,8 @@ def target_rows() -> list[tuple[str, str, tuple[str, ...]]]:
     for probe in OPTIONS:
         try:
             ways = [
-                translate(probe.function, *probe.shapes, to=target, **probe.arguments) for target in TARGETS
+                translate_call(probe.function, probe.shapes, probe.arguments, target)
+                for target in TARGETS.values()
             ]
         except (ValueError, TypeError):
             continue

@@ -28,7 +28,7 @@ from ..support.files import path_of, reading
 from ..verification.diffing import WideTruth
 from .onnx_quantized import PLACES, QuantizedConv, constants, fused, quantized
 from .onnx_run import run_model
-from .translating import Call, resolve
+from .translating import resolve
 
 _UNKNOWN = 64  # the size assumed for a dynamic axis other than the batch, unless `inputs` gives it
 _FUNCTIONS = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose}
@@ -36,6 +36,7 @@ _FUNCTIONS |= dict.fromkeys(PLACES, dialect.conv)  # of integers
 _OWN_DOMAINS = ("", "ai.onnx")
 
 Progress = Callable[[int, int, str], None]
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from ..core.arguments import begins_then_ends
 from ..dialects import jax, keras, onnx, torch
 from ..dialects.calls import FUNCTIONS, ConvCall
 from ..running import nn_ops
-from ..support.errors import ArgumentError, brief, suggestion
+from ..support.errors import ArgumentError, brief, is_one_of, suggestion
 from ..windows import normalization, padding
 from ..windows.calls import FUNCTIONS as WINDOWS
 from . import forward, transposed, window_targets
@@ -252,6 +252,18 @@ def framework(word: Any) -> Any:
     ('torch', 'tensorflow', 'torch', 'caffe')
     """
     return _ALIASES.get(word.lower(), word) if isinstance(word, str) else word
+
+
+def target_named(word: Any) -> Target:
+    """Return the target that a word means."""
+    name = framework(word)
+    if not is_one_of(name, TARGETS):
+        near = _REMOVED if name in ("mlx", "paddle") else suggestion(name, TARGETS)
+        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(name)}{near}")
+    return TARGETS[name]
+
+
+_REMOVED = " (removed in 0.2; tc.resolve gives the padding, strides and layouts that its call takes)"
 
 
 def function_named(name: str) -> Callable[..., Any]:

@@ -146,8 +146,8 @@ def of_jax(family: Family) -> TargetCall:
             "dimension_numbers": (layouts[0], words, layouts[1]),
             "transpose_kernel": None if conv.flip else True,  # JAX's own filter is flipped already
         }
-        call: Any = jax.conv_transpose, "jax.lax.conv_transpose", arguments
-        return TargetCall(*call, *layouts, letters, flip=conv.flip, pad_output=crop, notes=tuple(notes))
+        own = jax.conv_transpose, "jax.lax.conv_transpose", arguments
+        return TargetCall(*own, *layouts, letters, flip=conv.flip, pad_output=crop, notes=tuple(notes))
     letters = filter_letters(conv) if conv.regroup else f"{conv.spatial}OI"
     steps = {"window_strides": (1,) * len(g.strides)} | steps | {"lhs_dilation": g.strides}
     arguments = in_filter_order(steps, letters) | {

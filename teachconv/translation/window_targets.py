@@ -20,7 +20,7 @@ from ..core.arguments import Pads, begins_then_ends
 from ..core.kinds import layout_of
 from ..dialects import jax, keras, onnx, torch
 from ..windows import pooling
-from ..windows.calls import FUNCTIONS, bound_call
+from ..windows.calls import FUNCTIONS, bound_shapes
 from ..windows.normalization import BatchNormCall
 from ..windows.padding import PadCall
 from ..windows.pooling import PoolCall
@@ -78,10 +78,7 @@ def window_target(
         [n + more * (letter in "DHW") for n, letter in zip(call.input_shape, call.layout, strict=True)]
         for more in range(1, (stride if stride < LONGEST else 0) + 1)
     ]
-    larger = (
-        bound_call(function, (), arguments | {FUNCTIONS[function][1]: shape}, shapes=True)[0]
-        for shape in sizes
-    )
+    larger = (bound_shapes(function, (), arguments | {FUNCTIONS[function][1]: shape})[0] for shape in sizes)
     family, found = [*map(regular, (call, *larger))], None
     for way in _WAYS[type(call)](family[0], to):
         way = replace(way, call=replace(way.call, target=to))
@@ -121,7 +118,7 @@ def _fitting(way: WindowTarget, call: Any) -> WindowTarget | str:
         given |= zip(_CHANNELS, call.channels, strict=True)
     arrays = tuple(given[name] if name in given else int(name) for name in target.arrays)
     try:
-        made = bound_call(target.function, arrays, target.arguments, shapes=True)[0]  # type: ignore[arg-type]
+        made = bound_shapes(target.function, arrays, target.arguments)[0]  # type: ignore[arg-type]
     except (ValueError, TypeError) as error:
         return f"{target.name}: {error}"
     if isinstance(call, PoolCall):
