@@ -313,11 +313,11 @@ class DialectFunction:
                         axes.index(next(a for a in axes if a.startswith("in")))
                     ]
                     shape = arguments[image.name]
-                    error.args = (f"{error}{other_order(shape, _FIRST[len(shape)], channels)}",)
+                    first = "NC" + "DHW"[5 - len(shape) :]  # the order of PyTorch and ONNX
+                    error.args = (f"{error}{other_order(shape, first, channels)}",)
             raise
 
 
-_FIRST = {axes: f"NC{'DHW'[5 - axes :]}" for axes in (2, 3, 4, 5)}  # the order of PyTorch and ONNX
 FUNCTIONS: dict[Callable[..., Any], DialectFunction] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])

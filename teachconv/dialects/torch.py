@@ -44,9 +44,11 @@ from .calls import (
     run,
 )
 
-__all__ = ["batch_norm", "conv1d", "conv2d", "conv2d_input", "conv2d_weight", "conv3d", "pad"]
-__all__ += ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
-__all__ += ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d"]
+__all__ = [
+    *("avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "conv1d", "conv2d", "conv2d_input"),
+    *("conv2d_weight", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+    *("max_pool1d", "max_pool2d", "max_pool3d", "pad"),
+]
 
 _GRAD_OUTPUT = Operand("grad_output", "out_backprop", "[batch, out_channels, rows, cols]")
 

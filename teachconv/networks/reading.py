@@ -357,13 +357,21 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "FULLY_CONNECTED": ("", "weight", "bias"),
     "MEAN": ("", "axis"),
 }
-_SMOOTH = {name: name for name in ("softmax", *ACTIVATIONS)}
-_SMOOTH |= dict.fromkeys(("silu", "swish"), "silu (swish)") | {"gelu_tanh": "gelu (tanh)"}
-_SMOOTH |= {"logistic": "sigmoid", "hard_sigmoid": "hardsigmoid"}
-_SMOOTH |= dict.fromkeys(("hard_swish", "hard_silu"), "hardswish")
+_SMOOTH = {
+    **{name: name for name in ("softmax", *ACTIVATIONS)},
+    **dict.fromkeys(("silu", "swish"), "silu (swish)"),
+    "gelu_tanh": "gelu (tanh)",
+    "logistic": "sigmoid",
+    "hard_sigmoid": "hardsigmoid",
+    **dict.fromkeys(("hard_swish", "hard_silu"), "hardswish"),
+}
 # the settings with which a function is the one of the table
-_USUAL = {"elu": {"alpha": 1.0}, "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5}}
-_USUAL |= {"softmax": {"beta": 1.0}, "softplus": {"beta": 1.0, "threshold": 20.0}}  # PyTorch's
+_USUAL = {
+    "elu": {"alpha": 1.0},
+    "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5},
+    "softmax": {"beta": 1.0},
+    "softplus": {"beta": 1.0, "threshold": 20.0},  # PyTorch's
+}
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
     *("detach", "to", "clone"),

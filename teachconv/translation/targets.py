@@ -19,15 +19,7 @@ from ..windows import normalization, padding
 from ..windows.calls import FUNCTIONS as WINDOWS
 from . import forward, transposed, window_targets
 from .source_text import onnx_section, scipy_section
-from .target_calls import Family, Target, TargetCall, without_none
-
-
-def _pairs(pairs: list[list[int]], is_constant: bool) -> list[list[int]]:
-    return pairs
-
-
-def _begins_then_ends(pairs: list[list[int]], is_constant: bool) -> list[int]:
-    return begins_then_ends(pairs)
+from .target_calls import Family, Target, TargetCall, torch_order, without_none
 
 
 def _pointwise(text: str) -> dict[str, str]:
@@ -50,7 +42,7 @@ TARGETS: dict[Any, Target] = {
             filter_gradient="tf.raw_ops.Conv2DBackpropFilter",
             pool=window_targets.tensorflow_pool,
             pool_words=("SAME", ""),
-            pad=(padding.pad, "tf.pad", "paddings", "constant_values", _pairs, str.upper),
+            pad=(padding.pad, "tf.pad", "paddings", "constant_values", list, str.upper),
             norm=(
                 normalization.batch_normalization,
                 "tf.nn.batch_normalization",
@@ -92,7 +84,7 @@ TARGETS: dict[Any, Target] = {
                 "F.pad",
                 "pad",
                 "value",
-                window_targets.innermost_first,
+                torch_order,
                 lambda mode: {"edge": "replicate", "wrap": "circular"}.get(mode, mode),
             ),
             norm=(
@@ -134,7 +126,7 @@ TARGETS: dict[Any, Target] = {
             filter_gradient="jax.vjp of conv_general_dilated",
             pool=window_targets.jax_pool,
             pool_words=("", "SAME", "SAME_LOWER"),
-            pad=(jax.pad, "jax.numpy.pad", "pad_width", "constant_values", _pairs, str),
+            pad=(jax.pad, "jax.numpy.pad", "pad_width", "constant_values", list, str),
             no_norm="JAX has no batch normalisation; layers of Flax have",
             no_window_of_one="XLA stops the process for a window of one cell",
             pointwise=_pointwise("""
@@ -169,7 +161,7 @@ TARGETS: dict[Any, Target] = {
             pool=window_targets.onnx_pool,
             pool_words=("", "SAME_UPPER", "SAME_LOWER"),
             ceils=True,
-            pad=(onnx.pad, "Pad", "pads", "constant_value", _begins_then_ends, str),
+            pad=(onnx.pad, "Pad", "pads", "constant_value", begins_then_ends, str),
             norm=(
                 onnx.batch_normalization,
                 "BatchNormalization",
@@ -205,7 +197,7 @@ TARGETS: dict[Any, Target] = {
             filter_gradient="no function; use the automatic differentiation of its backend",
             pool=window_targets.keras_pool,
             pool_words=("same", ""),
-            pad=(keras.pad, "keras.ops.pad", "pad_width", "constant_values", _pairs, str),
+            pad=(keras.pad, "keras.ops.pad", "pad_width", "constant_values", list, str),
             norm=(
                 keras.batch_normalization,
                 "keras.ops.batch_normalization",

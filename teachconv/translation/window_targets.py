@@ -287,21 +287,16 @@ def keras_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -
 
 def _pad_ways(call: PadCall, to: Target) -> Iterator[WindowTarget]:
     """Yield the candidate for padding."""
-    order, is_constant = [*range(len(call.sides))], call.mode == "constant"
-    if to.of_tensors and not is_constant:  # F.pad pads all axes after batch and channels
-        order.sort(key=lambda axis: any(call.sides[axis]))
+    order, is_constant, first = [*range(len(call.sides))], call.mode == "constant", 0
+    if to.of_tensors:  # F.pad pads all axes after the first, those after batch and channels for a mode
+        order.sort(key=lambda axis: not is_constant and any(call.sides[axis]))
+        padded = (place for place, axis in enumerate(order) if any(call.sides[axis]))
+        first = min([*padded, len(order) - 1, *([] if is_constant else [2])])
     function, name, argument, number, sides, word = to.pad
     pairs, layout = [list(call.sides[axis]) for axis in order], "".join(call.layout[axis] for axis in order)
-    words = {argument: sides(pairs, is_constant), "mode": word(call.mode)}
+    words = {argument: sides(pairs[first:]), "mode": word(call.mode)}
     words |= {number: call.value} if is_constant and call.value != 0 else {}
     yield WindowTarget(_of_one_array((function, name, words, layout)), ((0, 0),) * len(layout))
-
-
-def innermost_first(pairs: list[list[int]], is_constant: bool) -> tuple[int, ...]:
-    """Return PyTorch's sides, from the last axis to the first that is padded or, of a mode, the third."""
-    padded = [axis for axis, pair in enumerate(pairs) if any(pair)]
-    start = min([*padded, len(pairs) - 1, *([] if is_constant else [2])])
-    return tuple(side for pair in pairs[start:][::-1] for side in pair)
 
 
 def _norm_ways(call: BatchNormCall, to: Target) -> Iterator[WindowTarget]:
