@@ -47,7 +47,8 @@ ROOMS = """
 SHELVES = {
     "support": """
         argument_types errors
-        settings record files tables palette progress
+        settings
+        record files tables palette progress
         devices memory
     """,
     "core": """

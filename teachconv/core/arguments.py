@@ -103,6 +103,14 @@ UNKNOWN_SIZE = "tf.shape(x)[0] is the size of an axis that only a run knows; tf.
 _LARGEST = 2**256  # in size: nothing legal comes near, and messages can write it
 
 
+def positive(value: Any, name: str) -> int:
+    """Return ``value`` as an int; raise unless it is an integer of at least 1."""
+    number = integer(value, name)
+    if number < 1:
+        raise ArgumentError(f"{name} must be at least 1; got {number}")
+    return number
+
+
 def integer(value: Any, name: str, what: str = "integers") -> int:
     """Return ``value`` as an int.
 

@@ -492,14 +492,6 @@ def rank_of(shape: Shape, filters: Shape, name: str) -> int:
     return len(shape) - 2
 
 
-def count(value: Any, name: str) -> int:
-    """Return a number of groups: an int of at least 1."""
-    number = integer(value, name)
-    if number < 1:
-        raise ArgumentError(f"{name} must be at least 1; got {number}")
-    return number
-
-
 def filter_step(name: str, layout: str, law: str) -> str:
     """Return the step of a derivation that turns a filter into the law's, in letters."""
     order = tuple(layout.index(letter) for letter in law)

@@ -1,8 +1,7 @@
 """Writes a translated call as the source text of a Python function over NumPy arrays.
 
 The function converts the arrays from the source's layouts to the target's, calls the framework, and converts
-the result back. `here` returns the same function with teachconv's own dialect in place of the framework, so
-that the two can be compared.
+the result back.
 """
 
 from __future__ import annotations
@@ -12,12 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..core.arguments import Pads, Shape
 from ..dialects.calls import ConvCall
 from .target_calls import (
-    Target,
     TargetCall,
     filter_letters,
     is_input_gradient,
@@ -53,21 +49,6 @@ def write(conv: ConvCall, target: TargetCall, made_for: str = "") -> str:
     rule = ["", "", *_rule_lines(target.pad_rule)] if target.pad_rule else []
     function = _function(conv, target, section, made_for)
     return "\n".join(["import numpy as np", *record.imports, *rule, "", "", *function, ""])
-
-
-def here(conv: ConvCall, target: TargetCall, made_for: str = "") -> Callable[..., np.ndarray]:
-    """Return ``convolve`` with teachconv's function of the target's signature in place of the framework's.
-
-    Args:
-        conv: the call to translate.
-        target: the call that it is translated to.
-        made_for: the axes that the code checks, as in `write`.
-
-    Returns:
-        A function of NumPy arrays.
-    """
-    own = replace(target, target=Target(stuffs=target.target.stuffs), name="call")
-    return defined(write(conv, own, made_for), call=target.function)
 
 
 def defined(code: str, file: str = "<code>", **names: Any) -> Callable[..., Any]:

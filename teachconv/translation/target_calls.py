@@ -114,6 +114,9 @@ class TargetCall:
         subsample: n for each axis of the result, of which every n-th cell is kept; () for all.
         split: the number of groups to compute in separate calls.
         notes: sentences on what the framework cannot express directly.
+        before: of a pool, the lines before the call, on x, which add pad_input.
+        after: of a pool, the lines after it, on y.
+        one_size: of a pool, whether the code is for images of one size only.
         why_not: why there is no such call, or "".
         arrays: what the code calls the arrays of the call, in its order.
         target: the framework.
@@ -133,6 +136,9 @@ class TargetCall:
     subsample: Shape = ()
     split: int = 1
     notes: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    one_size: bool = False
     why_not: str = ""
     arrays: tuple[str, ...] = ("x", "w")
     target: Target = Target()

@@ -28,10 +28,10 @@ from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.calls import bound_shapes
 from ..windows.normalization import BatchNormCall
 from .sizes import family_of, made_for
-from .source_text import defined, filter_permutation, here, write
+from .source_text import defined, filter_permutation, write
 from .target_calls import Target, TargetCall
 from .targets import TARGETS, function_named, target_call
-from .window_targets import WindowTarget, window_here, window_target, write_window
+from .window_targets import window_target, write_window
 
 _NCNN = {"-233": "SAME (ONNX's SAME_UPPER)", "-234": "SAME_LOWER"}  # its pad_left
 
@@ -124,7 +124,7 @@ class Translation:
     source_text: str
     _function: Callable[..., Any] = field(repr=False)
     _arguments: dict[str, Any] = field(repr=False)
-    _target: TargetCall | WindowTarget = field(repr=False)
+    _target: TargetCall = field(repr=False)
     _made_for: str = field(default="", repr=False)
 
     def check(self, x: Any = None, w: Any = None, b: Any = None) -> DiffReport:
@@ -160,7 +160,7 @@ class Translation:
             inputs.extend(self.source.channels.astype(inputs[0].dtype))
         against, failed = {}, []
         runs: list[tuple[str, Callable[[], Callable[..., Any]]]] = []
-        if isinstance(self._target, WindowTarget) or self._target.function is not None:
+        if self._target.function is not None:
             runs.append((f"teachconv's {self.to}", self._here))
         version = _version(self.to) if installed(self.to) else ""
         if version:
@@ -185,10 +185,12 @@ class Translation:
         return defined(self.code, f"<{self.source.function} in {self.to}>")
 
     def _here(self) -> Callable[..., Any]:
-        """Return what ``code`` does, with teachconv's function in place of the framework's."""
-        if isinstance(self._target, WindowTarget):
-            return window_here(self.source, self._target)
-        return here(self.source, self._target, self._made_for)
+        """Return what ``code`` does, with teachconv's function of the same signature in its place."""
+        target = self._target
+        own = replace(target, target=Target(stuffs=target.target.stuffs), name="call")
+        is_conv = isinstance(self.source, ConvCall)
+        code = write(self.source, own, self._made_for) if is_conv else write_window(self.source, own)
+        return defined(code, call=target.function)
 
     def _arrays(self, *given: Any) -> dict[str, np.ndarray]:
         """Return the arrays of the source call by name, seeded ones in place of None."""
@@ -250,20 +252,17 @@ def translate_call(
 ) -> Translation:
     """Return the translation of a call; see `teachconv.translate`, which takes layers too."""
     called, checked = _function(function), ""
-    way: TargetCall | WindowTarget
     if is_one_of(called, WINDOWS):
         source, given = bound_shapes(called, args, arguments)
-        way = window_target(called, source, given, to)
-        if any_size and way.one_size:
+        target = window_target(called, source, given, to)
+        if any_size and target.one_size:
             raise ArgumentError(
                 f"any_size must be False here: no call of {to.name} has these windows at every size"
             )
-        target = way.call
-        code = "" if target.why_not else write_window(source, way)
+        code = "" if target.why_not else write_window(source, target)
     else:
         source, given = bind_shapes(called, args, arguments)
         target, checked, code = written_call(FUNCTIONS[called], source, given, to.name, any_size)
-        way = target
     permutes = bool(target.filter_layout)
     return Translation(
         source,
@@ -277,7 +276,7 @@ def translate_call(
         _source_text(called, given),
         called,
         given,
-        way,
+        target,
         checked,
     )
 

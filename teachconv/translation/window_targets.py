@@ -7,9 +7,8 @@ accepted if it resolves to the wanted call. If none does, the reason is the dial
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from math import inf, prod
 from typing import Any
@@ -26,34 +25,15 @@ from ..windows.padding import PadCall
 from ..windows.pooling import PoolCall
 from ..windows.walking import counts, whole
 from .sizes import LONGEST
-from .source_text import call_lines, defined, folded, transposed
+from .source_text import call_lines, folded, transposed
 from .target_calls import Code, Target, TargetCall, dilations_of, explicit, some, without_none
 
 _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
 
 
-@dataclass(frozen=True)
-class WindowTarget:
-    """A candidate: the framework's call, which keeps its layout, and the lines of NumPy around it.
-
-    Attributes:
-        call: the framework's call.
-        pads: what the lines before it add to the axes of x, in the layout of the call.
-        before: those lines.
-        after: the lines after it, on y.
-        one_size: whether the code is for images of one size only.
-    """
-
-    call: TargetCall
-    pads: Pads = ()
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    one_size: bool = False
-
-
 def window_target(
     function: Callable[..., Any], call: Any, arguments: dict[str, Any], to: Target
-) -> WindowTarget:
+) -> TargetCall:
     """Return how a framework expresses a call; the ``why_not`` of its call is set if it cannot.
 
     Args:
@@ -72,7 +52,7 @@ def window_target(
         * (getattr(call, "keeps", None) is not None),
     )
     for why in filter(None, problems):
-        return WindowTarget(TargetCall(why_not=why))
+        return TargetCall(why_not=why)
     stride = max((axis.stride for axis in getattr(call, "spatial", ())), default=0)
     sizes = [
         [n + more * (letter in "DHW") for n, letter in zip(call.input_shape, call.layout, strict=True)]
@@ -81,7 +61,7 @@ def window_target(
     larger = (bound_shapes(function, (), arguments | {FUNCTIONS[function][1]: shape})[0] for shape in sizes)
     family, found = [*map(regular, (call, *larger))], None
     for way in _WAYS[type(call)](family[0], to):
-        way = replace(way, call=replace(way.call, target=to))
+        way = replace(way, target=to)
         first, *others = (_fitting(way, member) for member in family)
         if isinstance(first, str):
             why = first
@@ -89,7 +69,7 @@ def window_target(
             return first
         else:
             found = found or replace(first, one_size=True)
-    return found or WindowTarget(TargetCall(why_not=why))
+    return found or TargetCall(why_not=why)
 
 
 def regular(call: Any) -> Any:
@@ -107,34 +87,34 @@ def _letters(layout: str) -> tuple[str, str]:
     return "".join(letter for letter in layout if letter not in spatial), spatial
 
 
-def _fitting(way: WindowTarget, call: Any) -> WindowTarget | str:
+def _fitting(way: TargetCall, call: Any) -> TargetCall | str:
     """Return a candidate that resolves to the call, with the steps after it; else the reason."""
-    target = way.call
-    order = [call.layout.index(letter) for letter in target.layout]
+    order = [call.layout.index(letter) for letter in way.layout]
+    pads = way.pad_input or ((0, 0),) * len(order)
     given: dict[str, Any] = {
-        "x": [call.input_shape[axis] + sum(sides) for axis, sides in zip(order, way.pads, strict=True)]
+        "x": [call.input_shape[axis] + sum(sides) for axis, sides in zip(order, pads, strict=True)]
     }
     if isinstance(call, BatchNormCall):
         given |= zip(_CHANNELS, call.channels, strict=True)
-    arrays = tuple(given[name] if name in given else int(name) for name in target.arrays)
+    arrays = tuple(given[name] if name in given else int(name) for name in way.arrays)
     try:
-        made = bound_shapes(target.function, arrays, target.arguments)[0]  # type: ignore[arg-type]
+        made = bound_shapes(way.function, arrays, way.arguments)[0]  # type: ignore[arg-type]
     except (ValueError, TypeError) as error:
-        return f"{target.name}: {error}"
+        return f"{way.name}: {error}"
     if isinstance(call, PoolCall):
         return _as_pool(
-            way, replace(call, axes=tuple(call.axes[axis] for axis in order), layout=target.layout), made
+            way, replace(call, axes=tuple(call.axes[axis] for axis in order), layout=way.layout), made, pads
         )
     if isinstance(call, PadCall) and made.sources != tuple(call.sources[axis] for axis in order):
-        return f"{target.name} reads other cells for these sides"
+        return f"{way.name} reads other cells for these sides"
     return way
 
 
-def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget | str:
+def _as_pool(way: TargetCall, call: PoolCall, made: PoolCall, pads: Pads) -> TargetCall | str:
     """Return a pool's candidate with the steps after it, if its windows are those of the call."""
-    name, is_empty = way.call.name, 0 in counts(call.spatial, call.divisor == "padded")
-    firsts = [(a.out_size, a.pad_before + first) for a, (first, _) in zip(made.axes, way.pads, strict=True)]
-    if firsts != [(a.out_size, a.pad_before) for a in call.axes] or min(map(min, way.pads)) < 0:
+    name, is_empty = way.name, 0 in counts(call.spatial, call.divisor == "padded")
+    firsts = [(a.out_size, a.pad_before + first) for a, (first, _) in zip(made.axes, pads, strict=True)]
+    if firsts != [(a.out_size, a.pad_before) for a in call.axes] or min(map(min, pads)) < 0:
         return f"{name} has other windows"
     if call.reduce == "max":
         if (call.start is None) == (made.start is None):
@@ -145,7 +125,7 @@ def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget 
             kind, skips = (name, call.function) if call.start is None else (call.function, name)
             note = (f"a window with NaN gives NaN in {kind}, and the largest number in {skips}",)
         after = (f"y = np.maximum(y, {call.start:g})",) if call.start not in (None, -inf, made.start) else ()
-        return replace(way, after=after, call=replace(way.call, notes=way.call.notes + note))
+        return replace(way, after=after, notes=way.notes + note)
     if way.after:  # it divides by the means of ones
         return (
             "a window is empty" if is_empty or call.reduce == "sum" or isinstance(call.divisor, int) else way
@@ -165,13 +145,12 @@ def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget 
 # ---------------------------------------------------------------------------------------------
 
 
-def _pool_ways(call: PoolCall, to: Target) -> Iterator[WindowTarget]:
+def _pool_ways(call: PoolCall, to: Target) -> Iterator[TargetCall]:
     """Yield the candidates for a pool: with the framework's own padding words, then with padding first."""
     axes, flags = call.spatial, (False, True)[: 1 + to.ceils]
     own, nothing = call.geometry.padding, ((0, 0),) * len(axes)
     for word, ceil, other in product(to.pool_words, flags, flags):
-        target = _of_one_array(to.pool(call, word, own, ceil, other))
-        yield WindowTarget(target, _for_all(target.layout, nothing))
+        yield _of_one_array(to.pool(call, word, own, ceil, other))
     fill, what = ("-np.inf", "minus infinity") if call.reduce == "max" else ("0", "zeros")
     target = _of_one_array(to.pool(call, "", nothing, False, False))
     target = replace(target, notes=(f"{target.name} has no such padding: {what} around the input first",))
@@ -183,12 +162,12 @@ def _pool_ways(call: PoolCall, to: Target) -> Iterator[WindowTarget]:
             (a.pad_before, max(last, side)) for a, (_, last), side in zip(axes, counted, after, strict=True)
         )
         wide = _for_all(target.layout, pads)
-        yield WindowTarget(target, wide, _pad(wide, fill))
+        yield replace(target, pad_input=wide, before=_pad(wide, fill))
         if call.reduce == "max":
             continue
         rest = [(b - d, a - c) for (b, a), (d, c) in zip(pads, counted, strict=True)]
         lines = (*_pad(_for_all(target.layout, counted)), more, *_pad(_for_all(target.layout, rest)))
-        yield WindowTarget(target, wide, lines, ("y = y[:-1] / y[-1:]",))
+        yield replace(target, pad_input=wide, before=lines, after=("y = y[:-1] / y[-1:]",))
 
 
 def _for_all(layout: str, values: Any, rest: Any = (0, 0)) -> tuple[Any, ...]:
@@ -285,7 +264,7 @@ def keras_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -
     return getattr(keras, name), f"keras.ops.{name}", words, layout_of("input", g.rank)
 
 
-def _pad_ways(call: PadCall, to: Target) -> Iterator[WindowTarget]:
+def _pad_ways(call: PadCall, to: Target) -> Iterator[TargetCall]:
     """Yield the candidate for padding."""
     order, is_constant, first = [*range(len(call.sides))], call.mode == "constant", 0
     if to.of_tensors:  # F.pad pads all axes after the first, those after batch and channels for a mode
@@ -296,20 +275,19 @@ def _pad_ways(call: PadCall, to: Target) -> Iterator[WindowTarget]:
     pairs, layout = [list(call.sides[axis]) for axis in order], "".join(call.layout[axis] for axis in order)
     words = {argument: sides(pairs[first:]), "mode": word(call.mode)}
     words |= {number: call.value} if is_constant and call.value != 0 else {}
-    yield WindowTarget(_of_one_array((function, name, words, layout)), ((0, 0),) * len(layout))
+    yield _of_one_array((function, name, words, layout))
 
 
-def _norm_ways(call: BatchNormCall, to: Target) -> Iterator[WindowTarget]:
+def _norm_ways(call: BatchNormCall, to: Target) -> Iterator[TargetCall]:
     """Yield the candidate for batch normalisation, which is one formula in all frameworks."""
     others = call.layout.replace("C", "")
     function, name, eps, arrays, layouts = to.norm
     layout = layouts.format(own=call.layout, first=others[:1], rest=others[1:])
     arrays = tuple(arrays.format(axis=call.axis).split())
-    target = TargetCall(function, name, {eps: call.eps}, layout, layout, arrays=arrays)
-    yield WindowTarget(target, ((0, 0),) * len(layout))
+    yield TargetCall(function, name, {eps: call.eps}, layout, layout, arrays=arrays)
 
 
-_WAYS: dict[type, Callable[[Any, Target], Iterator[WindowTarget]]] = {
+_WAYS: dict[type, Callable[[Any, Target], Iterator[TargetCall]]] = {
     PoolCall: _pool_ways,
     PadCall: _pad_ways,
     BatchNormCall: _norm_ways,
@@ -322,39 +300,35 @@ _WAYS: dict[type, Callable[[Any, Target], Iterator[WindowTarget]]] = {
 _NAMES = {PoolCall: "pool(x)", PadCall: "pad(x)", BatchNormCall: f"normalise(x, {', '.join(_CHANNELS)})"}
 
 
-def write_window(call: Any, way: WindowTarget) -> str:
+def write_window(call: Any, way: TargetCall) -> str:
     """Return the source text of ``pool(x)``, ``pad(x)`` or ``normalise(x, mean, variance, gamma, beta)``."""
-    target = way.call
     words = {
-        name: Code(f"jax.lax.{value}" if name == "computation" else repr(value).replace("inf", "np.inf"))
-        for name, value in target.arguments.items()
+        name: Code(
+            f"jax.lax.{value}"
+            if name == "computation" and way.target.imports
+            else repr(value).replace("inf", "np.inf")
+        )
+        for name, value in way.arguments.items()
     }
-    inputs = {"pads": "np.int64", "constant_value": "x.dtype"} if target.name == "Pad" else {}  # of the node
+    inputs = {"pads": "np.int64", "constant_value": "x.dtype"} if way.name == "Pad" else {}  # of the node
     lines = [
         f"{name} = np.array({words.pop(name)}, {kind})" for name, kind in inputs.items() if name in words
     ]
-    arrays = (*target.arrays, *(name for name in inputs if name in target.arguments))
-    lines += call_lines(call, replace(target, arguments=words, arrays=arrays))
-    imports = ["import numpy as np", *target.target.imports]
+    arrays = (*way.arrays, *(name for name in inputs if name in way.arguments))
+    lines += call_lines(call, replace(way, arguments=words, arrays=arrays))
+    imports = ["import numpy as np", *way.target.imports]
     return "\n".join([*imports, "", "", *_function(call, way, lines), ""])
 
 
-def window_here(call: Any, way: WindowTarget) -> Callable[..., np.ndarray]:
-    """Return the function that `write_window` writes, with teachconv's in place of the framework's."""
-    own = replace(way.call, target=Target(), name="call", arguments={})
-    made = partial(way.call.function, **way.call.arguments)  # type: ignore[misc]
-    return defined(write_window(call, replace(way, call=own)), call=made)
-
-
-def _function(call: Any, way: WindowTarget, section: list[str]) -> list[str]:
+def _function(call: Any, way: TargetCall, section: list[str]) -> list[str]:
     """Return the lines of the function around those that call the framework."""
-    have, want, is_pad = call.layout, way.call.layout, isinstance(call, PadCall)
+    have, want, is_pad = call.layout, way.layout, isinstance(call, PadCall)
     about = (
         "# x: in any layout; the sides are in the order of its axes"
         if is_pad
         else f"# x: {have}, as {call.function} has it"
     )
-    lines = [about, *(f"# {note}" for note in way.call.notes)]
+    lines = [about, *(f"# {note}" for note in way.notes)]
     if way.one_size:
         sizes = {i: n for i, n in enumerate(call.input_shape) if have[i] in "DHW"}
         shape = ", ".join(str(sizes.get(i, letter)) for i, letter in enumerate(have))

@@ -15,7 +15,6 @@ from teachconv.dialects import jax, keras, onnx, torch
 from teachconv.dialects.calls import ConvCall
 from teachconv.support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable
 from teachconv.translation import dialect_map, translating
-from teachconv.translation.source_text import here
 from teachconv.translation.targets import TARGETS
 
 
@@ -128,7 +127,7 @@ def at_other_sizes(probe, target, any_size=False):
     if target == "scipy":
         convolve = translation.function()
     else:
-        convolve = here(translation.source, translation._target, translation._made_for)
+        convolve = translation._here()
     layout = translation.source.input_layout
     for more in range(-2, 6):
         shape = [n + more * (letter in "HW") for n, letter in zip(probe.shapes[0], layout, strict=True)]
@@ -228,7 +227,7 @@ def test_notes_are_no_part_of_what_sizes_are_compared_by():
             lines = made.code.split("\n")
             codes.add("\n".join(line for line in lines if not line.strip().startswith("#")))
     assert len(codes) == 1
-    convolve = here(made.source, made._target, made._made_for)
+    convolve = made._here()
     for size in (7, 8, 9, 10):
         x = make_array((2, size, size, 3), "float32", "integers", "x")
         w = make_array(call[0], "float32", "integers", "w")
@@ -415,7 +414,7 @@ def test_a_wrong_translation_is_found():
 def test_check_takes_arrays_and_refuses_other_shapes(rng):
     translation = tc.translate(torch.conv2d, (1, 3, 8, 8), (4, 3, 3, 3), padding=1, to="keras")
     x, w = rng.standard_normal((1, 3, 8, 8)), rng.standard_normal((4, 3, 3, 3))
-    assert here(translation.source, translation._target)(x, w).shape == (1, 4, 8, 8)
+    assert translating.replace(translation, _made_for="")._here()(x, w).shape == (1, 4, 8, 8)
     report = translating.replace(translation).check(x.astype("float32"), w.astype("float32"))
     assert report.rows[0].passed
     with pytest.raises(ArgumentError, match="must have the translated shape"):
