@@ -32,8 +32,8 @@ Shape: TypeAlias = tuple[int, ...]
 T = TypeVar("T")
 
 SIDES = (("front", "back"), ("top", "bottom"), ("left", "right"))  # of `AXES`
-_RANKS = (1, 2, 3)  # how many spatial axes there may be; the letters of a data_format say how many there are
-_FORMATS = {rank: (layout_of("input", rank), "NC" + "DHW"[-rank:]) for rank in _RANKS}
+# by how many spatial axes there may be; the letters of a data_format say how many there are
+_FORMATS = {rank: (layout_of("input", rank), "NC" + "DHW"[-rank:]) for rank in (1, 2, 3)}
 
 
 # ---------------------------------------------------------------------------------------------

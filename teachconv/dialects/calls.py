@@ -175,15 +175,19 @@ class ConvCall:
 
     def layout(self, role: str) -> str:
         """The letters of the array of one role in the law."""
-        op = self.op
-        layouts = {op.own_input: self.input_layout, op.own_output: self.output_layout}
-        return {"filters": self.filter_layout, **layouts}[role]
+        return {
+            "filters": self.filter_layout,
+            self.op.own_input: self.input_layout,
+            self.op.own_output: self.output_layout,
+        }[role]
 
     def shape(self, role: str) -> Shape:
         """The shape of the array of one role, in the dialect's layout."""
-        op = self.op
-        shapes = {op.own_input: self.input_shape, op.own_output: self.output_shape}
-        return {"filters": self.filter_shape, **shapes}[role]
+        return {
+            "filters": self.filter_shape,
+            self.op.own_input: self.input_shape,
+            self.op.own_output: self.output_shape,
+        }[role]
 
     def name(self, role: str, cell: Shape) -> Shape | None:
         """Return a canonical cell as an index into the dialect's array; None between stuffed zeros."""

@@ -308,9 +308,23 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Target, any
     text = "\n\n\n".join([*blocks, "\n    ".join(["def network(x, weights):", *body])]) * (not why)
     sizes = "\n".join(f"{part.name}: {list(part.x.shape)} to {list(part.y.shape)}" for part in parts)
     notes = tuple(f"{of}: {note}" for of, step in steps.items() for note in step.notes)
-    facts: Any = _Chain(sizes), to.name, not why, why, text, None, False, notes, name, translate
-    more: dict[str, Any] = {"_arguments": {}, "_target": TargetCall(), "weights": weights, "steps": steps}
-    return ModelTranslation(*facts, **more | {"_parts": functions})
+    return ModelTranslation(
+        source=_Chain(sizes),
+        to=to.name,
+        possible=not why,
+        why=why,
+        code=text,
+        filter_permutation=None,
+        flip=False,
+        notes=notes,
+        source_text=name,
+        _function=translate,
+        _arguments={},
+        _target=TargetCall(),
+        weights=weights,
+        steps=steps,
+        _parts=functions,
+    )
 
 
 def _reshaped(have: Any, want: Any) -> list[str]:

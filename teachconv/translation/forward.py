@@ -200,7 +200,11 @@ def of_keras(family: Family, any_size: bool) -> TargetCall:
     strides, word, before = _by_words(family, any_size, "keras.ops.conv")
     layout, data_format = keras_layout(conv)
     notes = [*before.get("notes", ())]
-    if len(conv.spatial) == 1 and all(_is_causal(other) for other in family):
+    if len(conv.spatial) == 1 and all(
+        (axis.pad_before, axis.pad_after) == (axis.effective_filter - 1, 0)
+        for other in family
+        for axis in other.geometry.axes
+    ):
         notes.append('the layer keras.layers.Conv1D has padding="causal" for it')
     arguments = {
         "strides": strides,
@@ -218,13 +222,6 @@ def keras_layout(conv: ConvCall) -> tuple[str, str]:
     if jax_layouts(conv) == (first, first):
         return first, "channels_first"
     return conv.geometry.data_format, "channels_last"
-
-
-def _is_causal(conv: ConvCall) -> bool:
-    """Return whether a call is padded before its input only, as far as its filter reaches."""
-    return all(
-        (axis.pad_before, axis.pad_after) == (axis.effective_filter - 1, 0) for axis in conv.geometry.axes
-    )
 
 
 def of_scipy(family: Family, any_size: bool) -> TargetCall:

@@ -81,10 +81,8 @@ def _function(conv: ConvCall, target: TargetCall, section: list[str], made_for: 
     arguments = "x, w, b" if conv.bias else "x, w"
     what = "the gradient of the output" if is_input_gradient(conv) else "the input"
     lines = [
-        f"# x: {what}, {conv.layout(conv.kind.first)}; w: {conv.filter_layout}, as {conv.function} has them"
-    ]
-    lines += [f"# {note}" for note in target.notes]
-    lines += [
+        f"# x: {what}, {conv.layout(conv.kind.first)}; w: {conv.filter_layout}, as {conv.function} has them",
+        *(f"# {note}" for note in target.notes),
         *_size_lines(conv, made_for),
         *_input_lines(conv, target),
         *_filter_lines(conv, target),
@@ -114,11 +112,9 @@ def _size_lines(conv: ConvCall, made_for: str) -> list[str]:
         at = [index for index, letter in enumerate(letters) if letter in checked]
         if not at:
             continue
-        slices = f"{at[0] or ''}:{at[-1] + 1 if at[-1] + 1 < len(layout) else ''}"
-        if len(at) == len(layout):
-            sizes.append(f"{name}.shape")
-        elif at == [*range(at[0], at[-1] + 1)]:
-            sizes.append(f"{name}.shape[{slices}]")
+        slices = f"[{at[0] or ''}:{at[-1] + 1 if at[-1] + 1 < len(layout) else ''}]"
+        if at == [*range(at[0], at[-1] + 1)]:
+            sizes.append(f"{name}.shape{'' if slices == '[:]' else slices}")
         else:
             sizes.append("(" + " ".join(f"{name}.shape[{index}]," for index in at) + ")")
         values += [shape[index] for index in at]
@@ -157,8 +153,10 @@ def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     if parts > 1:
         rank = len(conv.spatial)
         order = ", ".join(f"{axis}" for axis in (*range(1, rank + 2), 0, rank + 2))
-        lines.append(f"x = x.reshape({parts}, -1, *x.shape[1:]).transpose({order})")
-        lines.append(f"x = x.reshape(*x.shape[:{rank + 1}], -1)  # parts of the batch become channels")
+        lines += [
+            f"x = x.reshape({parts}, -1, *x.shape[1:]).transpose({order})",
+            f"x = x.reshape(*x.shape[:{rank + 1}], -1)  # parts of the batch become channels",
+        ]
     if stuffed:
         lines += _stuffing_lines(conv.stuffing, "lhs_dilation") + ["x = stuffed"]
     return lines + transposed("x", layout, target.layout)
@@ -192,15 +190,15 @@ def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
         letters = law
         order = ", ".join(f"{axis}" for axis in (*range(rank), rank + 1, rank, rank + 2))
         if conv.regroup:  # from [rows, cols, groups * out, in / groups] to teachconv's order
-            lines.append(
-                f"w = w.reshape(*w.shape[:{rank}], {groups}, -1, w.shape[{rank + 1}]).transpose({order})"
-            )
-            lines.append(f"w = w.reshape(*w.shape[:{rank + 1}], -1)  # groups along the input's channels")
+            lines += [
+                f"w = w.reshape(*w.shape[:{rank}], {groups}, -1, w.shape[{rank + 1}]).transpose({order})",
+                f"w = w.reshape(*w.shape[:{rank + 1}], -1)  # groups along the input's channels",
+            ]
         else:
-            lines.append(f"w = w.reshape(*w.shape[:{rank + 1}], {groups}, -1).transpose({order})")
-            lines.append(
-                f"w = w.reshape(*w.shape[:{rank}], -1, w.shape[{rank + 2}])  # groups along the output's"
-            )
+            lines += [
+                f"w = w.reshape(*w.shape[:{rank + 1}], {groups}, -1).transpose({order})",
+                f"w = w.reshape(*w.shape[:{rank}], -1, w.shape[{rank + 2}])  # groups along the output's",
+            ]
     lines += transposed("w", letters, target.filter_layout)
     if conv.flip != target.flip:
         index = ", ".join("::-1" if letter in "DHW" else ":" for letter in target.filter_layout)

@@ -294,8 +294,8 @@ def _near(name: str, known: dict[str, Any]) -> str:
         return suggestion(name, known)
     from difflib import get_close_matches  # needed only where something went wrong
 
-    words = {full.rpartition(".")[2]: full for full in reversed(known)}
-    words |= {full.removeprefix(_OWN): full.removeprefix(_OWN) for full in known if full.startswith(_OWN)}
+    own_last = sorted([*known][::-1], key=lambda full: full.startswith(_OWN))
+    words = {full.rpartition(".")[2]: full.removeprefix(_OWN) for full in own_last}
     found = get_close_matches(name.lower(), words, 1)
     return f' (did you mean "{words[found[0]]}"?)' if found else suggestion(name, known)
 

@@ -220,13 +220,10 @@ class Translation:
         how = "possible" if self.possible else "impossible"
         return f"<Translation: {self.source.function} to {self.to}, {how}>"
 
-    def _picture(self) -> str:
-        """Return the picture of the padding of a convolution; a pool and its like have none."""
-        if not isinstance(self.source, ConvCall):
-            return ""
-        return padding_picture(self.source.geometry, transposed=self.source.kind.scatters)
-
     def _repr_html_(self) -> str:
+        # a pool and its like have no picture
+        conv = self.source if isinstance(self.source, ConvCall) else None
+        picture = conv and padding_picture(conv.geometry, transposed=conv.kind.scatters)
         right = pre(escape(self.code)) if self.possible else f"<p>impossible: {escape(self.why)}</p>"
         source, derivation = (
             pre(escape(text), "overflow-x:auto") for text in (self.source_text, str(self.source))
@@ -236,7 +233,7 @@ class Translation:
         return (
             "<div style='display:flex;flex-wrap:wrap;gap:2em'>"
             f"<div {side}><b>{escape(self.source.function)}</b>{source}"
-            f"{self._picture()}"
+            f"{picture or ''}"
             f"<details><summary>derivation</summary>{derivation}</details>"
             "</div>"
             f"<div {side}><b>{escape(self.to)}</b>{right}<ul>{notes}</ul></div></div>"

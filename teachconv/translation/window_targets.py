@@ -332,19 +332,21 @@ def _function(call: Any, way: TargetCall, section: list[str]) -> list[str]:
     if way.one_size:
         sizes = {i: n for i, n in enumerate(call.input_shape) if have[i] in "DHW"}
         shape = ", ".join(str(sizes.get(i, letter)) for i, letter in enumerate(have))
-        lines.append(f"if {' or '.join(f'x.shape[{i}] != {n}' for i, n in sizes.items())}:")
-        lines.append(f'    raise ValueError(f"made for x [{shape}]; got {{x.shape}}")')
+        lines += [
+            f"if {' or '.join(f'x.shape[{i}] != {n}' for i, n in sizes.items())}:",
+            f'    raise ValueError(f"made for x [{shape}]; got {{x.shape}}")',
+        ]
     outer, spatial = _letters(have)
     back: list[str] = []
     if regular(call).layout != have:
-        lines += [*transposed("x", have, outer + spatial), f"outer = x.shape[:{len(outer)}]"]
-        lines.append(
-            f"x = x.reshape(-1, 1, *x.shape[{len(outer)}:])  # all axes but those of the window are the batch"
-        )
-        back, have = (
-            ["y = y.reshape(*outer, *y.shape[2:])", *transposed("y", outer + spatial, have)],
-            f"NC{spatial}",
-        )
+        lines += [
+            *transposed("x", have, outer + spatial),
+            f"outer = x.shape[:{len(outer)}]",
+            f"x = x.reshape(-1, 1, *x.shape[{len(outer)}:])"
+            "  # all axes but those of the window are the batch",
+        ]
+        back = ["y = y.reshape(*outer, *y.shape[2:])", *transposed("y", outer + spatial, have)]
+        have = f"NC{spatial}"
     lines += [*transposed("x", have, want), *way.before, *section, *way.after, *transposed("y", want, have)]
     lines = [part for line in [*lines, *back, "return y"] for part in folded(line)]
     return [f"def {_NAMES[type(call)]}:", *(f"    {line}" for line in lines)]

@@ -552,8 +552,10 @@ _LAST_ROUNDING = (
     "each cell is next to the exact sum, but not always what it rounds to: truncated, or rounded twice"
 )
 # the bounds that need only sum |x||w|
-_BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
-_BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
+_BY_SIZE = {
+    **{"direct": bounds.direct, "tensor": bounds.tensor},
+    **dict.fromkeys(HALF_SUMS, bounds.half_accumulation),
+}
 # those of algorithms that add the products themselves, and not sums of a transform
 SUMS_OF_PRODUCTS = (*_BY_SIZE, "tf32")
 

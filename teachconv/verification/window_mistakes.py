@@ -95,8 +95,10 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
 def _windows(call: PoolCall, ceil: bool = False, **facts: Any) -> Any:
     """Return a pool's axes with other sizes, strides, dilations, padding or mode; None if no window fits."""
     g = call.geometry
-    usual: dict[str, Any] = {"sizes": g.filters_shape[:-2], "strides": g.strides, "dilations": g.dilations}
-    usual |= {"mode": "EXPLICIT", "pads": g.padding} | facts
+    usual: dict[str, Any] = {
+        **{"sizes": g.filters_shape[:-2], "strides": g.strides, "dilations": g.dilations},
+        **{"mode": "EXPLICIT", "pads": g.padding},
+    } | facts
     padding = usual.pop("mode"), usual.pop("pads")
     with suppress(ArgumentError):
         head = call.function, call.reduce, call.input_shape, call.layout

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.dialects import jax, keras, onnx, torch
 from teachconv.dialects.calls import ConvCall
+from teachconv.support.argument_types import Framework
 from teachconv.support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable
-from teachconv.translation import dialect_map, translating
+from teachconv.translation import dialect_map, targets, translating
 from teachconv.translation.targets import TARGETS
 
 
@@ -85,6 +87,12 @@ def test_the_code_in_the_framework(target):
     report = translation.check()
     assert report.passed, report
     assert len(report.rows) == (1 if target == "scipy" else 2)
+
+
+def test_type_checkers_know_every_target():
+    words = get_args(Framework)
+    assert set(TARGETS) < set(words)
+    assert all(targets.framework(word) in TARGETS for word in words)
 
 
 def test_torchs_note_is_true_of_a_size_that_is_padded_evenly():
