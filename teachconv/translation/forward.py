@@ -1,6 +1,6 @@
 """How each framework expresses a forward convolution: its padding words where they fit, else numbers.
 
-No padding arithmetic is here: every choice is checked against `geometry`. An argument that is None is left
+No padding arithmetic is here: every choice is checked against `geometry`. Arguments that are None are left
 out of the call.
 """
 

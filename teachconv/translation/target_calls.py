@@ -59,7 +59,7 @@ class Target:
         pool_words: the padding words of its pool, and "" for numbers, in the order in which they are tried.
         ceils: whether its pool has ceil_mode and count_include_pad.
         pad: the function of padding, its name, its arguments for the sides and for the number, what makes the
-            sides of pairs, and what makes its word of a mode.
+            sides of pairs, and its words for modes that NumPy calls something else.
         norm: the function of batch normalisation, its name, its argument for eps, its arrays and its layout.
         no_norm: why it has no batch normalisation.
         no_window_of_one: why a window of one cell cannot be run.

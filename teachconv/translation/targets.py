@@ -42,7 +42,14 @@ TARGETS: dict[Any, Target] = {
             filter_gradient="tf.raw_ops.Conv2DBackpropFilter",
             pool=window_targets.tensorflow_pool,
             pool_words=("SAME", ""),
-            pad=(padding.pad, "tf.pad", "paddings", "constant_values", list, str.upper),
+            pad=(
+                padding.pad,
+                "tf.pad",
+                "paddings",
+                "constant_values",
+                list,
+                {mode: mode.upper() for mode in padding.RULES},
+            ),
             norm=(
                 normalization.batch_normalization,
                 "tf.nn.batch_normalization",
@@ -85,7 +92,7 @@ TARGETS: dict[Any, Target] = {
                 "pad",
                 "value",
                 torch_order,
-                lambda mode: {"edge": "replicate", "wrap": "circular"}.get(mode, mode),
+                {"edge": "replicate", "wrap": "circular"},
             ),
             norm=(
                 torch.batch_norm,
@@ -126,7 +133,7 @@ TARGETS: dict[Any, Target] = {
             filter_gradient="jax.vjp of conv_general_dilated",
             pool=window_targets.jax_pool,
             pool_words=("", "SAME", "SAME_LOWER"),
-            pad=(jax.pad, "jax.numpy.pad", "pad_width", "constant_values", list, str),
+            pad=(jax.pad, "jax.numpy.pad", "pad_width", "constant_values", list, {}),
             no_norm="JAX has no batch normalisation; layers of Flax have",
             no_window_of_one="XLA stops the process for a window of one cell",
             pointwise=_pointwise("""
@@ -161,7 +168,7 @@ TARGETS: dict[Any, Target] = {
             pool=window_targets.onnx_pool,
             pool_words=("", "SAME_UPPER", "SAME_LOWER"),
             ceils=True,
-            pad=(onnx.pad, "Pad", "pads", "constant_value", begins_then_ends, str),
+            pad=(onnx.pad, "Pad", "pads", "constant_value", begins_then_ends, {}),
             norm=(
                 onnx.batch_normalization,
                 "BatchNormalization",
@@ -197,7 +204,7 @@ TARGETS: dict[Any, Target] = {
             filter_gradient="no function; use the automatic differentiation of its backend",
             pool=window_targets.keras_pool,
             pool_words=("same", ""),
-            pad=(keras.pad, "keras.ops.pad", "pad_width", "constant_values", list, str),
+            pad=(keras.pad, "keras.ops.pad", "pad_width", "constant_values", list, {}),
             norm=(
                 keras.batch_normalization,
                 "keras.ops.batch_normalization",
@@ -294,8 +301,8 @@ def _near(name: str, known: dict[str, Any]) -> str:
         return suggestion(name, known)
     from difflib import get_close_matches  # needed only where something went wrong
 
-    own_last = sorted([*known][::-1], key=lambda full: full.startswith(_OWN))
-    words = {full.rpartition(".")[2]: full.removeprefix(_OWN) for full in own_last}
+    own_first = sorted(known, key=lambda full: not full.startswith(_OWN))
+    words = {full.rpartition(".")[2]: full.removeprefix(_OWN) for full in reversed(own_first)}
     found = get_close_matches(name.lower(), words, 1)
     return f' (did you mean "{words[found[0]]}"?)' if found else suggestion(name, known)
 

@@ -1,7 +1,7 @@
 """How each framework expresses a transposed convolution: full[a : a + o], or all of it and a crop after.
 
-No padding arithmetic is here beyond the law of `geometry`: a call chooses only (a, o). An argument that is
-None is left out of the call.
+No padding arithmetic is here beyond the law of `geometry`: a call chooses only (a, o). Arguments that are
+None are left out of the call.
 """
 
 from __future__ import annotations

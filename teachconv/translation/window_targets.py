@@ -271,9 +271,9 @@ def _pad_ways(call: PadCall, to: Target) -> Iterator[TargetCall]:
         order.sort(key=lambda axis: not is_constant and any(call.sides[axis]))
         padded = (place for place, axis in enumerate(order) if any(call.sides[axis]))
         first = min([*padded, len(order) - 1, *([] if is_constant else [2])])
-    function, name, argument, number, sides, word = to.pad
+    function, name, argument, number, sides, modes = to.pad
     pairs, layout = [list(call.sides[axis]) for axis in order], "".join(call.layout[axis] for axis in order)
-    words = {argument: sides(pairs[first:]), "mode": word(call.mode)}
+    words = {argument: sides(pairs[first:]), "mode": modes.get(call.mode, call.mode)}
     words |= {number: call.value} if is_constant and call.value != 0 else {}
     yield _of_one_array((function, name, words, layout))
 

@@ -75,7 +75,7 @@ NATIVES = {
         part: "null"
         for target in TARGETS.values()
         for part in (target.pool, *target.pad)
-        if callable(part) and part is not str
+        if callable(part) and part is not list
     },
     "sum_panels.js": "listed",  # a name that a page has for something else
     **{function: json.dumps(entry.name) for function, entry in FUNCTIONS.items()},
