@@ -71,12 +71,7 @@ NATIVES = {
     **dict.fromkeys((check_bias, source_text._rule_lines, ConvCall.name), "nothing"),
     # nor pools, padding and normalisation
     **dict.fromkeys(WINDOWS, "null"),
-    **{
-        part: "null"
-        for target in TARGETS.values()
-        for part in (target.pool, *target.pad)
-        if callable(part) and part is not list
-    },
+    **{target.pool: "null" for target in TARGETS.values() if target.pool is not None},
     "sum_panels.js": "listed",  # a name that a page has for something else
     **{function: json.dumps(entry.name) for function, entry in FUNCTIONS.items()},
 }
