@@ -9,8 +9,10 @@ Its argument is what ``tc.translate`` is given. The code of each tab is run and 
 from sphinx.util.docutils import SphinxDirective
 
 import teachconv as tc
+from teachconv.translation.targets import TARGETS
 
-NAMES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras", "onnx": "ONNX"}
+# PyTorch is first, since most readers know it; SciPy is left out
+NAMES = {name: TARGETS[name].title for name in sorted(TARGETS, key="torch".__ne__) if name != "scipy"}
 
 
 def translations(call):

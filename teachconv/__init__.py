@@ -60,12 +60,13 @@ if TYPE_CHECKING:
     from .inspection.sources import SourceChain, find_source
     from .inspection.tracing import Trace, trace
     from .networks.comparing.models import Comparison, LayerRow, compare
+    from .networks.handing import translate
     from .running.planning import Plan, plan
     from .running.streaming import Stream, stream
     from .running.tuning import autotune
     from .translation.filters import convert_filters
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
-    from .translation.translating import Translation, resolve, translate
+    from .translation.translating import Translation, resolve
     from .verification.contract import check_backend
     from .verification.diffing import DiffReport, DiffRow, diff
     from .verification.gradients import GradientReport, GradientRow, check_gradients
@@ -189,7 +190,8 @@ _NAMES = {
     "running.tuning": ("autotune",),
     "translation.filters": ("convert_filters",),
     "translation.onnx_models": ("OnnxModel", "OnnxNode", "onnx_model"),
-    "translation.translating": ("Translation", "resolve", "translate"),
+    "networks.handing": ("translate",),
+    "translation.translating": ("Translation", "resolve"),
     "verification.contract": ("check_backend",),
     "verification.diffing": ("DiffReport", "DiffRow", "diff"),
     "verification.gradients": ("GradientReport", "GradientRow", "check_gradients"),

@@ -49,7 +49,8 @@ ROOMS = """
 SHELVES = {
     "support": """
         argument_types errors
-        settings record files tables palette progress
+        settings
+        record files tables palette progress
         devices memory
     """,
     "core": """
@@ -91,13 +92,6 @@ def ranks(lines):
 
 
 RANK, GRAPH_RANK = ranks(ROOMS), ranks(GRAPH_FOLDERS)
-LATE = {  # the few imports inside a function that run the other way, with the reason
-    (
-        "translation.translating",
-        "networks.handing",
-    ): "translate takes layers, which it translates part by part",
-    ("translation.translating", "translation.onnx_models"): "translate takes the nodes of a model",
-}
 
 
 def modules():
@@ -141,7 +135,7 @@ def imports_of(name, path):
         for alias in node.names:
             full = f"{target}.{alias.name}".strip(".")
             module = full if full in NAMES else target or "__init__"
-            if module not in ("__init__", "_kernels", name) and (name, module) not in LATE:
+            if module not in ("__init__", "_kernels", name):
                 found.append(module)
     return found
 

@@ -64,7 +64,7 @@ def lazy_call(op: Callable[..., Any], arguments: Mapping[str, Any]) -> LazyCall:
     """Return a call on dask arrays, what `lazy` builds; its arguments are those of `lazy`."""
     own = own_call(op, arguments)
     if own is not None:
-        op, arguments = own.op, nn_ops.with_defaults(own.op, own.arguments)
+        op, arguments = own.op, nn_ops.with_defaults(own.op, (), own.arguments)
     with record.stage("plan chunks") as stage:
         call = replace(_of_op(op, arguments), own=own)
         _tell(stage, call)
@@ -242,9 +242,7 @@ class Dask(Adapter):
 
     def lazy_call(self, op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> LazyCall:
         """Return the call of an op with its arrays not loaded."""
-        bound = nn_ops.bind(op, args, kwargs)
-        bound.apply_defaults()
-        return lazy_call(op, bound.arguments)
+        return lazy_call(op, nn_ops.with_defaults(op, args, kwargs))
 
     def to_array(self, value: Any, name: str) -> np.ndarray:
         """Compute a small array; raise for one that may be larger than the memory."""

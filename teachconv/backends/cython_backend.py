@@ -29,7 +29,7 @@ from ..support.errors import ArgumentError, check_word
 from ..support.memory import check_memory
 from . import ONCE, Algorithm, finish, pieces_needs, to_accumulator, winograd_needs
 from .blas import held
-from .planes import ONE_ROW, planes_gathered, with_planes
+from .planes import ONE_ROW, depthwise_needs, with_planes
 
 
 def _load() -> tuple[Any, Exception | None]:
@@ -49,14 +49,6 @@ _kernels, _import_error = _load()
 
 def _col2im_needs(kind: Kind, geometry: ConvGeometry) -> str:
     return "" if geometry.groups == 1 else f"one group; got {geometry.groups}"
-
-
-def _depthwise_needs(kind: Kind, geometry: ConvGeometry) -> str:
-    planes = planes_gathered(kind, geometry)
-    if geometry.groups == geometry.in_channels and planes == 1:
-        return ""
-    several = f" and {planes} planes" if planes > 1 else ""
-    return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels{several}"
 
 
 ALGORITHMS = (
@@ -157,7 +149,7 @@ ALGORITHMS = (
         "depthwise",
         "channels side by side in a vector, taps in registers: groups = in_channels only",
         dtypes=FLOATS,
-        refuses=_depthwise_needs,
+        refuses=depthwise_needs,
         independent_of_extent=True,
         why="every channel is a group of its own",
         times="once for each vector of multiply-adds outside the padding, all these lines together",

@@ -168,3 +168,12 @@ def _sum_planes(
         flat = _of_planes(kind, geometry, 1, count)
         images = (array.reshape(count, *array.shape[2:]) for array in planes)
         dw[tap] = run(*images, flat, None, None, None)
+
+
+def depthwise_needs(kind: Kind, geometry: ConvGeometry) -> str:
+    """Return what depthwise needs and a geometry lacks, or ""."""
+    planes = planes_gathered(kind, geometry)
+    if geometry.groups == geometry.in_channels and planes == 1:
+        return ""
+    several = f" and {planes} planes" if planes > 1 else ""
+    return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels{several}"

@@ -6,10 +6,11 @@ import argparse
 import ast
 from typing import Any
 
+from ..networks.handing import translate
 from ..support.errors import ArgumentError
 from ..support.tables import count
 from ..translation.targets import TARGETS, framework, function_named, known_functions
-from ..translation.translating import operands, translate
+from ..translation.translating import operands
 from .output import show
 
 
@@ -44,8 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise ArgumentError(
             f"{arguments.function} takes {count(len(names), 'shape')}, {', '.join(names)}; got {len(shapes)}"
         )
-    given = {name: _shape(shape) for name, shape in zip(names, shapes, strict=False)}
-    given |= {name: _literal(value) for name, value in words.items()}
+    given = {
+        **{name: _shape(shape) for name, shape in zip(names, shapes, strict=False)},
+        **{name: _literal(value) for name, value in words.items()},
+    }
     translation = translate(function, **given, to=arguments.to, any_size=arguments.any_size)
     if arguments.resolve:
         show(translation.source, "")

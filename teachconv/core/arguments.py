@@ -32,8 +32,8 @@ Shape: TypeAlias = tuple[int, ...]
 T = TypeVar("T")
 
 SIDES = (("front", "back"), ("top", "bottom"), ("left", "right"))  # of `AXES`
-_RANKS = (1, 2, 3)  # how many spatial axes there may be; the letters of a data_format say how many there are
-_FORMATS = {rank: (layout_of("input", rank), "NC" + "DHW"[-rank:]) for rank in _RANKS}
+# by how many spatial axes there may be; the letters of a data_format say how many there are
+_FORMATS = {rank: (layout_of("input", rank), "NC" + "DHW"[-rank:]) for rank in (1, 2, 3)}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -101,6 +101,14 @@ def axis_order(layout: str) -> tuple[int, ...]:
 # what messages say of None among sizes
 UNKNOWN_SIZE = "tf.shape(x)[0] is the size of an axis that only a run knows; tf.stack joins sizes"
 _LARGEST = 2**256  # in size: nothing legal comes near, and messages can write it
+
+
+def positive(value: Any, name: str) -> int:
+    """Return ``value`` as an int; raise unless it is an integer of at least 1."""
+    number = integer(value, name)
+    if number < 1:
+        raise ArgumentError(f"{name} must be at least 1; got {number}")
+    return number
 
 
 def integer(value: Any, name: str, what: str = "integers") -> int:

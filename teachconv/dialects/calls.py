@@ -175,15 +175,19 @@ class ConvCall:
 
     def layout(self, role: str) -> str:
         """The letters of the array of one role in the law."""
-        op = self.op
-        layouts = {op.own_input: self.input_layout, op.own_output: self.output_layout}
-        return {"filters": self.filter_layout, **layouts}[role]
+        return {
+            "filters": self.filter_layout,
+            self.op.own_input: self.input_layout,
+            self.op.own_output: self.output_layout,
+        }[role]
 
     def shape(self, role: str) -> Shape:
         """The shape of the array of one role, in the dialect's layout."""
-        op = self.op
-        shapes = {op.own_input: self.input_shape, op.own_output: self.output_shape}
-        return {"filters": self.filter_shape, **shapes}[role]
+        return {
+            "filters": self.filter_shape,
+            self.op.own_input: self.input_shape,
+            self.op.own_output: self.output_shape,
+        }[role]
 
     def name(self, role: str, cell: Shape) -> Shape | None:
         """Return a canonical cell as an index into the dialect's array; None between stuffed zeros."""
@@ -313,11 +317,11 @@ class DialectFunction:
                         axes.index(next(a for a in axes if a.startswith("in")))
                     ]
                     shape = arguments[image.name]
-                    error.args = (f"{error}{other_order(shape, _FIRST[len(shape)], channels)}",)
+                    first = "NC" + "DHW"[5 - len(shape) :]  # the order of PyTorch and ONNX
+                    error.args = (f"{error}{other_order(shape, first, channels)}",)
             raise
 
 
-_FIRST = {axes: f"NC{'DHW'[5 - axes :]}" for axes in (2, 3, 4, 5)}  # the order of PyTorch and ONNX
 FUNCTIONS: dict[Callable[..., Any], DialectFunction] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -374,11 +378,9 @@ def bind_shapes(
     if not is_one_of(function, FUNCTIONS):
         raise ArgumentTypeError(f"function must be one of {nn_ops.listed(FUNCTIONS)}; got {brief(function)}")
     entry = FUNCTIONS[function]
-    bound = nn_ops.bind(function, args, kwargs)
-    bound.apply_defaults()
-    unused = dict.fromkeys(nn_ops.OPTIONS, "nothing is computed")
-    nn_ops.refuse(bound.arguments, purpose, **unused)
-    arguments = nn_ops.without_options(bound.arguments)
+    given = nn_ops.with_defaults(function, args, kwargs)
+    nn_ops.refuse(given, purpose, **dict.fromkeys(nn_ops.OPTIONS, "nothing is computed"))
+    arguments = nn_ops.without_options(given)
     arguments.pop("name", None)
     for operand in entry.operands:
         ranks = (1,) if operand.role == "bias" else operand.ranks
@@ -492,14 +494,6 @@ def rank_of(shape: Shape, filters: Shape, name: str) -> int:
             f"{name} must have {len(shape)} axes, as many as the input {list(shape)}; got {list(filters)}"
         )
     return len(shape) - 2
-
-
-def count(value: Any, name: str) -> int:
-    """Return a number of groups: an int of at least 1."""
-    number = integer(value, name)
-    if number < 1:
-        raise ArgumentError(f"{name} must be at least 1; got {number}")
-    return number
 
 
 def filter_step(name: str, layout: str, law: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Never, TypeAlias
 
 import numpy as np
 
-from ..core.arguments import Pads, Pair, Shape, integer, listed, real, truth
+from ..core.arguments import Pads, Pair, Shape, integer, listed, positive, real, truth
 from ..core.geometry import ConvGeometry, one_each
 from ..core.kinds import AXES
 from ..core.law import AxisGeometry, cropped_axis, forward_axis, split_padding
@@ -31,7 +31,6 @@ from .calls import (
     ConvCall,
     Operand,
     check_groups,
-    count,
     dialect_function,
     full_size,
     ints,
@@ -235,7 +234,8 @@ def _group_counts(
     feature_groups: Any, batch_groups: Any, batch: int, channels: int, depth: int, outs: int
 ) -> tuple[int, int]:
     """Check both group counts; return the number of channel groups, with and without the batch groups."""
-    groups, batches = count(feature_groups, "feature_group_count"), count(batch_groups, "batch_group_count")
+    groups = positive(feature_groups, "feature_group_count")
+    batches = positive(batch_groups, "batch_group_count")
     if groups > 1 and batches > 1:
         raise ArgumentError(
             f"feature_group_count and batch_group_count must not both be above 1; got {groups} and {batches}"

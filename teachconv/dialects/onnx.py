@@ -18,7 +18,7 @@ from typing import Any, Literal, Never
 
 import numpy as np
 
-from ..core.arguments import Pads, Pair, Shape, check_steps, integer, truth
+from ..core.arguments import Pads, Pair, Shape, check_steps, integer, positive, truth
 from ..core.geometry import ConvGeometry, forward_geometry, one_each
 from ..core.kinds import AXES
 from ..core.law import AxisGeometry, check_extra, cropped_axis, split_padding
@@ -37,7 +37,6 @@ from .calls import (
     check_bias,
     check_groups,
     check_size,
-    count,
     dialect_function,
     filter_step,
     full_size,
@@ -125,7 +124,7 @@ def _conv(
     n, in_channels, *in_sizes = X
     outs, depth, *sizes = W
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
-    groups = count(group, "group")
+    groups = positive(group, "group")
     check_groups(groups, "group", in_channels, depth, "W.shape[1]", outs, "W.shape[0]")
     check_bias(B, outs, "B")
     rank = len(sizes)
@@ -161,7 +160,7 @@ def _conv_transpose(
     n, in_channels, *in_sizes = X
     weight_in, depth, *sizes = W
     step, spread = _attributes(X, W, auto_pad, strides, dilations, kernel_shape)
-    groups = count(group, "group")
+    groups = positive(group, "group")
     if weight_in != in_channels:
         raise ArgumentError(f"W.shape[0] must be X's {tables.count(in_channels, 'channel')}; got {weight_in}")
     if in_channels % groups:

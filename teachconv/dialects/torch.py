@@ -16,7 +16,16 @@ from typing import Any, Literal, Never
 
 import numpy as np
 
-from ..core.arguments import Shape, channels_first, check_steps, integer, listed, normalize_shape, truth
+from ..core.arguments import (
+    Shape,
+    channels_first,
+    check_steps,
+    integer,
+    listed,
+    normalize_shape,
+    positive,
+    truth,
+)
 from ..core.geometry import ConvGeometry, forward_geometry
 from ..core.kinds import AXES, OPS
 from ..core.law import AxisGeometry, check_extra, cropped_axis
@@ -36,7 +45,6 @@ from .calls import (
     check_bias,
     check_groups,
     check_size,
-    count,
     dialect_function,
     filter_step,
     full_size,
@@ -44,9 +52,11 @@ from .calls import (
     run,
 )
 
-__all__ = ["batch_norm", "conv1d", "conv2d", "conv2d_input", "conv2d_weight", "conv3d", "pad"]
-__all__ += ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
-__all__ += ["avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d"]
+__all__ = [
+    *("avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "conv1d", "conv2d", "conv2d_input"),
+    *("conv2d_weight", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+    *("max_pool1d", "max_pool2d", "max_pool3d", "pad"),
+]
 
 _GRAD_OUTPUT = Operand("grad_output", "out_backprop", "[batch, out_channels, rows, cols]")
 
@@ -100,7 +110,7 @@ def _forward(
     rank = len(sizes)
     strides = ints(stride, "stride", rank, single=True)
     mode, pads = _padding(padding, strides, strings=strings)
-    groups = count(groups, "groups")
+    groups = positive(groups, "groups")
     check_groups(groups, "groups", in_channels, depth, "weight.shape[1]", outs, "weight.shape[0]")
     if outs < 1:
         raise ArgumentError(f"weight.shape[0], the output channels, must be at least 1; got {outs}")
@@ -162,7 +172,7 @@ def _conv_transpose(
     weight_in, depth, *sizes = weight
     rank = len(sizes)
     (n, in_channels, *in_sizes), layout = _batched(input, rank)
-    groups = count(groups, "groups")
+    groups = positive(groups, "groups")
     if weight_in != in_channels:
         channels = tables.count(in_channels, "channel")
         raise ArgumentError(f"weight.shape[0] must be the input's {channels}; got {weight_in}")

@@ -13,19 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import first_of, integer, real
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
+from ..core.arguments import integer, real
+from ..graph.framework.eager_tensor import array_of_python
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from .missing import instead_of
 
 _AXES = 64  # NumPy's arrays have no more
-
-
-def positive(value: Any, name: str) -> int:
-    """Return ``value`` as an int; raise unless it is a positive integer."""
-    number = integer(value, name)
-    if number < 1:
-        raise ArgumentError(f"{name} must be at least 1; got {number}")
-    return number
 
 
 def check_number(value: Any, name: str, low: float, high: float = inf, *, below: bool = False) -> float:
@@ -84,11 +77,7 @@ def check_sizes(
 
 def as_numpy(value: Any, name: str) -> np.ndarray:
     """Return what NumPy makes of a value; raise ``ValueError`` where it cannot."""
-    first_of(value, name)
-    try:
-        return np.asarray(value)
-    except Exception as error:  # of lists of several lengths, or of a method of the value
-        raise ArgumentError(f"{name} must be an array: {plain(error)}") from None
+    return array_of_python(value, name, "an array")
 
 
 def check_list(value: Any, name: str, of: str) -> list[Any]:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import other_order
+from ..core.arguments import other_order, positive
 from ..support.errors import ArgumentError, ArgumentTypeError, brief
-from .checks import as_numpy, check_number, positive, shape_text
+from .checks import as_numpy, check_number, shape_text
 from .layers.layer import any_batch, are_several, as_list
 
 

@@ -380,8 +380,10 @@ _CLASSES = (
     *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
     *(MeanAbsoluteError, MeanSquaredError),
 )
-_BY_NAME: dict[str, type[Loss]] = {snake_case(kind.__name__): kind for kind in _CLASSES}
-_BY_NAME |= {"mae": MeanAbsoluteError, "mse": MeanSquaredError}
+_BY_NAME: dict[str, type[Loss]] = {
+    **{snake_case(kind.__name__): kind for kind in _CLASSES},
+    **{"mae": MeanAbsoluteError, "mse": MeanSquaredError},
+}
 
 
 def get(identifier: Any) -> Loss:

@@ -225,8 +225,10 @@ class MeanAbsoluteError(_Named):
 
 
 _CLASSES = BinaryAccuracy, CategoricalAccuracy, SparseCategoricalAccuracy, MeanAbsoluteError, MeanSquaredError
-_BY_NAME: dict[str, type[Metric]] = {snake_case(kind.__name__): kind for kind in _CLASSES}
-_BY_NAME |= {"mae": MeanAbsoluteError, "mse": MeanSquaredError}
+_BY_NAME: dict[str, type[Metric]] = {
+    **{snake_case(kind.__name__): kind for kind in _CLASSES},
+    **{"mae": MeanAbsoluteError, "mse": MeanSquaredError},
+}
 
 
 def get(identifier: Any, labels: Shape = (), output: Shape = ()) -> Metric:

@@ -84,10 +84,10 @@ class Summary(tables.Report):
         if optimizer[0]:
             notes.append(f"Optimizer params: {_size(optimizer)}")
         if "geometry" in self.columns:
-            notes.append(
-                "Padding: top, bottom, left, right. Multiply-adds: for one image. Sees: how many rows and"
-            )
-            notes.append("columns of the model's input one cell of the output depends on.")
+            notes += [
+                "Padding: top, bottom, left, right. Multiply-adds: for one image. Sees: how many rows and",
+                "columns of the model's input one cell of the output depends on.",
+            ]
         return tables.Table(tuple(columns), list(self.rows), f'Model: "{self.name}"', notes=notes)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import integer, truth
+from ..core.arguments import integer, positive, truth
 from ..graph import (
     ConfigProto,
     GradientTape,
@@ -23,14 +23,14 @@ from ..graph import (
     control_dependencies,
     function,
 )
-from ..graph.framework.context import within
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..support.memory import check_bytes
+from ..support.settings import within
 from ..support.tables import number
 from . import losses, optimizers
 from . import metrics as metric
 from .callbacks import Callback, History, ProgbarLogger
-from .checks import check_list, positive, refuse
+from .checks import check_list, refuse
 from .config import next_seed
 from .data_adapters import ArrayBatches, Stream, as_batch_size, batches_of, check_x, check_y, is_stream, split
 from .layers.layer import Layer, as_list, set_all, watching

@@ -1,4 +1,4 @@
-"""Hands a layer or a chain of layers of PyTorch or Keras to `translate`, with the shape of its input."""
+"""Translates calls, nodes, layers, and chains of layers of PyTorch or Keras to another framework."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.arguments import begins_then_ends, is_shape
+from ..core.arguments import begins_then_ends, is_shape, truth
 from ..data.seeded import make_array
 from ..dialects import jax, keras, onnx
 from ..dialects.calls import FUNCTIONS
+from ..support.argument_types import Framework
 from ..support.errors import ArgumentError, brief, is_one_of
 from ..translation import translating
+from ..translation.onnx_models import Call, call_of_node
 from ..translation.pointwise import pointwise_lines
-from ..translation.source_text import IMPORTS
-from ..translation.target_calls import TargetCall
-from ..translation.translating import Call, Translation, translate
+from ..translation.target_calls import Target, TargetCall
+from ..translation.targets import target_named
+from ..translation.translating import Translation, translate_call
 from ..verification.diffing import DiffReport, DiffRow, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.normalization import BatchNormCall
@@ -96,14 +98,71 @@ class _Chain(str):
     function = "a chain of layers"
 
 
-def handed(layer: Any, shapes: tuple[Any, ...], to: str, any_size: bool) -> Call | Translation | None:
-    """Return the call of a layer, or a chain of layers in the words of a framework; None for anything else.
+def translate(
+    function: Callable[..., Any] | str, *args: Any, to: Framework, any_size: bool = False, **arguments: Any
+) -> Translation:
+    """Translate a call to another framework, as source text that runs.
+
+    The code holds for every size if its padding does. Otherwise it refuses other sizes than its own.
 
     Args:
-        layer: a ``torch.nn.Module`` or a Keras layer.
-        shapes: the shape of its input, alone.
-        to: the framework.
-        any_size: as of `translate`.
+        function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
+            "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too. Or a layer
+            with one convolution, a ``torch.nn.Module`` or one of Keras; or a chain of layers, such as a
+            ``torch.nn.Sequential``. Or a node of `onnx_model`.
+        *args: the function's arguments; a shape can stand in for an array. After a layer, give the shape of
+            its input; after a node, nothing.
+        to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
+            are known too.
+        any_size: whether the code has to hold for images of any size; it then computes the padding from the
+            image's shape if the framework has no word for it.
+        **arguments: the function's arguments by name.
+
+    Returns:
+        A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``. For a
+        chain, the code ends with ``network(x, weights)``, and there are ``.weights`` and ``.steps``.
+
+    Raises:
+        ValueError, TypeError: if the target is unknown, the function itself would raise it, or no code holds
+            for any size, because an argument such as ``output_shape`` fixes it.
+
+    >>> import teachconv as tc
+    >>> t = tc.translate(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), strides=2, padding="SAME", to="torch")
+    >>> print(t)                                         # SAME is not padding=1 at stride 2
+    import numpy as np
+    import torch
+    import torch.nn.functional as F
+    <BLANKLINE>
+    <BLANKLINE>
+    def convolve(x, w):
+        # x: the input, NHWC; w: HWIO, as tensorflow.conv2d has them
+        # torch has no asymmetric padding: F.pad(x, (0, 1, 0, 1)) first
+        if x.shape[1:3] + w.shape[:2] != (8, 8, 3, 3):
+            raise ValueError(f"made for x [N, 8, 8, C] and w [3, 3, I, O]; got {x.shape} and {w.shape}")
+        x = x.transpose(0, 3, 1, 2)  # NHWC to NCHW
+        w = w.transpose(3, 2, 0, 1)  # HWIO to OIHW
+        x = torch.from_numpy(x.copy())
+        w = torch.from_numpy(w.copy())
+        x = F.pad(x, (0, 1, 0, 1))  # left, right, top, bottom
+        y = F.conv2d(x, w, stride=(2, 2))
+        y = y.numpy()
+        y = y.transpose(0, 2, 3, 1)  # NCHW to NHWC
+        return y
+    >>> t.filter_permutation, t.check().passed
+    ((3, 2, 0, 1), True)
+    """
+    target, any_size = target_named(to), truth(any_size, "any_size")
+    found = call_of_node(function) or _of_layer(function, args, target, any_size)
+    if isinstance(found, Translation):
+        if arguments:
+            raise ArgumentError(f"a chain of layers takes no arguments; got {brief(arguments)}")
+        return found
+    function, args, given = found or (function, args, {})
+    return translate_call(function, args, given | arguments, target, any_size)
+
+
+def _of_layer(layer: Any, shapes: tuple[Any, ...], to: Target, any_size: bool) -> Call | Translation | None:
+    """Return the call of a layer, or the translation of a chain of layers; None for anything else.
 
     Raises:
         ValueError, TypeError: if its layers do not form a chain with a convolution; the message lists them.
@@ -149,7 +208,7 @@ class _Part(NamedTuple):
     y: Any
     arrays: tuple[np.ndarray, ...] = ()
     call: Call | None = None
-    lines: Callable[[str], list[str]] = lambda to: []
+    lines: Callable[[Target], list[str]] = lambda to: []
     names: str = "x"
     exact: Callable[..., definitions.Defined] | None = None
 
@@ -211,11 +270,15 @@ def _parts(layer: Any, network: Network) -> Iterator[_Part]:
         yield _Part(name, y, y, (bias,), lines=lambda to: ["y = x + b"], names="x, b", exact=exact)
 
 
-def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_size: bool) -> Translation:
+def _translated(name: str, network: Network, parts: list[_Part], to: Target, any_size: bool) -> Translation:
     """Return the translation of parts of which each takes the result of the one before."""
     steps: dict[str, Translation] = {}
     weights: dict[str, tuple[np.ndarray, ...]] = {}
-    blocks, have, why = dict.fromkeys(["\n".join(["import numpy as np", *IMPORTS[to]])]), parts[0].x, ""
+    blocks, have, why = (
+        dict.fromkeys(["\n".join(["import numpy as np", *to.imports])]),
+        parts[0].x,
+        "",
+    )
     body = [f"# x: {list(have.shape)}; weights: the arrays of each layer, as {name} has them"]
     # of ASCII letters: Python takes some others for one another
     words = _unique(re.sub(r"\W+", "_", f"layer_{part.name}", flags=re.ASCII).strip("_") for part in parts)
@@ -223,11 +286,14 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
     for word, part in zip(words, parts, strict=True):
         body += _reshaped(have, part.x)
         arrays, lines = part.arrays, part.lines(to)
-        made, problem = [f"def f({part.names}):", *lines, "return y"], f"{to} has no function for it here"
+        made, problem = (
+            [f"def f({part.names}):", *lines, "return y"],
+            f"{to.name} has no function for it here",
+        )
         code, problem = "\n    ".join(made), "" if lines else problem
         if part.call is not None:
             function, shapes, arguments = part.call
-            step = steps[part.name] = translate(function, *shapes, to=to, any_size=any_size, **arguments)
+            step = steps[part.name] = translate_call(function, shapes, arguments, to, any_size)
             code, problem = step.code.rstrip("\n"), step.why
             if isinstance(step.source, BatchNormCall):
                 arrays = (*step.source.channels.astype(part.x.dtype),)
@@ -242,9 +308,23 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Any, any_si
     text = "\n\n\n".join([*blocks, "\n    ".join(["def network(x, weights):", *body])]) * (not why)
     sizes = "\n".join(f"{part.name}: {list(part.x.shape)} to {list(part.y.shape)}" for part in parts)
     notes = tuple(f"{of}: {note}" for of, step in steps.items() for note in step.notes)
-    facts: Any = _Chain(sizes), to, not why, why, text, None, False, notes, name, translate
-    more: dict[str, Any] = {"_arguments": {}, "_target": TargetCall(to), "weights": weights, "steps": steps}
-    return ModelTranslation(*facts, **more | {"_parts": functions})
+    return ModelTranslation(
+        source=_Chain(sizes),
+        to=to.name,
+        possible=not why,
+        why=why,
+        code=text,
+        filter_permutation=None,
+        flip=False,
+        notes=notes,
+        source_text=name,
+        _function=translate,
+        _arguments={},
+        _target=TargetCall(),
+        weights=weights,
+        steps=steps,
+        _parts=functions,
+    )
 
 
 def _reshaped(have: Any, want: Any) -> list[str]:

@@ -162,14 +162,15 @@ def by_law(filters: np.ndarray, axis: int, **words: Any) -> Facts:
 
 def _keras_convolution(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     said, filters = entry["said"], entry["said"]["kernel"]
-    words = {"strides": said["strides"], "padding": said["padding"]}
-    words["padding"] = words["padding"].upper() if isinstance(words["padding"], str) else words["padding"]
+    padding = said["padding"].upper() if isinstance(said["padding"], str) else said["padding"]
     depthwise = "Depthwise" in entry["word"]
     if depthwise and filters.ndim != 4:
         filters = filters.reshape(*filters.shape[:-2], 1, -1)
-    facts = by_law(filters, entry["axis"], dilations=said["dilation_rate"], **words)
-    facts |= {"bias": said.get("bias")}
-    return facts | ({"op": nn_ops.depthwise_conv2d} if depthwise and filters.ndim == 4 else {})
+    own = {"op": nn_ops.depthwise_conv2d} if depthwise and filters.ndim == 4 else {}
+    law = by_law(
+        filters, entry["axis"], dilations=said["dilation_rate"], strides=said["strides"], padding=padding
+    )
+    return law | {"bias": said.get("bias")} | own
 
 
 def _dense(entry: Entry, arrays: list[np.ndarray]) -> Facts:
@@ -197,8 +198,10 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     if ("mean" in word and wanted != images) or {*np.ravel(said.get("output_size", 1))} != {1}:
         return {}
     order = [1 if number in images else size for number, size in enumerate(x.shape)]
-    given: Facts = {"pool_size": tuple(x.shape[number] for number in images)}
-    given |= {"data_format": "channels_first" if axis == 1 else "channels_last"}
+    given: Facts = {
+        "pool_size": tuple(x.shape[number] for number in images),
+        "data_format": "channels_first" if axis == 1 else "channels_last",
+    }
     kind, output = "max" if "max" in word else "average", entry["output"]
     facts = {"op_type": f"{kind} pool", "op": getattr(keras, f"{kind}_pool"), "arguments": given}
     return facts | {"axis": axis, "output": output if output is None else output.reshape(order)}
@@ -207,18 +210,24 @@ def _whole(entry: Entry, arrays: list[np.ndarray]) -> Facts:
 def _tflite(entry: Entry, arrays: list[np.ndarray]) -> Facts:
     """A convolution or pool of TFLite, in Keras' or TensorFlow's words."""
     said, word, (x, *_), kernel = entry["said"], entry["word"], arrays, entry["said"].get("kernel")
-    given: Facts = {"strides": (said["strideH"], said["strideW"])}
-    given["padding"] = (
-        said["padding"] if isinstance(said["padding"], list) else ("same", "valid")[said["padding"]]
-    )
+    given: Facts = {
+        "strides": (said["strideH"], said["strideW"]),
+        "padding": said["padding"]
+        if isinstance(said["padding"], list)
+        else ("same", "valid")[said["padding"]],
+    }
     if "POOL" in word:
         given["pool_size"] = said["filterHeight"], said["filterWidth"]
         kind = "max" if "MAX" in word else "average"
         return _dialect(f"{kind} pool", getattr(keras, f"{kind}_pool"), {**entry, "kwargs": given}, arrays)
     given["bias"] = said.get("bias")
     if word == "TRANSPOSE_CONV":
-        words = {"filters": kernel.transpose(1, 2, 0, 3), "output_shape": said["output_shape"].tolist()}
-        words |= {"strides": given["strides"], "padding": given["padding"].upper()}
+        words = {
+            "filters": kernel.transpose(1, 2, 0, 3),
+            "output_shape": said["output_shape"].tolist(),
+            "strides": given["strides"],
+            "padding": given["padding"].upper(),
+        }
         facts = {"op_type": "transposed convolution", "op": nn_ops.conv2d_transpose, "arguments": words}
         return facts | {"bias": given["bias"], "inputs": [x]}
     deep = word == "DEPTHWISE_CONV_2D"
@@ -357,13 +366,21 @@ _POSITIONAL = dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONVOLUTION) | {
     "FULLY_CONNECTED": ("", "weight", "bias"),
     "MEAN": ("", "axis"),
 }
-_SMOOTH = {name: name for name in ("softmax", *ACTIVATIONS)}
-_SMOOTH |= dict.fromkeys(("silu", "swish"), "silu (swish)") | {"gelu_tanh": "gelu (tanh)"}
-_SMOOTH |= {"logistic": "sigmoid", "hard_sigmoid": "hardsigmoid"}
-_SMOOTH |= dict.fromkeys(("hard_swish", "hard_silu"), "hardswish")
+_SMOOTH = {
+    **{name: name for name in ("softmax", *ACTIVATIONS)},
+    **dict.fromkeys(("silu", "swish"), "silu (swish)"),
+    "gelu_tanh": "gelu (tanh)",
+    "logistic": "sigmoid",
+    "hard_sigmoid": "hardsigmoid",
+    **dict.fromkeys(("hard_swish", "hard_silu"), "hardswish"),
+}
 # the settings with which a function is the one of the table
-_USUAL = {"elu": {"alpha": 1.0}, "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5}}
-_USUAL |= {"softmax": {"beta": 1.0}, "softplus": {"beta": 1.0, "threshold": 20.0}}  # PyTorch's
+_USUAL = {
+    "elu": {"alpha": 1.0},
+    "hardsigmoid": {"alpha": 1 / 6, "beta": 0.5},
+    "softmax": {"beta": 1.0},
+    "softplus": {"beta": 1.0, "threshold": 20.0},  # PyTorch's
+}
 _MOVES = (
     *("flatten", "view", "reshape", "permute", "transpose", "contiguous", "squeeze", "unsqueeze", "identity"),
     *("detach", "to", "clone"),

@@ -169,8 +169,8 @@ def record_onnx(
     graph = whole.graph
     values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
     feeds = {next(info.name for info in graph.input if info.name not in values): np.array(x)}
-    known = {info.name: info for info in onnx.shape_inference.infer_shapes(whole).graph.value_info}
-    known |= {info.name: info for info in graph.output}
+    inferred = onnx.shape_inference.infer_shapes(whole).graph.value_info
+    known = {info.name: info for info in (*inferred, *graph.output)}
     values, error, nodes, ends = values | feeds, "", list(graph.node), [info.name for info in graph.output]
     real = [node for node in graph.node if node.op_type != "Constant"]
     for number, array in (instead or {}).items():

@@ -109,9 +109,15 @@ def conv2d(
         refuse_unknown(conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
         return override(conv2d, locals())
-    arguments = strides, padding, data_format, dilations
-    options = backend, algorithm, precision
-    return compute(OPS["conv2d"], input, filters, arguments, options, bias, out)
+    return compute(
+        OPS["conv2d"],
+        input,
+        filters,
+        (strides, padding, data_format, dilations),
+        (backend, algorithm, precision),
+        bias,
+        out,
+    )
 
 
 @hide_unknown
@@ -158,9 +164,15 @@ def depthwise_conv2d(
         refuse_unknown(depthwise_conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
         return override(depthwise_conv2d, locals())
-    arguments = strides, padding, data_format, dilations
-    options = backend, algorithm, precision
-    return compute(OPS["depthwise_conv2d"], input, filters, arguments, options, bias, out)
+    return compute(
+        OPS["depthwise_conv2d"],
+        input,
+        filters,
+        (strides, padding, data_format, dilations),
+        (backend, algorithm, precision),
+        bias,
+        out,
+    )
 
 
 @hide_unknown
@@ -219,9 +231,15 @@ def conv2d_transpose(
         refuse_unknown(conv2d_transpose, unknown)
     if (override := override_of(input, filters, bias, output_shape)) is not None:
         return override(conv2d_transpose, locals())
-    arguments = strides, padding, data_format, dilations, output_shape, output_padding
-    options = backend, algorithm, precision
-    return compute(OPS["conv2d_transpose"], input, filters, arguments, options, bias, out)
+    return compute(
+        OPS["conv2d_transpose"],
+        input,
+        filters,
+        (strides, padding, data_format, dilations, output_shape, output_padding),
+        (backend, algorithm, precision),
+        bias,
+        out,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -270,9 +288,15 @@ def conv2d_backprop_input(
         refuse_unknown(conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(conv2d_backprop_input, locals())
-    arguments = strides, padding, data_format, dilations, input_sizes
-    options = backend, algorithm, precision
-    return compute(OPS["conv2d_backprop_input"], out_backprop, filters, arguments, options, None, out)
+    return compute(
+        OPS["conv2d_backprop_input"],
+        out_backprop,
+        filters,
+        (strides, padding, data_format, dilations, input_sizes),
+        (backend, algorithm, precision),
+        None,
+        out,
+    )
 
 
 @hide_unknown
@@ -317,10 +341,14 @@ def depthwise_conv2d_backprop_input(
         refuse_unknown(depthwise_conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(depthwise_conv2d_backprop_input, locals())
-    arguments = strides, padding, data_format, dilations, input_sizes
-    options = backend, algorithm, precision
     return compute(
-        OPS["depthwise_conv2d_backprop_input"], out_backprop, filters, arguments, options, None, out
+        OPS["depthwise_conv2d_backprop_input"],
+        out_backprop,
+        filters,
+        (strides, padding, data_format, dilations, input_sizes),
+        (backend, algorithm, precision),
+        None,
+        out,
     )
 
 
@@ -365,9 +393,15 @@ def conv2d_backprop_filter(
         refuse_unknown(conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(conv2d_backprop_filter, locals())
-    arguments = strides, padding, data_format, dilations, filter_sizes
-    options = backend, algorithm, precision
-    return compute(OPS["conv2d_backprop_filter"], input, out_backprop, arguments, options, None, out)
+    return compute(
+        OPS["conv2d_backprop_filter"],
+        input,
+        out_backprop,
+        (strides, padding, data_format, dilations, filter_sizes),
+        (backend, algorithm, precision),
+        None,
+        out,
+    )
 
 
 @hide_unknown
@@ -411,10 +445,14 @@ def depthwise_conv2d_backprop_filter(
         refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(depthwise_conv2d_backprop_filter, locals())
-    arguments = strides, padding, data_format, dilations, filter_sizes
-    options = backend, algorithm, precision
     return compute(
-        OPS["depthwise_conv2d_backprop_filter"], input, out_backprop, arguments, options, None, out
+        OPS["depthwise_conv2d_backprop_filter"],
+        input,
+        out_backprop,
+        (strides, padding, data_format, dilations, filter_sizes),
+        (backend, algorithm, precision),
+        None,
+        out,
     )
 
 
@@ -1033,9 +1071,7 @@ def call_of(
         )
     if not is_one_of(op, RESOLVERS):
         raise ArgumentTypeError(f"op must be one of {listed(RESOLVERS)}; got {brief(op)}")
-    bound = bind(op, args, kwargs, tool)
-    bound.apply_defaults()
-    arguments = dict(bound.arguments)
+    arguments = with_defaults(op, args, kwargs, tool)
     options = {key: arguments.pop(key) for key in OPTIONS if key in arguments}
     arguments.pop("name", None)
     return RESOLVERS[op](**arguments), options
@@ -1061,9 +1097,14 @@ def bind(
         raise ArgumentTypeError(f"{op.__name__}: {plain(error)}") from None
 
 
-def with_defaults(op: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all arguments of an op by name, with defaults for those that are not given."""
-    bound = bind(op, (), dict(arguments))
+def with_defaults(
+    op: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    tool: Callable[..., Any] | None = None,
+) -> dict[str, Any]:
+    """Return all arguments of a call by name, as `bind`, with defaults for those that are not given."""
+    bound = bind(op, args, dict(kwargs), tool)
     bound.apply_defaults()
     return dict(bound.arguments)
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from .settings import within
+
 _Item = TypeVar("_Item")
 _PATIENCE = 2.5  # seconds before a line is shown: what is quick leaves no output in a notebook
 
@@ -31,10 +33,10 @@ def during(what: str) -> Iterator[None]:
     show = _line() if outer is None else None
     if outer is not None:
         outer(what)
-        with _heard(lambda words: outer(f"{what}: {words}")):
+        with within(_saying, lambda words: outer(f"{what}: {words}")):
             yield
     elif show is not None:
-        with _shown(show, f"{what} …") as tell, _heard(lambda words: tell(f"{what}: {words} …")):
+        with _shown(show, f"{what} …") as tell, within(_saying, lambda words: tell(f"{what}: {words} …")):
             yield
     else:
         yield
@@ -48,16 +50,6 @@ def say(words: str) -> None:
 
 
 _saying: ContextVar[Callable[[str], None] | None] = ContextVar("teachconv_progress", default=None)
-
-
-@contextmanager
-def _heard(tell: Callable[[str], None]) -> Iterator[None]:
-    """Let a function hear what `say` is told."""
-    token = _saying.set(tell)
-    try:
-        yield
-    finally:
-        _saying.reset(token)
 
 
 @contextmanager

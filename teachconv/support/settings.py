@@ -8,10 +8,13 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from .errors import ArgumentError, ArgumentTypeError, brief
+
+Value = TypeVar("Value")
 
 
 def _threads_at_start() -> int:
@@ -54,13 +57,18 @@ def blas_threads() -> int | None:
 
 
 @contextmanager
-def on_threads(number: int) -> Iterator[None]:
-    """Let calls in the running context use a number of threads: one if the caller runs its own threads."""
-    token = threads_here.set(number)
+def within(variable: ContextVar[Value], value: Value) -> Iterator[None]:
+    """Within the block, give a context variable a value."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        threads_here.reset(token)
+        variable.reset(token)
+
+
+def on_threads(number: int) -> AbstractContextManager[None]:
+    """Let calls in the running context use a number of threads: one if the caller runs its own threads."""
+    return within(threads_here, number)
 
 
 threads_here: ContextVar[int | None] = ContextVar("teachconv_threads_here", default=None)

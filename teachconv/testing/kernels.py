@@ -364,8 +364,11 @@ class _Adapter:
     def _call(self, arrays: Mapping[str, np.ndarray], g: ConvGeometry, bias: Any) -> np.ndarray:
         """Call the function with what it knows each argument as."""
         dtype = arrays[self.kind.first].dtype
-        values: dict[str, Any] = {"geometry": g, "groups": g.groups}
-        values["bias"] = None if bias is None else np.ascontiguousarray(bias) if self.contiguous else bias
+        values: dict[str, Any] = {
+            "geometry": g,
+            "groups": g.groups,
+            "bias": None if bias is None else np.ascontiguousarray(bias) if self.contiguous else bias,
+        }
         for role in ROLES:
             values[f"{role}_shape"] = self._shape(role, g.shape_of(role))
             given = arrays.get(role)

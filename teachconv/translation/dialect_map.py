@@ -6,8 +6,10 @@ translates it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from ..core.arguments import SIDES
@@ -19,7 +21,7 @@ from ..support.tables import Cell, Table, left
 from ..windows import normalization, padding, pooling
 from ..windows.pooling import PoolCall
 from .targets import TARGETS, known_functions
-from .translating import resolve, translate
+from .translating import resolve, translate_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +69,11 @@ _LAST, _FIRST = (_NHWC,), (_NCHW,)  # of a pool, padding and batch normalisation
 _LOWEST, _WINDOW = float("-inf"), {"window_dimensions": (1, 1, 3, 3), "window_strides": (1, 1, 2, 2)}
 
 
-def _probes(
-    option: str, *entries: tuple[Callable[..., Any], tuple[tuple[int, ...], ...], dict[str, Any]]
-) -> list[Probe]:
-    """Return the calls that show one option, one or more for each framework."""
-    return [Probe(option, function, shapes, arguments) for function, shapes, arguments in entries]
-
-
+# an option, and the calls that show it, one or more for each framework
 OPTIONS: tuple[Probe, ...] = tuple(
-    probe
-    for group in (
-        _probes(
+    Probe(option, *call)
+    for option, *calls in (
+        (
             "SAME, stride 1",
             (nn_ops.conv2d, _TF, {"padding": "SAME"}),
             (torch.conv2d, _TORCH, {"padding": "same"}),
@@ -85,7 +81,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv, _ONNX, {"auto_pad": "SAME_UPPER"}),
             (keras.conv, _KERAS, {"padding": "same"}),
         ),
-        _probes(
+        (
             "SAME, stride 2",
             (nn_ops.conv2d, _TF, {"strides": 2, "padding": "SAME"}),
             (torch.conv2d, _TORCH, {"stride": 2, "padding": "same"}),
@@ -94,14 +90,14 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv, _ONNX, {"strides": [2, 2], "auto_pad": "SAME_UPPER"}),
             (keras.conv, _KERAS, {"strides": 2, "padding": "same"}),
         ),
-        _probes(
+        (
             "SAME with the odd row at the top",
             (nn_ops.conv2d, _TF, {"strides": 2, "padding": "SAME_LOWER"}),
             (jax.conv_general_dilated, _JAX, {"window_strides": (2, 2), "padding": "SAME_LOWER"}),
             (onnx.conv, _ONNX, {"strides": [2, 2], "auto_pad": "SAME_LOWER"}),
             (keras.conv, _KERAS, {"strides": 2, "padding": "same_lower"}),
         ),
-        _probes(
+        (
             "padding that is not the same on both sides",
             (nn_ops.conv2d, _TF, {"padding": [[0, 0], [0, 1], [2, 0], [0, 0]]}),
             (torch.conv2d, _TORCH, {"padding": (0, 1, 2, 0)}),
@@ -109,14 +105,14 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv, _ONNX, {"pads": [0, 2, 1, 0]}),
             (keras.conv, _KERAS, {"padding": ((0, 1), (2, 0))}),
         ),
-        _probes(
+        (
             "negative padding",
             (nn_ops.conv2d, _TF, {"padding": -1}),
             (torch.conv2d, _TORCH, {"padding": -1}),
             (jax.conv_general_dilated, _JAX, {"window_strides": (1, 1), "padding": ((-1, -1), (-1, -1))}),
             (onnx.conv, _ONNX, {"pads": [-1, -1, -1, -1]}),
         ),
-        _probes(
+        (
             "stride 2 with dilation 2",
             (nn_ops.conv2d, _TF, {"strides": 2, "padding": "SAME", "dilations": 2}),
             (torch.conv2d, _TORCH, {"stride": 2, "padding": 2, "dilation": 2}),
@@ -128,7 +124,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv, _ONNX, {"strides": [2, 2], "auto_pad": "SAME_UPPER", "dilations": [2, 2]}),
             (keras.conv, _KERAS, {"strides": 2, "padding": "same", "dilation_rate": 2}),
         ),
-        _probes(
+        (
             "groups, or depthwise with multiplier 2",
             (nn_ops.depthwise_conv2d, (_NHWC, (3, 3, 2, 2)), {}),
             (torch.conv2d, (_NCHW, (4, 1, 3, 3)), {"groups": 2}),
@@ -140,7 +136,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv, (_NCHW, (4, 1, 3, 3)), {"group": 2}),
             (keras.conv, (_NHWC, (3, 3, 1, 4)), {}),
         ),
-        _probes(
+        (
             "transposed, SAME, stride 2",
             (nn_ops.conv2d_transpose, _TF_T, {"strides": 2, "padding": "SAME"}),
             (
@@ -157,7 +153,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (keras.conv_transpose, _TF_T, {"strides": 2, "padding": "same"}),
             (keras.conv_transpose, _TF_T, {"strides": 2, "padding": "same", "output_padding": 0}),
         ),
-        _probes(
+        (
             "transposed, VALID, filter shorter than the stride",
             (nn_ops.conv2d_transpose, (_NHWC, (1, 1, 4, 2)), {"strides": 3, "padding": "VALID"}),
             (torch.conv_transpose2d, (_NCHW, (2, 4, 1, 1)), {"stride": 3}),
@@ -166,7 +162,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv_transpose, (_NCHW, (2, 4, 1, 1)), {"strides": [3, 3], "auto_pad": "SAME_UPPER"}),
             (keras.conv_transpose, (_NHWC, (1, 1, 4, 2)), {"strides": 3, "padding": "valid"}),
         ),
-        _probes(
+        (
             "transposed, integer pads of 0",
             (nn_ops.conv2d_transpose, _TF_T, {"strides": 2, "padding": 0}),
             (torch.conv_transpose2d, _TORCH_T, {"stride": 2, "padding": 0}),
@@ -179,7 +175,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv_transpose, _TORCH_T, {"strides": [2, 2], "pads": [0, 0, 0, 0]}),
             (keras.conv_transpose, _TF_T, {"strides": 2, "padding": 0}),
         ),
-        _probes(
+        (
             "transposed, output_padding from the stride up (dilation 3)",
             (
                 nn_ops.conv2d_transpose,
@@ -194,7 +190,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             ),
             (keras.conv_transpose, _TF_T, {"strides": 2, "dilation_rate": 3, "output_padding": 2}),
         ),
-        _probes(
+        (
             "zeros between the input's cells, with a stride",
             (
                 jax.conv_general_dilated,
@@ -202,7 +198,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
                 {"window_strides": (2, 2), "padding": ((1, 1), (1, 1)), "lhs_dilation": (3, 3)},
             ),
         ),
-        _probes(
+        (
             "groups of images",
             (
                 jax.conv_general_dilated,
@@ -210,7 +206,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
                 {"window_strides": (1, 1), "padding": "SAME", "batch_group_count": 2},
             ),
         ),
-        _probes(
+        (
             "over one axis, causal: all padding before",
             (nn_ops.conv1d, _LINE, {"padding": "CAUSAL"}),
             (torch.conv1d, _LINE_FIRST, {"padding": (2, 0)}),
@@ -218,7 +214,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv, _LINE_FIRST, {"pads": [2, 0]}),
             (keras.conv, _LINE, {"padding": "causal"}),
         ),
-        _probes(
+        (
             "over one axis, causal and SAME at stride 2",
             (nn_ops.conv1d, _LINE, {"strides": 2, "padding": "CAUSAL"}),
             (nn_ops.conv1d, _LINE, {"strides": 2, "padding": "SAME"}),
@@ -227,7 +223,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv, _LINE_FIRST, {"strides": [2], "auto_pad": "SAME_UPPER"}),
             (keras.conv, _LINE, {"strides": 2, "padding": "same"}),
         ),
-        _probes(
+        (
             "over one axis, transposed, SAME, stride 2",
             (nn_ops.conv1d_transpose, _LINE_T, {"strides": 2, "padding": "SAME"}),
             (torch.conv_transpose1d, _LINE_FIRST_T, {"stride": 2, "padding": 1, "output_padding": 1}),
@@ -235,7 +231,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv_transpose, _LINE_FIRST_T, {"strides": [2], "auto_pad": "SAME_UPPER"}),
             (keras.conv_transpose, _LINE_T, {"strides": 2, "padding": "same"}),
         ),
-        _probes(
+        (
             "over three axes, SAME, strides (2, 1, 1)",
             (nn_ops.conv3d, _VOLUME, {"strides": (2, 1, 1), "padding": "SAME"}),
             (torch.conv3d, _VOLUME_FIRST, {"stride": (2, 1, 1), "padding": 1}),
@@ -243,7 +239,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (onnx.conv, _VOLUME_FIRST, {"strides": [2, 1, 1], "auto_pad": "SAME_UPPER"}),
             (keras.conv, _VOLUME, {"strides": (2, 1, 1), "padding": "same"}),
         ),
-        _probes(
+        (
             "max pool, stride 2",
             (pooling.max_pool, _LAST, {"ksize": 3, "strides": 2, "padding": "SAME"}),
             (torch.max_pool2d, _FIRST, {"kernel_size": 3, "stride": 2, "padding": 1}),
@@ -255,17 +251,17 @@ OPTIONS: tuple[Probe, ...] = tuple(
             ),
             (keras.max_pool, _LAST, {"pool_size": 3, "strides": 2, "padding": "same"}),
         ),
-        _probes(
+        (
             "max pool, a last window that does not fit",
             (torch.max_pool2d, _FIRST, {"kernel_size": 3, "stride": 2, "ceil_mode": True}),
             (onnx.max_pool, _FIRST, {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
         ),
-        _probes(
+        (
             "max pool, dilated",
             (torch.max_pool2d, _FIRST, {"kernel_size": 2, "stride": 1, "dilation": 2}),
             (onnx.max_pool, _FIRST, {"kernel_shape": [2, 2], "dilations": [2, 2]}),
         ),
-        _probes(
+        (
             "average pool, and what its sums are divided by",
             (pooling.avg_pool, _LAST, {"ksize": 3, "strides": 2, "padding": "SAME"}),
             (torch.avg_pool2d, _FIRST, {"kernel_size": 3, "stride": 2, "padding": 1}),
@@ -284,7 +280,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             ),
             (keras.average_pool, _LAST, {"pool_size": 3, "strides": 2, "padding": "same"}),
         ),
-        _probes(
+        (
             "padding as a layer",
             (padding.pad, _LAST, {"paddings": [[0, 0], [1, 0], [2, 3], [0, 0]], "mode": "REFLECT"}),
             (padding.pad, _LAST, {"paddings": [[0, 0], [1, 0], [2, 3], [0, 0]], "mode": "SYMMETRIC"}),
@@ -296,7 +292,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (keras.pad, _LAST, {"pad_width": ((0, 0), (1, 0), (2, 3), (0, 0)), "mode": "reflect"}),
             (torch.pad, _FIRST, {"pad": (-1, 1), "mode": "constant"}),
         ),
-        _probes(
+        (
             "batch normalisation",
             (
                 normalization.batch_normalization,
@@ -313,7 +309,7 @@ OPTIONS: tuple[Probe, ...] = tuple(
             (keras.batch_normalization, _LAST, {"mean": [0.0, 1.0], "variance": [1.0, 4.0], "axis": -1}),
         ),
     )
-    for probe in group
+    for call in calls
 )
 
 
@@ -367,7 +363,8 @@ def target_rows() -> list[tuple[str, str, tuple[str, ...]]]:
     for probe in OPTIONS:
         try:
             ways = [
-                translate(probe.function, *probe.shapes, to=target, **probe.arguments) for target in TARGETS
+                translate_call(probe.function, probe.shapes, probe.arguments, target)
+                for target in TARGETS.values()
             ]
         except (ValueError, TypeError):
             continue
@@ -385,8 +382,8 @@ def _way(way: Any) -> str:
     steps = {
         "pad first": any(map(any, target.pad_input)),
         "group by group": target.split > 1,
-        "insert zeros first": way.source.has_gaps and not target.stuffs,
-        "move parts of the batch to channels first": way.source.batch_groups > 1 and not target.splits_batch,
+        "insert zeros first": way.source.has_gaps and not target.target.stuffs,
+        "move parts of the batch to channels first": way.source.batch_groups > 1 and not target.target.stuffs,
         "filter flipped": target.flip != way.source.flip,
         "subsample after": bool(target.subsample),
         "crop after": any(map(any, target.pad_output)),
@@ -411,16 +408,13 @@ _OWN = (
     "tensorflow: teachconv's own ops, which take TensorFlow's arguments and also SAME_LOWER, negative "
     "padding and output_padding."
 )
-_OPTION_HEAD = ("dialect", "call", "resolves to")
 
 
 def both_tables() -> tuple[Table, Table]:
     """Return what each option resolves to, and how each framework says it, as tables."""
-    rows = option_rows()
     resolved: list[tuple[Cell, ...]] = []
-    for option in dict.fromkeys(row[0] for row in rows):
-        resolved.append((["", option], "", ""))
-        resolved += [(f"  {dialect}", text, what) for name, dialect, text, what in rows if name == option]
+    for option, rows in groupby(option_rows(), itemgetter(0)):
+        resolved += [(["", option], "", ""), *((f"  {name}", *others) for _, name, *others in rows)]
     says = "How each framework expresses the legal ones (python -m teachconv translate gives the code):"
     ways = [(text, *ways) for _, text, ways in target_rows()]
     return Table(left("", "", ""), resolved, _OWN), Table(left("call", *TARGETS), ways, says)
@@ -428,30 +422,20 @@ def both_tables() -> tuple[Table, Table]:
 
 def markdown() -> str:
     """Return both tables as Markdown, for the documentation."""
-    lines, rows = ["## What each option resolves to", "", _OWN, ""], option_rows()
-    for option in dict.fromkeys(row[0] for row in rows):
-        lines += [f"### {option}", "", _line(_OPTION_HEAD), _line(["---"] * 3)]
-        for _, dialect, text, result in (row for row in rows if row[0] == option):
-            lines.append(_line((dialect, f"`{text}`", result)))
-        lines.append("")
-    lines += [
-        "## How each framework expresses it",
-        "",
-        _line(("call", *TARGETS)),
-        _line(["---"] * (len(TARGETS) + 1)),
-    ]
-    lines += [_line((f"`{text}`", *ways)) for _, text, ways in target_rows()]
-    lines += ["", "## What runtimes on devices call it", "", _DEVICE_NOTE, ""]
-    lines += [
-        _line(("padding", "8 cells, filter 3, stride 2", *_DEVICES)),
-        _line(["---"] * (len(_DEVICES) + 2)),
-    ]
-    words: Any = ("SAME", "SAME_LOWER", "VALID", ((1, 2), (1, 2)))
-    for number, word in enumerate(words):
+    lines = ["## What each option resolves to", "", _OWN, ""]
+    for option, rows in groupby(option_rows(), itemgetter(0)):
+        resolved = [(dialect, f"`{text}`", result) for _, dialect, text, result in rows]
+        lines += [f"### {option}", "", *_lines(("dialect", "call", "resolves to"), resolved), ""]
+    ways = [(f"`{text}`", *ways) for _, text, ways in target_rows()]
+    lines += ["## How each framework expresses it", "", *_lines(("call", *TARGETS), ways), ""]
+    devices = []
+    for word, *cells in zip(
+        ("SAME", "SAME_LOWER", "VALID", ((1, 2), (1, 2))), *_DEVICES.values(), strict=True
+    ):
         sides = conv2d_geometry((1, 8, 8, 1), (3, 3, 1, 1), 2, word).padding[0]
-        cells = (names[number] for names in _DEVICES.values())
-        lines.append(_line((f"`{word}`", "{} before, {} after".format(*sides), *cells)))
-    return "\n".join([*lines, ""])
+        devices.append((f"`{word}`", "{} before, {} after".format(*sides), *cells))
+    lines += ["## What runtimes on devices call it", "", _DEVICE_NOTE, ""]
+    return "\n".join([*lines, *_lines(("padding", "8 cells, filter 3, stride 2", *_DEVICES), devices), ""])
 
 
 # of SAME, SAME_LOWER, VALID, and numbers for each side
@@ -469,6 +453,7 @@ _DEVICE_NOTE = """ncnn by src/layer/convolution.h; Core ML by the operator conv 
 `pad` is [top, bottom, left, right]; TFLite by its schema. `resolve` says what ncnn's numbers stand for."""
 
 
-def _line(cells: Any) -> str:
-    """Return one row of a Markdown table."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+def _lines(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Return a table in Markdown."""
+    cells = [head, ("---",) * len(head), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]

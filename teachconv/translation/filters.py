@@ -6,24 +6,16 @@ from typing import Literal
 
 import numpy as np
 
-from ..core.arguments import as_array, truth
-from ..dialects.calls import count, groups_to_last
+from ..core.arguments import as_array, positive, truth
+from ..dialects.calls import groups_to_last
 from ..support.argument_types import ArrayLike, Framework
 from ..support.devices import contiguous
 from ..support.errors import ArgumentError, brief, check_word
-from ..support.tables import count as counted
-from .targets import framework
+from ..support.tables import count
+from .targets import TARGETS, framework
 
-# the filter's layout in a forward convolution, and in a transposed one; HW stands for the axes of any rank
-_FILTERS = {
-    "tensorflow": ("HWIO", "HWOI"),
-    "keras": ("HWIO", "HWOI"),
-    "scipy": ("HWIO", "HWOI"),
-    "torch": ("OIHW", "IOHW"),
-    "onnx": ("OIHW", "IOHW"),
-    "jax": ("OIHW", "HWIO"),
-    "tensorflow_depthwise": ("HWIM", "HWIM"),
-}
+_FILTERS = {name: target.filter_layouts for name, target in TARGETS.items()}
+_FILTERS["tensorflow_depthwise"] = "HWIM", "HWIM"
 
 
 def convert_filters(
@@ -64,7 +56,7 @@ def convert_filters(
         check_word(value, name, _FILTERS)
         if value == "tensorflow_depthwise" and transposed:
             raise ArgumentError(f"{name} must not be {brief(value)} for a transposed convolution")
-    groups, transposed = count(groups, "groups"), truth(transposed, "transposed")
+    groups, transposed = positive(groups, "groups"), truth(transposed, "transposed")
     filters = as_array(w, "w", (3, 4, 5), f"{_FILTERS[from_][transposed]}, HW for the axes")
     rank = filters.ndim - 2
     axes = "DHW"[-rank:]
@@ -94,4 +86,4 @@ def convert_filters(
 def _check_divides(groups: int, channels: int) -> None:
     """Raise unless the groups divide the channels."""
     if channels % groups:
-        raise ArgumentError(f"groups must divide the filter's {counted(channels, 'channel')}; got {groups}")
+        raise ArgumentError(f"groups must divide the filter's {count(channels, 'channel')}; got {groups}")

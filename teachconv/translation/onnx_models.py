@@ -28,14 +28,18 @@ from ..support.files import path_of, reading
 from ..verification.diffing import WideTruth
 from .onnx_quantized import PLACES, QuantizedConv, constants, fused, quantized
 from .onnx_run import run_model
-from .translating import Call, resolve
+from .translating import resolve
 
 _UNKNOWN = 64  # the size assumed for a dynamic axis other than the batch, unless `inputs` gives it
-_FUNCTIONS = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose}
-_FUNCTIONS |= dict.fromkeys(PLACES, dialect.conv)  # of integers
+_FUNCTIONS = {
+    "Conv": dialect.conv,
+    "ConvTranspose": dialect.conv_transpose,
+    **dict.fromkeys(PLACES, dialect.conv),  # of integers
+}
 _OWN_DOMAINS = ("", "ai.onnx")
 
 Progress = Callable[[int, int, str], None]
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,15 +335,17 @@ def _expanded(model: Any) -> float:
             if key in bodies and key not in sizes:
                 sizes[key] = inf  # what it is if it calls itself
                 sizes[key] = size(bodies[key])
-            total += sizes.get(key, 1) + sum(size(body.node) for body in _bodies(node))
+            total += sizes.get(key, 1) + sum(
+                size(body.node) for item in node.attribute for body in _bodies(item)
+            )
         return total
 
     return size(model.graph.node)
 
 
-def _bodies(node: Any) -> list[Any]:
-    """Return the graphs inside a node, such as the branches of an If."""
-    return [body for item in node.attribute for body in (*item.graphs, *[item.g] * item.HasField("g"))]
+def _bodies(attribute: Any) -> list[Any]:
+    """Return the graphs in an attribute of a node, such as a branch of an If."""
+    return [*attribute.graphs, *[attribute.g] * attribute.HasField("g")]
 
 
 def _import(name: str) -> Any:
@@ -465,7 +471,7 @@ def _convolutions(
         if "Conv" in node.op_type and "Convert" not in node.op_type:
             yield node, shapes, place
         for item in node.attribute:
-            for body in (*item.graphs, *([item.g] if item.HasField("g") else [])):
+            for body in _bodies(item):
                 inside = f"in {item.name} of {_operator(node)} {_text(node.name)!r}"
                 yield from _convolutions(onnx, body, shapes, f"{inside} {place}".rstrip())
 

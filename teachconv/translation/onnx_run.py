@@ -197,8 +197,10 @@ def _own_operators() -> tuple[Any, ...]:
             flat = X.reshape(prod(X.shape[: axis % X.ndim]), -1)
             return (super()._run(flat, -1)[0].reshape(X.shape),)
 
-    functions = {"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose, "Pad": _pad}
-    functions |= {"MaxPool": _max_pool, "BatchNormalization": _batch_normalization}
+    functions = {
+        **{"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose, "Pad": _pad},
+        **{"MaxPool": _max_pool, "BatchNormalization": _batch_normalization},
+    }
     return (Resize, Softmax, *map(operator, functions, functions.values()), *map(integers, PLACES))
 
 

@@ -57,7 +57,7 @@ def made_for(
 
 
 LONGEST = 256  # the largest stride whose sizes are tried one by one
-# what is varied together: the letters of the input, and those of the filter
+# what is varied together: the letters of the input, and those of the filter; all but D, H and W are doubled
 _GROUPS = {"image": ("DHW", ""), "filter": ("", "DHW"), "N": ("N", ""), "I": ("C", "I"), "O": ("", "OM")}
 
 
@@ -71,21 +71,24 @@ def _others(
     if group in ("image", "filter") and max(conv.geometry.strides) > LONGEST:
         yield None
         return
+    of_input, of_filter = _GROUPS[group]
     for more in _steps(conv, group):
         changed = dict(arguments)
+        # with a larger filter the image keeps its place in the stride
+        reach = max(0, more) * max(conv.geometry.dilations) * prod(conv.geometry.strides)
         for operand in entry.operands:
             shape = arguments[operand.name]
-            if shape is None:
-                continue
+            letters, varied = conv.layout(conv.kind.first), of_input
+            added = more if group == "image" else reach if group == "filter" else 0
+            if operand.role == "filters":
+                letters, varied, added = filter_letters(conv), of_filter, more if group == "filter" else 0
             if operand.role == "bias":
-                changed[operand.name] = tuple(size * 2 for size in shape) if group == "O" else shape
-                continue
-            layout = conv.filter_layout if operand.role == "filters" else conv.layout(conv.kind.first)
-            letters = filter_letters(conv) if operand.role == "filters" else layout
-            grown = _grown(conv, group, more, operand.role == "filters")
-            changed[operand.name] = tuple(
-                grown(letter, size) for letter, size in zip(letters, shape, strict=True)
-            )
+                letters, varied = "O", of_filter
+            if shape is not None:
+                changed[operand.name] = tuple(
+                    size + added if letter in "DHW" else size * 2 if letter in varied else size
+                    for letter, size in zip(letters, shape, strict=True)
+                )
         try:
             yield entry.resolver(**changed)
         except (ValueError, TypeError):
@@ -104,21 +107,3 @@ def _steps(conv: ConvCall, group: str) -> Iterable[int]:
         least = min(axis.filter_size for axis in conv.geometry.axes)
         return (*range(1, step + 2), *range(-1, -least, -1))
     return (1,)
-
-
-def _grown(conv: ConvCall, group: str, more: int, is_filter: bool) -> Callable[[str, int], int]:
-    """Return the function from a letter and its size to the size in a variant."""
-    reach = max(0, more) * max(conv.geometry.dilations) * prod(conv.geometry.strides)
-
-    def grown(letter: str, size: int) -> int:
-        if letter in "DHW":
-            if is_filter:
-                return size + more if group == "filter" else size
-            # with a larger filter the image keeps its place in the stride
-            return size + (more if group == "image" else reach if group == "filter" else 0)
-        if letter == "N":
-            return size * 2 if group == "N" else size
-        doubled = {"C": "I", "I": "I", "O": "O", "M": "O"}[letter]
-        return size * 2 if group == doubled else size
-
-    return grown

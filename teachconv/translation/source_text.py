@@ -1,18 +1,15 @@
 """Writes a translated call as the source text of a Python function over NumPy arrays.
 
 The function converts the arrays from the source's layouts to the target's, calls the framework, and converts
-the result back. `here` returns the same function with teachconv's own dialect in place of the framework, so
-that the two can be compared.
+the result back.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from ..core.arguments import Pads, Shape
 from ..dialects.calls import ConvCall
@@ -26,15 +23,6 @@ from .target_calls import (
     sides_of,
     torch_order,
 )
-
-IMPORTS = {
-    "tensorflow": ["import tensorflow as tf"],
-    "torch": ["import torch", "import torch.nn.functional as F"],
-    "jax": ["import jax"],
-    "onnx": ["import onnxruntime", "from onnx import helper"],
-    "keras": ["import keras"],
-    "scipy": ["from scipy import signal"],
-}
 
 _WIDTH = 109  # the longest line of emitted code
 
@@ -51,35 +39,22 @@ def write(conv: ConvCall, target: TargetCall, made_for: str = "") -> str:
     Returns:
         Python source text, with its imports.
     """
-    if conv.bias and target.target in ("torch", "onnx") and not target.pad_output:
+    record = target.target
+    if conv.bias and record.takes_bias and not target.pad_output:
         target = replace(target, arrays=(*target.arrays, "b"))
-    section = [*_before(conv, target), *SECTIONS[target.target](conv, target), *_after(conv, target)]
+    section = call_lines(conv, target, _before(conv, target), _after(conv, target))
     if conv.bias and "b" not in target.arrays:
-        section.append(_bias_line(target))
-    imports = ["import numpy as np", *IMPORTS[target.target]]
+        shape = tuple(-1 if letter == "C" else 1 for letter in target.out_layout)
+        section.append("y = y + b" if target.out_layout[-1] == "C" else f"y = y + b.reshape{shape}")
     rule = ["", "", *_rule_lines(target.pad_rule)] if target.pad_rule else []
-    return "\n".join([*imports, *rule, "", "", *_function(conv, target, section, made_for), ""])
+    function = _function(conv, target, section, made_for)
+    return "\n".join(["import numpy as np", *record.imports, *rule, "", "", *function, ""])
 
 
-def here(conv: ConvCall, target: TargetCall, made_for: str = "") -> Callable[..., np.ndarray]:
-    """Return ``convolve`` with teachconv's function of the target's signature in place of the framework's.
-
-    Args:
-        conv: the call to translate.
-        target: the call that it is translated to.
-        made_for: the axes that the code checks, as in `write`.
-
-    Returns:
-        A function of NumPy arrays.
-    """
-    local = replace(target, target="numpy", name="call")
-    section = [*_before(conv, local), *_tensor_lines(local, "{}"), *_after(conv, local)]
-    if conv.bias:
-        section.append(_bias_line(local))
-    names: dict[str, Any] = {"np": np, "call": target.function}
-    rule = _rule_lines(target.pad_rule) if target.pad_rule else []
-    exec("\n".join([*rule, *_function(conv, local, section, made_for)]), names)
-    return names["convolve"]
+def defined(code: str, file: str = "<code>", **names: Any) -> Callable[..., Any]:
+    """Return the last function that source text defines; ``names`` are known to it."""
+    exec(compile(code, file, "exec"), names)
+    return [*names.values()][-1]
 
 
 def filter_permutation(conv: ConvCall, target: TargetCall) -> tuple[int, ...]:
@@ -106,10 +81,8 @@ def _function(conv: ConvCall, target: TargetCall, section: list[str], made_for: 
     arguments = "x, w, b" if conv.bias else "x, w"
     what = "the gradient of the output" if is_input_gradient(conv) else "the input"
     lines = [
-        f"# x: {what}, {conv.layout(conv.kind.first)}; w: {conv.filter_layout}, as {conv.function} has them"
-    ]
-    lines += [f"# {note}" for note in target.notes]
-    lines += [
+        f"# x: {what}, {conv.layout(conv.kind.first)}; w: {conv.filter_layout}, as {conv.function} has them",
+        *(f"# {note}" for note in target.notes),
         *_size_lines(conv, made_for),
         *_input_lines(conv, target),
         *_filter_lines(conv, target),
@@ -139,11 +112,9 @@ def _size_lines(conv: ConvCall, made_for: str) -> list[str]:
         at = [index for index, letter in enumerate(letters) if letter in checked]
         if not at:
             continue
-        slices = f"{at[0] or ''}:{at[-1] + 1 if at[-1] + 1 < len(layout) else ''}"
-        if len(at) == len(layout):
-            sizes.append(f"{name}.shape")
-        elif at == [*range(at[0], at[-1] + 1)]:
-            sizes.append(f"{name}.shape[{slices}]")
+        slices = f"[{at[0] or ''}:{at[-1] + 1 if at[-1] + 1 < len(layout) else ''}]"
+        if at == [*range(at[0], at[-1] + 1)]:
+            sizes.append(f"{name}.shape{'' if slices == '[:]' else slices}")
         else:
             sizes.append("(" + " ".join(f"{name}.shape[{index}]," for index in at) + ")")
         values += [shape[index] for index in at]
@@ -174,16 +145,18 @@ def _input_lines(conv: ConvCall, target: TargetCall) -> list[str]:
     if "N" not in layout:
         lines.append("x = x[None]  # a batch of one")
         layout = "N" + layout
-    parts = 1 if target.splits_batch else conv.batch_groups
-    stuffed = conv.has_gaps and not target.stuffs
+    parts = 1 if target.target.stuffs else conv.batch_groups
+    stuffed = conv.has_gaps and not target.target.stuffs
     if parts > 1 or stuffed:
         lines += transposed("x", layout, conv.geometry.data_format)
         layout = conv.geometry.data_format
     if parts > 1:
         rank = len(conv.spatial)
         order = ", ".join(f"{axis}" for axis in (*range(1, rank + 2), 0, rank + 2))
-        lines.append(f"x = x.reshape({parts}, -1, *x.shape[1:]).transpose({order})")
-        lines.append(f"x = x.reshape(*x.shape[:{rank + 1}], -1)  # parts of the batch become channels")
+        lines += [
+            f"x = x.reshape({parts}, -1, *x.shape[1:]).transpose({order})",
+            f"x = x.reshape(*x.shape[:{rank + 1}], -1)  # parts of the batch become channels",
+        ]
     if stuffed:
         lines += _stuffing_lines(conv.stuffing, "lhs_dilation") + ["x = stuffed"]
     return lines + transposed("x", layout, target.layout)
@@ -217,15 +190,15 @@ def _filter_lines(conv: ConvCall, target: TargetCall) -> list[str]:
         letters = law
         order = ", ".join(f"{axis}" for axis in (*range(rank), rank + 1, rank, rank + 2))
         if conv.regroup:  # from [rows, cols, groups * out, in / groups] to teachconv's order
-            lines.append(
-                f"w = w.reshape(*w.shape[:{rank}], {groups}, -1, w.shape[{rank + 1}]).transpose({order})"
-            )
-            lines.append(f"w = w.reshape(*w.shape[:{rank + 1}], -1)  # groups along the input's channels")
+            lines += [
+                f"w = w.reshape(*w.shape[:{rank}], {groups}, -1, w.shape[{rank + 1}]).transpose({order})",
+                f"w = w.reshape(*w.shape[:{rank + 1}], -1)  # groups along the input's channels",
+            ]
         else:
-            lines.append(f"w = w.reshape(*w.shape[:{rank + 1}], {groups}, -1).transpose({order})")
-            lines.append(
-                f"w = w.reshape(*w.shape[:{rank}], -1, w.shape[{rank + 2}])  # groups along the output's"
-            )
+            lines += [
+                f"w = w.reshape(*w.shape[:{rank + 1}], {groups}, -1).transpose({order})",
+                f"w = w.reshape(*w.shape[:{rank}], -1, w.shape[{rank + 2}])  # groups along the output's",
+            ]
     lines += transposed("w", letters, target.filter_layout)
     if conv.flip != target.flip:
         index = ", ".join("::-1" if letter in "DHW" else ":" for letter in target.filter_layout)
@@ -260,32 +233,30 @@ def _rule_lines(word: str) -> list[str]:
 
 
 def _before(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that pad or crop the input; PyTorch's tensors come first."""
-    lines, g, names = _to_tensors(target), conv.geometry, sides_of(conv)
+    """Return the lines that pad or crop the input."""
+    lines: list[str] = []
     if not target.pad_rule:
-        return [*lines, *_pad_lines(conv, "x", target.target, target.layout, target.pad_input)]
+        return _pad_lines(conv, "x", target, target.layout, target.pad_input)
+    g, names = conv.geometry, sides_of(conv)
     for letter, sides, step, spread in zip(conv.spatial, names, g.strides, g.dilations, strict=True):
         size, filter_size = target.layout.index(letter), target.filter_layout.index(letter)
         facts = f"x.shape[{size}], w.shape[{filter_size}], {step}, {spread}"
         lines.append(f"{', '.join(sides)} = {target.pad_rule.lower()}_padding({facts})")
-    if target.target == "torch":
+    if target.target.of_tensors:
         return [*lines, f"x = F.pad(x, ({', '.join(torch_order(names))}))"]
     widths = {letter: f"({', '.join(sides)})" for letter, sides in zip(conv.spatial, names, strict=True)}
     return [*lines, f"x = np.pad(x, ({', '.join(widths.get(c, '(0, 0)') for c in target.layout)}))"]
 
 
-def _to_tensors(target: TargetCall) -> list[str]:
-    """Return the lines that make PyTorch's tensors of the arrays; the other frameworks take arrays."""
-    return [f"{name} = torch.from_numpy({name}.copy())" for name in target.arrays if target.target == "torch"]
-
-
-def _from_tensor(target: TargetCall) -> list[str]:
-    return ["y = y.numpy()"] if target.target == "torch" else []
-
-
-def call_lines(conv: Any, target: TargetCall) -> list[str]:
-    """Return the lines from arrays to a framework's result as an array, without padding or layouts."""
-    return [*_to_tensors(target), *SECTIONS[target.target](conv, target), *_from_tensor(target)]
+def call_lines(
+    conv: Any, target: TargetCall, before: Sequence[str] = (), after: Sequence[str] = ()
+) -> list[str]:
+    """Return the lines from arrays to a framework's result as an array, with what is done around the call."""
+    record = target.target
+    arrays = target.arrays if record.of_tensors else ()
+    lines = [*(f"{name} = torch.from_numpy({name}.copy())" for name in arrays), *before]
+    lines += _tensor_lines(target) if record.section is None else record.section(conv, target)
+    return [*lines, *record.last, *after, *(["y = y.numpy()"] if record.of_tensors else [])]
 
 
 def _after(conv: ConvCall, target: TargetCall) -> list[str]:
@@ -295,15 +266,14 @@ def _after(conv: ConvCall, target: TargetCall) -> list[str]:
         steps = dict(zip(conv.spatial, target.subsample, strict=True))
         index = ", ".join(f"::{steps[letter]}" if letter in steps else ":" for letter in target.out_layout)
         lines.append(f"y = y[{index}]")
-    lines += _pad_lines(conv, "y", target.target, target.out_layout, target.pad_output)
-    return lines + _from_tensor(target)
+    return lines + _pad_lines(conv, "y", target, target.out_layout, target.pad_output)
 
 
-def _pad_lines(conv: ConvCall, name: str, framework: str, layout: str, pads: Pads) -> list[str]:
+def _pad_lines(conv: ConvCall, name: str, target: TargetCall, layout: str, pads: Pads) -> list[str]:
     """Return the lines that pad with zeros, then those that crop: the crop may exceed the input."""
     lines: list[str] = []
     padded, cropped = any(max(sides) > 0 for sides in pads), any(min(sides) < 0 for sides in pads)
-    if framework == "torch":
+    if target.target.of_tensors:
         order = ", ".join(torch_order(sides_of(conv)))
         parts = [positive(pads), negative(pads)] if mixed(pads) else [pads] if padded or cropped else []
         return [f"{name} = F.pad({name}, {torch_order(part)})  # {order}" for part in parts]
@@ -321,12 +291,6 @@ def _slice(before: int, after: int) -> str:
     return f"{-before if before < 0 else ''}:{after if after < 0 else ''}"
 
 
-def _bias_line(target: TargetCall) -> str:
-    """Return the line that adds the bias."""
-    shape = tuple(-1 if letter == "C" else 1 for letter in target.out_layout)
-    return f"y = y + b.reshape{shape}" if target.out_layout[-1] != "C" else "y = y + b"
-
-
 # ---------------------------------------------------------------------------------------------
 # The call of each framework
 # ---------------------------------------------------------------------------------------------
@@ -339,9 +303,9 @@ def _call(target: TargetCall, before: str, arrays: str, after: str) -> list[str]
     return [line] if len(line) + 4 <= _WIDTH else [before, *(f"    {word}," for word in words), after]
 
 
-def _tensor_lines(target: TargetCall, result: str) -> list[str]:
-    """Return the lines that call a function once, or once for each group; ``result`` wraps the call."""
-    before, after = result.split("{}")
+def _tensor_lines(target: TargetCall) -> list[str]:
+    """Return the lines that call a function once, or once for each group."""
+    before, after = target.target.result.split("{}")
     if target.split == 1:
         return _call(target, f"y = {before}{target.name}(", ", ".join(target.arrays), f"){after}")
     parts = f"np.split(x, {target.split}, {target.layout.index('C')})"
@@ -357,17 +321,7 @@ def _tensor_lines(target: TargetCall, result: str) -> list[str]:
     ]
 
 
-# how NumPy's arrays are made from a framework's results; torch has its own lines
-_RESULTS = {"tensorflow": "{}.numpy()", "keras": "keras.ops.convert_to_numpy({})"}
-
-
-def _array_section(conv: ConvCall, target: TargetCall) -> list[str]:
-    """Return the lines that call a framework whose functions take and return arrays."""
-    lines = _tensor_lines(target, _RESULTS.get(target.target, "{}"))
-    return [*lines, "y = np.asarray(y)"] if target.target == "jax" else lines
-
-
-def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
+def onnx_section(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call onnxruntime."""
     feeds = ", ".join([f'"{name.upper()}": {name}' for name in target.arrays])
     return [
@@ -385,7 +339,7 @@ def _onnx(conv: ConvCall, target: TargetCall) -> list[str]:
     ]
 
 
-def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
+def scipy_section(conv: ConvCall, target: TargetCall) -> list[str]:
     """Return the lines that call SciPy."""
     g, rank = conv.geometry, len(conv.spatial)
     depth, outs = g.filters_shape[rank:]
@@ -430,10 +384,3 @@ def _scipy(conv: ConvCall, target: TargetCall) -> list[str]:
         f"channels = range({f'w.shape[{rank}]' if g.groups == 1 else g.in_channels})",
         "y = np.stack([np.stack([channel(image, o) for o in channels], -1) for image in stuffed])",
     ]
-
-
-SECTIONS: dict[str, Callable[[Any, TargetCall], list[str]]] = {
-    **dict.fromkeys(("tensorflow", "torch", "jax", "keras"), _array_section),
-    "onnx": _onnx,
-    "scipy": _scipy,
-}

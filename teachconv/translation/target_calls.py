@@ -1,17 +1,16 @@
-"""What one call of another framework consists of, and what the six frameworks' descriptions share."""
+"""What a framework is as a target, what one call of it consists of, and what the six descriptions share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.arguments import SIDES, Pads, Shape
+from ..core.geometry import ConvGeometry
 from ..core.law import AxisGeometry, forward_axis
 from ..dialects.calls import ConvCall
 from ..support.errors import ArgumentError
-
-NO_PADS: Pads = ()
 
 Family = tuple[ConvCall, ...]
 """A call, then the same call on images of the sizes that follow, until the padding repeats.
@@ -30,11 +29,75 @@ class Code(str):
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """One framework that calls are translated to: its names, its functions, its layouts and its limits.
+
+    A record without arguments stands for NumPy, and the function of a call for itself. The others are in
+    `targets.TARGETS`; everything that depends on the framework is here or in a function that is named here.
+
+    Attributes:
+        name: what users call it.
+        title: how it writes its own name.
+        aliases: other names, and the modules that its functions are in.
+        packages: what has to be installed; the last one has the version.
+        imports: the lines that import it.
+        forward: returns the call for a forward convolution; takes whether it has to hold for any size.
+        transposed: returns the call for a transposed convolution.
+        section: returns the lines of a convolution, if they are not one call.
+        result: makes an array of what a call, {}, returns.
+        last: the lines after the call.
+        of_tensors: whether arrays become PyTorch's tensors first, which F.pad pads and crops.
+        takes_bias: whether the call itself adds a bias.
+        takes_empty: whether it takes and returns arrays without a cell.
+        stuffs: whether a forward call itself inserts zeros between the input's cells, and takes groups of
+            images.
+        filter_layouts: the filter's in a forward convolution, and in a transposed one; HW stands for the axes
+            of any rank.
+        filter_gradient: what computes the gradient of a filter.
+        pool: returns the function, the name, the arguments and the layout of a pool, from the call, a padding
+            word or pads, ceil_mode, and whether count_include_pad is not the framework's own.
+        pool_words: the padding words of its pool, and "" for numbers, in the order in which they are tried.
+        ceils: whether its pool has ceil_mode and count_include_pad.
+        pad: the function of padding, its name, its arguments for the sides and for the number, what makes the
+            sides of pairs, and its words for modes that NumPy calls something else.
+        norm: the function of batch normalisation, its name, its argument for eps, its arrays and its layout.
+        no_norm: why it has no batch normalisation.
+        no_window_of_one: why a window of one cell cannot be run.
+        pointwise: its functions of one cell each, by the names that `pointwise` has for them, with the
+            arguments that they need.
+    """
+
+    name: Any = "numpy"
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    forward: Any = None
+    transposed: Any = None
+    section: Any = None
+    result: str = "{}"
+    last: tuple[str, ...] = ()
+    of_tensors: bool = False
+    takes_bias: bool = False
+    takes_empty: bool = False
+    stuffs: bool = False
+    filter_layouts: tuple[str, str] = ("HWIO", "HWOI")
+    filter_gradient: str = ""
+    pool: Any = None
+    pool_words: tuple[str, ...] = ()
+    ceils: bool = False
+    pad: tuple[Any, ...] = ()
+    norm: tuple[Any, ...] = ()
+    no_norm: str = ""
+    no_window_of_one: str = ""
+    pointwise: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TargetCall:
     """One call of a framework's function, and what has to be done before and after it.
 
     Attributes:
-        target: the framework.
         function: teachconv's function of the same signature, or None for SciPy, which has none here.
         name: the function's name in the framework.
         arguments: all arguments but the arrays.
@@ -43,8 +106,6 @@ class TargetCall:
         filter_layout: the layout of the filter.
         regroup: whether the filter's groups lie along its output channels.
         flip: whether the framework's filter is flipped, compared with teachconv's.
-        stuffs: whether the call itself inserts zeros between the input's cells.
-        splits_batch: whether the call itself takes groups of images.
         pad_input: zeros to add before the call, (before, after) for each axis; negative numbers crop. () for
             none.
         pad_rule: "SAME" or "SAME_LOWER": the padding to compute from the input's size and add before the
@@ -53,11 +114,14 @@ class TargetCall:
         subsample: n for each axis of the result, of which every n-th cell is kept; () for all.
         split: the number of groups to compute in separate calls.
         notes: sentences on what the framework cannot express directly.
+        before: of a pool, the lines before the call, on x, which add pad_input.
+        after: of a pool, the lines after it, on y.
+        one_size: of a pool, whether the code is for images of one size only.
         why_not: why there is no such call, or "".
         arrays: what the code calls the arrays of the call, in its order.
+        target: the framework.
     """
 
-    target: str
     function: Callable[..., Any] | None = None
     name: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -66,16 +130,18 @@ class TargetCall:
     filter_layout: str = ""
     regroup: bool = False
     flip: bool = False
-    stuffs: bool = False
-    splits_batch: bool = False
-    pad_input: Pads = NO_PADS
+    pad_input: Pads = ()
     pad_rule: str = ""
-    pad_output: Pads = NO_PADS
+    pad_output: Pads = ()
     subsample: Shape = ()
     split: int = 1
     notes: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    one_size: bool = False
     why_not: str = ""
     arrays: tuple[str, ...] = ("x", "w")
+    target: Target = Target()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -101,12 +167,6 @@ def jax_layouts(conv: ConvCall) -> tuple[str, str]:
     return ("" if "N" in first else "N") + first, ("" if "N" in result else "N") + result
 
 
-def channels_first(conv: ConvCall) -> bool:
-    """Return whether both activations are NCHW, or CHW without a batch."""
-    first = f"NC{conv.spatial}"
-    return jax_layouts(conv) == (first, first)
-
-
 # ---------------------------------------------------------------------------------------------
 # The padding of a forward convolution
 # ---------------------------------------------------------------------------------------------
@@ -119,7 +179,7 @@ def pads_of(conv: ConvCall) -> Pads:
 
 def some(pads: Pads) -> Pads:
     """Return pads, or () if all are zero."""
-    return pads if any(any(sides) for sides in pads) else NO_PADS
+    return pads if any(any(sides) for sides in pads) else ()
 
 
 def positive(pads: Pads) -> Pads:
@@ -142,6 +202,26 @@ def sides_of(conv: ConvCall) -> Any:
     return SIDES[-len(conv.spatial) :]
 
 
+def explicit(pads: Pads) -> Any:
+    """Return TensorFlow's padding for pads: numbers, or VALID if all are zero."""
+    return [[0, 0], *[list(sides) for sides in pads], [0, 0]] if some(pads) else "VALID"
+
+
+def dilations_of(geometry: ConvGeometry) -> Shape | None:
+    """Return the dilations, or None if there are none: then a call does not name them."""
+    return geometry.dilations if max(geometry.dilations) > 1 else None
+
+
+def without_none(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a call names."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def groups_of(conv: ConvCall) -> int | None:
+    """Return the number of groups, or None for one."""
+    return conv.groups if conv.groups > 1 else None
+
+
 def mixed(pads: Pads) -> bool:
     """Return whether an axis is padded on one side and cropped on the other."""
     return any(min(sides) < 0 < max(sides) for sides in pads)
@@ -150,16 +230,19 @@ def mixed(pads: Pads) -> bool:
 def same_word(family: Family) -> str:
     """Return "SAME" or "SAME_LOWER" if that gives the alignment at every size, or ""."""
     for word in ("SAME", "SAME_LOWER"):
-        if all(_agrees(axis, word) for conv in family for axis in conv.geometry.axes):
+        if all(pads_alike(axis, word) for conv in family for axis in conv.geometry.axes):
             return word
     return ""
 
 
-def _agrees(axis: AxisGeometry, word: str) -> bool:
-    """Return whether a word gives an axis its size and its alignment."""
+def pads_alike(axis: AxisGeometry, word: str, pad: int = 0) -> bool:
+    """Return whether a word, or a pad on both sides, gives an axis its size and its alignment.
+
+    Rows that no tap reads do not matter.
+    """
     facts = axis.in_size, axis.filter_size, axis.stride, axis.dilation
-    same = forward_axis("rows", *facts, word, (0, 0), may_be_empty=True)
-    return (same.out_size, same.pad_before) == (axis.out_size, axis.pad_before)
+    other = forward_axis("rows", *facts, word, (pad, pad), may_be_empty=True)
+    return (other.out_size, other.pad_before) == (axis.out_size, axis.pad_before)
 
 
 def pads_by_size(family: Family, any_size: bool) -> tuple[Pads, str]:
@@ -184,4 +267,4 @@ def pads_by_size(family: Family, any_size: bool) -> tuple[Pads, str]:
             f"any_size must be False here: the padding of this {family[0].function} depends on the size "
             "and is neither SAME nor SAME_LOWER"
         )
-    return NO_PADS, word
+    return (), word

@@ -1,7 +1,7 @@
 """Resolves a call of any framework, and translates it to any other.
 
-`resolve` returns the geometry of a call with its derivation; `translate` writes the same convolution for
-another framework as source text that runs.
+`resolve` returns the geometry of a call with its derivation; `translate_call` writes the same convolution for
+another framework as source text that runs. `teachconv.translate`, in ``networks.handing``, takes layers too.
 """
 
 from __future__ import annotations
@@ -17,25 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import truth
 from ..data.seeded import make_array
 from ..dialects.calls import FUNCTIONS, ConvCall, DialectFunction, Operand, bind_shapes
 from ..inspection.pictures import padding_picture
 from ..running import nn_ops
-from ..support.argument_types import Framework
-from ..support.errors import ArgumentError, BackendUnavailable, brief, is_one_of, suggestion
+from ..support.errors import ArgumentError, BackendUnavailable, is_one_of
 from ..support.tables import pre
 from ..verification.diffing import DiffReport, diff, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
-from ..windows.calls import bound_call
+from ..windows.calls import bound_shapes
 from ..windows.normalization import BatchNormCall
 from .sizes import family_of, made_for
-from .source_text import filter_permutation, here, write
-from .target_calls import TargetCall
-from .targets import TARGETS, framework, function_named, target_call
-from .window_targets import WindowTarget, window_here, window_target, write_window
-
-Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]  # a function, and its arguments
+from .source_text import defined, filter_permutation, write
+from .target_calls import Target, TargetCall
+from .targets import TARGETS, function_named, target_call
+from .window_targets import window_target, write_window
 
 _NCNN = {"-233": "SAME (ONNX's SAME_UPPER)", "-234": "SAME_LOWER"}  # its pad_left
 
@@ -79,7 +75,7 @@ def resolve(function: Callable[..., Any] | str, *args: Any, **arguments: Any) ->
     called = _function(function)
     try:
         if is_one_of(called, WINDOWS):
-            return bound_call(called, args, arguments, shapes=True)[0]
+            return bound_shapes(called, args, arguments)[0]
         return bind_shapes(called, args, arguments)[0]
     except ArgumentError as error:
         for number in re.findall(r"-23[34]\b", str(error)):
@@ -128,7 +124,7 @@ class Translation:
     source_text: str
     _function: Callable[..., Any] = field(repr=False)
     _arguments: dict[str, Any] = field(repr=False)
-    _target: TargetCall | WindowTarget = field(repr=False)
+    _target: TargetCall = field(repr=False)
     _made_for: str = field(default="", repr=False)
 
     def check(self, x: Any = None, w: Any = None, b: Any = None) -> DiffReport:
@@ -164,7 +160,7 @@ class Translation:
             inputs.extend(self.source.channels.astype(inputs[0].dtype))
         against, failed = {}, []
         runs: list[tuple[str, Callable[[], Callable[..., Any]]]] = []
-        if isinstance(self._target, WindowTarget) or self._target.function is not None:
+        if self._target.function is not None:
             runs.append((f"teachconv's {self.to}", self._here))
         version = _version(self.to) if installed(self.to) else ""
         if version:
@@ -186,15 +182,15 @@ class Translation:
 
     def function(self) -> Callable[..., Any]:
         """Return the function that ``code`` defines; this needs the target framework."""
-        names: dict[str, Any] = {}
-        exec(compile(self.code, f"<{self.source.function} in {self.to}>", "exec"), names)
-        return [*names.values()][-1]
+        return defined(self.code, f"<{self.source.function} in {self.to}>")
 
     def _here(self) -> Callable[..., Any]:
-        """Return what ``code`` does, with teachconv's function in place of the framework's."""
-        if isinstance(self._target, WindowTarget):
-            return window_here(self.source, self._target)
-        return here(self.source, self._target, self._made_for)
+        """Return what ``code`` does, with teachconv's function of the same signature in its place."""
+        target = self._target
+        own = replace(target, target=Target(stuffs=target.target.stuffs), name="call")
+        is_conv = isinstance(self.source, ConvCall)
+        code = write(self.source, own, self._made_for) if is_conv else write_window(self.source, own)
+        return defined(code, call=target.function)
 
     def _arrays(self, *given: Any) -> dict[str, np.ndarray]:
         """Return the arrays of the source call by name, seeded ones in place of None."""
@@ -224,13 +220,10 @@ class Translation:
         how = "possible" if self.possible else "impossible"
         return f"<Translation: {self.source.function} to {self.to}, {how}>"
 
-    def _picture(self) -> str:
-        """Return the picture of the padding of a convolution; a pool and its like have none."""
-        if not isinstance(self.source, ConvCall):
-            return ""
-        return padding_picture(self.source.geometry, transposed=self.source.kind.scatters)
-
     def _repr_html_(self) -> str:
+        # a pool and its like have no picture
+        conv = self.source if isinstance(self.source, ConvCall) else None
+        picture = conv and padding_picture(conv.geometry, transposed=conv.kind.scatters)
         right = pre(escape(self.code)) if self.possible else f"<p>impossible: {escape(self.why)}</p>"
         source, derivation = (
             pre(escape(text), "overflow-x:auto") for text in (self.source_text, str(self.source))
@@ -240,113 +233,47 @@ class Translation:
         return (
             "<div style='display:flex;flex-wrap:wrap;gap:2em'>"
             f"<div {side}><b>{escape(self.source.function)}</b>{source}"
-            f"{self._picture()}"
+            f"{picture or ''}"
             f"<details><summary>derivation</summary>{derivation}</details>"
             "</div>"
             f"<div {side}><b>{escape(self.to)}</b>{right}<ul>{notes}</ul></div></div>"
         )
 
 
-def translate(
-    function: Callable[..., Any] | str, *args: Any, to: Framework, any_size: bool = False, **arguments: Any
+def translate_call(
+    function: Callable[..., Any] | str,
+    args: tuple[Any, ...],
+    arguments: dict[str, Any],
+    to: Target,
+    any_size: bool = False,
 ) -> Translation:
-    """Translate a call to another framework, as source text that runs.
-
-    The code holds for every size if its padding does. Otherwise it refuses other sizes than its own.
-
-    Args:
-        function: a function of `teachconv.dialects`, or one of teachconv's own ops (TensorFlow's), or a name:
-            "torch.conv2d", "F.conv2d", "tf.nn.conv2d". Pools, padding and batch normalisation too. Or a layer
-            with one convolution, a ``torch.nn.Module`` or one of Keras; or a chain of layers, such as a
-            ``torch.nn.Sequential``. Or a node of `onnx_model`.
-        *args: the function's arguments; a shape can stand in for an array. After a layer, give the shape of
-            its input; after a node, nothing.
-        to: "tensorflow", "torch", "jax", "onnx" (run by onnxruntime), "keras" or "scipy"; "tf" and "pytorch"
-            are known too.
-        any_size: whether the code has to hold for images of any size; it then computes the padding from the
-            image's shape if the framework has no word for it.
-        **arguments: the function's arguments by name.
-
-    Returns:
-        A `Translation`: ``.code``, ``.filter_permutation``, ``.possible``, ``.why``, ``.check(x, w)``. For a
-        chain, the code ends with ``network(x, weights)``, and there are ``.weights`` and ``.steps``.
-
-    Raises:
-        ValueError, TypeError: if the target is unknown, the function itself would raise it, or no code holds
-            for any size, because an argument such as ``output_shape`` fixes it.
-
-    >>> import teachconv as tc
-    >>> t = tc.translate(tc.conv2d, (1, 8, 8, 3), (3, 3, 3, 4), strides=2, padding="SAME", to="torch")
-    >>> print(t)                                         # SAME is not padding=1 at stride 2
-    import numpy as np
-    import torch
-    import torch.nn.functional as F
-    <BLANKLINE>
-    <BLANKLINE>
-    def convolve(x, w):
-        # x: the input, NHWC; w: HWIO, as tensorflow.conv2d has them
-        # torch has no asymmetric padding: F.pad(x, (0, 1, 0, 1)) first
-        if x.shape[1:3] + w.shape[:2] != (8, 8, 3, 3):
-            raise ValueError(f"made for x [N, 8, 8, C] and w [3, 3, I, O]; got {x.shape} and {w.shape}")
-        x = x.transpose(0, 3, 1, 2)  # NHWC to NCHW
-        w = w.transpose(3, 2, 0, 1)  # HWIO to OIHW
-        x = torch.from_numpy(x.copy())
-        w = torch.from_numpy(w.copy())
-        x = F.pad(x, (0, 1, 0, 1))  # left, right, top, bottom
-        y = F.conv2d(x, w, stride=(2, 2))
-        y = y.numpy()
-        y = y.transpose(0, 2, 3, 1)  # NCHW to NHWC
-        return y
-    >>> t.filter_permutation, t.check().passed
-    ((3, 2, 0, 1), True)
-    """
-    to, any_size = framework(to), truth(any_size, "any_size")
-    if not is_one_of(to, TARGETS):
-        near = _REMOVED if to in ("mlx", "paddle") else suggestion(to, TARGETS)
-        raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(to)}{near}")
-    from ..networks.handing import handed  # a layer is translated part by part, with this function
-    from .onnx_models import call_of_node
-
-    found = call_of_node(function) or handed(function, args, to, any_size)
-    if isinstance(found, Translation):
-        if arguments:
-            raise ArgumentError(f"a chain of layers takes no arguments; got {brief(arguments)}")
-        return found
-    if found is not None:
-        function, args, given = found
-        arguments = given | arguments
-    called, checked, permutation, flip = _function(function), "", None, False
-    way: TargetCall | WindowTarget
+    """Return the translation of a call; see `teachconv.translate`, which takes layers too."""
+    called, checked = _function(function), ""
     if is_one_of(called, WINDOWS):
-        source, shape = bound_call(called, args, arguments, shapes=True)
-        given = nn_ops.with_defaults(called, nn_ops.bind(called, args, arguments).arguments)
-        given[WINDOWS[called][1]] = shape
-        way = window_target(called, source, given, to)
-        if any_size and way.one_size:
+        source, given = bound_shapes(called, args, arguments)
+        target = window_target(called, source, given, to)
+        if any_size and target.one_size:
             raise ArgumentError(
-                f"any_size must be False here: no call of {to} has these windows at every size"
+                f"any_size must be False here: no call of {to.name} has these windows at every size"
             )
-        target = way.call
-        code = "" if target.why_not else write_window(source, way)
+        code = "" if target.why_not else write_window(source, target)
     else:
         source, given = bind_shapes(called, args, arguments)
-        target, checked, code = written_call(FUNCTIONS[called], source, given, to, any_size)
-        way = target
-        if not target.why_not:
-            permutation, flip = filter_permutation(source, target), source.flip != target.flip
+        target, checked, code = written_call(FUNCTIONS[called], source, given, to.name, any_size)
+    permutes = bool(target.filter_layout)
     return Translation(
         source,
-        to,
+        to.name,
         not target.why_not,
         target.why_not,
         code,
-        permutation,
-        flip,
+        filter_permutation(source, target) if permutes else None,
+        permutes and source.flip != target.flip,
         target.notes,
         _source_text(called, given),
         called,
         given,
-        way,
+        target,
         checked,
     )
 
@@ -393,20 +320,9 @@ def _source_text(function: Callable[..., Any], arguments: dict[str, Any]) -> str
     return f"{nn_ops.name_of(function)}({', '.join(words)})"
 
 
-_REMOVED = " (removed in 0.2; tc.resolve gives the padding, strides and layouts that its call takes)"
-_PACKAGES = {
-    "tensorflow": ("tensorflow",),
-    "torch": ("torch",),
-    "jax": ("jax",),
-    "onnx": ("onnx", "onnxruntime"),
-    "keras": ("keras",),
-    "scipy": ("scipy",),
-}
-
-
 def installed(target: str) -> bool:
     """Return whether the packages that a target needs are installed."""
-    return all(util.find_spec(name) is not None for name in _PACKAGES[target])
+    return all(util.find_spec(name) is not None for name in TARGETS[target].packages)
 
 
 @lru_cache
@@ -414,7 +330,7 @@ def _version(target: str) -> str:
     """Return the name and version of the target's package."""
     from importlib import metadata  # imported late, because it is slow
 
-    name = _PACKAGES[target][-1]
+    name = TARGETS[target].packages[-1]
     try:
         return f"{name} {metadata.version(name)}"
     except metadata.PackageNotFoundError:  # a package such as tensorflow-cpu has another name

@@ -7,7 +7,7 @@ accepted if it resolves to the wanted call. If none does, the reason is the dial
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import inf, prod
@@ -18,41 +18,22 @@ import numpy as np
 from ..core.arguments import Pads, begins_then_ends
 from ..core.kinds import layout_of
 from ..dialects import jax, keras, onnx, torch
-from ..windows import normalization, padding, pooling
-from ..windows.calls import FUNCTIONS, bound_call
+from ..windows import pooling
+from ..windows.calls import FUNCTIONS, bound_shapes
 from ..windows.normalization import BatchNormCall
 from ..windows.padding import PadCall
 from ..windows.pooling import PoolCall
 from ..windows.walking import counts, whole
 from .sizes import LONGEST
-from .source_text import IMPORTS, call_lines, folded, transposed
-from .target_calls import Code, TargetCall
+from .source_text import call_lines, folded, transposed
+from .target_calls import Code, Target, TargetCall, dilations_of, explicit, some, without_none
 
 _CHANNELS = ("mean", "variance", "gamma", "beta")  # the rows of BatchNormCall.channels
 
 
-@dataclass(frozen=True)
-class WindowTarget:
-    """A candidate: the framework's call, which keeps its layout, and the lines of NumPy around it.
-
-    Attributes:
-        call: the framework's call.
-        pads: what the lines before it add to the axes of x, in the layout of the call.
-        before: those lines.
-        after: the lines after it, on y.
-        one_size: whether the code is for images of one size only.
-    """
-
-    call: TargetCall
-    pads: Pads = ()
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    one_size: bool = False
-
-
 def window_target(
-    function: Callable[..., Any], call: Any, arguments: dict[str, Any], to: str
-) -> WindowTarget:
+    function: Callable[..., Any], call: Any, arguments: dict[str, Any], to: Target
+) -> TargetCall:
     """Return how a framework expresses a call; the ``why_not`` of its call is set if it cannot.
 
     Args:
@@ -61,27 +42,26 @@ def window_target(
         arguments: its arguments by name, a shape in place of the array.
         to: the framework.
     """
-    trains, is_norm = getattr(call, "keeps", None) is not None, isinstance(call, BatchNormCall)
-    problems = {
-        "SciPy is a target of convolutions only": to == "scipy",
-        "where the maxima are is a result of its own: leave the indices out": getattr(call, "places", ()),
-        "XLA stops the process for a window of one cell": to == "jax" and getattr(call, "terms", 2) == 1,
-        "JAX has no batch normalisation; layers of Flax have": to == "jax" and is_norm,
-        "a training step returns moving averages too, by rules that differ: leave training out": trains,
-    }
-    for why in (why for why, found in problems.items() if found):
-        return WindowTarget(TargetCall(to, why_not=why))
+    problems = (
+        "" if to.pool else f"{to.title} is a target of convolutions only",
+        "where the maxima are is a result of its own: leave the indices out"
+        * bool(getattr(call, "places", ())),
+        to.no_window_of_one * (getattr(call, "terms", 2) == 1),
+        to.no_norm * isinstance(call, BatchNormCall),
+        "a training step returns moving averages too, by rules that differ: leave training out"
+        * (getattr(call, "keeps", None) is not None),
+    )
+    for why in filter(None, problems):
+        return TargetCall(why_not=why)
     stride = max((axis.stride for axis in getattr(call, "spatial", ())), default=0)
     sizes = [
         [n + more * (letter in "DHW") for n, letter in zip(call.input_shape, call.layout, strict=True)]
         for more in range(1, (stride if stride < LONGEST else 0) + 1)
     ]
-    larger = (
-        bound_call(function, (), arguments | {FUNCTIONS[function][1]: shape}, shapes=True)[0]
-        for shape in sizes
-    )
+    larger = (bound_shapes(function, (), arguments | {FUNCTIONS[function][1]: shape})[0] for shape in sizes)
     family, found = [*map(regular, (call, *larger))], None
     for way in _WAYS[type(call)](family[0], to):
+        way = replace(way, target=to)
         first, *others = (_fitting(way, member) for member in family)
         if isinstance(first, str):
             why = first
@@ -89,7 +69,7 @@ def window_target(
             return first
         else:
             found = found or replace(first, one_size=True)
-    return found or WindowTarget(TargetCall(to, why_not=why))
+    return found or TargetCall(why_not=why)
 
 
 def regular(call: Any) -> Any:
@@ -107,34 +87,34 @@ def _letters(layout: str) -> tuple[str, str]:
     return "".join(letter for letter in layout if letter not in spatial), spatial
 
 
-def _fitting(way: WindowTarget, call: Any) -> WindowTarget | str:
+def _fitting(way: TargetCall, call: Any) -> TargetCall | str:
     """Return a candidate that resolves to the call, with the steps after it; else the reason."""
-    target = way.call
-    order = [call.layout.index(letter) for letter in target.layout]
+    order = [call.layout.index(letter) for letter in way.layout]
+    pads = way.pad_input or ((0, 0),) * len(order)
     given: dict[str, Any] = {
-        "x": [call.input_shape[axis] + sum(sides) for axis, sides in zip(order, way.pads, strict=True)]
+        "x": [call.input_shape[axis] + sum(sides) for axis, sides in zip(order, pads, strict=True)]
     }
     if isinstance(call, BatchNormCall):
         given |= zip(_CHANNELS, call.channels, strict=True)
-    arrays = tuple(given[name] if name in given else int(name) for name in target.arrays)
+    arrays = tuple(given[name] if name in given else int(name) for name in way.arrays)
     try:
-        made = bound_call(target.function, arrays, target.arguments, shapes=True)[0]  # type: ignore[arg-type]
+        made = bound_shapes(way.function, arrays, way.arguments)[0]  # type: ignore[arg-type]
     except (ValueError, TypeError) as error:
-        return f"{target.name}: {error}"
+        return f"{way.name}: {error}"
     if isinstance(call, PoolCall):
         return _as_pool(
-            way, replace(call, axes=tuple(call.axes[axis] for axis in order), layout=target.layout), made
+            way, replace(call, axes=tuple(call.axes[axis] for axis in order), layout=way.layout), made, pads
         )
     if isinstance(call, PadCall) and made.sources != tuple(call.sources[axis] for axis in order):
-        return f"{target.name} reads other cells for these sides"
+        return f"{way.name} reads other cells for these sides"
     return way
 
 
-def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget | str:
+def _as_pool(way: TargetCall, call: PoolCall, made: PoolCall, pads: Pads) -> TargetCall | str:
     """Return a pool's candidate with the steps after it, if its windows are those of the call."""
-    name, is_empty = way.call.name, 0 in counts(call.spatial, call.divisor == "padded")
-    firsts = [(a.out_size, a.pad_before + first) for a, (first, _) in zip(made.axes, way.pads, strict=True)]
-    if firsts != [(a.out_size, a.pad_before) for a in call.axes] or min(map(min, way.pads)) < 0:
+    name, is_empty = way.name, 0 in counts(call.spatial, call.divisor == "padded")
+    firsts = [(a.out_size, a.pad_before + first) for a, (first, _) in zip(made.axes, pads, strict=True)]
+    if firsts != [(a.out_size, a.pad_before) for a in call.axes] or min(map(min, pads)) < 0:
         return f"{name} has other windows"
     if call.reduce == "max":
         if (call.start is None) == (made.start is None):
@@ -145,7 +125,7 @@ def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget 
             kind, skips = (name, call.function) if call.start is None else (call.function, name)
             note = (f"a window with NaN gives NaN in {kind}, and the largest number in {skips}",)
         after = (f"y = np.maximum(y, {call.start:g})",) if call.start not in (None, -inf, made.start) else ()
-        return replace(way, after=after, call=replace(way.call, notes=way.call.notes + note))
+        return replace(way, after=after, notes=way.notes + note)
     if way.after:  # it divides by the means of ones
         return (
             "a window is empty" if is_empty or call.reduce == "sum" or isinstance(call.divisor, int) else way
@@ -164,25 +144,15 @@ def _as_pool(way: WindowTarget, call: PoolCall, made: PoolCall) -> WindowTarget 
 # The ways
 # ---------------------------------------------------------------------------------------------
 
-# the padding words of each framework's pool, and "" for numbers, in the order in which they are tried
-_PADDING = {
-    "tensorflow": ("SAME", ""),
-    "torch": ("",),
-    "jax": ("", "SAME", "SAME_LOWER"),
-    "onnx": ("", "SAME_UPPER", "SAME_LOWER"),
-    "keras": ("same", ""),
-}
 
-
-def _pool_ways(call: PoolCall, to: str) -> Iterator[WindowTarget]:
+def _pool_ways(call: PoolCall, to: Target) -> Iterator[TargetCall]:
     """Yield the candidates for a pool: with the framework's own padding words, then with padding first."""
-    axes, flags = call.spatial, (False, True)[: 1 + (to in ("torch", "onnx"))]
-    own, nothing = tuple((axis.pad_before, axis.pad_after) for axis in axes), ((0, 0),) * len(axes)
-    for word, ceil, other in product(_PADDING[to], flags, flags):
-        target = _pool_call(call, to, word, own, ceil, other)
-        yield WindowTarget(target, _for_all(target.layout, nothing))
+    axes, flags = call.spatial, (False, True)[: 1 + to.ceils]
+    own, nothing = call.geometry.padding, ((0, 0),) * len(axes)
+    for word, ceil, other in product(to.pool_words, flags, flags):
+        yield _of_one_array(to.pool(call, word, own, ceil, other))
     fill, what = ("-np.inf", "minus infinity") if call.reduce == "max" else ("0", "zeros")
-    target = _pool_call(call, to, "", nothing, False, False)
+    target = _of_one_array(to.pool(call, "", nothing, False, False))
     target = replace(target, notes=(f"{target.name} has no such padding: {what} around the input first",))
     reached = [a.in_index(a.out_size - 1, a.filter_size - 1) + 1 - a.in_size for a in axes]
     more = "x = np.concatenate([x, np.ones_like(x[:1])])  # an image of ones, whose means divide the others"
@@ -192,12 +162,12 @@ def _pool_ways(call: PoolCall, to: str) -> Iterator[WindowTarget]:
             (a.pad_before, max(last, side)) for a, (_, last), side in zip(axes, counted, after, strict=True)
         )
         wide = _for_all(target.layout, pads)
-        yield WindowTarget(target, wide, _pad(wide, fill))
+        yield replace(target, pad_input=wide, before=_pad(wide, fill))
         if call.reduce == "max":
             continue
         rest = [(b - d, a - c) for (b, a), (d, c) in zip(pads, counted, strict=True)]
         lines = (*_pad(_for_all(target.layout, counted)), more, *_pad(_for_all(target.layout, rest)))
-        yield WindowTarget(target, wide, lines, ("y = y[:-1] / y[-1:]",))
+        yield replace(target, pad_input=wide, before=lines, after=("y = y[:-1] / y[-1:]",))
 
 
 def _for_all(layout: str, values: Any, rest: Any = (0, 0)) -> tuple[Any, ...]:
@@ -211,138 +181,113 @@ def _pad(widths: Pads, fill: str = "0") -> tuple[str, ...]:
     return (f"x = np.pad(x, {widths}, constant_values={fill})",) if any(map(any, widths)) else ()
 
 
-def _pool_call(call: PoolCall, to: str, word: str, pads: Pads, ceil: bool, other: bool) -> TargetCall:
-    """Return a framework's pool with a padding word or pads, ceil_mode, and not its own count_include_pad."""
-    k, s, d = (
-        tuple(getattr(a, fact) for a in call.spatial) for fact in ("filter_size", "stride", "dilation")
-    )
-    rank, is_max, padded, spread = len(k), call.reduce == "max", any(map(any, pads)), max(d) > 1 or None
-    last = to in ("tensorflow", "keras") or (to == "jax" and call.layout[-1] == "C")
-    layout = layout_of("input", rank) if last else "NC" + "DHW"[-rank:]
-    name = "max_pool" if is_max else "average_pool" if to in ("onnx", "keras") else "avg_pool"
-    explicit = [[0, 0], *map(list, pads), [0, 0]] if padded and is_max and rank == 2 else "VALID"
+def _of_one_array(facts: tuple[Any, ...]) -> TargetCall:
+    """Return a call of x that keeps its layout; arguments that are None are left out."""
+    function, name, words, layout = facts
+    return TargetCall(function, name, without_none(words), layout, layout, arrays=("x",))
+
+
+def tensorflow_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return tf.nn.max_pool or tf.nn.avg_pool; only the maximum over two axes takes numbers."""
+    g, is_max = call.geometry, call.reduce == "max"
+    name = "max_pool" if is_max else "avg_pool"
+    words = {
+        "ksize": g.filters_shape[:-2],
+        "strides": g.strides,
+        "padding": word or (explicit(pads) if is_max and g.rank == 2 else "VALID"),
+        "dilations": dilations_of(g),
+    }
+    return getattr(pooling, name), f"tf.nn.{name}", words, layout_of("input", g.rank)
+
+
+def torch_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return F.max_pool2d, F.avg_pool2d, or those of another rank."""
+    g, is_max = call.geometry, call.reduce == "max"
+    name = f"{'max' if is_max else 'avg'}_pool{g.rank}d"
     divisor = call.divisor if call.reduce == "average" else 1
+    words = {
+        "kernel_size": g.filters_shape[:-2],
+        "stride": g.strides,
+        "padding": tuple(before for before, _ in pads) if some(pads) else None,
+        "dilation": dilations_of(g),
+        "ceil_mode": ceil or None,
+        "count_include_pad": False if other else None,
+        "divisor_override": divisor if isinstance(divisor, int) and not is_max and g.rank > 1 else None,
+    }
+    return getattr(torch, name), f"F.{name}", words, "NC" + "DHW"[-g.rank :]
+
+
+def jax_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return jax.lax.reduce_window, which has sums in place of means."""
+    g, is_max = call.geometry, call.reduce == "max"
+    layout = layout_of("input", g.rank) if call.layout[-1] == "C" else "NC" + "DHW"[-g.rank :]
+    dilations = dilations_of(g)
+    words = {
+        "init_value": 0.0 if not is_max else -inf if call.start is None else call.start,
+        "computation": "max" if is_max else "add",
+        "window_dimensions": _for_all(layout, g.filters_shape[:-2], 1),
+        "window_strides": _for_all(layout, g.strides, 1),
+        "padding": word or _for_all(layout, pads),
+        "window_dilation": dilations and _for_all(layout, dilations, 1),
+    }
+    return jax.reduce_window, "jax.lax.reduce_window", words, layout
+
+
+def onnx_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return the node of MaxPool or AveragePool."""
+    g, is_max = call.geometry, call.reduce == "max"
     # with SAME and strides beyond the window onnxruntime takes negative pads
-    own = "auto_pad" if word and all(a.stride <= a.filter_size for a in call.spatial) else "pads"
-    says: dict[str, tuple[Any, ...]] = {
-        "tensorflow": (
-            pooling,
-            f"tf.nn.{name}",
-            {"ksize": k, "strides": s, "padding": word or explicit, "dilations": spread and d},
-        ),
-        "torch": (
-            torch,
-            f"F.{name}{rank}d",
-            {
-                "kernel_size": k,
-                "stride": s,
-                "padding": tuple(before for before, _ in pads) if padded else None,
-                "dilation": spread and d,
-                "ceil_mode": ceil or None,
-                "count_include_pad": False if other else None,
-                "divisor_override": divisor if isinstance(divisor, int) and not is_max and rank > 1 else None,
-            },
-        ),
-        "jax": (
-            jax,
-            "jax.lax.reduce_window",
-            {
-                "init_value": 0.0 if not is_max else -inf if call.start is None else call.start,
-                "computation": "max" if is_max else "add",
-                "window_dimensions": _for_all(layout, k, 1),
-                "window_strides": _for_all(layout, s, 1),
-                "padding": word or _for_all(layout, pads),
-                "window_dilation": spread and _for_all(layout, d, 1),
-            },
-        ),
-        "onnx": (
-            onnx,
-            name,
-            {
-                "kernel_shape": [*k],
-                "strides": [*s],
-                own: word if own == "auto_pad" else begins_then_ends(pads),
-                "dilations": spread and [*d],
-                "ceil_mode": int(ceil) or None,
-                "count_include_pad": int(other) or None,
-            },
-        ),
-        "keras": (
-            keras,
-            f"keras.ops.{name}",
-            {
-                "pool_size": k,
-                "strides": s,
-                "padding": word or "valid",
-                "dilation_rate": spread and d,
-                "data_format": "channels_last",
-            },
-        ),
+    by_word = word and all(axis.stride <= axis.filter_size for axis in g.axes)
+    words = {
+        "kernel_shape": list(g.filters_shape[:-2]),
+        "strides": list(g.strides),
+        "auto_pad": word if by_word else None,
+        "pads": None if by_word else begins_then_ends(pads),
+        "dilations": list(g.dilations) if max(g.dilations) > 1 else None,
+        "ceil_mode": int(ceil) or None,
+        "count_include_pad": int(other) or None,
     }
-    module, full, words = says[to]
-    words = {name: value for name, value in words.items() if value is not None}
-    function = getattr(module, full.rpartition(".")[2])
-    full = {"max_pool": "MaxPool", "average_pool": "AveragePool"}.get(full, full)
-    return TargetCall(to, function, full, words, layout, layout, arrays=("x",))
+    function, name = (onnx.max_pool, "MaxPool") if is_max else (onnx.average_pool, "AveragePool")
+    return function, name, words, "NC" + "DHW"[-g.rank :]
 
 
-def _pad_ways(call: PadCall, to: str) -> Iterator[WindowTarget]:
+def keras_pool(call: PoolCall, word: str, pads: Pads, ceil: bool, other: bool) -> tuple[Any, ...]:
+    """Return keras.ops.max_pool or keras.ops.average_pool."""
+    g, name = call.geometry, "max_pool" if call.reduce == "max" else "average_pool"
+    words = {
+        "pool_size": g.filters_shape[:-2],
+        "strides": g.strides,
+        "padding": word or "valid",
+        "dilation_rate": dilations_of(g),
+        "data_format": "channels_last",
+    }
+    return getattr(keras, name), f"keras.ops.{name}", words, layout_of("input", g.rank)
+
+
+def _pad_ways(call: PadCall, to: Target) -> Iterator[TargetCall]:
     """Yield the candidate for padding."""
-    order, sides, is_constant = [*range(len(call.sides))], call.sides, call.mode == "constant"
-    word = {"edge": "replicate", "wrap": "circular"}.get(call.mode, call.mode) if to == "torch" else call.mode
-    if to == "torch" and not is_constant:  # it pads all axes after batch and channels
-        order.sort(key=lambda axis: any(sides[axis]))
-    pairs, layout = [list(sides[axis]) for axis in order], "".join(call.layout[axis] for axis in order)
-    padded = [axis for axis, pair in enumerate(pairs) if any(pair)]
-    start = min([*padded, len(pairs) - 1, *([] if is_constant else [2])])
-    says: dict[str, tuple[Any, ...]] = {
-        "tensorflow": (padding.pad, "tf.pad", "paddings", "constant_values", pairs),
-        "torch": (torch.pad, "F.pad", "pad", "value", tuple(n for pair in pairs[start:][::-1] for n in pair)),
-        "jax": (jax.pad, "jax.numpy.pad", "pad_width", "constant_values", pairs),
-        "onnx": (onnx.pad, "Pad", "pads", "constant_value", begins_then_ends(pairs)),
-        "keras": (keras.pad, "keras.ops.pad", "pad_width", "constant_values", pairs),
-    }
-    function, name, argument, number, found = says[to]
-    words: dict[str, Any] = {argument: found, "mode": word.upper() if to == "tensorflow" else word}
+    order, is_constant, first = [*range(len(call.sides))], call.mode == "constant", 0
+    if to.of_tensors:  # F.pad pads all axes after the first, those after batch and channels for a mode
+        order.sort(key=lambda axis: not is_constant and any(call.sides[axis]))
+        padded = (place for place, axis in enumerate(order) if any(call.sides[axis]))
+        first = min([*padded, len(order) - 1, *([] if is_constant else [2])])
+    function, name, argument, number, sides, modes = to.pad
+    pairs, layout = [list(call.sides[axis]) for axis in order], "".join(call.layout[axis] for axis in order)
+    words = {argument: sides(pairs[first:]), "mode": modes.get(call.mode, call.mode)}
     words |= {number: call.value} if is_constant and call.value != 0 else {}
-    target = TargetCall(to, function, name, words, layout, layout, arrays=("x",))
-    yield WindowTarget(target, ((0, 0),) * len(layout))
+    yield _of_one_array((function, name, words, layout))
 
 
-def _norm_ways(call: BatchNormCall, to: str) -> Iterator[WindowTarget]:
+def _norm_ways(call: BatchNormCall, to: Target) -> Iterator[TargetCall]:
     """Yield the candidate for batch normalisation, which is one formula in all frameworks."""
     others = call.layout.replace("C", "")
-    first = f"{others[:1]}C{others[1:]}"
-    says: dict[str, tuple[Any, ...]] = {
-        "tensorflow": (
-            normalization.batch_normalization,
-            "tf.nn.batch_normalization",
-            "variance_epsilon",
-            "x mean variance beta gamma",
-            f"{others}C",
-        ),
-        "torch": (torch.batch_norm, "F.batch_norm", "eps", "x mean variance gamma beta", first),
-        "onnx": (
-            onnx.batch_normalization,
-            "BatchNormalization",
-            "epsilon",
-            "x gamma beta mean variance",
-            first,
-        ),
-        "keras": (
-            keras.batch_normalization,
-            "keras.ops.batch_normalization",
-            "epsilon",
-            f"x mean variance {call.axis} beta gamma",
-            call.layout,
-        ),
-    }
-    function, name, eps, arrays, layout = says[to]
-    target = TargetCall(to, function, name, {eps: call.eps}, layout, layout, arrays=(*arrays.split(),))
-    yield WindowTarget(target, ((0, 0),) * len(layout))
+    function, name, eps, arrays, layouts = to.norm
+    layout = layouts.format(own=call.layout, first=others[:1], rest=others[1:])
+    arrays = tuple(arrays.format(axis=call.axis).split())
+    yield TargetCall(function, name, {eps: call.eps}, layout, layout, arrays=arrays)
 
 
-_WAYS: dict[type, Callable[[Any, str], Iterator[WindowTarget]]] = {
+_WAYS: dict[type, Callable[[Any, Target], Iterator[TargetCall]]] = {
     PoolCall: _pool_ways,
     PadCall: _pad_ways,
     BatchNormCall: _norm_ways,
@@ -355,55 +300,53 @@ _WAYS: dict[type, Callable[[Any, str], Iterator[WindowTarget]]] = {
 _NAMES = {PoolCall: "pool(x)", PadCall: "pad(x)", BatchNormCall: f"normalise(x, {', '.join(_CHANNELS)})"}
 
 
-def write_window(call: Any, way: WindowTarget) -> str:
+def write_window(call: Any, way: TargetCall) -> str:
     """Return the source text of ``pool(x)``, ``pad(x)`` or ``normalise(x, mean, variance, gamma, beta)``."""
-    target = way.call
     words = {
-        name: Code(f"jax.lax.{value}" if name == "computation" else repr(value).replace("inf", "np.inf"))
-        for name, value in target.arguments.items()
+        name: Code(
+            f"jax.lax.{value}"
+            if name == "computation" and way.target.imports
+            else repr(value).replace("inf", "np.inf")
+        )
+        for name, value in way.arguments.items()
     }
-    inputs = {"pads": "np.int64", "constant_value": "x.dtype"} if target.name == "Pad" else {}  # of the node
+    inputs = {"pads": "np.int64", "constant_value": "x.dtype"} if way.name == "Pad" else {}  # of the node
     lines = [
         f"{name} = np.array({words.pop(name)}, {kind})" for name, kind in inputs.items() if name in words
     ]
-    arrays = (*target.arrays, *(name for name in inputs if name in target.arguments))
-    said = replace(target, arguments=words, arrays=arrays)
-    lines += call_lines(call, said)
-    return "\n".join(["import numpy as np", *IMPORTS[said.target], "", "", *_function(call, way, lines), ""])
+    arrays = (*way.arrays, *(name for name in inputs if name in way.arguments))
+    lines += call_lines(call, replace(way, arguments=words, arrays=arrays))
+    imports = ["import numpy as np", *way.target.imports]
+    return "\n".join([*imports, "", "", *_function(call, way, lines), ""])
 
 
-def window_here(call: Any, way: WindowTarget) -> Callable[..., np.ndarray]:
-    """Return the function that `write_window` writes, with teachconv's in place of the framework's."""
-    names: dict[str, Any] = {"np": np, "call": way.call.function, "arguments": way.call.arguments}
-    exec("\n".join(_function(call, way, [f"y = call({', '.join(way.call.arrays)}, **arguments)"])), names)
-    return [*names.values()][-1]
-
-
-def _function(call: Any, way: WindowTarget, section: list[str]) -> list[str]:
+def _function(call: Any, way: TargetCall, section: list[str]) -> list[str]:
     """Return the lines of the function around those that call the framework."""
-    have, want, is_pad = call.layout, way.call.layout, isinstance(call, PadCall)
+    have, want, is_pad = call.layout, way.layout, isinstance(call, PadCall)
     about = (
         "# x: in any layout; the sides are in the order of its axes"
         if is_pad
         else f"# x: {have}, as {call.function} has it"
     )
-    lines = [about, *(f"# {note}" for note in way.call.notes)]
+    lines = [about, *(f"# {note}" for note in way.notes)]
     if way.one_size:
         sizes = {i: n for i, n in enumerate(call.input_shape) if have[i] in "DHW"}
         shape = ", ".join(str(sizes.get(i, letter)) for i, letter in enumerate(have))
-        lines.append(f"if {' or '.join(f'x.shape[{i}] != {n}' for i, n in sizes.items())}:")
-        lines.append(f'    raise ValueError(f"made for x [{shape}]; got {{x.shape}}")')
+        lines += [
+            f"if {' or '.join(f'x.shape[{i}] != {n}' for i, n in sizes.items())}:",
+            f'    raise ValueError(f"made for x [{shape}]; got {{x.shape}}")',
+        ]
     outer, spatial = _letters(have)
     back: list[str] = []
     if regular(call).layout != have:
-        lines += [*transposed("x", have, outer + spatial), f"outer = x.shape[:{len(outer)}]"]
-        lines.append(
-            f"x = x.reshape(-1, 1, *x.shape[{len(outer)}:])  # all axes but those of the window are the batch"
-        )
-        back, have = (
-            ["y = y.reshape(*outer, *y.shape[2:])", *transposed("y", outer + spatial, have)],
-            f"NC{spatial}",
-        )
+        lines += [
+            *transposed("x", have, outer + spatial),
+            f"outer = x.shape[:{len(outer)}]",
+            f"x = x.reshape(-1, 1, *x.shape[{len(outer)}:])"
+            "  # all axes but those of the window are the batch",
+        ]
+        back = ["y = y.reshape(*outer, *y.shape[2:])", *transposed("y", outer + spatial, have)]
+        have = f"NC{spatial}"
     lines += [*transposed("x", have, want), *way.before, *section, *way.after, *transposed("y", want, have)]
     lines = [part for line in [*lines, *back, "return y"] for part in folded(line)]
     return [f"def {_NAMES[type(call)]}:", *(f"    {line}" for line in lines)]

@@ -105,8 +105,12 @@ class Case:
             return np.ascontiguousarray(self._arranged(array(shape, role)))
 
         op, x, w = self._op, images(self.input, "input"), array(self.filters, "filters")
-        common = {"strides": self.strides, "padding": self.padding, "data_format": self.data_format}
-        common["dilations"] = self.dilations
+        common = {
+            "strides": self.strides,
+            "padding": self.padding,
+            "data_format": self.data_format,
+            "dilations": self.dilations,
+        }
         call = self._call(op, x, w, self.output_shape)
         bias = array(call.backend_shape[-1:], "bias") if self.bias else None
         args: tuple[Any, ...] = (x, w, self.output_shape) if op.transposed else (x, w)

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..core.dtypes import FORMATS, is_integer
 from ..support.progress import say
+from ..support.settings import within
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
@@ -71,11 +72,8 @@ class Found:
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
     """Look no longer than this for the mistakes of all results together, but at least a moment at each."""
-    token = _budget.set([seconds])
-    try:
+    with within(_budget, [seconds]):
         yield
-    finally:
-        _budget.reset(token)
 
 
 @np.errstate(all="ignore")  # mistakes are made of any numbers: no warning says more than the result

@@ -39,6 +39,8 @@ from ..support.memory import check_bytes
 from ..support.progress import during, say
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result, never_rounds, signed_sums, unrounded
+from ..windows.calls import FUNCTIONS as WINDOWS
+from . import window_mistakes
 from .cases import CASES, Case, find_cases
 from .diagnosing import Diagnosis, Failure, Found, Tolerance, diagnose
 from .flushing import flushes, judging
@@ -48,10 +50,6 @@ from .sizes import diagnose_shape
 from .suspicion import independent, largest_of_many, odd_signs, odd_size, plain_loops
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
-
-
-# tables of functions that are not ops, such as pools, and what compares their calls
-REPORTS: list[tuple[Iterable[Callable[..., Any]], Callable[..., DiffReport]]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,10 +305,11 @@ def diff(
     (False, 'flipped_filter')
     """
     tolerance = tolerance_of(rtol, atol)
-    for functions, report in REPORTS:
-        if is_one_of(op, functions):
-            nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
-            return report(op, args, kwargs, against, tolerance)
+    if is_one_of(op, WINDOWS):
+        nn_ops.refuse({"backends": backends or None}, op.__name__, backends="it has none, give against=")
+        title, facts = window_mistakes.compared(op, args, kwargs, against, tolerance)
+        windows = tuple(DiffRow(*fields) for fields in facts)
+        return DiffReport(title, windows, None, tolerance.rtol, tolerance.atol)
     args, kwargs = call_on_host(args, kwargs)
     call, options = nn_ops.call_of(op, args, kwargs, diff)
     nn_ops.refuse(options, "diff", backend="give backends=[...]", out="it returns a report, not an array")
@@ -568,8 +567,10 @@ _NEVER_ROUNDS = (
     'else says so, such as error="winograd4" or "fft"'
 )
 # the bounds that need only sum |x||w|
-_BY_SIZE = {"direct": bounds.direct, "tensor": bounds.tensor}
-_BY_SIZE |= dict.fromkeys(HALF_SUMS, bounds.half_accumulation)
+_BY_SIZE = {
+    **{"direct": bounds.direct, "tensor": bounds.tensor},
+    **dict.fromkeys(HALF_SUMS, bounds.half_accumulation),
+}
 # those of algorithms that add the products themselves, and not sums of a transform
 SUMS_OF_PRODUCTS = (*_BY_SIZE, "tf32")
 

@@ -20,13 +20,12 @@ from ..core.law import AxisGeometry
 from ..support.devices import to_host
 from ..support.errors import ArgumentError
 from ..truth import bounds
-from ..windows.calls import FUNCTIONS, bound_call
+from ..windows.calls import bound_call
 from ..windows.normalization import BatchNormCall
 from ..windows.padding import RULES, PadCall
 from ..windows.pooling import PoolCall, pool_call
 from ..windows.walking import counts
 from .diagnosing import Diagnosis, Tolerance
-from .diffing import REPORTS, DiffReport, DiffRow
 from .places import cells_in_words, held_words
 
 Mistake = tuple[str, str, Callable[[np.ndarray], Any]]
@@ -95,11 +94,11 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
 
 def _windows(call: PoolCall, ceil: bool = False, **facts: Any) -> Any:
     """Return a pool's axes with other sizes, strides, dilations, padding or mode; None if no window fits."""
-    names = {"sizes": "filter_size", "strides": "stride", "dilations": "dilation"}
+    g = call.geometry
     usual: dict[str, Any] = {
-        name: tuple(getattr(a, fact) for a in call.spatial) for name, fact in names.items()
-    }
-    usual |= {"mode": "EXPLICIT", "pads": tuple((a.pad_before, a.pad_after) for a in call.spatial)} | facts
+        **{"sizes": g.filters_shape[:-2], "strides": g.strides, "dilations": g.dilations},
+        **{"mode": "EXPLICIT", "pads": g.padding},
+    } | facts
     padding = usual.pop("mode"), usual.pop("pads")
     with suppress(ArgumentError):
         head = call.function, call.reduce, call.input_shape, call.layout
@@ -239,10 +238,21 @@ def _parts(result: Any) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-def _report(
+def compared(
     op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], against: Any, tolerance: Tolerance
-) -> DiffReport:
-    """Return what `diff` returns for a function of windows."""
+) -> tuple[str, list[tuple[Any, ...]]]:
+    """Compare results of a function of windows.
+
+    Args:
+        op: the function.
+        args: its arguments.
+        kwargs: likewise.
+        against: an array, or arrays by name.
+        tolerance: what is allowed beside the proven bound.
+
+    Returns:
+        What the function is called, and for each result the fields of a `diffing.DiffRow`.
+    """
     call, x = bound_call(op, args, kwargs)
     if against is None:
         raise ArgumentError(
@@ -261,12 +271,12 @@ def _report(
         except (ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
             return None
 
-    def row(name: str, number: int, got: np.ndarray) -> DiffRow:
+    def row(name: str, number: int, got: np.ndarray) -> tuple[Any, ...]:
         verdict = judged(got, number, call)
         parts = () if verdict is None else (verdict.error, verdict.ulps, verdict.fraction)
         largest, ulps, fraction = [float(part.max(initial=0)) for part in parts] or [np.inf] * 3
         if verdict is not None and verdict.passed:
-            return DiffRow(name, "", True, largest, ulps, fraction)
+            return name, "", True, largest, ulps, fraction
         bad = None if verdict is None else tuple(np.argwhere(~verdict.ok)[0].tolist())
         note = "" if verdict else f"its shape is {list(got.shape)}, not {list(wanted[number].shape)}"
         wrong, places = None if verdict is None else ~verdict.ok, ""
@@ -276,15 +286,11 @@ def _report(
         fitting = (Diagnosis(code, f"equal {words}") for code, words, fit in tried if fit and fit.passed)
         found = next(fitting, None)
         note = note or ("" if found else "none of the usual mistakes")
-        return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, found, None, note, places, wrong)
+        return name, "", False, largest, ulps, fraction, bad, bad, found, None, note, places, wrong
 
     named = against if isinstance(against, Mapping) else {"against": against}
-    rows = tuple(
+    return call.function, [
         row(f"{name}[{number}]" if number else str(name), number, np.asarray(to_host(array)))
         for name, arrays in named.items()
         for number, array in enumerate(_parts(arrays)[: len(wanted)])
-    )
-    return DiffReport(call.function, rows, None, tolerance.rtol, tolerance.atol)
-
-
-REPORTS.append((FUNCTIONS, _report))
+    ]

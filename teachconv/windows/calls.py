@@ -56,18 +56,27 @@ def run_window(function: Callable[..., Any], **arguments: Any) -> Any:
 
 
 def bound_call(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, shapes: bool = False
-) -> tuple[Any, Any]:
-    """Return the call that a function of the table comes to with these arguments, and its array.
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, np.ndarray]:
+    """Return the call that a function of the table comes to with these arguments, and its array."""
+    arguments, (resolver, name, ranks, axes) = (
+        nn_ops.with_defaults(function, args, kwargs),
+        FUNCTIONS[function],
+    )
+    x = host_array(to_host(arguments[name]), name, ranks, axes)
+    return resolver(**arguments | {name: x.shape}), x
 
-    With ``shapes`` a shape may stand for the array, and the shape is returned in its place.
-    """
-    resolver, name, ranks, axes = FUNCTIONS[function]
-    bound = nn_ops.bind(function, args, kwargs)
-    bound.apply_defaults()
-    x: Any = bound.arguments[name]
-    x = shape_of(x, name, ranks, axes) if shapes else host_array(to_host(x), name, ranks, axes)
-    return resolver(**bound.arguments | {name: tuple(getattr(x, "shape", x))}), x
+
+def bound_shapes(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Return the call, and the arguments by name with a shape in place of the array, which may be one."""
+    arguments, (resolver, name, ranks, axes) = (
+        nn_ops.with_defaults(function, args, kwargs),
+        FUNCTIONS[function],
+    )
+    arguments[name] = shape_of(arguments[name], name, ranks, axes)
+    return resolver(**arguments), arguments
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,8 @@ from teachconv.cli.main import main
 from teachconv.networks import recorder
 from teachconv.networks.comparing import lining
 from teachconv.networks.walking import walk
-from teachconv.translation import pointwise, translating
+from teachconv.translation import translating
+from teachconv.translation.targets import TARGETS
 
 FRAMEWORKS = ("torch", "keras", "onnx", "teachconv")
 
@@ -507,7 +508,7 @@ def test_what_a_framework_has_no_words_for_is_said(monkeypatch):
     layers = own_keras.layers
     parts = [own_keras.Input((6, 6, 2)), layers.Conv2D(2, 3, name="a"), layers.MaxPooling2D(name="pool")]
     model = own_keras.Sequential([*parts, layers.ReLU(name="last")])
-    monkeypatch.delitem(pointwise.NAMES["relu"], "onnx")
+    monkeypatch.delitem(TARGETS["onnx"].pointwise, "relu")
     with pytest.raises(ValueError, match="takes no arguments"):
         tc.translate(model, (1, 6, 6, 2), to="torch", strides=2)
     alone = own_keras.Sequential([own_keras.Input((6, 6, 2)), layers.Conv2D(3, 3, name="one")])

@@ -95,7 +95,7 @@ def test_an_activation_with_other_numbers_is_not_translated_by_its_name(layer):
 def test_what_translate_takes_does_not_depend_on_what_was_imported():
     """In a process of its own, where nothing but the function itself was imported."""
     code = """
-from teachconv.translation.translating import translate
+from teachconv.networks.handing import translate
 from teachconv import keras
 import sys
 print(translate(keras.layers.Conv2D(4, 3), (1, 8, 8, 3), to="torch").possible)

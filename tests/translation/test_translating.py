@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ from teachconv.cli.main import main
 from teachconv.data.seeded import make_array
 from teachconv.dialects import jax, keras, onnx, torch
 from teachconv.dialects.calls import ConvCall
+from teachconv.support.argument_types import Framework
 from teachconv.support.errors import ArgumentError, ArgumentTypeError, BackendUnavailable
-from teachconv.translation import dialect_map, translating
-from teachconv.translation.source_text import here
+from teachconv.translation import dialect_map, targets, translating
 from teachconv.translation.targets import TARGETS
 
 
@@ -90,6 +91,12 @@ def test_the_code_in_the_framework(target):
     assert len(report.rows) == (1 if target == "scipy" else 2)
 
 
+def test_type_checkers_know_every_target():
+    words = get_args(Framework)
+    assert set(TARGETS) < set(words)
+    assert all(targets.framework(word) in TARGETS for word in words)
+
+
 def test_torchs_note_is_true_of_a_size_that_is_padded_evenly():
     """SAME pads 7 rows by 1 and 1 at stride 2, and 8 rows by 0 and 1."""
     translation = tc.translate(tc.conv2d, (1, 7, 7, 1), (3, 3, 1, 1), 2, "SAME", to="torch")
@@ -130,7 +137,7 @@ def at_other_sizes(probe, target, any_size=False):
     if target == "scipy":
         convolve = translation.function()
     else:
-        convolve = here(translation.source, translation._target, translation._made_for)
+        convolve = translation._here()
     layout = translation.source.input_layout
     for more in range(-2, 6):
         shape = [n + more * (letter in "HW") for n, letter in zip(probe.shapes[0], layout, strict=True)]
@@ -230,7 +237,7 @@ def test_notes_are_no_part_of_what_sizes_are_compared_by():
             lines = made.code.split("\n")
             codes.add("\n".join(line for line in lines if not line.strip().startswith("#")))
     assert len(codes) == 1
-    convolve = here(made.source, made._target, made._made_for)
+    convolve = made._here()
     for size in (7, 8, 9, 10):
         x = make_array((2, size, size, 3), "float32", "integers", "x")
         w = make_array(call[0], "float32", "integers", "w")
@@ -417,7 +424,7 @@ def test_a_wrong_translation_is_found():
 def test_check_takes_arrays_and_refuses_other_shapes(rng):
     translation = tc.translate(torch.conv2d, (1, 3, 8, 8), (4, 3, 3, 3), padding=1, to="keras")
     x, w = rng.standard_normal((1, 3, 8, 8)), rng.standard_normal((4, 3, 3, 3))
-    assert here(translation.source, translation._target)(x, w).shape == (1, 4, 8, 8)
+    assert translating.replace(translation, _made_for="")._here()(x, w).shape == (1, 4, 8, 8)
     report = translating.replace(translation).check(x.astype("float32"), w.astype("float32"))
     assert report.rows[0].passed
     with pytest.raises(ArgumentError, match="must have the translated shape"):

@@ -25,20 +25,16 @@ from teachconv.support import tables  # noqa: E402
 from teachconv.core.arguments import (check_steps, integer, normalize_shape, truth)  # noqa: E402
 from teachconv.dialects.calls import FUNCTIONS, ConvCall, check_bias  # noqa: E402
 from teachconv.support.errors import (ArgumentError, ArgumentTypeError, brief, suggestion)  # noqa: E402
+from teachconv.windows.calls import FUNCTIONS as WINDOWS  # noqa: E402
 from teachconv.translation import forward, source_text, transposed  # noqa: E402
 from teachconv.translation.target_calls import Code  # noqa: E402
+from teachconv.translation.targets import TARGETS  # noqa: E402
 from teachconv.translation.translating import written_call  # noqa: E402
 
 RECORDED = ROOT / "teachconv/explorer/script/rules.json"
 
-# what the pages offer, by their names
-FRAMEWORKS = {
-    "tensorflow": "TensorFlow",
-    "torch": "PyTorch",
-    "jax": "JAX",
-    "onnx": "ONNX",
-    "keras": "Keras",
-}
+# what the pages offer, by their names: what has functions for pools, too
+FRAMEWORKS = {name: target.title for name, target in TARGETS.items() if target.pool is not None}
 
 # what the pages resolve and translate: what is over rows and columns, and has a resolver of its own, which can be
 # written as JavaScript
@@ -71,8 +67,11 @@ NATIVES = {
     truth: "truth",
     **dict.fromkeys((check_steps, suggestion), "nothing"),
     # what no page asks for: SciPy, a bias, code for any size, the cells of a call
-    **dict.fromkeys((forward._scipy, transposed._scipy, source_text._scipy), "null"),
-    **dict.fromkeys((check_bias, source_text._bias_line, source_text._rule_lines, ConvCall.name), "nothing"),
+    **dict.fromkeys((forward.of_scipy, transposed.of_scipy, source_text.scipy_section), "null"),
+    **dict.fromkeys((check_bias, source_text._rule_lines, ConvCall.name), "nothing"),
+    # nor pools, padding and normalisation
+    **dict.fromkeys(WINDOWS, "null"),
+    **{target.pool: "null" for target in TARGETS.values() if target.pool is not None},
     "sum_panels.js": "listed",  # a name that a page has for something else
     **{function: json.dumps(entry.name) for function, entry in FUNCTIONS.items()},
 }

@@ -21,7 +21,7 @@ from ...core.geometry import ConvGeometry
 from ...core.kinds import FORWARD, INPUT_GRADIENT, Kind
 from ...support.errors import ArgumentError, brief
 from .. import ONCE, Algorithm, winograd_needs
-from ..planes import planes_gathered
+from ..planes import depthwise_needs
 from .gemm import implicit_gemm, pipelined_gemm, pipelined_needs, registers, tensor_gemm, tiled
 from .im2col import im2col
 from .job import Job, depthwise, direct
@@ -30,15 +30,6 @@ from .winograd import winograd
 
 _HALVES = ("float16", "bfloat16")
 _NEWEST = 90  # a compute capability, times ten, that has everything the ladder uses
-
-
-def _depthwise_needs(kind: Kind, geometry: ConvGeometry) -> str:
-    """Return what depthwise needs and a geometry lacks, or ""."""
-    planes = planes_gathered(kind, geometry)
-    if geometry.groups == geometry.in_channels and planes == 1:
-        return ""
-    several = f" and {planes} planes" if planes > 1 else ""
-    return f"groups = in_channels; got {geometry.groups} groups of {geometry.in_channels} channels{several}"
 
 
 # what pipelined_gemm needs and a geometry lacks: 16 bytes are 8 halves or 4 floats
@@ -194,7 +185,7 @@ ALGORITHMS = (
         "depthwise",
         "a strip of outputs per thread, each weight read once: groups = in_channels only",
         dtypes=FLOATS,
-        refuses=_depthwise_needs,
+        refuses=depthwise_needs,
         why="every channel is a group of its own",
         times=ONCE,
         build=depthwise,

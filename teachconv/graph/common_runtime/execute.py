@@ -18,9 +18,10 @@ import numpy as np
 from ...support import record
 from ...support.devices import to_host
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
+from ...support.settings import within
 from .. import kernels  # noqa: F401  (kernels fills the registry)
 from ..framework.config import DeviceSpec
-from ..framework.context import executing_eagerly, within
+from ..framework.context import executing_eagerly
 from ..framework.eager_tensor import EagerTensor, to_argument
 from ..framework.errors import InvalidArgumentError, InvalidArgumentTypeError, SoftPlacementWarning
 from ..framework.node_def import NodeDef

@@ -131,12 +131,13 @@ def picture_before(executable: Executable) -> GraphPicture:
 def picture_after(executable: Executable, stats: Iterable[NodeStats]) -> GraphPicture:
     """Return the graph that ran, with the actual shapes."""
     gives = {node.name: _gives(node) for node in stats}
-    folded = [r.into for r in executable.rewrites if r.optimizer == "constant folding"]
-    marks = dict.fromkeys(folded, "folded")
-    marks |= {r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"}
-    marks |= {node.name: "copy" for pair in executable.transfers for node in (pair.send, pair.recv)}
+    marks = {
+        **{r.into: "folded" for r in executable.rewrites if r.optimizer == "constant folding"},
+        **{r.into: "fused" for r in executable.rewrites if r.optimizer == "remapper"},
+        **{node.name: "copy" for pair in executable.transfers for node in (pair.send, pair.recv)},
+        **{node.name: "fed" for node in _arguments(executable)},
+    }
     sends = {pair.recv.name: pair.send.name for pair in executable.transfers}
-    marks |= {node.name: "fed" for node in _arguments(executable)}
     wanted = tuple(sorted(executable.subgraph.wanted))
     nodes = [node for part in executable.partitions.values() for node in part.values()]
     return _picture("after: what ran", nodes, gives, marks, wanted, sends)
@@ -280,8 +281,10 @@ def timeline_svg(metadata: RunMetadata) -> str:
     x = _LEFT + 7.0 * len(caption) + 20
     for device in devices:
         name = device.removeprefix("/device:")
-        parts.append(f'<rect x="{x:.0f}" y="6" width="12" height="12" fill="{colour[device]}"/>')
-        parts.append(f'<text x="{x + 17:.0f}" y="16">{escape(name)}</text>')
+        parts += [
+            f'<rect x="{x:.0f}" y="6" width="12" height="12" fill="{colour[device]}"/>',
+            f'<text x="{x + 17:.0f}" y="16">{escape(name)}</text>',
+        ]
         x += 17 + 7 * len(name) + 16
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="timeline: {escape(caption)}" '

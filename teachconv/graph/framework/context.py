@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from ...support.settings import within
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from ..common_runtime.session import Session
     from .ops import Graph
 
-
-Value = TypeVar("Value")
 
 _innermost: ContextVar[Graph | None] = ContextVar("teachconv_default_graph", default=None)
 _sessions: ContextVar[tuple[Session, ...]] = ContextVar("teachconv_default_sessions", default=())
@@ -64,16 +63,6 @@ def get_default_graph() -> Graph:
             "function decorated with teachconv.function"
         )
     return graph
-
-
-@contextmanager
-def within(variable: ContextVar[Value], value: Value) -> Iterator[None]:
-    """Within the block, give a context variable a value."""
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
 
 
 def set_default_graph(graph: Graph | None) -> AbstractContextManager[None]:

@@ -205,7 +205,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None, name: str) -> np.ndarray:
         )
     value = list(value) if isinstance(value, (TensorShape, range)) else value
     python = isinstance(value, (int, float, list, tuple)) and not isinstance(value, np.generic)
-    array = _array_of_python(value, name) if python else _array_of_others(value, name)
+    array = array_of_python(value, name) if python else _array_of_others(value, name)
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         return as_array(array, name, None)  # raises: no numbers
     if python and dtype is None:
@@ -263,14 +263,15 @@ def _array_of_others(value: Any, name: str) -> Any:
     return array if devices.lies_on_a_gpu(array) else np.asarray(array)
 
 
-def _array_of_python(value: Any, name: str) -> np.ndarray:
+def array_of_python(
+    value: Any, name: str, legal: str = "nested lists of equal lengths, of numbers"
+) -> np.ndarray:
+    """Return what NumPy makes of a value; raise ``ValueError`` where it cannot."""
     first_of(value, name)
     try:
         return np.asarray(value)
-    except Exception as error:  # of an item's method too
-        raise ArgumentError(
-            f"{name} must be nested lists of equal lengths, of numbers: {plain(error)}"
-        ) from None
+    except Exception as error:  # of lists of several lengths, or of a method of an item
+        raise ArgumentError(f"{name} must be {legal}: {plain(error)}") from None
 
 
 def _dtype_of_python(value: Any, array: np.ndarray, name: str) -> np.dtype[Any]:

@@ -32,8 +32,10 @@ TYPE_LISTS = {  # the names for several dtypes in the definition of an op
     "type": (*FLOATS, *INTEGERS, "uint8", "bool"),
 }
 # TensorFlow's names -> NumPy's
-DATA_TYPES = {"half": "float16", "float": "float32", "double": "float64"}
-DATA_TYPES |= {name: name for name in TYPE_LISTS["type"]}
+DATA_TYPES = {
+    **{"half": "float16", "float": "float32", "double": "float64"},
+    **{name: name for name in TYPE_LISTS["type"]},
+}
 ATTR_TYPES = (
     "type",
     "string",
@@ -221,12 +223,14 @@ class OpDef:
         return [attrs.get(arg.type) or as_dtype(arg.type) for arg in self.flat(self.outputs, attrs)]
 
     def __str__(self) -> str:
-        lines = [f"op {self.name}{' (stateful)' if self.is_stateful else ''}: {self.summary}"]
-        lines += [f"  input   {arg}" for arg in self.inputs]
-        lines += [f"  output  {arg}" for arg in self.outputs]
-        lines += [f"  attr    {attr}" for attr in self.attrs]
-        lines.append(f"  shape   {getattr(self.shape_fn, '__name__', self.shape_fn)}")
-        lines.append(f"  grad    {getattr(self.gradient, '__name__', 'none')}")
+        lines = (
+            f"op {self.name}{' (stateful)' if self.is_stateful else ''}: {self.summary}",
+            *(f"  input   {arg}" for arg in self.inputs),
+            *(f"  output  {arg}" for arg in self.outputs),
+            *(f"  attr    {attr}" for attr in self.attrs),
+            f"  shape   {getattr(self.shape_fn, '__name__', self.shape_fn)}",
+            f"  grad    {getattr(self.gradient, '__name__', 'none')}",
+        )
         return "\n".join(lines)
 
 

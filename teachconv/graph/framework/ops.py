@@ -21,6 +21,7 @@ import numpy as np
 
 from ... import backends
 from ...support.errors import ArgumentError, ArgumentTypeError, brief
+from ...support.settings import within
 from .config import DeviceSpec, list_physical_devices
 from .context import (
     current_graph,
@@ -29,7 +30,6 @@ from .context import (
     session_for,
     set_default_graph,
     set_process_graph,
-    within,
 )
 from .errors import InvalidArgumentError, SoftPlacementWarning, UnknownNameError
 from .node_def import GraphDef, NodeDef, from_operation

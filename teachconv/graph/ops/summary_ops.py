@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.arguments import integer
 from ...support.files import path_of
-from ..framework.context import within
+from ...support.settings import within
 from ..options import unsupported
 from . import gen_nn_ops
 from .array_ops import is_tensor

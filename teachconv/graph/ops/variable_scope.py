@@ -14,7 +14,8 @@ from math import prod, sqrt
 from typing import Any
 
 from ...support.errors import ArgumentError
-from ..framework.context import get_default_graph, within
+from ...support.settings import within
+from ..framework.context import get_default_graph
 from ..framework.ops import Graph, name_scope
 from ..framework.tensor_shape import as_shape, is_fully_defined
 from .random_ops import random_uniform

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ...core.arguments import normalize_output_padding, normalize_steps, other_order, truth
+from ...core.arguments import normalize_output_padding, normalize_steps, other_order, positive, truth
 from ...core.geometry import ConvGeometry, ConvTransposeGeometry, conv_geometry
 from ...core.kinds import AXES, layout_of
 from ...dialects.keras import transposed_axis
@@ -17,7 +17,6 @@ from ...graph import expand_dims, is_tensor, nn, squeeze, stack
 from ...support.argument_types import Ints, KerasPadding
 from ...support.errors import ArgumentError, brief
 from .. import activations
-from ..checks import positive
 from .layer import Shape, size
 from .pooling import Geometry, Windowed
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arguments import normalize_steps, truth
+from ...core.arguments import normalize_steps, positive, truth
 from ...core.geometry import conv2d_transpose_geometry
 from ...graph import matmul, nn, reshape, shape, tile, transpose, where
 from ...graph.ops.random_ops import random_uniform
 from ...support.errors import ArgumentError, brief, check_word
 from .. import activations
-from ..checks import check_number, check_sizes, positive, shape_text
+from ..checks import check_number, check_sizes, shape_text
 from ..config import next_seed
 from .layer import KerasTensor, Layer, Shape, size
 from .pooling import check_data_format

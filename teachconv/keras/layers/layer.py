@@ -31,10 +31,10 @@ from ...graph import (
     name_scope,
     shape,
 )
-from ...graph.framework.context import within
 from ...graph.framework.op_def import as_dtype
 from ...graph.ops.array_ops import is_tensor
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain, printable, suggestion
+from ...support.settings import within
 from .. import initializers
 from ..checks import as_numpy, check_name, check_sizes, means_nothing, shape_text, unique_name
 from ..config import floatx

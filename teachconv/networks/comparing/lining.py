@@ -21,10 +21,11 @@ Pair = tuple["Row | None", "Row | None"]  # None where a model has no such layer
 _CONVOLUTION = "convolution"
 _ALIKE = 1e-2  # how far the sorted weights of one layer may be from those of its port, relative to their size
 _SOME = 257  # of them are compared
-_FAMILIES = {"transposed convolution": _CONVOLUTION, "max pool": "pool", "average pool": "pool"}
-_FAMILIES |= dict.fromkeys(
-    ("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation"
-)
+_FAMILIES = {
+    "transposed convolution": _CONVOLUTION,
+    **dict.fromkeys(("max pool", "average pool"), "pool"),
+    **dict.fromkeys(("relu", "softmax", "sigmoid", "silu", "tanh", "gelu", "elu", "hardswish"), "activation"),
+}
 
 
 def line_up(a: Network, b: Network) -> list[Pair]:

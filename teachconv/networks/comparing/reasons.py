@@ -10,7 +10,7 @@ import numpy as np
 
 from ...support.errors import brief, is_one_of
 from ...translation.targets import TARGETS
-from ...translation.translating import translate
+from ...translation.translating import translate_call
 from ...verification.diffing import DiffRow
 from ...windows.calls import FUNCTIONS as WINDOWS
 from ...windows.calls import bound_call
@@ -146,12 +146,12 @@ def _other_weights(a: Layer, b: Layer, inputs: list[np.ndarray]) -> Iterator[str
 
 def mended_call(a: Layer, b: Layer, inputs: list[np.ndarray]) -> str:
     """Return source text for the second framework that computes the first layer, or "" if there is none."""
-    to = "keras" if b.framework == "teachconv" else b.framework
-    if to not in TARGETS or a.op is None:
+    to = TARGETS.get("keras" if b.framework == "teachconv" else b.framework)
+    if to is None or a.op is None:
         return ""
     for any_size in (True, False):
         try:
-            return translate(a.op, a.around(inputs[0]), to=to, any_size=any_size, **a.arguments).code
+            return translate_call(a.op, (a.around(inputs[0]),), dict(a.arguments), to, any_size).code
         except (TypeError, ValueError):
             continue
     return ""
