@@ -15,7 +15,7 @@ import json
 import string
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -99,7 +99,7 @@ class _Writer:
             return f"tuple({items})" if isinstance(value, tuple) else f"[{items}]"
         if not isinstance(value, Mapping):
             names = [field.name for field in dataclasses.fields(value)]
-            names += [name for name, member in vars(type(value)).items() if isinstance(member, property)]
+            names += [name for name, member in vars(type(value)).items() if isinstance(member, _PROPERTY)]
             value = {name: getattr(value, name) for name in names}
         pairs = (f"{self.value(key)}:{self.value(item)}" for key, item in value.items())  # a key may be null
         return f"{{{','.join(pairs)}}}"
@@ -122,11 +122,13 @@ class _Writer:
         before = sum(map(len, self.classes.values()))
         for cls, members in [*self.classes.items()]:
             for name, member in vars(cls).items():
-                function: Any = member.fget if isinstance(member, property) else member
+                function: Any = member
+                if isinstance(member, _PROPERTY):
+                    function = member.fget if isinstance(member, property) else member.func
                 if name in members or name not in self.attributes or not isinstance(function, FunctionType):
                     continue
                 if function not in self.natives:
-                    head = f"get {name}" if isinstance(member, property) else name
+                    head = f"get {name}" if isinstance(member, _PROPERTY) else name
                     members[name] = _Function(self, function).definition(head)
         return sum(map(len, self.classes.values())) > before
 
@@ -156,6 +158,7 @@ def _module(name: str) -> ast.Module:
 
 
 # methods of Python's types: {0} is the object, {1} the arguments
+_PROPERTY = (property, cached_property)
 _METHODS = {
     "append": "{0}.push({1})",
     "format": "format({0},{1})",

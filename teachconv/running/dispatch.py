@@ -65,7 +65,7 @@ def compute(
         options: backend, algorithm and precision, as the caller gave them.
         bias: the bias, or None.
         out: the array for the result, or None.
-        activation: as in `PreparedCall.run_canonical`.
+        activation: as in `run_canonical`.
 
     Returns:
         The result in the caller's layout.
@@ -78,13 +78,13 @@ def compute(
         ready = PreparedCall(call, *options)
         if kept is not None:
             as_given = first.dtype == second.dtype == call.first.dtype
-            kept[:] = [ready.keep(data_format=arguments[2], as_given=as_given)]
+            kept[:] = [ready._keep(data_format=arguments[2], as_given=as_given)]
     if ready.kernel is not None and bias is None and out is None and activation is None:
         if traced:
             tell_of_kernel()
         elif (result := ready.kernel(first, second)) is not None:
             return result
-    return ready.run(ready.with_arrays(first, second, bias) if call is None else call, out, activation)
+    return ready._run(ready._with_arrays(first, second, bias) if call is None else call, out, activation)
 
 
 @lru_cache(maxsize=256)  # prepared calls that are kept; the least recently used goes first
@@ -142,8 +142,9 @@ class PreparedCall:
         algorithm: the algorithm that was asked for; None leaves the choice to the backend.
         precision: the precision that was asked for.
         packed: what the backend made of the filters to stand for them, or None.
-        kernel: computes the result of two arrays as the caller has them, with the bits of `run`, except the
-            sign and payload of a NaN; it returns None for arrays that need more steps. None if there is none.
+        kernel: computes the result of two arrays as the caller has them, with the bits of all steps, except
+            the sign and payload of a NaN; it returns None for arrays that need more steps. None if there is
+            none.
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class PreparedCall:
         self._data_format: str | None = None
         self._as_given = False
 
-    def keep(self, *, data_format: str | None, as_given: bool) -> PreparedCall:
+    def _keep(self, *, data_format: str | None, as_given: bool) -> PreparedCall:
         """Return the prepared call to keep: without arrays, and with the kernel if there is one.
 
         Args:
@@ -182,13 +183,13 @@ class PreparedCall:
         call, self._data_format = replace(self.call, bias=None), data_format
         self._as_given = as_given and (data_format is None or data_format[-1] == "C")
         if self._as_given:
-            with suppress(MemoryError):  # too large for a kernel: `run` says so, unless it is given ``out``
-                self.kernel = self.kernel_of(call)
+            with suppress(MemoryError):  # too large for a kernel: a call says so, unless it is given ``out``
+                self.kernel = self._kernel_of(call)
         blank = (shape_only(one.shape, one.dtype) for one in (call.first, call.second))
         self.call = replace(call, first=next(blank), second=next(blank))
         return self
 
-    def with_arrays(self, first: np.ndarray, second: np.ndarray, bias: Any) -> Call:
+    def _with_arrays(self, first: np.ndarray, second: np.ndarray, bias: Any) -> Call:
         """Return the call of other arrays of the same shapes and dtypes."""
         if self._as_given:  # as the first call's arrays, but where they lie in memory
             first, second = as_array(first, "input", None), as_array(second, "filters", None)
@@ -199,7 +200,7 @@ class PreparedCall:
             call.bias = checked_bias(bias, call)
         return call
 
-    def kernel_of(self, call: Call) -> Kernel | None:
+    def _kernel_of(self, call: Call) -> Kernel | None:
         """Return the backend's kernel for calls like this one; None if there is none that takes them.
 
         Only the backends of the table are asked: what another backend returns is checked at every call.
@@ -223,19 +224,19 @@ class PreparedCall:
         )
         return kernel
 
-    def run(self, call: Call, out: np.ndarray | None = None, activation: str | None = None) -> np.ndarray:
+    def _run(self, call: Call, out: np.ndarray | None = None, activation: str | None = None) -> np.ndarray:
         """Run a call like the prepared one and return the result in the caller's layout."""
         if out is None:
-            return call.to_caller(self.run_canonical(call, None, activation))
+            return call.to_caller(self._run_canonical(call, None, activation))
         _check_out(out, call)
         target = call.from_caller(out)
         if array_module(out).may_share_memory(target, out):
-            self.run_canonical(call, target)
+            self._run_canonical(call, target)
         else:  # axes that join were not next to each other in memory: no view does that
-            out[...] = call.to_caller(self.run_canonical(call))
+            out[...] = call.to_caller(self._run_canonical(call))
         return out
 
-    def run_canonical(
+    def _run_canonical(
         self, call: Call, out: np.ndarray | None = None, activation: str | None = None
     ) -> np.ndarray:
         """Run a call like the prepared one and return the backend's own result, with channels last.
@@ -291,7 +292,7 @@ def run(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Run a resolved call on a backend and return the result in the caller's layout."""
-    return PreparedCall(call, backend, algorithm, precision).run(call, out)
+    return PreparedCall(call, backend, algorithm, precision)._run(call, out)
 
 
 def run_canonical(
@@ -303,7 +304,7 @@ def run_canonical(
     activation: str | None = None,
 ) -> np.ndarray:
     """Run a resolved call and return the backend's own result, with channels last."""
-    return PreparedCall(call, backend, algorithm, precision).run_canonical(call, out, activation)
+    return PreparedCall(call, backend, algorithm, precision)._run_canonical(call, out, activation)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class Plan(PreparedCall):
             return override(self, {"input": input, "out": out})
         x = as_array(input, "input", self.call.first.ndim)
         check_same_place(x, "input", self.call.second, "filters")
-        return self.run(self.call_of(x), out)
+        return self._run(self.call_of(x), out)
 
     def _kernel_for(self, x: np.ndarray) -> Kernel | None:
         """Return the kernel for inputs like this one; None if it, or the plan, needs all steps of a call."""
@@ -76,7 +76,7 @@ class Plan(PreparedCall):
         if this != like:
             kernel, planned = None, self.call.first
             if self.packed is not None and (x.shape[1:], x.dtype) == (planned.shape[1:], planned.dtype):
-                kernel = self.kernel_of(self.call_of(x))
+                kernel = self._kernel_of(self.call_of(x))
             self._ready = this, kernel
         return kernel
 
