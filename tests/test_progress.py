@@ -28,6 +28,11 @@ print("done")
 """
 
 
+@pytest.fixture(autouse=True)
+def every_text(monkeypatch):
+    monkeypatch.setattr(progress, "_PAUSE", 0.0)
+
+
 def on_a_terminal(monkeypatch):
     """A terminal in place of the standard error."""
     terminal = Terminal()
@@ -125,13 +130,32 @@ def test_where_nobody_looks_nothing_is_written(monkeypatch):
     assert stream.getvalue() == ""
 
 
-def test_a_notebooks_cell_has_one_line_that_is_empty_at_the_end():
-    """In a real kernel, whose pages obey a carriage return: each text takes the place of the one before."""
+def test_texts_that_follow_at_once_are_not_all_shown(monkeypatch):
+    monkeypatch.setattr(progress, "_PAUSE", 60.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    terminal = on_a_terminal(monkeypatch)
+    with progress.during("thinking"):
+        wait_for_text(terminal)
+        for number in range(1000):
+            progress.say(str(number))
+    assert terminal.getvalue() == "\r\x1b[Kthinking …\r\x1b[K"
+
+
+@pytest.mark.parametrize("has_a_reader", [True, False])
+def test_a_notebooks_cell_has_one_line_that_is_empty_at_the_end(has_a_reader):
+    """In a real kernel, whose pages obey a carriage return: each text takes the place of the one before.
+
+    A notebook that is run for a page has no line.
+    """
     nbformat = pytest.importorskip("nbformat")
     client = pytest.importorskip("nbclient")
     written = []
 
     class Client(client.NotebookClient):
+        async def async_execute_cell(self, *arguments, **options):
+            self.kc.allow_stdin = has_a_reader
+            return await super().async_execute_cell(*arguments, **options)
+
         def process_message(self, message, cell, number):
             if message["msg_type"] == "stream" and message["content"]["name"] == "stderr":
                 written.append(message["content"]["text"])
@@ -142,6 +166,9 @@ def test_a_notebooks_cell_has_one_line_that_is_empty_at_the_end():
     Client(notebook, timeout=60).execute()
     outputs = {output["name"]: output["text"] for output in notebook.cells[0].outputs}
     assert outputs["stdout"] == "done\n"
+    if not has_a_reader:
+        assert written == []
+        return
     assert not outputs["stderr"].strip()
     lines = "".join(written).split("\r")
     assert "thinking …" in lines

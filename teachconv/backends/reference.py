@@ -452,7 +452,8 @@ def sum_of_cell(
         A Python float or int that the dtype of ``first`` holds exactly.
     """
     at = factors_of(g, kind.result, cell)
-    products = _products(first[at[kind.first]], second[at[kind.second]])
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
+        products = _products(first[at[kind.first]], second[at[kind.second]])
     return round_sum([*products, *bias], first.dtype)
 
 

@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from time import monotonic
 from typing import Any, TypeVar
 
 from .settings import within
 
 _Item = TypeVar("_Item")
+_PAUSE = 0.1  # seconds between two texts
 _PATIENCE = 2.5  # seconds before a line is shown: what is quick leaves no output in a notebook
 
 
@@ -89,13 +91,20 @@ def _line() -> Callable[[str], None] | None:
     """Return a function that writes a text over the one before, on a terminal or below a notebook's cell."""
     stream = sys.stderr
     shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    in_notebook = getattr(shell, "kernel", None) is not None  # which obeys "\r" as a terminal does
+    # A notebook obeys "\r" as a terminal does. One that is run for a page has nobody whom it could ask for
+    # input, and every line would stay in the page.
+    request: dict[str, Any] = getattr(getattr(shell, "kernel", None), "get_parent", dict)()
+    in_notebook = request.get("content", {}).get("allow_stdin", False)
     if not in_notebook and not stream.isatty():
         return None
-    width = 0
+    width, shown = 0, -1.0
 
     def write(text: str) -> None:
-        nonlocal width
+        nonlocal width, shown
+        now = monotonic()
+        if text and now - shown < _PAUSE:
+            return
+        shown = now
         blank = f"\r{' ' * width}\r" if in_notebook else "\r\033[K"
         stream.write(f"{blank}{text}")
         stream.flush()

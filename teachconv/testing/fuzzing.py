@@ -127,14 +127,21 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
         "images": (1, 5),
     },
     "sizes that are powers of 2": _FEW | {"size": (32, 64), "taps": (3, 5, 1), "stride": (1, 2)},
-    "32 images": _FEW | {"size": (3, 4, 5), "taps": (3, 1), "images": (32, 33)},
-    "64 images": _FEW | {"size": (3, 4), "taps": (3, 1), "images": (64, 65, 100)},
+    "32 images": _FEW | {"size": (3, 4, 5), "taps": (3, 1), "images": (33,)},
+    "64 images": _FEW | {"size": (3, 4), "taps": (3, 1), "images": (64, 100)},
     "patches of 8": _FEW | {"size": (24, 33), "taps": (8,), "stride": (8,)},
     "patches of 16": {"size": (32, 48), "taps": (16,), "stride": (16,), "depth": (3,), "outs": (8, 16)},
     "strides of 5 to 16": _FEW | {"size": (33, 40), "taps": (3, 5, 7), "stride": (5, 6, 7, 10, 12, 16)},
     "dilations of 8 to 10": _FEW | {"size": (21, 33), "taps": (3,), "dilation": (8, 9, 10)},
     "dilations of 12 to 24": _FEW | {"size": (25, 49), "taps": (3,), "dilation": (12, 18, 24)},
     "depthwise of multiplier 2 and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,), "outs": (2,)},
+    "large, 3 x 224 x 224": {
+        "size": (224, 225),
+        "taps": (3, 7),
+        "stride": (2, 1),
+        "depth": (3,),
+        "outs": (2, 3),
+    },
     "large, 3 x 512 x 512": {"size": (512,), "taps": (1, 3), "stride": (1, 2), "depth": (3,), "outs": (1, 2)},
 }
 _STEPS = ("taps", "stride", "dilation")

@@ -40,7 +40,9 @@ def never_rounds(call: Call, sizes: np.ndarray) -> np.ndarray:
         A boolean array that broadcasts to ``sizes``.
     """
     arrays = (array for array in (call.first, call.second, call.bias) if array is not None)
-    if is_integer(call.first.dtype) or not all(np.array_equal(array, np.rint(array)) for array in arrays):
+    with np.errstate(invalid="ignore"):  # of a signalling NaN, which is not whole
+        are_whole = all(np.array_equal(array, np.rint(array)) for array in arrays)
+    if is_integer(call.first.dtype) or not are_whole:
         return np.zeros((), bool)
     return sizes <= 2.0 ** float_format(accumulator(call.first.dtype)).precision
 

@@ -527,9 +527,10 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
 
 
 def _with_nan(call: Call) -> Call:
-    first = call.first.copy()
+    first, second = call.first.copy(), call.second.copy()
     first[0, first.shape[1] // 2, ..., 0] = np.nan
-    return replace(call, first=first)
+    second[0] = 0  # NaN times 0 is NaN: no product may be left out
+    return replace(call, first=first, second=second)
 
 
 def _with_nan_weight(call: Call) -> Call:

@@ -503,7 +503,7 @@ def test_refusals_are_learned_from_and_what_was_covered_is_printed(clock):
     assert ran > 0.5 * len(report.rows)  # 14 % where nothing is learned
     covered = dict(report.asked)
     assert covered["depthwise of 3 taps and stride 2"] > 0
-    assert covered["1 tap"] == 0
+    assert covered["104 to 208 channels"] == 0
     printed = " ".join(str(report).split())
     assert "depthwise of 3 taps and stride 2 " in printed
     assert "; bias: 0 calls" in report.summary
