@@ -487,10 +487,9 @@ def _calls(
         if ("causal" not in name or 1 in ranks) and ("transposed" not in name or scatters)
     ]
     turns = cycle(names)
-    for turn, way in enumerate(cycle(ways)):
-        many = 2 if turn < len(names) / 2 else 1  # in few rounds each has come once
+    for way in cycle(ways):
         likely = (one(partial(layer, next(turns))) for _ in range(3))
-        yield from islice(chain.from_iterable(likely), many)
+        yield from islice(chain.from_iterable(likely), 2)
         for left, many in ((near, 3), (more, 1 if near else 3)):
             kept = filter(known.likely, (left.pop() for _ in range(len(left))))
             yield from islice(kept, many)

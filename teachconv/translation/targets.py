@@ -257,7 +257,7 @@ def target_named(word: Any) -> Target:
     """Return the target that a word means."""
     name = framework(word)
     if not is_one_of(name, TARGETS):
-        near = _REMOVED if name in ("mlx", "paddle") else suggestion(name, TARGETS)
+        near = _REMOVED if is_one_of(name, ("mlx", "paddle")) else suggestion(name, TARGETS)
         raise ArgumentError(f"to must be one of {', '.join(TARGETS)}; got {brief(name)}{near}")
     return TARGETS[name]
 

@@ -35,6 +35,7 @@ def untouched(monkeypatch):
     monkeypatch.setattr(bounds, "judge", bounds.judge)
     monkeypatch.setattr(np, "maximum", np.maximum)
     monkeypatch.setitem(diffing._BY_SIZE, "direct", bounds.direct)
+    monkeypatch.setattr(diffing, "never_rounds", diffing.never_rounds)
 
 
 @pytest.mark.parametrize("isolate", [False, True])
