@@ -367,7 +367,7 @@ class _Adapter:
         values: dict[str, Any] = {
             "geometry": g,
             "groups": g.groups,
-            "bias": None if bias is None else np.ascontiguousarray(bias) if self.contiguous else bias,
+            "bias": None if bias is None else _packed(bias) if self.contiguous else bias,
         }
         for role in ROLES:
             values[f"{role}_shape"] = self._shape(role, g.shape_of(role))
@@ -396,7 +396,7 @@ class _Adapter:
             for name, meaning in self.meanings.items()
             if values[meaning] is not None or defaults[name].default is inspect.Parameter.empty
         }
-        result = self._run(named)
+        result = self._run(named, values.get("out"))
         result = values["out"] if result is None and "out" in known else result
         result = result[0] if isinstance(result, tuple) else result
         if not hasattr(result, "shape"):
@@ -424,9 +424,9 @@ class _Adapter:
         arrays = [value for value in given if isinstance(value, np.ndarray)]
         return result.copy() if any(np.may_share_memory(result, each) for each in arrays) else result
 
-    def _run(self, named: Mapping[str, Any]) -> Any:
+    def _run(self, named: Mapping[str, Any], out: np.ndarray | None) -> Any:
         """Call the function; of arrays of other memory strides find out whether it takes them."""
-        spread = {name: value for name, value in named.items() if not _in_order(value)}
+        spread = {name: value for name, value in named.items() if value is not out and not _in_order(value)}
         if not spread:
             return self._refusing(named)
         _addresses.clear()
@@ -441,9 +441,7 @@ class _Adapter:
             try:
                 return self._refusing(named)  # numba knows no subclass of an array
             except Exception:
-                self._refusing(
-                    {**named, **{name: np.ascontiguousarray(value) for name, value in spread.items()}}
-                )
+                self._refusing({**named, **{name: _packed(value) for name, value in spread.items()}})
                 raise Refused(f"no arrays of other memory strides: {what_went_wrong(error)}") from None
 
     def _refusing(self, named: Mapping[str, Any]) -> Any:
@@ -557,7 +555,15 @@ class _Spread(np.ndarray):
 
 
 def _in_order(value: Any) -> bool:
-    return not isinstance(value, np.ndarray) or value.flags.c_contiguous or value.flags.writeable
+    """Whether a value is no array, or one in C order with no stride below 0, as that of one cell may be."""
+    if not isinstance(value, np.ndarray):
+        return True
+    return value.flags.c_contiguous and min(value.strides, default=0) >= 0
+
+
+def _packed(array: np.ndarray) -> np.ndarray:
+    """Return the array in C order with no stride below 0, a copy if it is not."""
+    return np.ascontiguousarray(array) if min(array.strides, default=0) >= 0 else array.copy()
 
 
 def _is_error(refuses: Any) -> bool:

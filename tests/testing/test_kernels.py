@@ -724,3 +724,17 @@ def test_a_causal_fault_is_found_by_the_table():
         return y
 
     assert quick(T.kernel(forgets, x="NWC", w="WIO"), tags="1d", kinds="conv2d").failed
+
+
+def test_a_single_cell_read_backwards_is_no_array_in_order():
+    """PyTorch refuses a stride below 0, also where NumPy calls the array contiguous: an axis of one cell."""
+
+    def refuses(x, w, strides, pads, dilations, groups, bias):
+        if min(stride for array in (x, w, bias) if array is not None for stride in array.strides) < 0:
+            raise ValueError("At least one stride is negative")
+        return tc.conv2d(x, w, strides, pads, dilations=dilations, bias=bias)
+
+    report = tc.check_backend(T.kernel(refuses), ["float32"], tags=["hand", "odd"], kinds="conv2d")
+    assert report.passed, str(report)
+    refused = {row.name.partition("float32, ")[2] for row in report.rows if "memory strides" in row.note}
+    assert "new numbers at an old address, strided" in refused
