@@ -497,13 +497,13 @@ def test_refusals_are_learned_from_and_what_was_covered_is_printed(clock):
             raise NotImplementedError("not depthwise")
         return tc.conv2d(x, w, strides, pads, dilations=dilations)
 
-    report = T.fuzz(T.kernel(depthwise), seconds=1, seed=0)  # 100 calls
+    report = T.fuzz(T.kernel(depthwise), seconds=3, seed=0)  # 300 calls
     assert report.passed
     ran = sum(row.compared for row in report.rows)
-    assert ran > 0.5 * len(report.rows)  # 14 % where nothing is learned
+    assert ran > 0.6 * len(report.rows)  # 14 % where nothing is learned
     covered = dict(report.asked)
-    assert covered["depthwise of 3 taps and stride 2"] > 0
-    assert covered["104 to 208 channels"] == 0
+    assert covered["depthwise of 3 taps and stride 2"] > 5
+    assert covered["1 tap"] == 0
     printed = " ".join(str(report).split())
     assert "depthwise of 3 taps and stride 2 " in printed
     assert "; bias: 0 calls" in report.summary
@@ -537,7 +537,7 @@ from teachconv import testing as T
 calls, plans, largest = count(1), {}, [0]
 
 def after_some(x, w, strides, pads):
-    return tc.conv2d(x, w, strides, pads) + (next(calls) > 40)
+    return tc.conv2d(x, w, strides, pads) + (next(calls) > 30)
 
 def cached(x, w, strides, pads):
     return tc.conv2d(x, w, plans.setdefault((x.shape, w.shape), strides), pads)
@@ -581,7 +581,7 @@ def test_a_program_of_its_own_is_asked_afresh(tmp_path, clock):
         [row] = T.fuzz(kernel, seconds=1, seed=0).failed
     finally:
         sys.path.remove(str(tmp_path))
-    assert "passes in a process that made no calls before; " in row.note
+    assert "passes in a process that made no calls before; also after the calls before it" in row.note
 
 
 def test_a_failure_of_the_kernel_alone_has_one_line(clock):
