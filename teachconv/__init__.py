@@ -68,8 +68,9 @@ if TYPE_CHECKING:
     from .translation.onnx_models import OnnxModel, OnnxNode, onnx_model
     from .translation.translating import Translation, resolve
     from .verification.contract import check_backend
-    from .verification.diffing import DiffReport, DiffRow, diff
+    from .verification.diffing import diff
     from .verification.gradients import GradientReport, GradientRow, check_gradients
+    from .verification.reports import DiffReport, DiffRow
     from .windows.normalization import batch_normalization, fold_batch_norm
     from .windows.padding import pad
     from .windows.pooling import avg_pool, avg_pool_grad, max_pool, max_pool_grad
@@ -193,7 +194,8 @@ _NAMES = {
     "networks.handing": ("translate",),
     "translation.translating": ("Translation", "resolve"),
     "verification.contract": ("check_backend",),
-    "verification.diffing": ("DiffReport", "DiffRow", "diff"),
+    "verification.diffing": ("diff",),
+    "verification.reports": ("DiffReport", "DiffRow"),
     "verification.gradients": ("GradientReport", "GradientRow", "check_gradients"),
     "windows.normalization": ("batch_normalization", "fold_batch_norm"),
     "windows.padding": ("pad",),

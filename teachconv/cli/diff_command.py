@@ -8,7 +8,8 @@ from ..backends import BOUNDS
 from ..support.progress import track
 from ..support.tables import Table, duration, left, number, right
 from ..verification.cases import find_cases
-from ..verification.diffing import DiffReport, check_cases, diff
+from ..verification.diffing import check_cases, diff
+from ..verification.reports import DiffReport
 from .call_arguments import add_backends, add_call, read_call, read_npy, refuse_call
 from .output import show
 from .parsing import add_tolerance

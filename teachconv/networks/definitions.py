@@ -11,8 +11,8 @@ import numpy as np
 
 from ..core.arguments import Pads
 from ..truth import bounds
-from ..verification.diffing import DiffRow, failed_row
 from ..verification.number_mistakes import ACTIVATIONS
+from ..verification.reports import DiffRow, failed_row
 from ..windows.padding import PadCall
 
 

@@ -15,7 +15,8 @@ from ..running.dispatch import find_backend
 from ..support.errors import check_word, words_of
 from ..verification.cases import Case, find_cases
 from ..verification.contract import WAYS, case_rows, told
-from ..verification.diffing import DiffReport, tolerance_of
+from ..verification.diffing import tolerance_of
+from ..verification.reports import DiffReport
 
 _NAMES = {FORWARD: "", INPUT_GRADIENT: " input gradient", FILTER_GRADIENT: " filter gradient"}
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ..verification.diffing import DiffReport
+from ..verification.reports import DiffReport
 from .checking import Checked
 from .fuzzing import fuzz
 

@@ -33,8 +33,9 @@ from ..support.files import reading
 from ..verification.cases import Case, find_cases
 from ..verification.contract import required_rows
 from ..verification.diagnosing import Tolerance, at_most
-from ..verification.diffing import DiffReport, DiffRow, Truth, failed_row, tolerance_of
+from ..verification.diffing import Truth, tolerance_of
 from ..verification.flushing import judging
+from ..verification.reports import DiffReport, DiffRow, failed_row
 from .kernels import rank_of
 
 __all__ = ["export", "judge"]

@@ -23,7 +23,8 @@ from ..inspection.pictures import padding_picture
 from ..running import nn_ops
 from ..support.errors import ArgumentError, BackendUnavailable, is_one_of
 from ..support.tables import pre
-from ..verification.diffing import DiffReport, diff, failed_row
+from ..verification.diffing import diff
+from ..verification.reports import DiffReport, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.calls import bound_shapes
 from ..windows.normalization import BatchNormCall

@@ -31,19 +31,10 @@ from ..support.errors import ArgumentError, ArgumentTypeError, ContractError, wo
 from ..support.progress import during
 from .cases import Case, find_cases
 from .diagnosing import Tolerance, at_most
-from .diffing import (
-    SUMS_OF_PRODUCTS,
-    DiffReport,
-    DiffRow,
-    Truth,
-    check_cases,
-    failed_row,
-    holds,
-    locked,
-    tolerance_of,
-)
+from .diffing import SUMS_OF_PRODUCTS, Truth, check_cases, holds, locked, tolerance_of
 from .flushing import judging
 from .places import cells_in_words
+from .reports import DiffReport, DiffRow, failed_row
 from .running import ASPECTS, SIZES, Refused, Wrapped, never_written, watch, what_went_wrong
 
 

@@ -31,8 +31,9 @@ from ..support.devices import call_on_host
 from ..support.errors import ArgumentError
 from ..support.progress import during, say
 from ..truth.exact import abs_sum, float64_result
-from .diffing import DiffRow, Truth, bound_of, check_comparison, locked
+from .diffing import Truth, bound_of, check_comparison, locked
 from .flushing import judging
+from .reports import DiffRow
 from .running import Refused, guarded, what_went_wrong
 
 Cell = tuple[int, ...]

@@ -22,8 +22,8 @@ from ..support.errors import words_of
 from ..truth import bounds
 from .cases import find_cases
 from .contract import amid_guards, every_second_channel, into_out, packed, plain
-from .diffing import DiffReport, DiffRow, failed_row
 from .flushing import judging
+from .reports import DiffReport, DiffRow, failed_row
 from .running import Refused, guarded, what_went_wrong
 
 

@@ -27,6 +27,7 @@ from ..windows.pooling import PoolCall, pool_call
 from ..windows.walking import counts
 from .diagnosing import Diagnosis, Tolerance
 from .places import cells_in_words, held_words
+from .reports import DiffReport, DiffRow
 
 Mistake = tuple[str, str, Callable[[np.ndarray], Any]]
 
@@ -96,9 +97,13 @@ def _windows(call: PoolCall, ceil: bool = False, **facts: Any) -> Any:
     """Return a pool's axes with other sizes, strides, dilations, padding or mode; None if no window fits."""
     g = call.geometry
     usual: dict[str, Any] = {
-        **{"sizes": g.filters_shape[:-2], "strides": g.strides, "dilations": g.dilations},
-        **{"mode": "EXPLICIT", "pads": g.padding},
-    } | facts
+        "sizes": g.filters_shape[:-2],
+        "strides": g.strides,
+        "dilations": g.dilations,
+        "mode": "EXPLICIT",
+        "pads": g.padding,
+        **facts,
+    }
     padding = usual.pop("mode"), usual.pop("pads")
     with suppress(ArgumentError):
         head = call.function, call.reduce, call.input_shape, call.layout
@@ -240,8 +245,8 @@ def _parts(result: Any) -> tuple[Any, ...]:
 
 def compared(
     op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], against: Any, tolerance: Tolerance
-) -> tuple[str, list[tuple[Any, ...]]]:
-    """Compare results of a function of windows.
+) -> DiffReport:
+    """Compare results of a function of windows, as `diff` does.
 
     Args:
         op: the function.
@@ -251,7 +256,7 @@ def compared(
         tolerance: what is allowed beside the proven bound.
 
     Returns:
-        What the function is called, and for each result the fields of a `diffing.DiffRow`.
+        A row for each result.
     """
     call, x = bound_call(op, args, kwargs)
     if against is None:
@@ -271,12 +276,12 @@ def compared(
         except (ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
             return None
 
-    def row(name: str, number: int, got: np.ndarray) -> tuple[Any, ...]:
+    def row(name: str, number: int, got: np.ndarray) -> DiffRow:
         verdict = judged(got, number, call)
         parts = () if verdict is None else (verdict.error, verdict.ulps, verdict.fraction)
         largest, ulps, fraction = [float(part.max(initial=0)) for part in parts] or [np.inf] * 3
         if verdict is not None and verdict.passed:
-            return name, "", True, largest, ulps, fraction
+            return DiffRow(name, "", True, largest, ulps, fraction)
         bad = None if verdict is None else tuple(np.argwhere(~verdict.ok)[0].tolist())
         note = "" if verdict else f"its shape is {list(got.shape)}, not {list(wanted[number].shape)}"
         wrong, places = None if verdict is None else ~verdict.ok, ""
@@ -286,11 +291,12 @@ def compared(
         fitting = (Diagnosis(code, f"equal {words}") for code, words, fit in tried if fit and fit.passed)
         found = next(fitting, None)
         note = note or ("" if found else "none of the usual mistakes")
-        return name, "", False, largest, ulps, fraction, bad, bad, found, None, note, places, wrong
+        return DiffRow(name, "", False, largest, ulps, fraction, bad, bad, found, None, note, places, wrong)
 
     named = against if isinstance(against, Mapping) else {"against": against}
-    return call.function, [
+    rows = tuple(
         row(f"{name}[{number}]" if number else str(name), number, np.asarray(to_host(array)))
         for name, arrays in named.items()
         for number, array in enumerate(_parts(arrays)[: len(wanted)])
-    ]
+    )
+    return DiffReport(call.function, rows, None, tolerance.rtol, tolerance.atol)

@@ -16,7 +16,8 @@ from ...core.dtypes import float_format
 from ...running import nn_ops
 from ...support.errors import is_one_of, plain
 from ...truth.exact import float64_result
-from ...verification.diffing import DiffRow, WideTruth, diff
+from ...verification.diffing import WideTruth, diff
+from ...verification.reports import DiffRow
 from ...windows.calls import FUNCTIONS as WINDOWS
 from ...windows.normalization import of_filters
 from .. import definitions

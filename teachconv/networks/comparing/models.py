@@ -14,7 +14,7 @@ from ...support import tables
 from ...support.devices import to_host
 from ...support.errors import ArgumentError, brief
 from ...support.progress import during, say
-from ...verification.diffing import DiffRow
+from ...verification.reports import DiffRow
 from ..reading import LAYOUT, Layer
 from ..walking import Network, framework_of, walk, walk_beside
 from .flowing import Flow

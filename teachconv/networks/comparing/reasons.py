@@ -11,7 +11,7 @@ import numpy as np
 from ...support.errors import brief, is_one_of
 from ...translation.targets import TARGETS
 from ...translation.translating import translate_call
-from ...verification.diffing import DiffRow
+from ...verification.reports import DiffRow
 from ...windows.calls import FUNCTIONS as WINDOWS
 from ...windows.calls import bound_call
 from .. import definitions
