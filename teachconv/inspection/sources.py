@@ -233,10 +233,9 @@ def _of_call(op: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     else:  # of arrays larger than memory one chunk says what runs
         call, options = lazy.call, lazy.options
         ran = traced(op.__name__, lazy.run_one)
-    bound = nn_ops.bind(op, args, kwargs)
-    bound.apply_defaults()
+    given = nn_ops.with_defaults(op, args, kwargs)
     steps = [
-        *_first_steps(op, call.op.transposed, _padding(call.geometry, bound.arguments.get("padding"))),
+        *_first_steps(op, call.op.transposed, _padding(call.geometry, given.get("padding"))),
         *(() if lazy is None else (step_at(*step) for step in lazy.steps())),
         step_at("dispatch", compute),
     ]

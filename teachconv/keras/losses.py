@@ -382,7 +382,8 @@ _CLASSES = (
 )
 _BY_NAME: dict[str, type[Loss]] = {
     **{snake_case(kind.__name__): kind for kind in _CLASSES},
-    **{"mae": MeanAbsoluteError, "mse": MeanSquaredError},
+    "mae": MeanAbsoluteError,
+    "mse": MeanSquaredError,
 }
 
 

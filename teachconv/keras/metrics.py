@@ -227,7 +227,8 @@ class MeanAbsoluteError(_Named):
 _CLASSES = BinaryAccuracy, CategoricalAccuracy, SparseCategoricalAccuracy, MeanAbsoluteError, MeanSquaredError
 _BY_NAME: dict[str, type[Metric]] = {
     **{snake_case(kind.__name__): kind for kind in _CLASSES},
-    **{"mae": MeanAbsoluteError, "mse": MeanSquaredError},
+    "mae": MeanAbsoluteError,
+    "mse": MeanSquaredError,
 }
 
 

@@ -22,7 +22,7 @@ from ..translation.pointwise import pointwise_lines
 from ..translation.target_calls import Target, TargetCall
 from ..translation.targets import target_named
 from ..translation.translating import Translation, translate_call
-from ..verification.diffing import DiffReport, DiffRow, failed_row
+from ..verification.reports import DiffReport, DiffRow, failed_row
 from ..windows.calls import FUNCTIONS as WINDOWS
 from ..windows.normalization import BatchNormCall
 from . import definitions
@@ -274,11 +274,7 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Target, any
     """Return the translation of parts of which each takes the result of the one before."""
     steps: dict[str, Translation] = {}
     weights: dict[str, tuple[np.ndarray, ...]] = {}
-    blocks, have, why = (
-        dict.fromkeys(["\n".join(["import numpy as np", *to.imports])]),
-        parts[0].x,
-        "",
-    )
+    blocks, have, why = dict.fromkeys(["\n".join(["import numpy as np", *to.imports])]), parts[0].x, ""
     body = [f"# x: {list(have.shape)}; weights: the arrays of each layer, as {name} has them"]
     # of ASCII letters: Python takes some others for one another
     words = _unique(re.sub(r"\W+", "_", f"layer_{part.name}", flags=re.ASCII).strip("_") for part in parts)
@@ -286,11 +282,8 @@ def _translated(name: str, network: Network, parts: list[_Part], to: Target, any
     for word, part in zip(words, parts, strict=True):
         body += _reshaped(have, part.x)
         arrays, lines = part.arrays, part.lines(to)
-        made, problem = (
-            [f"def f({part.names}):", *lines, "return y"],
-            f"{to.name} has no function for it here",
-        )
-        code, problem = "\n    ".join(made), "" if lines else problem
+        code = "\n    ".join([f"def f({part.names}):", *lines, "return y"])
+        problem = "" if lines else f"{to.name} has no function for it here"
         if part.call is not None:
             function, shapes, arguments = part.call
             step = steps[part.name] = translate_call(function, shapes, arguments, to, any_size)

@@ -14,17 +14,16 @@ from ..support import settings
 from ..support.argument_types import BackendName
 
 
-def in_force() -> tuple[int | None, str | None, str]:
-    """Return every setting that decides how a call runs: threads, default backend and instruction set."""
+def in_force() -> tuple[str | None, int | None, int | None, str]:
+    """Return every setting that decides how a call runs: default backend, threads and instruction set."""
     blocks = _blocks.get()
     backend = blocks[-1]._name if blocks else _process_default
-    return settings.threads_here.get() or settings.asked_threads, backend, settings.instruction_set
+    return backend, settings.threads_here.get(), settings.asked_threads, settings.instruction_set
 
 
 def default_backend() -> str | None:
     """Return the backend of the innermost block, or else of the process; None where the library chooses."""
-    blocks = _blocks.get()
-    return blocks[-1]._name if blocks else _process_default
+    return in_force()[0]
 
 
 def set_backend(name: BackendName | None) -> None:

@@ -65,7 +65,7 @@ def compute(
         options: backend, algorithm and precision, as the caller gave them.
         bias: the bias, or None.
         out: the array for the result, or None.
-        activation: as in `run_canonical`.
+        activation: None or "relu", applied by the backend after the bias.
 
     Returns:
         The result in the caller's layout.
@@ -185,16 +185,22 @@ class PreparedCall:
         if self._as_given:
             with suppress(MemoryError):  # too large for a kernel: a call says so, unless it is given ``out``
                 self.kernel = self._kernel_of(call)
-        blank = (shape_only(one.shape, one.dtype) for one in (call.first, call.second))
-        self.call = replace(call, first=next(blank), second=next(blank))
+        first, second = call.first, call.second
+        self.call = replace(
+            call,
+            first=shape_only(first.shape, first.dtype),
+            second=shape_only(second.shape, second.dtype),
+        )
         return self
 
     def _with_arrays(self, first: np.ndarray, second: np.ndarray, bias: Any) -> Call:
         """Return the call of other arrays of the same shapes and dtypes."""
+        op = self.call.op
         if self._as_given:  # as the first call's arrays, but where they lie in memory
-            first, second = as_array(first, "input", None), as_array(second, "filters", None)
+            first = as_array(first, op.words[op.kind.first], None)
+            second = as_array(second, op.words[op.kind.second], None)
         else:
-            _, first, second = arranged(self.call.op, self._data_format, first, second)
+            _, first, second = arranged(op, self._data_format, first, second)
         call = replace(self.call, first=first, second=second.reshape(self.call.second.shape))
         if bias is not None:
             call.bias = checked_bias(bias, call)
@@ -515,10 +521,10 @@ def check_algorithm(
         raise ArgumentError(f"backend {brief(name)} has no {kind}")
     _check_precision(algorithms, precision)
     if is_one_of(algorithm, (None, "auto")):
-        fitting = [a for a in algorithms if kind in a.kinds and dtype.name in a.dtypes]
-        if not fitting:
+        word = dtype.name  # NumPy builds the text on every access
+        if not any(kind in a.kinds and word in a.dtypes for a in algorithms):
             have = ", ".join(backends.dtypes_of(algorithms))
-            raise ArgumentTypeError(f"backend {brief(name)} has no {kind} for {dtype.name}; it has {have}")
+            raise ArgumentTypeError(f"backend {brief(name)} has no {kind} for {word}; it has {have}")
         return None
     check_word(algorithm, f"algorithm of backend {brief(name)}", ["auto", *(a.name for a in algorithms)])
     found = next(a for a in algorithms if a.name == algorithm)
@@ -544,10 +550,10 @@ def _has_tf32(algorithms: Iterable[Algorithm]) -> bool:
 
 
 def _check_precision(algorithms: Sequence[Algorithm], precision: Any) -> None:
-    has_tf32 = _has_tf32(algorithms)
-    known = (None, "strict", "fast", *["tf32"] * has_tf32)
-    if not is_one_of(precision, known):
-        is_tf32 = is_one_of(precision, ("tf32",))
+    if is_one_of(precision, (None, "strict", "fast")):
+        return
+    has_tf32, is_tf32 = _has_tf32(algorithms), is_one_of(precision, ("tf32",))
+    if not (has_tf32 and is_tf32):
         hint = ' ("tf32" is for a GPU)' if is_tf32 else suggestion(precision, ("strict", "fast"))
         legal = 'None, "strict", "fast" or "tf32"' if has_tf32 else 'None, "strict" or "fast"'
         raise ArgumentError(f"precision must be {legal}; got {brief(precision)}{hint}")

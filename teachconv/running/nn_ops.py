@@ -109,15 +109,9 @@ def conv2d(
         refuse_unknown(conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
         return override(conv2d, locals())
-    return compute(
-        OPS["conv2d"],
-        input,
-        filters,
-        (strides, padding, data_format, dilations),
-        (backend, algorithm, precision),
-        bias,
-        out,
-    )
+    arguments = strides, padding, data_format, dilations
+    options = backend, algorithm, precision
+    return compute(OPS["conv2d"], input, filters, arguments, options, bias, out)
 
 
 @hide_unknown
@@ -164,15 +158,9 @@ def depthwise_conv2d(
         refuse_unknown(depthwise_conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
         return override(depthwise_conv2d, locals())
-    return compute(
-        OPS["depthwise_conv2d"],
-        input,
-        filters,
-        (strides, padding, data_format, dilations),
-        (backend, algorithm, precision),
-        bias,
-        out,
-    )
+    arguments = strides, padding, data_format, dilations
+    options = backend, algorithm, precision
+    return compute(OPS["depthwise_conv2d"], input, filters, arguments, options, bias, out)
 
 
 @hide_unknown
@@ -231,15 +219,9 @@ def conv2d_transpose(
         refuse_unknown(conv2d_transpose, unknown)
     if (override := override_of(input, filters, bias, output_shape)) is not None:
         return override(conv2d_transpose, locals())
-    return compute(
-        OPS["conv2d_transpose"],
-        input,
-        filters,
-        (strides, padding, data_format, dilations, output_shape, output_padding),
-        (backend, algorithm, precision),
-        bias,
-        out,
-    )
+    arguments = strides, padding, data_format, dilations, output_shape, output_padding
+    options = backend, algorithm, precision
+    return compute(OPS["conv2d_transpose"], input, filters, arguments, options, bias, out)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -288,15 +270,9 @@ def conv2d_backprop_input(
         refuse_unknown(conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(conv2d_backprop_input, locals())
-    return compute(
-        OPS["conv2d_backprop_input"],
-        out_backprop,
-        filters,
-        (strides, padding, data_format, dilations, input_sizes),
-        (backend, algorithm, precision),
-        None,
-        out,
-    )
+    arguments = strides, padding, data_format, dilations, input_sizes
+    options = backend, algorithm, precision
+    return compute(OPS["conv2d_backprop_input"], out_backprop, filters, arguments, options, None, out)
 
 
 @hide_unknown
@@ -341,14 +317,10 @@ def depthwise_conv2d_backprop_input(
         refuse_unknown(depthwise_conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
         return override(depthwise_conv2d_backprop_input, locals())
+    arguments = strides, padding, data_format, dilations, input_sizes
+    options = backend, algorithm, precision
     return compute(
-        OPS["depthwise_conv2d_backprop_input"],
-        out_backprop,
-        filters,
-        (strides, padding, data_format, dilations, input_sizes),
-        (backend, algorithm, precision),
-        None,
-        out,
+        OPS["depthwise_conv2d_backprop_input"], out_backprop, filters, arguments, options, None, out
     )
 
 
@@ -393,15 +365,9 @@ def conv2d_backprop_filter(
         refuse_unknown(conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(conv2d_backprop_filter, locals())
-    return compute(
-        OPS["conv2d_backprop_filter"],
-        input,
-        out_backprop,
-        (strides, padding, data_format, dilations, filter_sizes),
-        (backend, algorithm, precision),
-        None,
-        out,
-    )
+    arguments = strides, padding, data_format, dilations, filter_sizes
+    options = backend, algorithm, precision
+    return compute(OPS["conv2d_backprop_filter"], input, out_backprop, arguments, options, None, out)
 
 
 @hide_unknown
@@ -445,14 +411,10 @@ def depthwise_conv2d_backprop_filter(
         refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
         return override(depthwise_conv2d_backprop_filter, locals())
+    arguments = strides, padding, data_format, dilations, filter_sizes
+    options = backend, algorithm, precision
     return compute(
-        OPS["depthwise_conv2d_backprop_filter"],
-        input,
-        out_backprop,
-        (strides, padding, data_format, dilations, filter_sizes),
-        (backend, algorithm, precision),
-        None,
-        out,
+        OPS["depthwise_conv2d_backprop_filter"], input, out_backprop, arguments, options, None, out
     )
 
 

@@ -20,14 +20,15 @@ from typing import Any
 from ..backends import ranks_of
 from ..core.arguments import integer, real
 from ..core.kinds import Kind
-from ..core.law import split_padding
+from ..core.law import forward_axis, split_padding
 from ..data.seeded import DATA
 from ..support import record
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
 from ..verification.contract import SPREAD, WAYS, case_rows, limits, told, ways_on
 from ..verification.diagnosing import at_most
-from ..verification.diffing import DiffReport, DiffRow, tolerance_of
+from ..verification.diffing import tolerance_of
+from ..verification.reports import DiffReport, DiffRow
 from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
 
@@ -145,7 +146,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "large, 3 x 512 x 512": {"size": (512,), "taps": (1, 3), "stride": (1, 2), "depth": (3,), "outs": (1, 2)},
 }
 _STEPS = ("taps", "stride", "dilation")
-_PADDINGS = ("VALID", "FULL", "SAME", "SAME")  # FULL: as much as the filter reaches, whatever the stride
+_MODES = ("VALID", "EXPLICIT", "SAME", "SAME")  # EXPLICIT: as much as the filter reaches, whatever the stride
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, which a
@@ -461,16 +462,15 @@ def _calls(
         numbers = {each: source.choice(choices) for each, choices in _LAYERS[name].items()}
         numbers |= zip(_STEPS, next(steps[name]), strict=True)
         drawn = {each: numbers.get(each.rstrip("012"), usual) for each, (_, usual) in table.items()}
-        reach, stride = (numbers["taps"] - 1) * numbers["dilation"], numbers["stride"]
-        padding, lower = "CAUSAL" if "causal" in name else source.choice(_PADDINGS), source.random() < 0.3
+        taps, stride, dilation = (numbers[each] for each in _STEPS)
+        mode, lower = "CAUSAL" if "causal" in name else source.choice(_MODES), source.random() < 0.3
+        mode = "SAME_LOWER" if mode == "SAME" and lower else mode
+        pads = split_padding((taps - 1) * dilation, lower) if mode == "EXPLICIT" else (0, 0)
         sides = dict[str, int]()
         for each in (each for each in table if each.startswith("size")):
             size = source.choice(_LAYERS[name]["size"])
-            total = (
-                reach if padding == "FULL" else max(0, (-(-size // stride) - 1) * stride + reach + 1 - size)
-            )
-            pads = {"VALID": (0, 0), "CAUSAL": (reach, 0)}.get(padding, split_padding(total, lower))
-            sides |= {each: size} | dict(zip((f"before{each[4:]}", f"after{each[4:]}"), pads, strict=True))
+            axis = forward_axis("cols", size, taps, stride, dilation, mode, pads, may_be_empty=True)
+            sides |= {each: size, f"before{each[4:]}": axis.pad_before, f"after{each[4:]}": axis.pad_after}
         images = source.choice((1, 1, 2))
         drawn |= sides | {"images": numbers.get("images", images), "bias": source.choice((0, 1))}
         most = _QUICK if exact != "integers" else _LARGE if "large" in name else _MOST

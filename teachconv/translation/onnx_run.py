@@ -198,8 +198,11 @@ def _own_operators() -> tuple[Any, ...]:
             return (super()._run(flat, -1)[0].reshape(X.shape),)
 
     functions = {
-        **{"Conv": dialect.conv, "ConvTranspose": dialect.conv_transpose, "Pad": _pad},
-        **{"MaxPool": _max_pool, "BatchNormalization": _batch_normalization},
+        "Conv": dialect.conv,
+        "ConvTranspose": dialect.conv_transpose,
+        "Pad": _pad,
+        "MaxPool": _max_pool,
+        "BatchNormalization": _batch_normalization,
     }
     return (Resize, Softmax, *map(operator, functions, functions.values()), *map(integers, PLACES))
 

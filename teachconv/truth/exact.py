@@ -39,11 +39,12 @@ def never_rounds(call: Call, sizes: np.ndarray) -> np.ndarray:
     Returns:
         A boolean array that broadcasts to ``sizes``.
     """
+    if is_integer(call.first.dtype):
+        return np.zeros((), bool)
     arrays = (array for array in (call.first, call.second, call.bias) if array is not None)
     with np.errstate(invalid="ignore"):  # of a signalling NaN, which is not whole
-        are_whole = all(np.array_equal(array, np.rint(array)) for array in arrays)
-    if is_integer(call.first.dtype) or not are_whole:
-        return np.zeros((), bool)
+        if not all(np.array_equal(array, np.rint(array)) for array in arrays):
+            return np.zeros((), bool)
     return sizes <= 2.0 ** float_format(accumulator(call.first.dtype)).precision
 
 

@@ -59,10 +59,8 @@ def bound_call(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, np.ndarray]:
     """Return the call that a function of the table comes to with these arguments, and its array."""
-    arguments, (resolver, name, ranks, axes) = (
-        nn_ops.with_defaults(function, args, kwargs),
-        FUNCTIONS[function],
-    )
+    arguments = nn_ops.with_defaults(function, args, kwargs)
+    resolver, name, ranks, axes = FUNCTIONS[function]
     x = host_array(to_host(arguments[name]), name, ranks, axes)
     return resolver(**arguments | {name: x.shape}), x
 
@@ -71,10 +69,8 @@ def bound_shapes(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Return the call, and the arguments by name with a shape in place of the array, which may be one."""
-    arguments, (resolver, name, ranks, axes) = (
-        nn_ops.with_defaults(function, args, kwargs),
-        FUNCTIONS[function],
-    )
+    arguments = nn_ops.with_defaults(function, args, kwargs)
+    resolver, name, ranks, axes = FUNCTIONS[function]
     arguments[name] = shape_of(arguments[name], name, ranks, axes)
     return resolver(**arguments), arguments
 

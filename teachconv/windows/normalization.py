@@ -107,8 +107,11 @@ def fold_batch_norm(
     if parts < 1 or ins % parts:
         raise ArgumentError(f"groups must divide the {ins} input channels of filters; got {parts}")
     given: dict[str, tuple[Any, int | None]] = {
-        **{"gamma": (gamma, 1), "beta": (beta, 0), "bias": (bias, 0)},
-        **{"mean": (mean, None), "variance": (variance, None)},
+        "gamma": (gamma, 1),
+        "beta": (beta, 0),
+        "bias": (bias, 0),
+        "mean": (mean, None),
+        "variance": (variance, None),
     }
     arrays = _channels(given, w.shape[axis] * parts, w.dtype, "output channels of filters")
     check_alike({"filters": w, **arrays})

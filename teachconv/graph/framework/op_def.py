@@ -33,7 +33,9 @@ TYPE_LISTS = {  # the names for several dtypes in the definition of an op
 }
 # TensorFlow's names -> NumPy's
 DATA_TYPES = {
-    **{"half": "float16", "float": "float32", "double": "float64"},
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
     **{name: name for name in TYPE_LISTS["type"]},
 }
 ATTR_TYPES = (
@@ -127,10 +129,11 @@ class AttrDef:
             if isinstance(value, (str, bytes, dict, set)) or not hasattr(value, "__iter__"):
                 raise ArgumentTypeError(f"{where} must be a {self.type}; got {brief(value)}")
             converters: dict[str, Callable[[Any], Any]] = {"list(string)": str, "list(type)": as_dtype}
-            value = list(value)
-            if self.type == "list(int)" and not all(type(item) is int and item in _USUAL for item in value):
-                value = [integer(item, where) for item in value]
-            value = tuple(map(converters.get(self.type, int), value))
+            value = tuple(value)
+            if self.type in converters:
+                value = tuple(map(converters[self.type], value))
+            elif not all(type(item) is int and item in _USUAL for item in value):
+                value = tuple(integer(item, where) for item in value)
         return value
 
 
