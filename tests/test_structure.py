@@ -11,6 +11,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+import statements
 
 import teachconv as tc
 from teachconv.backends import TABLE, get, reference, why_not
@@ -489,3 +490,9 @@ def test_args_and_attributes_are_those_of_the_code():
             assert not names or names - {"unknown"} == code, f"{path}:{node.lineno} {node.name}"
             checked += bool(names)
     assert checked > 300
+
+
+def test_the_folders_of_the_package_are_each_in_one_group_of_the_count():
+    named = " ".join(statements.GROUPS.values()).split()
+    folders = [f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
+    assert sorted(named) == sorted([*folders, "kernels/"])
