@@ -11,7 +11,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
-import statements
+from statements import GROUPS
 
 import teachconv as tc
 from teachconv.backends import TABLE, get, reference, why_not
@@ -493,6 +493,6 @@ def test_args_and_attributes_are_those_of_the_code():
 
 
 def test_the_folders_of_the_package_are_each_in_one_group_of_the_count():
-    named = " ".join(statements.GROUPS.values()).split()
+    named = " ".join(GROUPS.values()).split()
     folders = [f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
     assert sorted(named) == sorted([*folders, "kernels/"])
