@@ -555,7 +555,7 @@ class _Spread(np.ndarray):
 
 
 def _in_order(value: Any) -> bool:
-    """Whether a value is no array, or one in C order with no stride below 0, as that of one cell may be."""
+    """Whether a value is not an array, or is one in C order with no stride below 0."""
     if not isinstance(value, np.ndarray):
         return True
     return value.flags.c_contiguous and min(value.strides, default=0) >= 0
