@@ -51,7 +51,6 @@ class Torch(ArrayApi):
 
     def call(self, value: Any, op: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Run an op, as a node of autograd's graph where a derivative is recorded."""
-        arguments = {"name": None, **arguments}  # torch.compile drops a local variable that nothing reads
         tensors = [item for item in arguments.values() if adapter_of(item) is self]
         if not any(map(self.takes_over, tensors)):
             return super().call(value, op, arguments)

@@ -129,13 +129,13 @@ class Algorithm:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(map(kind_of, self.kinds)))  # kinds may be given by name
-        for name, given, legal in (
+        for name, words, legal in (
             ("error", (self.error,), BOUNDS),
             ("precision", (self.precision,), PRECISIONS),
             ("dtypes", self.dtypes, FLOATS + INTEGERS),
             ("ranks", self.ranks or (), (1, 2, 3)),
         ):
-            for one in given:
+            for one in words:
                 check_word(one, f"{name} of algorithm {brief(self.name)}", legal)
         half = HALF_SUMS.get(self.error)
         if half and set(self.dtypes) != {half}:
@@ -435,8 +435,8 @@ def blocks(geometry: ConvGeometry, places: int) -> Iterator[Block]:
         for size, step in zip(sizes, reversed(steps), strict=True)
     )
     for images, *outputs in product(*parts):
-        found = [_part(axis, part) for axis, part in zip(geometry.axes, outputs, strict=True)]
-        axes, inputs = zip(*found, strict=True)
+        resolved = [_part(axis, part) for axis, part in zip(geometry.axes, outputs, strict=True)]
+        axes, inputs = zip(*resolved, strict=True)
         part = replace(geometry, batch=images[1] - images[0], axes=axes)
         yield Block(part, tuple(starmap(slice, (images, *inputs))), tuple(starmap(slice, (images, *outputs))))
 

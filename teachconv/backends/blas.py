@@ -26,10 +26,10 @@ def libraries(home: str) -> list[Any]:
     with record.loading("load threadpoolctl"):
         import_module(f"{home}.linalg")
         process = import_module("threadpoolctl").ThreadpoolController()  # it searches the process once
-    found = process.select(user_api="blas").lib_controllers
-    own = [one for one in found if f"{home}.libs" in one.filepath or f"/{home}/" in one.filepath]
+    loaded = process.select(user_api="blas").lib_controllers
+    own = [one for one in loaded if f"{home}.libs" in one.filepath or f"/{home}/" in one.filepath]
     # the folder of another package has that package's own BLAS; elsewhere is one that packages share
-    return own or [one for one in found if "site-packages" not in one.filepath]
+    return own or [one for one in loaded if "site-packages" not in one.filepath]
 
 
 _lock = threading.RLock()
@@ -54,18 +54,18 @@ def held(home: str = "numpy", number: int | None = None, macs: int = _TINY) -> I
     if number is None:
         yield
         return
-    limit, found = (threading.get_ident(), number), libraries(home)
-    _change(found, list.append, limit)
+    limit, controllers = (threading.get_ident(), number), libraries(home)
+    _change(controllers, list.append, limit)
     try:
         yield
     finally:
-        _change(found, list.remove, limit)
+        _change(controllers, list.remove, limit)
 
 
-def _change(found: list[Any], how: Any, limit: tuple[int, int]) -> None:
+def _change(controllers: list[Any], how: Any, limit: tuple[int, int]) -> None:
     """Add or remove the limit of some products, and set the number of threads that is then to hold."""
     with _lock:
-        for library in found:
+        for library in controllers:
             of_thread = library.internal_api == "blis" or getattr(library, "threading_layer", "") == "openmp"
             place = library, limit[0] if of_thread else 0
             before, limits = _running.setdefault(place, (library.get_num_threads(), []))

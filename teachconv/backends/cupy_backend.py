@@ -227,19 +227,19 @@ def _work(
 ) -> Any:
     """Copy arrays from the host if necessary, run the schedule, and copy the result back."""
     from_host = isinstance(arrays["first"], np.ndarray)
-    given = {name: _on_device(cupy, names[name], array) for name, array in arrays.items()}
+    buffers = {name: _on_device(cupy, names[name], array) for name, array in arrays.items()}
     bits = _bits_dtype(dtype)
     fits = out is not None and not from_host and out.flags.c_contiguous and _is_aligned(out)
-    given["result"] = out.view(bits) if fits else cupy.empty(shape, bits)
+    buffers["result"] = out.view(bits) if fits else cupy.empty(shape, bits)
     machine = Device(cupy)
     with record.stage("run the schedule") as stage:
         stage.say("steps: {}, scratch: {:,} bytes", len(job.steps), job.scratch_bytes)
-        scratch = execute(job, given, machine, kept)
+        scratch = execute(job, buffers, machine, kept)
         hold_borrowed()
     machine.report(stage)
     if isinstance(stage, record.Stage):
-        _report_redo(job, scratch, machine.redone(), given["result"].size)
-    result = given["result"]
+        _report_redo(job, scratch, machine.redone(), buffers["result"].size)
+    result = buffers["result"]
     if from_host:
         with record.stage("copy to the host") as stage:
             result = result.get()

@@ -513,7 +513,7 @@ def _run_direct(choice: _Choice, a: np.ndarray, b: np.ndarray, sums: np.ndarray,
         stage.say("threads: {}", threads)
         places = prod(sums.shape[:2])
         parts = prod(b.shape[:2]) if choice.kind.sums_images else sums.shape[2]
-        some, few = (_LOOP_MACS * each // choice.geometry.macs for each in (places, places * parts))
+        some, few = (_LOOP_MACS * pieces // choice.geometry.macs for pieces in (places, places * parts))
         for place, part in product(_ranges(places, max(1, some) * threads), _ranges(parts, max(1, few))):
             getattr(_kernels, name)(a, b, sums, choice.problem, threads, place, part)
         _tell(stage)

@@ -300,10 +300,10 @@ def _patches(images: np.ndarray, filters: np.ndarray, *, g: ConvGeometry, scatte
     ins, outs = filters.shape[-2], filters.shape[-1] // g.groups
     depth, channels = (outs, ins) if scatters else (ins, outs)
     one_place = prod(images.shape[:2]) * images.shape[-1] * prod(filter_sizes)
-    room, found = LARGEST_BLOCK // one_place, []
+    room, groups = LARGEST_BLOCK // one_place, []
     for axis, table in reversed(list(enumerate(tables))):
         others, behind = (1,) * (rank - 1), (1,) * (rank - 1 - axis)  # so that the axes' indices broadcast
-        found.append(
+        groups.append(
             [
                 (
                     one.indices.reshape(len(one.cells), *others, len(one.taps), *behind),
@@ -314,7 +314,7 @@ def _patches(images: np.ndarray, filters: np.ndarray, *, g: ConvGeometry, scatte
             ]
         )
         room //= len(table)
-    for same in product(*reversed(found)):  # for each axis some indices that have the same taps
+    for same in product(*reversed(groups)):  # for each axis some indices that have the same taps
         indices, taps, cells = zip(*same, strict=True)
         # mark: kernel of direct/y direct/dx slices/y slices/dx
         patches = np.moveaxis(images[:, :, *indices], 0, 1 + rank)  # [batch, *cells, parts, *taps, channels]

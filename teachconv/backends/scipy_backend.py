@@ -272,7 +272,7 @@ def _tap_tables(
 def _count(axis: AxisGeometry) -> int:
     """How many triples an axis has: each tap's outputs, without a list of them."""
     outs = (overlap(axis, tap)[0] for tap in range(axis.filter_size))
-    return sum(found.stop - found.start for found in outs)
+    return sum(outputs.stop - outputs.start for outputs in outs)
 
 
 def _multiply(matrix: Any, images: np.ndarray) -> np.ndarray:

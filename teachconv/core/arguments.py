@@ -131,12 +131,12 @@ def integer(value: Any, name: str, what: str = "integers") -> int:
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}")
     try:
-        found = operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise ArgumentTypeError(f"{name} must be {what}; got {brief(value)}") from None
-    if abs(found) > _LARGEST:
+    if abs(number) > _LARGEST:
         raise ArgumentError(f"{name} must be {what} of at most 256 bits; got {brief(value)}")
-    return found
+    return number
 
 
 def real(value: Any, name: str) -> float:
@@ -343,10 +343,10 @@ def ints_in(text: str) -> Any:
     (2, (1, 2, 2, 1))
     """
     try:
-        found = tuple(int(part) for part in text.split(","))
+        numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise ArgumentError(f"expected ints separated by commas; got {brief(text)}") from None
-    return found[0] if len(found) == 1 else found
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def padding_in(text: str) -> Any:
@@ -357,10 +357,10 @@ def padding_in(text: str) -> Any:
     """
     if text.strip().replace("_", "").isalpha():
         return text.strip().upper()
-    found = ints_in(text)
-    if isinstance(found, tuple) and len(found) in (4, 6):
-        return tuple(zip(found[::2], found[1::2], strict=True))
-    return found
+    numbers = ints_in(text)
+    if isinstance(numbers, tuple) and len(numbers) in (4, 6):
+        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+    return numbers
 
 
 def normalize_output_padding(value: Any, data_format: str = "NHWC") -> Shape:

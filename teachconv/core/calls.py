@@ -143,11 +143,11 @@ def resolve(
     with record.stage("normalise arguments") as stage:
         layout, first, second = arranged(op, data_format, first, second)
         shapes = {kind.first: first.shape, kind.second: second.shape}
-        given: Any = None  # the result's shape as the caller gave it
+        asked: Any = None  # the result's shape as the caller gave it
         if sizes is not None or (op.sizes and not op.transposed):
             batch = None if kind.sums_images else len(first)
-            given = normalize_shape(sizes, op.sizes, batch, len(layout) - 2)
-            shapes[kind.result] = given if kind.sums_images else channels_last(given, layout)
+            asked = normalize_shape(sizes, op.sizes, batch, len(layout) - 2)
+            shapes[kind.result] = asked if kind.sums_images else channels_last(asked, layout)
         if op.depthwise:
             try:
                 shapes["filters"] = grouped_shape(shapes["filters"], shapes["input"][-1], filters_name)
@@ -184,7 +184,7 @@ def resolve(
         )
     shape, letters = geometry.shape_of(kind.result), layout
     if kind.sums_images:
-        shape, letters = given, layout_of("filters", geometry.rank)
+        shape, letters = asked, layout_of("filters", geometry.rank)
     elif layout[-1] != "C":
         shape = channels_first(shape)
     names = DepthwiseCells.of(geometry) if op.depthwise else None

@@ -347,7 +347,7 @@ class ConvTransposeGeometry(_Shared):
         ((1, 15, 8, 2), (1, 16, 8, 2))
         """
         sizes = product(*(axis.legal_sizes or (axis.in_size,) for axis in self.axes))
-        return tuple(self._layout(each, self.out_channels) for each in sizes)
+        return tuple(self._layout(shape, self.out_channels) for shape in sizes)
 
     @property
     def in_channels(self) -> int:
@@ -411,7 +411,17 @@ def conv_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
-    return _forward(conv_geometry, None, **locals())
+    return _forward(
+        conv_geometry,
+        None,
+        input_shape=input_shape,
+        filters_shape=filters_shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -453,7 +463,19 @@ def conv_transpose_geometry(
     >>> conv_transpose_geometry((1, 8, 1), (3, 1, 1), strides=2).legal_output_shapes
     ((1, 15, 1), (1, 16, 1))
     """
-    return _transposed(conv_transpose_geometry, None, **locals())
+    return _transposed(
+        conv_transpose_geometry,
+        None,
+        input_shape=input_shape,
+        filters_shape=filters_shape,
+        output_shape=output_shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        output_padding=output_padding,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -498,7 +520,17 @@ def conv2d_geometry(
       SAME              pad_before = ⌊P / 2⌋ = 0, pad_after = P - ⌊P / 2⌋ = 1
       index law         in_index = out_index·2 - 0 + tap·1
     """
-    return _forward(conv2d_geometry, 2, **locals())
+    return _forward(
+        conv2d_geometry,
+        2,
+        input_shape=input_shape,
+        filters_shape=filters_shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -544,7 +576,19 @@ def conv2d_transpose_geometry(
     >>> short.padding                               # 16 would give (0, 1): shifted by one row
     ((1, 1), (1, 1))
     """
-    return _transposed(conv2d_transpose_geometry, 2, **locals())
+    return _transposed(
+        conv2d_transpose_geometry,
+        2,
+        input_shape=input_shape,
+        filters_shape=filters_shape,
+        output_shape=output_shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        output_padding=output_padding,
+        unknown=unknown,
+    )
 
 
 def _forward(
@@ -584,11 +628,11 @@ def _transposed(
     unknown: dict[str, Any],
 ) -> ConvTransposeGeometry:
     """Return what `conv_transpose_geometry` returns, as `_forward`."""
-    given, layout = _laid_out(function, rank, input_shape, data_format, unknown)
-    rank = len(given) - 2
-    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", given[0], rank)
+    shape, layout = _laid_out(function, rank, input_shape, data_format, unknown)
+    rank = len(shape) - 2
+    wanted = None if output_shape is None else normalize_shape(output_shape, "output_shape", shape[0], rank)
     forward = transposed_geometry(
-        channels_last(given, layout),
+        channels_last(shape, layout),
         normalize_shape(filters_shape, "filters", rank=rank),
         None if wanted is None else channels_last(wanted, layout),
         normalize_steps(strides, "strides", layout),
@@ -673,7 +717,7 @@ def transposed_geometry(
     none: tuple[int | None, ...] = (None,) * rank
     wanted = none if output_shape is None else output_shape[1:-1]
     facts = AXES[-rank:], in_sizes, filter_sizes, strides, dilations, pads, wanted, output_padding or none
-    axes = tuple(transposed_axis(mode, rank, *each) for each in zip(*facts, strict=True))
+    axes = tuple(transposed_axis(mode, rank, *axis) for axis in zip(*facts, strict=True))
     return ConvGeometry(batch, axes, out_channels, in_channels, groups)
 
 

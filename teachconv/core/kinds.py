@@ -322,7 +322,7 @@ def gradient_of(
     """
     computes = _THAT_COMPUTES[role]
     known = {**arrays, kind.result: gradient}
-    return computes, {each: known[each] for each in (computes.first, computes.second)}
+    return computes, {name: known[name] for name in (computes.first, computes.second)}
 
 
 def sibling(op: Op, kind: Kind) -> Op:

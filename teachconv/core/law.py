@@ -279,8 +279,8 @@ def transposed_axis(
             f"cropped           P  = max(0, F - o) = max(0, {full} - {o}) = {total}",
             _split_formula(total, mode),
         ]
-    found = cropped_axis(i, k, s, d, before, after, o, chosen)
-    return replace(found, legal_sizes=range(low, max(low, high) + 1))
+    cropped = cropped_axis(i, k, s, d, before, after, o, chosen)
+    return replace(cropped, legal_sizes=range(low, max(low, high) + 1))
 
 
 def cropped_axis(

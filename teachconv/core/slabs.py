@@ -123,6 +123,6 @@ def slab(
     >>> rows, cols, part.output_shape, part.padding
     ((0, 52), (48, 100), (2, 50, 50, 8), ((2, 0), (0, 2)))
     """
-    found = (axis_slab(axis, role, part) for axis, part in zip(geometry.axes, parts, strict=True))
-    axes, reads = zip(*found, strict=True)
+    cut = (axis_slab(axis, role, part) for axis, part in zip(geometry.axes, parts, strict=True))
+    axes, reads = zip(*cut, strict=True)
     return replace(geometry, batch=images, axes=axes), reads

@@ -422,12 +422,12 @@ def reached(geometry: ConvGeometry, role: str) -> np.ndarray:
     >>> reached(g, "input")[0, :, 0].tolist()
     [True, False, True, False, True]
     """
-    found = []
+    masks = []
     for axis in geometry.axes:
-        found.append(np.zeros(axis.size_of(role), bool))
+        masks.append(np.zeros(axis.size_of(role), bool))
         for tap in range(axis.filter_size):
             outs, ins = overlap(axis, tap)
             at = {"output": outs, "filters": slice(tap, tap + (outs.start < outs.stop)), "input": ins}
-            found[-1][at[role]] = True
-    cells = reduce(np.logical_and.outer, found)
+            masks[-1][at[role]] = True
+    cells = reduce(np.logical_and.outer, masks)
     return cells[..., None, None] if role == "filters" else cells[..., None]

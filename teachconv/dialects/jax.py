@@ -413,7 +413,20 @@ def conv_general_dilated(
     >>> tc.dialects.jax.conv_general_dilated(x, w, (1, 1), [(0, 0), (2, 1)], (1, 2)).ravel().tolist()
     [100, 10, 201, 20]
     """
-    return run(conv_general_dilated, **locals())
+    return run(
+        conv_general_dilated,
+        lhs=lhs,
+        rhs=rhs,
+        window_strides=window_strides,
+        padding=padding,
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=rhs_dilation,
+        dimension_numbers=dimension_numbers,
+        feature_group_count=feature_group_count,
+        batch_group_count=batch_group_count,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("jax.conv_transpose", _conv_transpose, _LHS, _RHS)
@@ -462,7 +475,19 @@ def conv_transpose(
     >>> tc.dialects.jax.conv_transpose(x, w, (1, 2), "VALID", transpose_kernel=True).ravel().tolist()
     [1, 10, 102, 20, 200]
     """
-    return run(conv_transpose, **locals())
+    return run(
+        conv_transpose,
+        lhs=lhs,
+        rhs=rhs,
+        strides=strides,
+        padding=padding,
+        rhs_dilation=rhs_dilation,
+        dimension_numbers=dimension_numbers,
+        transpose_kernel=transpose_kernel,
+        use_consistent_padding=use_consistent_padding,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -561,7 +586,17 @@ def reduce_window(
     >>> tc.dialects.jax.reduce_window(x, 0, "max", (2,), (2,), "SAME").tolist()
     [0.0, 0.0]
     """
-    return run_window(reduce_window, **locals())
+    return run_window(
+        reduce_window,
+        operand=operand,
+        init_value=init_value,
+        computation=computation,
+        window_dimensions=window_dimensions,
+        window_strides=window_strides,
+        padding=padding,
+        base_dilation=base_dilation,
+        window_dilation=window_dilation,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -613,4 +648,4 @@ def pad(
     >>> tc.dialects.jax.pad(np.int32([1, 2, 3]), (0, 5), "reflect").tolist()
     [1, 2, 3, 2, 1, 2, 3, 2]
     """
-    return run_window(pad, **locals())
+    return run_window(pad, array=array, pad_width=pad_width, mode=mode, constant_values=constant_values)

@@ -204,7 +204,17 @@ def conv(
     >>> tc.dialects.keras.conv(x, w, padding="same").ravel().tolist()
     [21, 32, 43, 4]
     """
-    return run(conv, **locals())
+    return run(
+        conv,
+        inputs=inputs,
+        kernel=kernel,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilation_rate=dilation_rate,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("keras.conv_transpose", _conv_transpose, _INPUTS, _TRANSPOSED)
@@ -255,7 +265,18 @@ def conv_transpose(
     >>> tc.dialects.keras.conv_transpose(x, w, (1, 2), "same", output_padding=0).ravel().tolist()
     [10, 102, 20]
     """
-    return run(conv_transpose, **locals())
+    return run(
+        conv_transpose,
+        inputs=inputs,
+        kernel=kernel,
+        strides=strides,
+        padding=padding,
+        output_padding=output_padding,
+        data_format=data_format,
+        dilation_rate=dilation_rate,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -308,7 +329,14 @@ def max_pool(
     >>> tc.dialects.keras.max_pool(np.float32([1, 2, 3]).reshape(1, 3, 1), 2, padding="same").ravel().tolist()
     [2.0, 3.0]
     """
-    return run_window(max_pool, **locals())
+    return run_window(
+        max_pool,
+        inputs=inputs,
+        pool_size=pool_size,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+    )
 
 
 @window_function(_pool("average", "keras.average_pool"), "inputs", (3, 4, 5), _POOLED)
@@ -337,7 +365,14 @@ def average_pool(
     >>> tc.dialects.keras.average_pool(x, 2, padding="same").ravel().tolist()
     [1.5, 3.0]
     """
-    return run_window(average_pool, **locals())
+    return run_window(
+        average_pool,
+        inputs=inputs,
+        pool_size=pool_size,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -391,7 +426,7 @@ def pad(
     >>> tc.dialects.keras.pad(np.int32([[1, 2, 3]]), ((0, 0), (1, 2)), "symmetric").tolist()
     [[1, 1, 2, 3, 3, 2]]
     """
-    return run_window(pad, **locals())
+    return run_window(pad, x=x, pad_width=pad_width, mode=mode, constant_values=constant_values)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -447,4 +482,13 @@ def batch_normalization(
     >>> tc.dialects.keras.batch_normalization(x, one, one, -1, epsilon=3.0).ravel().tolist()
     [0.0, 1.0]
     """
-    return run_window(batch_normalization, **locals())
+    return run_window(
+        batch_normalization,
+        x=x,
+        mean=mean,
+        variance=variance,
+        axis=axis,
+        offset=offset,
+        scale=scale,
+        epsilon=epsilon,
+    )

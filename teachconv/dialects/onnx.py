@@ -302,7 +302,20 @@ def conv(
     >>> tc.dialects.onnx.conv(x, w, auto_pad="SAME_LOWER").ravel().tolist()
     [10, 21, 32, 43]
     """
-    return run(conv, **locals())
+    return run(
+        conv,
+        X=X,
+        W=W,
+        B=B,
+        auto_pad=auto_pad,
+        dilations=dilations,
+        group=group,
+        kernel_shape=kernel_shape,
+        pads=pads,
+        strides=strides,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("onnx.conv_transpose", _conv_transpose, _X, _W_TRANSPOSED, _B)
@@ -361,7 +374,22 @@ def conv_transpose(
     >>> tc.dialects.onnx.conv_transpose(x, w, strides=[1, 2], output_shape=[1, 4]).ravel().tolist()
     [10, 102, 20, 200]
     """
-    return run(conv_transpose, **locals())
+    return run(
+        conv_transpose,
+        X=X,
+        W=W,
+        B=B,
+        auto_pad=auto_pad,
+        dilations=dilations,
+        group=group,
+        kernel_shape=kernel_shape,
+        output_padding=output_padding,
+        output_shape=output_shape,
+        pads=pads,
+        strides=strides,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -460,7 +488,18 @@ def max_pool(
     >>> tc.dialects.onnx.max_pool(x, [2], strides=[2], ceil_mode=1).tolist()
     [[[2.0, 4.0, 5.0]]]
     """
-    return run_window(max_pool, **locals())
+    return run_window(
+        max_pool,
+        X=X,
+        kernel_shape=kernel_shape,
+        auto_pad=auto_pad,
+        ceil_mode=ceil_mode,
+        dilations=dilations,
+        pads=pads,
+        storage_order=storage_order,
+        strides=strides,
+        indices=indices,
+    )
 
 
 @window_function(_pool("average", "onnx.average_pool"), "X", (3, 4, 5), _POOLED)
@@ -494,7 +533,17 @@ def average_pool(
     >>> tc.dialects.onnx.average_pool(x, [3], pads=[1, 1]).tolist()
     [[[6.0, 6.0, 6.0]]]
     """
-    return run_window(average_pool, **locals())
+    return run_window(
+        average_pool,
+        X=X,
+        kernel_shape=kernel_shape,
+        auto_pad=auto_pad,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        dilations=dilations,
+        pads=pads,
+        strides=strides,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -570,7 +619,7 @@ def pad(
     >>> tc.dialects.onnx.pad(np.int32([[1, 2, 3]]), [0, 1, 0, 2], mode="edge").tolist()
     [[1, 1, 2, 3, 3, 3]]
     """
-    return run_window(pad, **locals())
+    return run_window(pad, data=data, pads=pads, constant_value=constant_value, axes=axes, mode=mode)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -635,4 +684,14 @@ def batch_normalization(
     >>> tc.dialects.onnx.batch_normalization(x, one, one, one, one, epsilon=3.0).ravel().tolist()
     [1.0, 2.0]
     """
-    return run_window(batch_normalization, **locals())
+    return run_window(
+        batch_normalization,
+        X=X,
+        scale=scale,
+        B=B,
+        input_mean=input_mean,
+        input_var=input_var,
+        epsilon=epsilon,
+        momentum=momentum,
+        training_mode=training_mode,
+    )

@@ -309,7 +309,18 @@ def conv2d(
     >>> tc.dialects.torch.conv2d(x, np.ones((1, 1, 3, 3), "float32"), stride=2, padding=1)[0].tolist()
     [[10.0, 24.0], [51.0, 90.0]]
     """
-    return run(conv2d, **locals())
+    return run(
+        conv2d,
+        input=input,
+        weight=weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("torch.conv1d", _conv, *_operands(1))
@@ -347,7 +358,18 @@ def conv1d(
     >>> tc.dialects.torch.conv1d(x, w, stride=2, padding=1).tolist()
     [[10.0, 32.0, 4.0]]
     """
-    return run(conv1d, **locals())
+    return run(
+        conv1d,
+        input=input,
+        weight=weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("torch.conv3d", _conv, *_operands(3))
@@ -386,7 +408,18 @@ def conv3d(
     >>> tc.dialects.torch.conv3d(x, w, padding=(1, 0, 0))[0, :, 0, 0].tolist()
     [4.0, 8.0, 8.0, 4.0]
     """
-    return run(conv3d, **locals())
+    return run(
+        conv3d,
+        input=input,
+        weight=weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("torch.conv_transpose2d", _conv_transpose, *_operands(2, "in, out / groups"))
@@ -434,7 +467,19 @@ def conv_transpose2d(
     >>> y.tolist()
     [[[10, 102, 20, 200]]]
     """
-    return run(conv_transpose2d, **locals())
+    return run(
+        conv_transpose2d,
+        input=input,
+        weight=weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        output_padding=output_padding,
+        groups=groups,
+        dilation=dilation,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("torch.conv_transpose1d", _conv_transpose, *_operands(1, "in, out / groups"))
@@ -475,7 +520,19 @@ def conv_transpose1d(
     >>> tc.dialects.torch.conv_transpose1d(x, w, stride=2, padding=1, output_padding=1).tolist()
     [[10.0, 102.0, 20.0, 200.0]]
     """
-    return run(conv_transpose1d, **locals())
+    return run(
+        conv_transpose1d,
+        input=input,
+        weight=weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        output_padding=output_padding,
+        groups=groups,
+        dilation=dilation,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("torch.conv_transpose3d", _conv_transpose, *_operands(3, "in, out / groups"))
@@ -517,7 +574,19 @@ def conv_transpose3d(
     >>> tc.dialects.torch.conv_transpose3d(x, w, stride=(1, 1, 2)).ravel().tolist()
     [1.0, 1.0, 2.0, 1.0, 1.0]
     """
-    return run(conv_transpose3d, **locals())
+    return run(
+        conv_transpose3d,
+        input=input,
+        weight=weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        output_padding=output_padding,
+        groups=groups,
+        dilation=dilation,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function("torch.conv2d_input", _conv2d_input, _operands(2)[1], _GRAD_OUTPUT)
@@ -560,7 +629,18 @@ def conv2d_input(
     >>> tc.dialects.torch.conv2d_input((1, 1, 1, 3), np.int32([[[[1, 10]]]]), dy).tolist()
     [[[[1, 11, 10]]]]
     """
-    return run(conv2d_input, **locals())
+    return run(
+        conv2d_input,
+        input_size=input_size,
+        weight=weight,
+        grad_output=grad_output,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 @dialect_function(
@@ -607,7 +687,18 @@ def conv2d_weight(
     >>> tc.dialects.torch.conv2d_weight(x, (1, 1, 1, 2), dy).tolist()
     [[[[21, 32]]]]
     """
-    return run(conv2d_weight, **locals())
+    return run(
+        conv2d_weight,
+        input=input,
+        weight_size=weight_size,
+        grad_output=grad_output,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        backend=backend,
+        unknown=unknown,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -690,7 +781,16 @@ def max_pool1d(
     >>> tc.dialects.torch.max_pool1d(np.float32([[1, 2, 3, 4, 5]]), 2, ceil_mode=True).tolist()
     [[2.0, 4.0, 5.0]]
     """
-    return run_window(max_pool1d, **locals())
+    return run_window(
+        max_pool1d,
+        input=input,
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        ceil_mode=ceil_mode,
+        return_indices=return_indices,
+    )
 
 
 @_pool_function("max", 2)
@@ -729,7 +829,16 @@ def max_pool2d(
     >>> tc.dialects.torch.max_pool2d(x, 2).shape, tc.dialects.torch.max_pool2d(x, 2, ceil_mode=True).shape
     ((1, 1, 1), (1, 2, 2))
     """
-    return run_window(max_pool2d, **locals())
+    return run_window(
+        max_pool2d,
+        input=input,
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        ceil_mode=ceil_mode,
+        return_indices=return_indices,
+    )
 
 
 @_pool_function("max", 3)
@@ -743,7 +852,16 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """Return the largest value of each window like torch.nn.functional.max_pool3d; as `max_pool2d`."""
-    return run_window(max_pool3d, **locals())
+    return run_window(
+        max_pool3d,
+        input=input,
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        ceil_mode=ceil_mode,
+        return_indices=return_indices,
+    )
 
 
 @_pool_function("average", 1)
@@ -761,7 +879,15 @@ def avg_pool1d(
     >>> tc.dialects.torch.avg_pool1d(np.float32([[6, 6, 6]]), 3, 2, 1).tolist()
     [[4.0, 4.0]]
     """
-    return run_window(avg_pool1d, **locals())
+    return run_window(
+        avg_pool1d,
+        input=input,
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+    )
 
 
 @_pool_function("average", 2)
@@ -798,7 +924,16 @@ def avg_pool2d(
     >>> tc.dialects.torch.avg_pool2d(x, 2, 2, 1, count_include_pad=False).tolist()
     [[[4.0, 4.0], [4.0, 4.0]]]
     """
-    return run_window(avg_pool2d, **locals())
+    return run_window(
+        avg_pool2d,
+        input=input,
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        divisor_override=divisor_override,
+    )
 
 
 @_pool_function("average", 3)
@@ -812,7 +947,16 @@ def avg_pool3d(
     divisor_override: Int | None = None,
 ) -> Any:
     """Return the mean of each window like torch.nn.functional.avg_pool3d; as `avg_pool2d`."""
-    return run_window(avg_pool3d, **locals())
+    return run_window(
+        avg_pool3d,
+        input=input,
+        kernel_size=kernel_size,
+        stride=stride,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        divisor_override=divisor_override,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -875,7 +1019,7 @@ def pad(
     >>> tc.dialects.torch.pad(np.int32([[[1, 2, 3]]]), (1, 2), mode="reflect").tolist()
     [[[2, 1, 2, 3, 2, 1]]]
     """
-    return run_window(_PAD, **locals())
+    return run_window(_PAD, input=input, pad=pad, mode=mode, value=value)
 
 
 _PAD = pad  # an argument of the function has the same name
@@ -950,4 +1094,14 @@ def batch_norm(
     >>> y.ravel().tolist(), mean.tolist(), var.tolist()
     ([-0.5, 0.5], [1.0], [1.5])
     """
-    return run_window(batch_norm, **locals())
+    return run_window(
+        batch_norm,
+        input=input,
+        running_mean=running_mean,
+        running_var=running_var,
+        weight=weight,
+        bias=bias,
+        training=training,
+        momentum=momentum,
+        eps=eps,
+    )

@@ -105,11 +105,11 @@ def _kept(
     """
     if type(first) is not np.ndarray or type(second) is not np.ndarray:
         return None
-    given = *arguments, *options
+    settled = *arguments, *options
     try:
-        if not _SCALARS.issuperset(map(type, given)):
-            given = _plain(given)
-        return _places(op, first.shape, first.dtype, second.shape, second.dtype, given, in_force())
+        if not _SCALARS.issuperset(map(type, settled)):
+            settled = _plain(settled)
+        return _places(op, first.shape, first.dtype, second.shape, second.dtype, settled, in_force())
     except (TypeError, RecursionError):  # no key
         return None
 
@@ -335,20 +335,20 @@ def find_algorithm(
             says which it has.
     """
     kind, geometry = call.op.kind, call.geometry
-    found = check_algorithm(name, module, kind, call.first.dtype, algorithm, precision)
-    ranks = (found and found.ranks) or ranks_of(module)
+    named = check_algorithm(name, module, kind, call.first.dtype, algorithm, precision)
+    ranks = (named and named.ranks) or ranks_of(module)
     if geometry.rank not in ranks:
         others = [other for other in backends.TABLE if not backends.why_not(other)]
         have = ", ".join(other for other in others if geometry.rank in ranks_of(backends.get(other)))
-        who = f"algorithm {brief(algorithm)}" if found and found.ranks else f"backend {brief(name)}"
+        who = f"algorithm {brief(algorithm)}" if named and named.ranks else f"backend {brief(name)}"
         axes = "axis" if tuple(ranks) == (1,) else "axes"
         raise ArgumentError(
             f"{who} has kernels for {listed(ranks, 'or')} {axes}; got a convolution over "
             f"{count(geometry.rank, 'axis', 'axes')}, which {have} can compute"
         )
-    if found is not None and (reason := found.refuses(kind, geometry)):
+    if named is not None and (reason := named.refuses(kind, geometry)):
         raise ArgumentError(f"algorithm {brief(algorithm)} needs {reason}")
-    return None if found is None else found.name
+    return None if named is None else named.name
 
 
 def find_backend(backend: Any = None, array: np.ndarray | None = None) -> tuple[str, ModuleType]:
@@ -382,21 +382,21 @@ def find_backends(wanted: Any = None, array: np.ndarray | None = None) -> list[t
 
 
 def candidates(
-    found: Sequence[tuple[str, ModuleType]], call: Call, algorithm: Any = None, precision: Any = None
+    backends: Sequence[tuple[str, ModuleType]], call: Call, algorithm: Any = None, precision: Any = None
 ) -> list[tuple[str, ModuleType, Algorithm]]:
     """Return every algorithm of the backends that fits the call and that both options allow.
 
     Raises ``ValueError`` or ``TypeError``, as the op does, for an algorithm that no backend has for the call.
     """
-    names = dict.fromkeys(one.name for _, module in found for one in module.ALGORITHMS)
+    names = dict.fromkeys(one.name for _, module in backends for one in module.ALGORITHMS)
     named = None if is_one_of(algorithm, ("auto",)) else algorithm
-    if not found:
+    if not backends:
         return []
     check_word("auto" if named is None else named, "algorithm", ["auto", *names])
-    _check_precision([one for _, module in found for one in module.ALGORITHMS], precision)
+    _check_precision([one for _, module in backends for one in module.ALGORITHMS], precision)
     fitting = [
         (name, module, one)
-        for name, module in found
+        for name, module in backends
         for one in module.ALGORITHMS
         if named in (None, one.name)
         and (precision != "strict" or one.precision == "strict")
@@ -407,7 +407,7 @@ def candidates(
         and not _lacks(module, one, call)
     ]
     if named is not None and not fitting:
-        name, module = next(pair for pair in found if any(one.name == named for one in pair[1].ALGORITHMS))
+        name, module = next(pair for pair in backends if any(one.name == named for one in pair[1].ALGORITHMS))
         find_algorithm(name, module, call, named, precision)  # raises, and says why
     return fitting
 
@@ -455,9 +455,9 @@ def steady_algorithm(
     ]
     if not steady:
         return None
-    found, other = steady[-1].name, steady[-1].gives_way_to
+    usual, other = steady[-1].name, steady[-1].gives_way_to
     gives_way = other and (padded or kind.scatters) and not np.isfinite(filters).all()
-    return other if gives_way else found
+    return other if gives_way else usual
 
 
 def _lacks(module: ModuleType, algorithm: Algorithm, call: Call) -> str:
@@ -527,22 +527,22 @@ def check_algorithm(
             raise ArgumentTypeError(f"backend {brief(name)} has no {kind} for {word}; it has {have}")
         return None
     check_word(algorithm, f"algorithm of backend {brief(name)}", ["auto", *(a.name for a in algorithms)])
-    found = next(a for a in algorithms if a.name == algorithm)
-    if kind not in found.kinds:
+    known = next(a for a in algorithms if a.name == algorithm)
+    if kind not in known.kinds:
         have = ", ".join(a.name for a in algorithms if kind in a.kinds)
         raise ArgumentError(
             f"algorithm {brief(algorithm)} has no {kind}; backend {brief(name)} has {have} for it"
         )
-    if dtype.name not in found.dtypes:
-        have = ", ".join(found.dtypes)
+    if dtype.name not in known.dtypes:
+        have = ", ".join(known.dtypes)
         raise ArgumentTypeError(f"algorithm {brief(algorithm)} has no {dtype.name}; it has {have}")
-    if precision == "strict" and found.precision != "strict":
+    if precision == "strict" and known.precision != "strict":
         have = ", ".join(a.name for a in algorithms if a.precision == "strict")
         raise ArgumentError(
             f"algorithm {brief(algorithm)} does not keep the element-wise bound that precision='strict' asks "
             f"for; those that do: {have}"
         )
-    return found
+    return known
 
 
 def _has_tf32(algorithms: Iterable[Algorithm]) -> bool:

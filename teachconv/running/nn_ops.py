@@ -108,7 +108,23 @@ def conv2d(
     if unknown:
         refuse_unknown(conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
-        return override(conv2d, locals())
+        return override(
+            conv2d,
+            {
+                "input": input,
+                "filters": filters,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+                "dilations": dilations,
+                "name": name,
+                "bias": bias,
+                "backend": backend,
+                "algorithm": algorithm,
+                "precision": precision,
+                "out": out,
+            },
+        )
     arguments = strides, padding, data_format, dilations
     options = backend, algorithm, precision
     return compute(OPS["conv2d"], input, filters, arguments, options, bias, out)
@@ -157,7 +173,23 @@ def depthwise_conv2d(
     if unknown:
         refuse_unknown(depthwise_conv2d, unknown)
     if (override := override_of(input, filters, bias)) is not None:
-        return override(depthwise_conv2d, locals())
+        return override(
+            depthwise_conv2d,
+            {
+                "input": input,
+                "filters": filters,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+                "dilations": dilations,
+                "name": name,
+                "bias": bias,
+                "backend": backend,
+                "algorithm": algorithm,
+                "precision": precision,
+                "out": out,
+            },
+        )
     arguments = strides, padding, data_format, dilations
     options = backend, algorithm, precision
     return compute(OPS["depthwise_conv2d"], input, filters, arguments, options, bias, out)
@@ -218,7 +250,25 @@ def conv2d_transpose(
     if unknown:
         refuse_unknown(conv2d_transpose, unknown)
     if (override := override_of(input, filters, bias, output_shape)) is not None:
-        return override(conv2d_transpose, locals())
+        return override(
+            conv2d_transpose,
+            {
+                "input": input,
+                "filters": filters,
+                "output_shape": output_shape,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+                "dilations": dilations,
+                "name": name,
+                "output_padding": output_padding,
+                "bias": bias,
+                "backend": backend,
+                "algorithm": algorithm,
+                "precision": precision,
+                "out": out,
+            },
+        )
     arguments = strides, padding, data_format, dilations, output_shape, output_padding
     options = backend, algorithm, precision
     return compute(OPS["conv2d_transpose"], input, filters, arguments, options, bias, out)
@@ -269,7 +319,23 @@ def conv2d_backprop_input(
     if unknown:
         refuse_unknown(conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
-        return override(conv2d_backprop_input, locals())
+        return override(
+            conv2d_backprop_input,
+            {
+                "input_sizes": input_sizes,
+                "filters": filters,
+                "out_backprop": out_backprop,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+                "dilations": dilations,
+                "name": name,
+                "backend": backend,
+                "algorithm": algorithm,
+                "precision": precision,
+                "out": out,
+            },
+        )
     arguments = strides, padding, data_format, dilations, input_sizes
     options = backend, algorithm, precision
     return compute(OPS["conv2d_backprop_input"], out_backprop, filters, arguments, options, None, out)
@@ -316,7 +382,23 @@ def depthwise_conv2d_backprop_input(
     if unknown:
         refuse_unknown(depthwise_conv2d_backprop_input, unknown)
     if (override := override_of(filters, out_backprop, input_sizes)) is not None:
-        return override(depthwise_conv2d_backprop_input, locals())
+        return override(
+            depthwise_conv2d_backprop_input,
+            {
+                "input_sizes": input_sizes,
+                "filters": filters,
+                "out_backprop": out_backprop,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+                "dilations": dilations,
+                "name": name,
+                "backend": backend,
+                "algorithm": algorithm,
+                "precision": precision,
+                "out": out,
+            },
+        )
     arguments = strides, padding, data_format, dilations, input_sizes
     options = backend, algorithm, precision
     return compute(
@@ -364,7 +446,23 @@ def conv2d_backprop_filter(
     if unknown:
         refuse_unknown(conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
-        return override(conv2d_backprop_filter, locals())
+        return override(
+            conv2d_backprop_filter,
+            {
+                "input": input,
+                "filter_sizes": filter_sizes,
+                "out_backprop": out_backprop,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+                "dilations": dilations,
+                "name": name,
+                "backend": backend,
+                "algorithm": algorithm,
+                "precision": precision,
+                "out": out,
+            },
+        )
     arguments = strides, padding, data_format, dilations, filter_sizes
     options = backend, algorithm, precision
     return compute(OPS["conv2d_backprop_filter"], input, out_backprop, arguments, options, None, out)
@@ -410,7 +508,23 @@ def depthwise_conv2d_backprop_filter(
     if unknown:
         refuse_unknown(depthwise_conv2d_backprop_filter, unknown)
     if (override := override_of(input, out_backprop, filter_sizes)) is not None:
-        return override(depthwise_conv2d_backprop_filter, locals())
+        return override(
+            depthwise_conv2d_backprop_filter,
+            {
+                "input": input,
+                "filter_sizes": filter_sizes,
+                "out_backprop": out_backprop,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+                "dilations": dilations,
+                "name": name,
+                "backend": backend,
+                "algorithm": algorithm,
+                "precision": precision,
+                "out": out,
+            },
+        )
     arguments = strides, padding, data_format, dilations, filter_sizes
     options = backend, algorithm, precision
     return compute(
@@ -467,7 +581,22 @@ def conv1d(
     >>> tc.conv1d(x, w, padding="CAUSAL").ravel().tolist()   # the last tap, 100, meets the present
     [100, 210, 421, 842]
     """
-    return _run(conv1d, locals())
+    return _run(
+        conv1d,
+        input=input,
+        filters=filters,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        bias=bias,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -512,7 +641,24 @@ def conv1d_transpose(
     >>> tc.conv1d_transpose(x, w, strides=2).ravel().tolist()
     [1, 10, 102, 20, 203, 30]
     """
-    return _run(conv1d_transpose, locals())
+    return _run(
+        conv1d_transpose,
+        input=input,
+        filters=filters,
+        output_shape=output_shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        output_padding=output_padding,
+        bias=bias,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -552,7 +698,22 @@ def conv1d_backprop_input(
     >>> tc.conv1d_backprop_input((1, 3, 1), w, dy).ravel().tolist()
     [1, 11, 10]
     """
-    return _run(conv1d_backprop_input, locals())
+    return _run(
+        conv1d_backprop_input,
+        input_sizes=input_sizes,
+        filters=filters,
+        out_backprop=out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -592,7 +753,22 @@ def conv1d_backprop_filter(
     >>> tc.conv1d_backprop_filter(x, (2, 1, 1), dy).ravel().tolist()
     [21, 42]
     """
-    return _run(conv1d_backprop_filter, locals())
+    return _run(
+        conv1d_backprop_filter,
+        input=input,
+        filter_sizes=filter_sizes,
+        out_backprop=out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -638,7 +814,22 @@ def conv3d(
     >>> tc.conv3d(x, np.ones((2, 2, 2, 1, 1), "int32"), padding="SAME").ravel().tolist()
     [28, 16, 18, 10, 22, 12, 13, 7]
     """
-    return _run(conv3d, locals())
+    return _run(
+        conv3d,
+        input=input,
+        filters=filters,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        bias=bias,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -683,7 +874,24 @@ def conv3d_transpose(
     >>> tc.conv3d_transpose(x, w, strides=(2, 1, 1)).ravel().tolist()
     [1, 10, 102, 20]
     """
-    return _run(conv3d_transpose, locals())
+    return _run(
+        conv3d_transpose,
+        input=input,
+        filters=filters,
+        output_shape=output_shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        output_padding=output_padding,
+        bias=bias,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -723,7 +931,22 @@ def conv3d_backprop_input(
     >>> tc.conv3d_backprop_input((1, 3, 1, 1, 1), w, dy).ravel().tolist()
     [1, 11, 10]
     """
-    return _run(conv3d_backprop_input, locals())
+    return _run(
+        conv3d_backprop_input,
+        input_sizes=input_sizes,
+        filters=filters,
+        out_backprop=out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -763,7 +986,22 @@ def conv3d_backprop_filter(
     >>> tc.conv3d_backprop_filter(x, (2, 1, 1, 1, 1), dy).ravel().tolist()
     [21, 42]
     """
-    return _run(conv3d_backprop_filter, locals())
+    return _run(
+        conv3d_backprop_filter,
+        input=input,
+        filter_sizes=filter_sizes,
+        out_backprop=out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -813,7 +1051,22 @@ def convolution(
     >>> tc.convolution(signal, kernel, padding="SAME").ravel().tolist()
     [210, 421, 842, 84]
     """
-    return _run(convolution, locals())
+    return _run(
+        convolution,
+        input=input,
+        filters=filters,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        bias=bias,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -857,7 +1110,24 @@ def conv_transpose(
     >>> tc.conv_transpose(x, w, strides=2).ravel().tolist()
     [1, 10, 102, 20, 203, 30]
     """
-    return _run(conv_transpose, locals())
+    return _run(
+        conv_transpose,
+        input=input,
+        filters=filters,
+        output_shape=output_shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        output_padding=output_padding,
+        bias=bias,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -898,7 +1168,22 @@ def convolution_backprop_input(
     >>> tc.convolution_backprop_input((1, 3, 1), w, dy).ravel().tolist()
     [1, 11, 10]
     """
-    return _run(convolution_backprop_input, locals())
+    return _run(
+        convolution_backprop_input,
+        input_sizes=input_sizes,
+        filters=filters,
+        out_backprop=out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
 @hide_unknown
@@ -938,10 +1223,25 @@ def convolution_backprop_filter(
     >>> tc.convolution_backprop_filter(x, (2, 1, 1), dy).ravel().tolist()
     [21, 42]
     """
-    return _run(convolution_backprop_filter, locals())
+    return _run(
+        convolution_backprop_filter,
+        input=input,
+        filter_sizes=filter_sizes,
+        out_backprop=out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        backend=backend,
+        algorithm=algorithm,
+        precision=precision,
+        out=out,
+        unknown=unknown,
+    )
 
 
-def _run(function: Callable[..., Any], given: dict[str, Any]) -> np.ndarray:
+def _run(function: Callable[..., Any], **given: Any) -> np.ndarray:
     """Run a call of an op with its arguments by name; the two-dimensional ops write these lines out."""
     op = OPS[function.__name__]
     if unknown := given.pop("unknown"):

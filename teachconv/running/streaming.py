@@ -178,8 +178,8 @@ class Stream:
 
         How many groups there are is known from the first chunk on, and may change it.
         """
-        found = tuple(layer.algorithm for layer in self._layers)
-        return found if len(found) > 1 else found[0]
+        names = tuple(layer.algorithm for layer in self._layers)
+        return names if len(names) > 1 else names[0]
 
     @property
     def state_nbytes(self) -> int:
@@ -375,13 +375,13 @@ class _Layer:
         if not self._op.transposed:
             grouped = grouped_shape(w, w[-2], "filters") if self._op.depthwise else w
             return conv_geometry(shape, grouped, **words)
-        found = conv_transpose_geometry(shape, w, **words)
+        geometry = conv_transpose_geometry(shape, w, **words)
         if wanted is not None:
             own = self.axis, self._layout.index("C")
             sides = enumerate(normalize_shape(wanted, "output_shape", 1, len(w) - 2))
-            wanted = [n if at in own else found.output_shape[at] for at, n in sides]
-            found = conv_transpose_geometry(shape, w, wanted, **words)
-        return found.forward
+            wanted = [n if at in own else geometry.output_shape[at] for at, n in sides]
+            geometry = conv_transpose_geometry(shape, w, wanted, **words)
+        return geometry.forward
 
     def _check_length(self, stride: int) -> None:
         """Raise if the padding of the first output depends on an unknown length."""
@@ -399,10 +399,10 @@ class _Layer:
         """Return the algorithm; raise if the bits of every algorithm depend on the length."""
         name, module = dispatch.find_backend(self._backend, self._filters)
         kind, filters, named, precision = self._op.kind, self._filters, self._asked, self._precision
-        found = dispatch.steady_algorithm(
+        chosen = dispatch.steady_algorithm(
             name, module, kind, filters, geometry, named, precision, padded=True
         )
-        if found is None:
+        if chosen is None:
             steady = (
                 f"{info.name} {listed(names, 'or')}"
                 for info in backends.report()
@@ -413,7 +413,7 @@ class _Layer:
                 f"the last bits of a part would differ from those in the whole; use {'; '.join(steady)}"
             )
         self._backend = module
-        return found
+        return chosen
 
 
 class _Combined:

@@ -142,12 +142,12 @@ def autotune(
     call, options = nn_ops.call_of(op, args, kwargs, autotune)
     nn_ops.refuse(options, "autotune", backend="give backends=[...]", out="it returns timings, not an array")
     algorithm, precision = options.get("algorithm"), options.get("precision")
-    found = dispatch.find_backends(backends, call.first)
-    fitting = dispatch.candidates(found, call, algorithm, precision)
+    places = dispatch.find_backends(backends, call.first)
+    fitting = dispatch.candidates(places, call, algorithm, precision)
     if is_one_of(algorithm, (None, "auto")):
         fitting = [one for one in fitting if one[2].may_be_chosen(precision)]
     if not fitting:
-        names = ", ".join(name for name, _ in found) or "none"
+        names = ", ".join(name for name, _ in places) or "none"
         raise ArgumentError(f"backends must have an algorithm for this call; got {names}")
     candidates = [_Candidate(call, name, module, one, precision) for name, module, one in fitting]
     base_args, base_kwargs = call_on_host(args, kwargs) if is_on_device(call.first) else (args, kwargs)

@@ -59,8 +59,8 @@ _BASES: tuple[dict[str, int], ...] = (
     {"taps": 1},
     {"transposed": 1, "stride": 2},
 )
-# what networks have, and what is drawn from for each: of taps, strides and dilations the commonest first;
-# pads are none, as much as the filter reaches, or those of SAME
+# what networks have, and what is drawn from for each: of taps, strides, dilations and modes of padding the
+# commonest first
 _SIDES = (5, 7, 8, 9, 12, 13, 14)
 _EACH_ALONE = {"groups": (8, 19, 24, 32, 104, 208), "depth": (1,), "outs": (1,), "size": _SIDES}
 _WIDE = {"depth": (104, 128, 160, 208), "outs": (104, 129, 144, 208)}
@@ -75,7 +75,8 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "dilated and depthwise": _EACH_ALONE | {"size": (9, 13, 14), "taps": (3, 5), "dilation": (2, 4)},
     "large": {"size": (80, 97), "taps": (3,), "depth": (11, 16), "outs": (11, 16)},
     "causal": _CAUSAL | {"taps": _CAUSAL_TAPS, "groups": (1, 4)},
-    "causal and dilated": _CAUSAL | {"taps": _CAUSAL_TAPS, "dilation": (2, 4, 8, 3), "groups": (1, 4)},
+    "causal and dilated": _CAUSAL
+    | {"taps": _CAUSAL_TAPS, "stride": (1, 2), "dilation": (2, 4, 8, 3), "groups": (1, 4)},
     "causal, dilations of 16 to 512": _LONG | {"taps": (3, 2, 5), "dilation": (16, 32, 64, 128, 256, 512)},
     "causal and long": _LONG | {"taps": _CAUSAL_TAPS, "dilation": (1, 2, 4, 8)},
     "depthwise of 5 taps": _EACH_ALONE | {"taps": (5,)},
@@ -137,7 +138,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "dilations of 12 to 24": _FEW | {"size": (25, 49), "taps": (3,), "dilation": (12, 18, 24)},
     "depthwise of multiplier 2 and stride 2": _EACH_ALONE | {"taps": (3,), "stride": (2,), "outs": (2,)},
     "large, 3 x 224 x 224": {
-        "size": (224, 225),
+        "size": (224, 224, 225),
         "taps": (3, 7),
         "stride": (2, 1),
         "depth": (3,),
@@ -146,7 +147,7 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "large, 3 x 512 x 512": {"size": (512,), "taps": (1, 3), "stride": (1, 2), "depth": (3,), "outs": (1, 2)},
 }
 _STEPS = ("taps", "stride", "dilation")
-_MODES = ("VALID", "EXPLICIT", "SAME", "SAME")  # EXPLICIT: as much as the filter reaches, whatever the stride
+_MODES = ("SAME", "VALID", "EXPLICIT", "SAME_LOWER")  # EXPLICIT: as much as the filter reaches
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
 # multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, which a
@@ -460,15 +461,14 @@ def _calls(
     def layer(name: str) -> _Drawn:
         table = source.choice([each for each in tables if "causal" not in name or "size1" not in each])
         numbers = {each: source.choice(choices) for each, choices in _LAYERS[name].items()}
-        numbers |= zip(_STEPS, next(steps[name]), strict=True)
+        *chosen, mode = next(steps[name])
+        numbers |= zip(_STEPS, chosen, strict=True)
         drawn = {each: numbers.get(each.rstrip("012"), usual) for each, (_, usual) in table.items()}
         taps, stride, dilation = (numbers[each] for each in _STEPS)
-        mode, lower = "CAUSAL" if "causal" in name else source.choice(_MODES), source.random() < 0.3
-        mode = "SAME_LOWER" if mode == "SAME" and lower else mode
-        pads = split_padding((taps - 1) * dilation, lower) if mode == "EXPLICIT" else (0, 0)
-        sides = dict[str, int]()
+        pads = split_padding((taps - 1) * dilation, source.random() < 0.3) if mode == "EXPLICIT" else (0, 0)
+        sides, square = dict[str, int](), source.random() < 0.6
         for each in (each for each in table if each.startswith("size")):
-            size = source.choice(_LAYERS[name]["size"])
+            size = numbers["size"] if square else source.choice(_LAYERS[name]["size"])
             axis = forward_axis("cols", size, taps, stride, dilation, mode, pads, may_be_empty=True)
             sides |= {each: size, f"before{each[4:]}": axis.pad_before, f"after{each[4:]}": axis.pad_after}
         images = source.choice((1, 1, 2))
@@ -476,7 +476,7 @@ def _calls(
         most = _QUICK if exact != "integers" else _LARGE if "large" in name else _MOST
         return _Drawn(drawn, source.choice(dtypes), exact, most=most, layer=name)
 
-    steps = {name: cycle(_commonest_first(choices)) for name, choices in _LAYERS.items()}
+    steps = {name: cycle(_commonest_first(name)) for name in _LAYERS}
 
     def one(draw: Callable[[], _Drawn]) -> Iterator[_Drawn]:
         return islice(filter(known.likely, (draw() for _ in range(_TRIES))), 1)
@@ -497,11 +497,12 @@ def _calls(
         yield from one(partial(several, "integers", way))
 
 
-def _commonest_first(choices: dict[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return taps, strides and dilations of a layer, those first that stand first in its table."""
-    found = product(*(list(enumerate(choices.get(name, (1,)))) for name in _STEPS))
-    ordered = sorted(found, key=lambda each: sum(rank for rank, _ in each))
-    return [tuple(value for _, value in each) for each in ordered]
+def _commonest_first(layer: str) -> list[tuple[Any, ...]]:
+    """Return taps, strides, dilations and modes of a layer, those first that stand first in its table."""
+    modes = ("CAUSAL",) if "causal" in layer else _MODES
+    choices = *(_LAYERS[layer].get(name, (1,)) for name in _STEPS), modes
+    ranked = sorted(product(*map(enumerate, choices)), key=lambda ranks: sum(rank for rank, _ in ranks))
+    return [tuple(value for _, value in ranks) for ranks in ranked]
 
 
 def _even(numbers: Numbers) -> Numbers:

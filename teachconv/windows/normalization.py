@@ -341,4 +341,13 @@ def batch_normalization(
     >>> tc.batch_normalization(x, 2 * one, 0.25 * one, one, 3 * one, 0.0).ravel().tolist()
     [-5.0, 7.0]
     """
-    return run_window(batch_normalization, **locals())
+    return run_window(
+        batch_normalization,
+        x=x,
+        mean=mean,
+        variance=variance,
+        offset=offset,
+        scale=scale,
+        variance_epsilon=variance_epsilon,
+        name=name,
+    )

@@ -274,4 +274,6 @@ def pad(
     >>> tc.pad(np.int32([1, 2, 3]), [[2, 1]], "REFLECT"), tc.pad(np.int32([1, 2, 3]), [[2, 1]], "SYMMETRIC")
     (array([3, 2, 1, 2, 3, 2], dtype=int32), array([2, 1, 1, 2, 3, 3], dtype=int32))
     """
-    return run_window(pad, **locals())
+    return run_window(
+        pad, tensor=tensor, paddings=paddings, mode=mode, constant_values=constant_values, name=name
+    )

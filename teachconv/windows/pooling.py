@@ -341,7 +341,15 @@ def max_pool(
     >>> tc.max_pool(x, 2, 2, "SAME").ravel().tolist()             # no zero comes from the padding
     [-1, -3]
     """
-    return run_window(max_pool, **locals())
+    return run_window(
+        max_pool,
+        input=input,
+        ksize=ksize,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        name=name,
+    )
 
 
 @window_function(_AVG, "input", (3, 4, 5), _AXES)
@@ -374,7 +382,15 @@ def avg_pool(
     >>> tc.avg_pool(x, 2, 2, "SAME").ravel().tolist()             # 6 / 1, where PyTorch divides by 2
     [1.5, 6.0]
     """
-    return run_window(avg_pool, **locals())
+    return run_window(
+        avg_pool,
+        input=input,
+        ksize=ksize,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        name=name,
+    )
 
 
 def max_pool_grad(
@@ -407,7 +423,17 @@ def max_pool_grad(
     [10.0, 20.0, 0.0]
     """
     if (override := override_of(orig_input, grad)) is not None:
-        return override(max_pool_grad, locals())
+        return override(
+            max_pool_grad,
+            {
+                "orig_input": orig_input,
+                "grad": grad,
+                "ksize": ksize,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+            },
+        )
     x = host_array(orig_input, "orig_input", (3, 4, 5), _AXES)
     call = _MAX(x.shape, ksize, strides, padding, data_format)
     dy = checked_grad(grad, call, _SHAPED)
@@ -444,7 +470,17 @@ def avg_pool_grad(
     [2.0, 2.0, 4.0]
     """
     if (override := override_of(grad)) is not None:
-        return override(avg_pool_grad, locals())
+        return override(
+            avg_pool_grad,
+            {
+                "orig_input_shape": orig_input_shape,
+                "grad": grad,
+                "ksize": ksize,
+                "strides": strides,
+                "padding": padding,
+                "data_format": data_format,
+            },
+        )
     shape = normalize_shape(orig_input_shape, "orig_input_shape", rank=None)
     check_elements(shape, "orig_input_shape")
     call = _AVG(shape, ksize, strides, padding, data_format)

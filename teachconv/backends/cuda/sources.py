@@ -29,11 +29,11 @@ def source_text(file: str) -> str:
     """
     text = (FOLDER / file).read_text(encoding="utf-8")
     parts, position = [f'#line 1 "{file}"\n'], 0
-    for found in _OWN_INCLUDE.finditer(text):
-        after = text.count("\n", 0, found.end()) + 2
-        parts.append(text[position : found.start()])
-        parts.append(f'{source_text(found[1])}\n#line {after} "{file}"')
-        position = found.end()
+    for include in _OWN_INCLUDE.finditer(text):
+        after = text.count("\n", 0, include.end()) + 2
+        parts.append(text[position : include.start()])
+        parts.append(f'{source_text(include[1])}\n#line {after} "{file}"')
+        position = include.end()
     return "".join([*parts, text[position:]])
 
 
@@ -49,8 +49,8 @@ def kernel_names(file: str) -> list[str]:
     >>> kernel_names("direct.cu")
     ['direct']
     """
-    found = re.findall(r"__global__ void (?:__launch_bounds__\([\w, ]+\) )?(\w+)\(", source_text(file))
-    return list(found)
+    names = re.findall(r"__global__ void (?:__launch_bounds__\([\w, ]+\) )?(\w+)\(", source_text(file))
+    return list(names)
 
 
 def defines(dtype: str, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -107,9 +107,9 @@ def _release(folders: Sequence[Path]) -> int:
     for path in (folder / "cuda_runtime_api.h" for folder in folders):
         if path.is_file():
             text = path.read_text(encoding="utf-8", errors="replace")
-            found = re.search(r"^#define\s+CUDART_VERSION\s+(\d+)", text, re.MULTILINE)
-            if found:
-                return int(found[1]) // 1000
+            version = re.search(r"^#define\s+CUDART_VERSION\s+(\d+)", text, re.MULTILINE)
+            if version:
+                return int(version[1]) // 1000
     return 0
 
 
@@ -127,7 +127,7 @@ def header_folders(release: int | None = None) -> tuple[str, ...]:
     Returns:
         The folders.
     """
-    for found, folders in _header_places():
-        if release is None or found == release:
+    for version, folders in _header_places():
+        if release is None or version == release:
             return folders
     return ()
