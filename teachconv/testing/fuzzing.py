@@ -1,4 +1,4 @@
-"""A fuzzer of convolutions: layers as networks have them, and sizes around tiles and powers of two.
+"""A fuzzer of convolutions: layers of networks, small and large, and sizes around tiles and powers of two.
 
 The calls are cases as those of the table, and are run and judged as `check_backend` does. Calls that are like
 those that a kernel refused are rarely drawn. A failure is made smaller, one number at a time, for as long as
@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, count, cycle, islice, product, takewhile
-from math import inf
+from math import inf, log2
 from typing import Any
 
 from ..backends import ranks_of
@@ -31,6 +31,7 @@ from ..verification.diffing import tolerance_of
 from ..verification.reports import DiffReport, DiffRow
 from ..verification.running import kept_afresh
 from .checking import Checked, of_kernel
+from .layers import Numbers, layers
 
 _EDGES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 _FAR = (255, 256, 257, 511, 513, 1025, 4097, 16393)  # where blocks and indices of 8 and 16 bits end
@@ -147,18 +148,26 @@ _LAYERS: dict[str, dict[str, tuple[int, ...]]] = {
     "large, 3 x 512 x 512": {"size": (512,), "taps": (1, 3), "stride": (1, 2), "depth": (3,), "outs": (1, 2)},
 }
 _STEPS = ("taps", "stride", "dilation")
+# how the call of a layer is changed for the next one
+_MOVES: tuple[Numbers, ...] = (
+    *({name: step} for name in ("size", "stride", "dilation") for step in (-1, 1)),
+    *({"before": step, "after": -step} for step in (-1, 1)),
+    {"before": 1},
+    {"after": 1},
+)
+_ABOUT = 5.0  # quick layers come first, but for a factor of 2 to this power
+_PUBLISHED = "of published networks, at full size"
 _MODES = ("SAME", "VALID", "EXPLICIT", "SAME_LOWER")  # EXPLICIT: as much as the filter reaches
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1
 _EVEN_AS = {"stride": "stride0", "dilation": "dilation0", "before": "before0", "after": "before0"}
-# multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, which a
-# slow kernel is not asked for
-_QUICK, _MOST, _LARGE = 1 << 18, 1 << 21, 1 << 27
+# multiply-adds whose exact sums take a tenth of a second, and a second; and those of a large layer, on small
+# whole numbers alone, which a slow kernel is not asked for
+_QUICK, _MOST, _LARGE = 1 << 18, 1 << 21, 1 << 28
 _REWRITTEN = "new numbers at an old address"
 _SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _TRIES = 50  # draws until another kind of call has its turn
 
-Numbers = dict[str, int]
 _USUAL = ("integers", "normal", "scaled", "tiny")
 
 
@@ -248,7 +257,7 @@ def fuzz(
             if drawn.way is None and drawn.data == "integers" and macs <= _QUICK:
                 drawn = replace(drawn, way=known.place())
             layers[drawn.layer] += 0
-            if macs > _MOST and macs > speed * seconds / 10:
+            if macs > _MOST and macs > speed * min(seconds / 20, (end - now) / 4):
                 continue
             history.append((drawn, chosen))
             with at_most(0.0):  # the smallest call alone gets a diagnosis
@@ -268,12 +277,16 @@ def fuzz(
             if now > end:  # after a call: one is made however slow the machine is
                 break
     del layers[""]
+    stopped = any(row.passed is False for row in rows)  # then calls that were not made say nothing
+    calls = [
+        (word, number) for word, number in (*told(module, asked), *layers.items()) if number or not stopped
+    ]
     return DiffReport(
         f"{len(rows):,} random calls of {name}, seed {seed}",
         tuple(rows),
         rtol=tolerance.rtol,
         atol=tolerance.atol,
-        asked=(*told(module, asked), *layers.items()),
+        asked=tuple(calls),
         limits=limits(module, asked),
     )
 
@@ -288,7 +301,7 @@ class _Known:
     source: random.Random
     taken: set[Any] = field(default_factory=set)  # traits of calls
     refused: Counter[Any] = field(default_factory=Counter)
-    layers: list[Numbers] = field(default_factory=list)  # that it took
+    layers: list[_Drawn] = field(default_factory=list)  # that it took
 
     def likely(self, drawn: _Drawn) -> bool:
         """Whether a call is legal, and not like many that were refused; now and then one of these, too."""
@@ -306,7 +319,7 @@ class _Known:
         """Note what all calls that it took have, and what may be why it refused one."""
         self.refused.update(() if took else _traits(drawn))
         self.taken.update(_traits(drawn) if took else ())
-        self.layers.extend([drawn.numbers] * bool(took and drawn.layer))
+        self.layers.extend([drawn] * bool(took and drawn.layer))
 
 
 def _traits(drawn: _Drawn) -> set[Any]:
@@ -449,7 +462,7 @@ def _calls(
         few = source.sample(_EDGES, 2)  # sizes are often equal: some mistakes show only then
         numbers, most = {name: usual for name, (_, usual) in table.items()}, len(table)
         if known.layers and source.random() < 0.5:
-            numbers, most = source.choice(known.layers), 4
+            numbers, most = source.choice(known.layers).numbers, 4
             table = next(each for each in tables if each.keys() == numbers.keys())
         numbers = numbers | {"bias": source.choice((0, 1))}
         for name in source.sample(list(table), source.randint(2, most)):
@@ -476,6 +489,32 @@ def _calls(
         most = _QUICK if exact != "integers" else _LARGE if "large" in name else _MOST
         return _Drawn(drawn, source.choice(dtypes), exact, most=most, layer=name)
 
+    def network() -> _Drawn:
+        numbers = next(published) | {"bias": source.choice((0, 1))}
+        batch = numbers | {"images": source.choice((1, 2, 2, 3, 8))}
+        drawn = _Drawn(batch, source.choice(dtypes), exact, most=_LARGE, layer=_PUBLISHED)
+        return drawn if _cases(drawn) else replace(drawn, numbers=numbers)
+
+    def sibling() -> _Drawn:
+        """The filters of the last layer in another call, which what was kept for them may not fit."""
+        last = known.layers[-1]
+        numbers = last.numbers
+        axes = [name[-1] for name in numbers if name.startswith("size")]
+        changes: list[Numbers] = [{"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}]
+        changes += [
+            {f"size{axis}": numbers[f"size{other}"] for axis, other in zip(axes, axes[::-1], strict=True)}
+        ]
+        wider = {f"dilation{axis}": numbers[f"dilation{axis}"] + 1 for axis in axes}
+        for axis in axes:  # so that the size of the output stays
+            less, more = split_padding(numbers[f"taps{axis}"] - 1)
+            wider |= {f"before{axis}": numbers[f"before{axis}"] + less}
+            wider |= {f"after{axis}": numbers[f"after{axis}"] + more}
+        changes += [wider, wider]
+        for move, some in product(_MOVES, (axes, source.sample(axes, 1))):
+            moved = ((f"{name}{axis}", step) for name, step in move.items() for axis in some)
+            changes.append({name: numbers[name] + step for name, step in moved})
+        return replace(last, numbers=numbers | source.choice(changes), layer="")
+
     steps = {name: cycle(_commonest_first(name)) for name in _LAYERS}
 
     def one(draw: Callable[[], _Drawn]) -> Iterator[_Drawn]:
@@ -486,8 +525,13 @@ def _calls(
         for name in _LAYERS
         if ("causal" not in name or 1 in ranks) and ("transposed" not in name or scatters)
     ]
-    turns = cycle(names)
+    turns, every = cycle(names), list(chain.from_iterable(map(layers, ranks)))
+    legal = [numbers for numbers in every if scatters or not numbers["transposed"]]
+    published = cycle(sorted(legal, key=lambda numbers: log2(_macs(numbers)) + source.uniform(0, _ABOUT)))
     for way in cycle(ways):
+        if exact == "integers":
+            yield from one(network)
+            yield from one(sibling) if known.layers else ()
         likely = (one(partial(layer, next(turns))) for _ in range(3))
         yield from islice(chain.from_iterable(likely), 2)
         for left, many in ((near, 3), (more, 1 if near else 3)):
@@ -537,6 +581,11 @@ def _cases(drawn: _Drawn) -> list[Case]:
     with suppress(ArgumentError):  # the numbers may not be legal together
         return [made] if made.geometry.macs <= drawn.most else []
     return []
+
+
+def _macs(numbers: Numbers) -> int:
+    """The multiply-adds of a legal call."""
+    return _cases(_Drawn(numbers, "float32", most=_LARGE))[0].geometry.macs
 
 
 def _smallest(drawn: _Drawn, fails: Callable[[_Drawn], bool], end: float) -> _Drawn:

@@ -116,6 +116,8 @@ ASPECTS: dict[str, Callable[[ConvGeometry, Any], bool]] = {
 # how large a call is, in words and as a number
 SIZES: dict[str, Callable[[ConvGeometry], int]] = {
     "batch": lambda g: g.batch,
+    "size": lambda g: max(axis.in_size for axis in g.axes),
+    "channels": lambda g: max(g.in_channels, g.out_channels),
     "filter": lambda g: max(axis.filter_size for axis in g.axes),
     "stride": lambda g: max(g.strides),
     "dilation": lambda g: max(g.dilations),
@@ -488,6 +490,12 @@ def elsewhere(
             if not str(error).startswith("crashed"):
                 raise
             send(None)  # raises where it crashes, too
+            other = next(sides)  # of a small array, far behind it may be where a page before it ends
+            try:
+                send(other)
+            except ContractError as second:
+                side = " or ".join((side, other)) if str(second).startswith("crashed") else side
+            next(sides)
             note = f"read or wrote outside its arrays: where there is no memory {side} them, it {error}"
             raise ContractError(note) from None
         try:

@@ -693,11 +693,15 @@ def test_the_first_line_says_how_far_it_went_and_what_was_not_looked_for(options
     ]
     for report in reports:
         assert re.search(
-            r"; at most batch \d+, filter \d+, stride \d+, dilation \d+, elements [\d,]+;", report.summary
+            r"; at most batch \d+, size [\d,]+, channels [\d,]+, filter \d+, stride \d+, dilation \d+, elements [\d,]+;",
+            report.summary,
         )
         seen = "; reads outside arrays: not looked for (isolate=True does)" in report.summary
         assert seen == ("isolate" not in options)
-    assert "; at most batch 2, filter 3, stride 2, dilation 1, elements 200;" in reports[0].summary
+    assert (
+        "; at most batch 2, size 7, channels 5, filter 3, stride 2, dilation 1, elements 200;"
+        in reports[0].summary
+    )
     assert "reads outside" not in T.fuzz(T.kernel(foreign.takes_everything), seconds=0.1).summary
 
 

@@ -336,7 +336,7 @@ def test_a_backend_that_does_not_crop_is_found(clock):
         return result
 
     report = T.fuzz(backend_that(does_not_crop), seconds=30, seed=0)
-    assert "padding=((0, 0), (0, -1))" in report.failed[0].note
+    assert re.search(r"padding=\(\(0, 0\), \([01], -1\)\)", report.failed[0].note)
 
 
 def test_the_same_seed_gives_the_same_calls(clock):
@@ -497,7 +497,7 @@ def test_refusals_are_learned_from_and_what_was_covered_is_printed(clock):
             raise NotImplementedError("not depthwise")
         return tc.conv2d(x, w, strides, pads, dilations=dilations)
 
-    report = T.fuzz(T.kernel(depthwise), seconds=3, seed=0)  # 300 calls
+    report = T.fuzz(T.kernel(depthwise), seconds=4, seed=0)  # 400 calls
     assert report.passed
     ran = sum(row.compared for row in report.rows)
     assert ran > 0.6 * len(report.rows)  # 14 % where nothing is learned
@@ -581,7 +581,9 @@ def test_a_program_of_its_own_is_asked_afresh(tmp_path, clock):
         [row] = T.fuzz(kernel, seconds=1, seed=0).failed
     finally:
         sys.path.remove(str(tmp_path))
-    assert "passes in a process that made no calls before; also after the calls before it" in row.note
+    assert re.search(
+        "passes in a process that made no calls before; (also after the calls before it|in turn)", row.note
+    )
 
 
 def test_a_failure_of_the_kernel_alone_has_one_line(clock):
@@ -648,7 +650,7 @@ WRONG_LAYERS = {
 
 @cache
 def first_calls(seed):
-    """What the first 150 calls of a seed have, of a kernel that takes all."""
+    """What the first 200 calls of a seed have, of a kernel that takes all."""
     asked = []
 
     def keeps(x, w, strides, pads, dilations, groups):
@@ -658,7 +660,7 @@ def first_calls(seed):
     with pytest.MonkeyPatch.context() as patch:
         looks = count()
         patch.setattr(fuzzing, "record", SimpleNamespace(clock=lambda: next(looks)))
-        T.fuzz(T.kernel(keeps), seconds=150, seed=seed, data="integers")
+        T.fuzz(T.kernel(keeps), seconds=200, seed=seed, data="integers")
     return asked
 
 
@@ -789,7 +791,7 @@ STATEFUL_FAULTS = {
 @pytest.mark.parametrize("name", STATEFUL_FAULTS)
 def test_what_is_kept_from_call_to_call_is_found(name, only_found):
     make, note = STATEFUL_FAULTS[name]
-    report = T.fuzz(T.kernel(make()), seconds=3, seed=0)  # 300 calls
+    report = T.fuzz(T.kernel(make()), seconds=4, seed=0)  # 400 calls
     assert report.failed
     report = tc.check_backend(T.kernel(make()), "float32", tags=["odd", "dilated"], kinds="conv2d")
     assert any(re.search(note, row.note) for row in report.failed), {row.note for row in report.failed}
