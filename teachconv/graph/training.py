@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..support.errors import ArgumentError, ArgumentTypeError, brief
+from ..support.errors import ArgumentError
 from .framework.context import current_graph, init_scope
 from .framework.ops import control_dependencies, device, name_scope
 from .gradients.gradients_util import gradients
 from .ops import array_ops, gen_nn_ops, math_ops
 from .ops.array_ops import constant
 from .ops.variables import Variable, trainable_variables
-from .options import unsupported
+from .options import check_type, unsupported
 
 __all__ = [
     "AdamOptimizer",
@@ -150,10 +150,7 @@ class Optimizer:
         """
         pairs = [(grad, variable) for grad, variable in grads_and_vars if grad is not None]
         for _, variable in pairs:
-            if not isinstance(variable, Variable):
-                raise ArgumentTypeError(
-                    f"grads_and_vars must hold pairs with a Variable; got {brief(variable)}"
-                )
+            check_type(variable, Variable, "grads_and_vars must hold pairs with a Variable")
         if not pairs:
             raise ArgumentError("No gradients provided for any variable.")
         with init_scope():
