@@ -18,7 +18,6 @@ from .framework.context import current_graph, init_scope
 from .framework.ops import control_dependencies, device, name_scope
 from .gradients.gradients_util import gradients
 from .ops import array_ops, gen_nn_ops, math_ops
-from .ops.array_ops import constant
 from .ops.variables import Variable, trainable_variables
 from .options import check_type, unsupported
 
@@ -165,7 +164,7 @@ class Optimizer:
                 return self._finish(updates, rates, scope)
             done = self._finish(updates, rates, "update")
             with control_dependencies([] if done is None else [done]), device(None):
-                one = constant(1, global_step.dtype, name="value")
+                one = array_ops.constant(1, global_step.dtype, name="value")
                 step = gen_nn_ops.assign_add(global_step, one, name=scope)
         return step.op if current_graph() is not None else None
 
@@ -227,7 +226,7 @@ _NODES = {"alpha": "learning_rate", "lr": "learning_rate"}  # where node and arg
 
 
 def _tensor(number: Any, dtype: Any, name: str) -> Any:
-    return number if hasattr(number, "dtype") else constant(number, dtype, name=name)
+    return number if hasattr(number, "dtype") else array_ops.constant(number, dtype, name=name)
 
 
 class GradientDescentOptimizer(Optimizer):

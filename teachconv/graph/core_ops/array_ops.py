@@ -9,7 +9,6 @@ import numpy as np
 from ..framework.op_def import define_op
 from . import array_shape_fns
 from . import common_shape_fns as shape_fns
-from .array_shape_fns import MASKS
 
 _MIRROR_PAD: dict[str, Any] = {
     "inputs": ["input: T", "paddings: Tpaddings"],
@@ -17,7 +16,7 @@ _MIRROR_PAD: dict[str, Any] = {
     "attrs": ["T: realnumbertype", "Tpaddings: {int32, int64} = int32", "mode: {'REFLECT', 'SYMMETRIC'}"],
     "shape_fn": shape_fns.pad_shape,
 }
-_SLICE = ("T: type", "Index: {int32, int64}", *(f"{mask}: int = 0" for mask in MASKS))
+_SLICE = ("T: type", "Index: {int32, int64}", *(f"{mask}: int = 0" for mask in array_shape_fns.MASKS))
 
 OP_DEFS = (
     define_op(

@@ -15,7 +15,6 @@ from ..framework.op_def import define_op
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, merge, text
 from . import common_shape_fns as shape_fns
-from .common_shape_fns import bias_add_shape, pool_shape, windowed_shape
 
 # each op that convolves, and what it is in teachconv; TensorFlow has none over one axis
 CONVOLUTIONS = {
@@ -46,7 +45,7 @@ def convolution_shape(c: InferenceContext) -> list[StaticShape]:
     if result == "input":
         shapes["input"] = _input_sizes(c, shapes["input"])
     filters = _grouped(c, shapes) if op.depthwise else shapes["filters"]
-    output = windowed_shape(c, shapes["input"], filters)
+    output = shape_fns.windowed_shape(c, shapes["input"], filters)
     if not op.is_gradient:
         return [output]
     if not is_compatible(output, shapes["output"]):
@@ -89,7 +88,7 @@ def bias_add_grad_shape(c: InferenceContext) -> list[StaticShape]:
     shape = c.shapes[0]
     if shape is None:
         return [(None,)]
-    bias_add_shape(replace(c, shapes=[shape, (None,)]))  # checks the number of axes
+    shape_fns.bias_add_shape(replace(c, shapes=[shape, (None,)]))  # checks the number of axes
     return [(shape[1 if c.attrs["data_format"] == "NCHW" else -1],)]
 
 
@@ -118,7 +117,7 @@ def sparse_softmax_xent_shape(c: InferenceContext) -> list[StaticShape]:
 
 def max_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the shape of ``orig_input``; for the gradient of the gradient, that of ``orig_output``."""
-    (pooled,) = pool_shape(c)
+    (pooled,) = shape_fns.pool_shape(c)
     again = c.op.endswith("GradGrad")
     wanted = {"orig_output": pooled, "grad": c.shapes[0] if again else pooled}
     for (name, shape), given in zip(wanted.items(), c.shapes[1:], strict=True):
@@ -131,7 +130,7 @@ def avg_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``orig_input_shape``."""
     axes = len(c.attrs["data_format"])
     sizes = c.shape_value(0, "orig_input_shape", axes)
-    (pooled,) = pool_shape(replace(c, shapes=[sizes]))
+    (pooled,) = shape_fns.pool_shape(replace(c, shapes=[sizes]))
     if not is_compatible(pooled, c.with_rank(1, axes, "grad")):
         raise ArgumentError(f"grad of {c.op} must have shape {text(pooled)}; got {text(c.shapes[1])}")
     return [sizes]
