@@ -116,14 +116,12 @@ def sparse_softmax_xent_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 def max_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the shape of ``orig_input``; for the gradient of the gradient, that of ``orig_output``."""
+    """Return the shape of ``orig_input``."""
     (pooled,) = shape_fns.pool_shape(c)
-    again = c.op.endswith("GradGrad")
-    wanted = {"orig_output": pooled, "grad": c.shapes[0] if again else pooled}
-    for (name, shape), given in zip(wanted.items(), c.shapes[1:], strict=True):
-        if not is_compatible(shape, given):
-            raise ArgumentError(f"{name} of {c.op} must have shape {text(shape)}; got {text(given)}")
-    return [merge(pooled, c.shapes[1]) if again else c.shapes[0]]
+    for name, given in zip(("orig_output", "grad"), c.shapes[1:], strict=True):
+        if not is_compatible(pooled, given):
+            raise ArgumentError(f"{name} of {c.op} must have shape {text(pooled)}; got {text(given)}")
+    return [c.shapes[0]]
 
 
 def avg_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
