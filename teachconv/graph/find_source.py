@@ -270,13 +270,14 @@ def _of_module(owner: ModuleType, op: Any, args: tuple[Any, ...], kwargs: dict[s
             f"of the modules find_source follows gen_nn_ops alone; got {brief(owner.__name__)}"
         )
     _take_nothing("gen_nn_ops", args, kwargs)
-    here, there = place(str(owner.__file__)), place(str(definitions.__file__))
-    note = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
+    next_question = "next: find_source(gen_nn_ops.conv2d), or of another function of it"
     steps = [
-        SourceStep("generated module", "gen_nn_ops", here, 1, note),
+        SourceStep("generated module", "gen_nn_ops", place(str(owner.__file__)), 1, next_question),
         step_at("generator", op_gen.generate, "one function for each op definition"),
         step_at("name", op_gen.lower_case_op_name, "Conv2DBackpropInput becomes conv2d_backprop_input"),
-        SourceStep("op definitions", "nn_ops", there, 1, "TensorFlow: core/ops/nn_ops.cc"),
+        SourceStep(
+            "op definitions", "nn_ops", place(definitions.__file__), 1, "TensorFlow: core/ops/nn_ops.cc"
+        ),
     ]
     return chain_of("gen_nn_ops, which computes nothing,", steps)
 
@@ -293,11 +294,9 @@ def _wrappers_of(public: Callable[..., Any] | None, op_name: str) -> Iterator[So
     Without a wrapper they begin with all that lead to the op. Those over one axis are left out: they work on
     images of one row.
     """
-    wrappers = [] if public is None else [public]
-    if public is None:
-        named = [function for name, function in _PUBLIC.items() if "1d" not in name]
-        wrappers = [one for one in named if not _is_generated(one) and _op_of(one) == op_name]
-    for wrapper in wrappers:
+    named = [function for name, function in _PUBLIC.items() if "1d" not in name]
+    leading = (one for one in named if not _is_generated(one) and _op_of(one) == op_name)
+    for wrapper in leading if public is None else (public,):
         yield step_at("public wrapper", wrapper, "normalises its arguments")
     yield from _definition_of(op_name)
 
@@ -320,8 +319,8 @@ def _kernels(ops: Iterable[str], backend: str = "") -> Iterator[Found]:
         of_backends = set(labels) == {"default", *backends.TABLE}  # they have rows of their own below
         named = "default, and every backend" if of_backends else ", ".join(labels)
         devices = ", ".join(sorted({definition.device for definition in mine}))
-        where = place(mine[0].file), mine[0].line
-        yield SourceStep("kernel", kernel.__name__, *where, f"{devices}; labels: {named}")
+        note = f"{devices}; labels: {named}"
+        yield SourceStep("kernel", kernel.__name__, place(mine[0].file), mine[0].line, note)
         function: Any = getattr(kernel, "function", None)
         if kernel.backend_function is not None:
             yield from backend_steps(kind_of(kernel.backend_function), backend)
@@ -461,14 +460,21 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
     reasons = [owner.why_none(source) for source in nest.flatten(given.get("sources", given.get("source")))]
     with recorded_by(recorder):
         results = nest.flatten(op(*args, **kwargs))
-    steps = [step_at("tape", op), step_at("engine", backpropagate, "walks the records backwards")]
-    for number, (result, reason) in enumerate(zip(results, reasons, strict=True)):
-        if result is None:
-            steps.append(SourceStep("no gradient", f"source {number}", note=reason))
-    for operation in recorded.values():
-        gradient = operation.attrs.get("_gradient_op_type", operation.type)
-        if GRADIENTS.get(gradient):  # none is registered of an op that the tape passed by
-            steps.append(gradient_step(operation, f"of {operation.type}"))
+    steps = [
+        step_at("tape", op),
+        step_at("engine", backpropagate, "walks the records backwards"),
+        *(
+            SourceStep("no gradient", f"source {number}", note=reason)
+            for number, (result, reason) in enumerate(zip(results, reasons, strict=True))
+            if result is None
+        ),
+        *(
+            gradient_step(operation, f"of {operation.type}")
+            for operation in recorded.values()
+            # none is registered of an op that the tape passed by
+            if GRADIENTS.get(operation.attrs.get("_gradient_op_type", operation.type))
+        ),
+    ]
     return chain_of(f"tape.{op.__name__}", [*steps, *_kernels(operations, find_backend()[0])])
 
 
@@ -538,13 +544,14 @@ def _reached(functions: Sequence[Any], rooms: Any, owner: type | None = None) ->
     waiting, reached = list(functions), {}
     for function in waiting:
         is_followed = function in functions or function.__module__.startswith(rooms)
-        reached[function] = [*_named_in(function.__code__, function, owner)] if is_followed else []
+        named = _named_in(function.__code__, function, owner) if is_followed else ()
+        reached[function] = [*filter(_is_ours, map(_plain, named))]
         waiting += [each for each in dict.fromkeys(reached[function]) if each not in waiting]
     return reached
 
 
 def _named_in(code: CodeType, function: Any, owner: type | None) -> Iterator[Any]:
-    """Yield the functions of teachconv that code names.
+    """Yield what code names, functions among it.
 
     They are globals, attributes of modules, methods of self, and entries of tables; where an attribute of the
     class is the index, its entry alone.
@@ -561,12 +568,11 @@ def _named_in(code: CodeType, function: Any, owner: type | None) -> Iterator[Any
             value = getattr(value, step.argval, None) if isinstance(value, type | ModuleType) else None
         elif step.opname.startswith("BINARY") and table is not None:
             entries = [table[value]] if isinstance(value, int) and value in table else table.values()
-            yield from filter(_is_ours, map(_plain, entries))
+            yield from entries
             table = None
         else:
             value = owner if step.opname.startswith("LOAD_FAST") and step.argval == "self" else None
-        if _is_ours(plain := _plain(value)):
-            yield plain
+        yield value
 
 
 def _plain(value: Any) -> Any:

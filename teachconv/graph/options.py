@@ -8,7 +8,7 @@ from functools import wraps
 from inspect import ismodule, signature
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from ..support.errors import ArgumentError, brief, suggestion
+from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,6 +51,21 @@ def unsupported(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return wrapper
 
     return decorate
+
+
+def check_type(value: Any, kinds: Any, legal: str) -> None:
+    """Raise an error if a value is of none of some types.
+
+    Args:
+        value: the value.
+        kinds: the types, as ``isinstance`` takes them.
+        legal: what must be, as in "graph must be a Graph or None".
+
+    Raises:
+        TypeError: if it is of another type.
+    """
+    if not isinstance(value, kinds):
+        raise ArgumentTypeError(f"{legal}; got {brief(value)}")
 
 
 def either(name: str, value: Any, old_name: str, old_value: Any) -> Any:

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..support.errors import ArgumentError, ArgumentTypeError, brief
+from ..support.errors import ArgumentError
 from .framework.context import current_graph, init_scope
 from .framework.ops import control_dependencies, device, name_scope
 from .gradients.gradients_util import gradients
 from .ops import array_ops, gen_nn_ops, math_ops
-from .ops.array_ops import constant
 from .ops.variables import Variable, trainable_variables
-from .options import unsupported
+from .options import check_type, unsupported
 
 __all__ = [
     "AdamOptimizer",
@@ -150,10 +149,7 @@ class Optimizer:
         """
         pairs = [(grad, variable) for grad, variable in grads_and_vars if grad is not None]
         for _, variable in pairs:
-            if not isinstance(variable, Variable):
-                raise ArgumentTypeError(
-                    f"grads_and_vars must hold pairs with a Variable; got {brief(variable)}"
-                )
+            check_type(variable, Variable, "grads_and_vars must hold pairs with a Variable")
         if not pairs:
             raise ArgumentError("No gradients provided for any variable.")
         with init_scope():
@@ -168,7 +164,7 @@ class Optimizer:
                 return self._finish(updates, rates, scope)
             done = self._finish(updates, rates, "update")
             with control_dependencies([] if done is None else [done]), device(None):
-                one = constant(1, global_step.dtype, name="value")
+                one = array_ops.constant(1, global_step.dtype, name="value")
                 step = gen_nn_ops.assign_add(global_step, one, name=scope)
         return step.op if current_graph() is not None else None
 
@@ -230,7 +226,7 @@ _NODES = {"alpha": "learning_rate", "lr": "learning_rate"}  # where node and arg
 
 
 def _tensor(number: Any, dtype: Any, name: str) -> Any:
-    return number if hasattr(number, "dtype") else constant(number, dtype, name=name)
+    return number if hasattr(number, "dtype") else array_ops.constant(number, dtype, name=name)
 
 
 class GradientDescentOptimizer(Optimizer):

@@ -113,12 +113,14 @@ class SourceChain(tables.Steps):
     shown: int = 0
 
 
-def chain_of(query: str, found: Iterable[Found], backend: str = "", algorithm: str = "") -> SourceChain:
+def chain_of(
+    query: str, found: Iterable[Found], backend: str = "", algorithm: str = "", paths: Iterable[str] = ()
+) -> SourceChain:
     """Return the chain of steps and lines, which may come in any order; equal lines are one."""
     both = list(found)
     steps = tuple(step for step in both if isinstance(step, SourceStep))
     lines = dict.fromkeys(line for line in both if isinstance(line, SourceLine))
-    return SourceChain(query, steps, tuple(lines), backend, algorithm)
+    return SourceChain(query, steps, tuple(lines), backend, algorithm, tuple(sorted(paths)))
 
 
 def listing(query: str, found: Iterable[Found]) -> SourceChain:
@@ -335,8 +337,7 @@ class Ran:
     def chain(self, name: str, found: Iterable[Found]) -> SourceChain:
         """Return the chain of the call."""
         query = f"{name} {shapes_text(self.kind, self.geometry)}"
-        chain = chain_of(query, found, self.backend, self.algorithm)
-        return replace(chain, paths=tuple(sorted(self.paths)))
+        return chain_of(query, found, self.backend, self.algorithm, self.paths)
 
     def choices(self) -> Iterator[SourceStep]:
         """Yield where the algorithm was chosen, and why; and where it was chosen again."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.arguments import integer, real
 from ..graph.framework.eager_tensor import array_of_python
+from ..graph.options import check_type
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, suggestion
 from .missing import instead_of
 
@@ -40,8 +41,7 @@ def check_number(value: Any, name: str, low: float, high: float = inf, *, below:
     >>> check_number(0.5, "rate", 0, 1)
     0.5
     """
-    if not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ArgumentTypeError(f"{name} must be a number; got {brief(value)}")
+    check_type(value, (int, float, np.integer, np.floating), f"{name} must be a number")
     number = real(value, name)
     if not (low <= number <= high and number < inf and not (below and number == high)):
         upper = f" to {'below ' * below}{high}" if high < inf else ", and finite"
@@ -84,8 +84,7 @@ def check_list(value: Any, name: str, of: str) -> list[Any]:
     """Return a list or tuple as a list, None as an empty one; raise for anything else."""
     if value is None:
         return []
-    if not isinstance(value, (list, tuple)):
-        raise ArgumentTypeError(f"{name} must be a list of {of}; got {brief(value)}")
+    check_type(value, (list, tuple), f"{name} must be a list of {of}")
     return list(value or ())
 
 
@@ -218,8 +217,5 @@ def look_up(identifier: Any, known: Mapping[str, Any], noun: str, argument: str 
                 f"{argument or noun} must be one of {', '.join(known)}; got {brief(identifier)}{near}"
             )
         identifier = by_name[identifier]
-    elif not callable(identifier):
-        raise ArgumentTypeError(
-            f"{argument or noun} must be a name ({', '.join(known)}) or callable; got {brief(identifier)}"
-        )
+    check_type(identifier, Callable, f"{argument or noun} must be a name ({', '.join(known)}) or callable")
     return identifier() if isinstance(identifier, type) else identifier

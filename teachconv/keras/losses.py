@@ -210,23 +210,35 @@ def _clip(probabilities: Any) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
-class Loss:
-    """The mean of a function over the batch.
+class FunctionWrapper:
+    """A function of labels and predictions with a name: a loss or a metric.
 
     Args:
-        function: (y_true, y_pred) -> one loss for each sample.
+        function: (y_true, y_pred) -> a value for each sample.
         name: the name in logs; None for that of the class.
     """
+
+    _of: Any = None  # the function of a class
 
     def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
         self._function = function
         self.name = check_name(name, snake_case(type(self).__name__))
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return one loss for each sample."""
-        if self._function is None:
+        """Return a value for each sample; of a class of losses, also for each axis but the last."""
+        function = self._of or self._function
+        if function is None:
             raise NotImplementedError(f"{type(self).__name__} must define call(y_true, y_pred)")
-        return self._function(y_true, y_pred)
+        return function(y_true, y_pred)
+
+
+class Loss(FunctionWrapper):
+    """The mean of a function over the batch.
+
+    Args:
+        function: (y_true, y_pred) -> one loss for each sample.
+        name: the name in logs; None for that of the class.
+    """
 
     def __call__(self, y_true: Any, y_pred: Any) -> Any:
         """Return the mean over the batch, a scalar.
@@ -258,16 +270,11 @@ class Loss:
 class _Named(Loss):
     """The mean of a function of this file."""
 
-    _of: Callable[..., Any]
     _hint = ""  # for labels with fewer axes than the output
 
     def __init__(self, *, name: str | None = None, **unknown: Any):
         refuse(type(self).__name__, unknown)
         super().__init__(name=name)
-
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return one loss for each sample, and for each axis but the last."""
-        return self._of(y_true, y_pred)
 
     def check(self, y: np.ndarray, output_shape: Shape, dtype: str) -> np.ndarray:
         """Return the values in the output's dtype and shape; a last axis of 1 may be missing."""

@@ -27,10 +27,10 @@ from ..graph import (
 )
 from ..graph.ops.array_ops import is_tensor
 from ..support.errors import ArgumentError, ArgumentTypeError, brief
-from .checks import check_name, check_number, look_up, shape_text, snake_case
+from .checks import check_number, look_up, shape_text, snake_case
 from .config import floatx
 from .layers.layer import Shape
-from .losses import mean_absolute_error, mean_squared_error
+from .losses import FunctionWrapper, mean_absolute_error, mean_squared_error
 
 __all__ = [
     "BinaryAccuracy",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-class Metric:
+class Metric(FunctionWrapper):
     """The mean of a function over all the samples since the last ``reset_state``.
 
     Args:
@@ -53,21 +53,11 @@ class Metric:
     """
 
     def __init__(self, function: Callable[[Any, Any], Any] | None = None, name: str | None = None):
-        self._function = function
-        self.name = check_name(name, snake_case(type(self).__name__))
+        super().__init__(function, name)
         with init_scope():
             self.total, self.count = (
                 Variable(0.0, False, f"{self.name}/{sum_of}", "float64") for sum_of in ("total", "count")
             )
-
-    _of: Callable[..., Any] | None = None  # a function of tensors; without it, `call` gets NumPy arrays
-
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return a value for each sample."""
-        function = self._of or self._function
-        if function is None:
-            raise NotImplementedError(f"{type(self).__name__} must define call(y_true, y_pred)")
-        return function(y_true, y_pred)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch.
@@ -77,7 +67,7 @@ class Metric:
             y_pred: the predictions.
             sample_weight: how much each sample counts; a number for all, or [batch].
         """
-        if self._of is None:
+        if self._of is None:  # `_of` takes tensors, a function of the caller's NumPy arrays
             y_true, y_pred = _array(y_true), _array(y_pred)
         self._add(self.call(y_true, y_pred), sample_weight)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
+from ..graph.options import check_type
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
 from . import saving
 from .checks import check_list
@@ -190,8 +191,7 @@ class Model(Trainer):
         Raises:
             ValueError: if the model does not know the shape of its input yet.
         """
-        if print_fn is not None and not callable(print_fn):
-            raise ArgumentTypeError(f"print_fn must be a function; got {brief(print_fn)}")
+        check_type(print_fn, Callable | None, "print_fn must be a function")
         (print_fn or print)(str(Summary.of(self, show_trainable=show_trainable, geometry=geometry)))
 
     def __repr__(self) -> str:
@@ -209,10 +209,7 @@ class Functional(Model):
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **more: Any):
         for argument, values in (("inputs", as_list(inputs)), ("outputs", as_list(outputs))):
             for value in values or [None]:
-                if not isinstance(value, KerasTensor):
-                    raise ArgumentTypeError(
-                        f"{argument} must be tensors that Input or a layer returned; got {brief(value)}"
-                    )
+                check_type(value, KerasTensor, f"{argument} must be tensors that Input or a layer returned")
         super().__init__(name=name, **{"dtype": as_list(inputs)[0].dtype, **more})
         self._layers = self._connect_ends(inputs, outputs)
 
@@ -365,10 +362,7 @@ class Sequential(Functional):
         """
         if isinstance(layer, KerasTensor) and layer.source is None:
             layer = layer.layer
-        if not isinstance(layer, Layer):
-            raise ArgumentTypeError(
-                f"layers must be layers, such as keras.layers.Dense(10); got {brief(layer)}"
-            )
+        check_type(layer, Layer, "layers must be layers, such as keras.layers.Dense(10)")
         if isinstance(layer, InputLayer) and self._layers:
             raise ArgumentError("an Input must be the first of the layers")
         if layer.name in {other.name for other in self._layers if other is not layer}:

@@ -12,7 +12,7 @@ control dependency in a program shows up as a different result.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -89,17 +89,15 @@ class Executor:
             for index, arg in enumerate(op_def.flat(op_def.outputs, node.attrs)):
                 slots[node.name, index] = len(slots)
                 is_ref.append(arg.is_ref)
-        self._uses = [0] * len(slots)
         for item in self.items:
             item.inputs = tuple(slots[name] for name in item.node.inputs)
-            for slot in item.inputs:
-                self._uses[slot] += 1
             refs = [is_ref[slot] for slot in item.inputs]
             wants = any(ref and not takes for ref, takes in zip(refs, item.takes_refs, strict=True))
             item.takes_refs = item.takes_refs if wants else ()
         self._fetches = [slots[name] for name in fetches]
-        for slot in self._fetches:
-            self._uses[slot] += 1  # the caller's use keeps the value alive
+        # the caller's use keeps a value alive
+        uses = Counter([*self._fetches, *(slot for item in self.items for slot in item.inputs)])
+        self._uses = [uses[slot] for slot in range(len(slots))]
         self._pending = self._connect(nodes, sends)
         self._roots = [index for index, count in enumerate(self._pending) if not count]
 

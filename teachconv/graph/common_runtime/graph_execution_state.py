@@ -11,11 +11,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
 from ..framework.errors import InvalidArgumentError, SoftPlacementWarning
-from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, TensorName, from_operation
+from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, TensorName, from_operation, reachable
 from ..framework.op_kernel import KernelDef, OpKernelContext
 from ..framework.ops import Graph, Operation, Tensor
 from ..framework.tensor_shape import TensorShape, as_shape
@@ -168,15 +170,15 @@ class GraphExecutionState:
 def optimize(subgraph: Subgraph, config: ConfigProto) -> tuple[Subgraph, list[Rewrite]]:
     """Apply the enabled optimisers in order; return the subgraph and the rewrites."""
     rewrites: list[Rewrite] = []
-    if config.constant_folding:
-        subgraph, done = fold_constants(subgraph, config.backend)
-        rewrites += done
-    if config.common_subexpression_elimination:
-        subgraph, done = eliminate_common_subexpressions(subgraph)
-        rewrites += done
-    if config.remapping:
-        subgraph, done = remap(subgraph)
-        rewrites += done
+    passes = (
+        (config.constant_folding, partial(fold_constants, label=config.backend)),
+        (config.common_subexpression_elimination, eliminate_common_subexpressions),
+        (config.remapping, remap),
+    )
+    for enabled, rewrite in passes:
+        if enabled:
+            subgraph, done = rewrite(subgraph)
+            rewrites += done
     return subgraph, rewrites
 
 
@@ -207,32 +209,24 @@ def prune(
     def source(key: TensorName) -> TensorName:
         return (arguments[key], 0) if key in arguments else key
 
-    sources = [source((tensor.op.name, tensor.index)) for tensor in fetches]
-    stack = [name for name, _ in sources if name in placed] + [op.name for op in targets]
-    seen: set[str] = set()
-    missing: list[NodeDef] = []
-    while stack:
-        name = stack.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        node = placed[name]
-        if node.op == "Placeholder":
-            missing.append(node)
-        inputs = tuple(map(source, node.inputs)) if arguments else node.inputs
-        nodes[name] = node if inputs == node.inputs else replace(node, inputs=inputs)
-        stack += [other for other, _ in inputs if other in placed]
-        stack += node.control_inputs
+    def wired(node: NodeDef) -> NodeDef:
+        inputs = tuple(map(source, node.inputs))
+        return node if inputs == node.inputs else replace(node, inputs=inputs)
+
+    nodes |= {name: wired(node) for name, node in placed.items()}
+    fetched = tuple(source((tensor.op.name, tensor.index)) for tensor in fetches)
+    subgraph = reachable(Subgraph(nodes, fetched, tuple(op.name for op in targets)))
+    needed = subgraph.nodes.values()
+    missing = sorted((node for node in needed if node.op == "Placeholder"), key=attrgetter("number"))
     if missing:
         names = ", ".join(
             f"{node.name!r} ({TensorShape(node.attrs['shape'])} {node.attrs['dtype'].name})"
-            for node in sorted(missing, key=lambda node: node.number)
+            for node in missing
         )
         raise InvalidArgumentError(
             f"feed_dict must hold a value for each placeholder needed; missing: {names}"
         )
-    subgraph = Subgraph(nodes, tuple(sources), tuple(op.name for op in targets))
-    return subgraph, tuple(node for name, node in placed.items() if name not in seen)
+    return subgraph, tuple(node for name, node in placed.items() if name not in subgraph.nodes)
 
 
 def _argument(name: str, tensor: Tensor, index: int) -> NodeDef:

@@ -6,6 +6,7 @@ they are in common_runtime/constant_folding.cc, graph/optimizer_cse.cc and grapp
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import blake2b
@@ -85,10 +86,8 @@ def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[
         node = replace(node, inputs=inputs, control_inputs=control)
         op_def = get_op_def(node.op)
         reads_variable = any(gives_ref(nodes[name], index) for name, index in node.inputs if name in nodes)
-        if op_def.is_stateful or reads_variable:
-            nodes[node.name] = node
-            continue
-        first = found.setdefault(_key(node), node.name)
+        may_share = not (op_def.is_stateful or reads_variable)
+        first = found.setdefault(_key(node), node.name) if may_share else node.name
         if first == node.name:
             nodes[node.name] = node
         else:
@@ -163,18 +162,15 @@ def remap(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
     return (reachable(replace(subgraph, nodes=nodes)) if rewrites else subgraph), rewrites
 
 
-def _uses(subgraph: Subgraph) -> dict[str, int]:
+def _uses(subgraph: Subgraph) -> Counter[str]:
     """Count the uses of each node: as an input, as a control input, or as a fetch or target."""
-    uses = dict.fromkeys(subgraph.nodes, 0)
+    uses = Counter([*(name for name, _ in subgraph.fetches), *subgraph.targets])
     for node in subgraph.nodes.values():
-        for name in (*(name for name, _ in node.inputs), *node.control_inputs):
-            uses[name] += 1
-    for name in (*(name for name, _ in subgraph.fetches), *subgraph.targets):
-        uses[name] += 1
+        uses.update([*(name for name, _ in node.inputs), *node.control_inputs])
     return uses
 
 
-def _fits(first: NodeDef, bias_add: NodeDef, uses: dict[str, int]) -> bool:
+def _fits(first: NodeDef, bias_add: NodeDef, uses: Counter[str]) -> bool:
     return (
         uses[first.name] == 1
         and not bias_add.control_inputs

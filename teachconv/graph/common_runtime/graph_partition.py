@@ -13,7 +13,7 @@ import numpy as np
 
 from ..framework.config import DeviceSpec
 from ..framework.eager_tensor import frozen
-from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName
+from ..framework.node_def import NodeDef, Nodes, Subgraph, TensorName, before
 from ..framework.op_def import get_op_def
 
 CLIENT = "/device:CPU:0"  # whose memory the program reads and feeds from
@@ -49,36 +49,26 @@ def partition(subgraph: Subgraph) -> tuple[dict[str, Nodes], list[Transfer], lis
     """
     partitions: dict[str, Nodes] = {}
     pairs: dict[tuple[str, int, str], Transfer] = {}
+
+    def on(device: str, name: str, index: int) -> TensorName:
+        """Where an output of a node is on a device: at the node itself, or at the _Recv of a pair."""
+        source = subgraph.nodes[name]
+        if source.device == device:
+            return name, index
+        return _pair(source, index, device, pairs, partitions).recv.name, 0
+
     for node in subgraph.nodes.values():
-        if all(subgraph.nodes[name].device == node.device for name in _sources(node)):
-            partitions.setdefault(node.device, {})[node.name] = node
-            continue
-        inputs, control = [], []
-        for name, index in node.inputs:
-            source = subgraph.nodes[name]
-            if source.device == node.device:
-                inputs.append((name, index))
-            else:
-                inputs.append((_pair(source, index, node.device, pairs, partitions).recv.name, 0))
-        for name in node.control_inputs:
-            source = subgraph.nodes[name]
-            if source.device != node.device:
-                name = _pair(source, -1, node.device, pairs, partitions).recv.name
-            control.append(name)
-        rewired = replace(node, inputs=tuple(inputs), control_inputs=tuple(dict.fromkeys(control)))
-        partitions.setdefault(node.device, {})[node.name] = rewired
+        if any(subgraph.nodes[name].device != node.device for name in before(node)):
+            inputs = tuple(on(node.device, *value) for value in node.inputs)
+            control = dict.fromkeys(on(node.device, name, -1)[0] for name in node.control_inputs)
+            node = replace(node, inputs=inputs, control_inputs=tuple(control))
+        partitions.setdefault(node.device, {})[node.name] = node
     fetches: list[TensorName] = []
     for name, index in subgraph.fetches:
-        source = subgraph.nodes[name]
-        if DeviceSpec.from_string(source.device).device_type == "GPU":
-            fetches.append((_pair(source, index, CLIENT, pairs, partitions).recv.name, 0))
-        else:
-            fetches.append((name, index))
+        device = subgraph.nodes[name].device
+        is_on_gpu = DeviceSpec.from_string(device).device_type == "GPU"
+        fetches.append(on(CLIENT if is_on_gpu else device, name, index))
     return partitions, list(pairs.values()), fetches
-
-
-def _sources(node: NodeDef) -> list[str]:
-    return [*(name for name, _ in node.inputs), *node.control_inputs]
 
 
 def _pair(

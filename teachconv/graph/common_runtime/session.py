@@ -20,6 +20,7 @@ from ..framework.eager_tensor import to_array
 from ..framework.errors import InvalidArgumentError, SessionError
 from ..framework.op_kernel import OpKernelContext, VariableRef
 from ..framework.ops import Graph, Operation, Tensor
+from ..options import check_type
 from .graph_execution_state import GraphExecutionState
 from .run_metadata import RunMetadata
 
@@ -49,10 +50,8 @@ class Session:
     """
 
     def __init__(self, graph: Graph | None = None, config: ConfigProto | None = None):
-        if graph is not None and not isinstance(graph, Graph):
-            raise ArgumentTypeError(f"graph must be a Graph or None; got {brief(graph)}")
-        if config is not None and not isinstance(config, ConfigProto):
-            raise ArgumentTypeError(f"config must be a ConfigProto or None; got {brief(config)}")
+        check_type(graph, Graph | None, "graph must be a Graph or None")
+        check_type(config, ConfigProto | None, "config must be a ConfigProto or None")
         self.graph = get_default_graph() if graph is None else graph
         self.config = config or ConfigProto()
         self._variables: dict[str, VariableRef] = {}
@@ -95,10 +94,8 @@ class Session:
             raise SessionError(
                 "The Session graph is empty. Add operations to the graph before calling run()."
             )
-        if options is not None and not isinstance(options, RunOptions):
-            raise ArgumentTypeError(f"options must be RunOptions; got {brief(options)}")
-        if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
-            raise ArgumentTypeError(f"run_metadata must be a RunMetadata; got {brief(run_metadata)}")
+        check_type(options, RunOptions | None, "options must be RunOptions")
+        check_type(run_metadata, RunMetadata | None, "run_metadata must be a RunMetadata")
         found = [_graph_element(fetch, self.graph, "fetches") for fetch in nest.flatten(fetches)]
         tensors = [item for item in found if isinstance(item, Tensor)]
         targets = [item for item in found if isinstance(item, Operation)]

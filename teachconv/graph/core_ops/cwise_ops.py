@@ -15,20 +15,25 @@ import numpy as np
 
 from ...core.dtypes import is_integer
 from ..framework.errors import InvalidArgumentError
-from ..framework.op_def import register_op
+from ..framework.op_def import OpDef, define_op
 from . import common_shape_fns as shape_fns
 
 # --- one input ----------------------------------------------------------------------------------------
 
 
-def _unary(kind: str, function: Callable[..., Any], x: str = "x", y: str = "y") -> dict[str, Any]:
-    return {
-        "inputs": [f"{x}: T"],
-        "outputs": [f"{y}: T"],
-        "attrs": [f"T: {kind}"],
-        "shape_fn": shape_fns.unchanged_shape,
-        "function": function,
-    }
+def _unary(
+    name: str, kind: str, function: Callable[..., Any], summary: str, x: str = "x", y: str = "y"
+) -> OpDef:
+    return define_op(
+        name,
+        inputs=[f"{x}: T"],
+        outputs=[f"{y}: T"],
+        attrs=[f"T: {kind}"],
+        shape_fn=shape_fns.unchanged_shape,
+        function=function,
+        summary=summary,
+        depth=2,
+    )
 
 
 def _sigmoid(x: Any) -> Any:
@@ -49,55 +54,20 @@ def _rsqrt(x: Any) -> Any:
     return x.dtype.type(1) / np.sqrt(x)
 
 
-register_op("Neg", **_unary("numbertype", np.negative), summary="Returns -x.")
-register_op("Abs", **_unary("numbertype", np.abs), summary="Returns the absolute value.")
-register_op("Sign", **_unary("numbertype", np.sign), summary="Returns -1, 0 or 1.")
-register_op("Square", **_unary("realnumbertype", lambda x: x * x), summary="Returns x * x.")
-register_op("Sqrt", **_unary("floattype", np.sqrt), summary="Returns the square root.")
-register_op("Rsqrt", **_unary("floattype", _rsqrt), summary="Returns 1 / sqrt(x).")
-register_op("Exp", **_unary("floattype", np.exp), summary="Returns e to the power of x.")
-register_op("Log", **_unary("floattype", np.log), summary="Returns the natural logarithm.")
-register_op("Log1p", **_unary("floattype", np.log1p), summary="Returns the natural logarithm of 1 + x.")
-register_op("Tanh", **_unary("floattype", np.tanh), summary="Returns the hyperbolic tangent.")
-register_op("Sigmoid", **_unary("floattype", _sigmoid), summary="Returns 1 / (1 + exp(-x)).")
-register_op(
-    "Elu",
-    **_unary("floattype", _elu, "features", "activations"),
-    summary="Returns exp(features) - 1 if features are negative, features otherwise.",
-)
-register_op(
-    "Softplus",
-    **_unary("floattype", _softplus, "features", "activations"),
-    summary="Returns log(exp(features) + 1).",
-)
-register_op(
-    "LogicalNot",
-    inputs=["x: bool"],
-    outputs=["y: bool"],
-    shape_fn=shape_fns.unchanged_shape,
-    function=np.logical_not,
-    summary="Returns not x.",
-)
-register_op(
-    "Cast",
-    inputs=["x: SrcT"],
-    outputs=["y: DstT"],
-    attrs=["SrcT: type", "DstT: type"],
-    shape_fn=shape_fns.unchanged_shape,
-    summary="Converts to another dtype; floats are cut off towards zero, bool becomes 0 or 1.",
-)
-
 # --- two inputs ---------------------------------------------------------------------------------------
 
 
-def _binary(kind: str, function: Callable[..., Any], result: str = "T") -> dict[str, Any]:
-    return {
-        "inputs": ["x: T", "y: T"],
-        "outputs": [f"z: {result}"],
-        "attrs": [f"T: {kind}"],
-        "shape_fn": shape_fns.broadcast_shape,
-        "function": function,
-    }
+def _binary(name: str, kind: str, function: Callable[..., Any], summary: str, result: str = "T") -> OpDef:
+    return define_op(
+        name,
+        inputs=["x: T", "y: T"],
+        outputs=[f"z: {result}"],
+        attrs=[f"T: {kind}"],
+        shape_fn=shape_fns.broadcast_shape,
+        function=function,
+        summary=summary,
+        depth=2,
+    )
 
 
 def _no_zero(x: Any, y: Any, op: str) -> None:
@@ -124,52 +94,89 @@ def _pow(x: Any, y: Any) -> Any:
     return np.power(x, y)
 
 
-register_op("Add", **_binary("realnumbertype", np.add), summary="Returns x + y with broadcasting.")
-register_op("Sub", **_binary("realnumbertype", np.subtract), summary="Returns x - y with broadcasting.")
-register_op("Mul", **_binary("realnumbertype", np.multiply), summary="Returns x * y with broadcasting.")
-register_op("RealDiv", **_binary("floattype", np.divide), summary="Returns x / y with broadcasting.")
-register_op("FloorDiv", **_binary("realnumbertype", _floor_div), summary="Returns x / y rounded down.")
-register_op("FloorMod", **_binary("realnumbertype", _floor_mod), summary="Returns x - y * FloorDiv(x, y).")
-register_op("Pow", **_binary("numbertype", _pow), summary="Returns x to the power of y with broadcasting.")
-register_op("Maximum", **_binary("realnumbertype", np.maximum), summary="Returns the larger one of x and y.")
-register_op("Minimum", **_binary("realnumbertype", np.minimum), summary="Returns the smaller one of x and y.")
-register_op("Greater", **_binary("realnumbertype", np.greater, "bool"), summary="Returns x > y.")
-register_op("GreaterEqual", **_binary("realnumbertype", np.greater_equal, "bool"), summary="Returns x >= y.")
-register_op("Less", **_binary("realnumbertype", np.less, "bool"), summary="Returns x < y.")
-register_op("LessEqual", **_binary("realnumbertype", np.less_equal, "bool"), summary="Returns x <= y.")
-register_op("Equal", **_binary("type", np.equal, "bool"), summary="Returns whether x and y are equal.")
-register_op("NotEqual", **_binary("type", np.not_equal, "bool"), summary="Returns whether x and y differ.")
+def _logical(name: str, function: Callable[..., Any], summary: str) -> OpDef:
+    return define_op(
+        name,
+        inputs=["x: bool", "y: bool"],
+        outputs=["z: bool"],
+        shape_fn=shape_fns.broadcast_shape,
+        function=function,
+        summary=summary,
+        depth=2,
+    )
 
 
-def _logical(function: Callable[..., Any]) -> dict[str, Any]:
-    return {
-        "inputs": ["x: bool", "y: bool"],
-        "outputs": ["z: bool"],
-        "shape_fn": shape_fns.broadcast_shape,
-        "function": function,
-    }
+# --- the rows -----------------------------------------------------------------------------------------
 
-
-register_op("LogicalAnd", **_logical(np.logical_and), summary="Returns x and y with broadcasting.")
-register_op("LogicalOr", **_logical(np.logical_or), summary="Returns x or y with broadcasting.")
-
-# --- several inputs -----------------------------------------------------------------------------------
-
-
-register_op(
-    "SelectV2",
-    inputs=["condition: bool", "t: T", "e: T"],
-    outputs=["output: T"],
-    attrs=["T: type"],
-    shape_fn=shape_fns.broadcast_shape,
-    function=np.where,
-    summary="Returns t where the condition is true, e elsewhere, with broadcasting.",
-)
-register_op(
-    "AddN",
-    inputs=["inputs: N * T"],
-    outputs=["sum: T"],
-    attrs=["N: int", "T: realnumbertype"],
-    shape_fn=shape_fns.merged_shape,
-    summary="Returns the sum of tensors of one shape.",
+OP_DEFS = (
+    _unary("Neg", "numbertype", np.negative, "Returns -x."),
+    _unary("Abs", "numbertype", np.abs, "Returns the absolute value."),
+    _unary("Sign", "numbertype", np.sign, "Returns -1, 0 or 1."),
+    _unary("Square", "realnumbertype", lambda x: x * x, "Returns x * x."),
+    _unary("Sqrt", "floattype", np.sqrt, "Returns the square root."),
+    _unary("Rsqrt", "floattype", _rsqrt, "Returns 1 / sqrt(x)."),
+    _unary("Exp", "floattype", np.exp, "Returns e to the power of x."),
+    _unary("Log", "floattype", np.log, "Returns the natural logarithm."),
+    _unary("Log1p", "floattype", np.log1p, "Returns the natural logarithm of 1 + x."),
+    _unary("Tanh", "floattype", np.tanh, "Returns the hyperbolic tangent."),
+    _unary("Sigmoid", "floattype", _sigmoid, "Returns 1 / (1 + exp(-x))."),
+    _unary(
+        "Elu",
+        "floattype",
+        _elu,
+        "Returns exp(features) - 1 if features are negative, features otherwise.",
+        "features",
+        "activations",
+    ),
+    _unary("Softplus", "floattype", _softplus, "Returns log(exp(features) + 1).", "features", "activations"),
+    define_op(
+        "LogicalNot",
+        inputs=["x: bool"],
+        outputs=["y: bool"],
+        shape_fn=shape_fns.unchanged_shape,
+        function=np.logical_not,
+        summary="Returns not x.",
+    ),
+    define_op(
+        "Cast",
+        inputs=["x: SrcT"],
+        outputs=["y: DstT"],
+        attrs=["SrcT: type", "DstT: type"],
+        shape_fn=shape_fns.unchanged_shape,
+        summary="Converts to another dtype; floats are cut off towards zero, bool becomes 0 or 1.",
+    ),
+    _binary("Add", "realnumbertype", np.add, "Returns x + y with broadcasting."),
+    _binary("Sub", "realnumbertype", np.subtract, "Returns x - y with broadcasting."),
+    _binary("Mul", "realnumbertype", np.multiply, "Returns x * y with broadcasting."),
+    _binary("RealDiv", "floattype", np.divide, "Returns x / y with broadcasting."),
+    _binary("FloorDiv", "realnumbertype", _floor_div, "Returns x / y rounded down."),
+    _binary("FloorMod", "realnumbertype", _floor_mod, "Returns x - y * FloorDiv(x, y)."),
+    _binary("Pow", "numbertype", _pow, "Returns x to the power of y with broadcasting."),
+    _binary("Maximum", "realnumbertype", np.maximum, "Returns the larger one of x and y."),
+    _binary("Minimum", "realnumbertype", np.minimum, "Returns the smaller one of x and y."),
+    _binary("Greater", "realnumbertype", np.greater, "Returns x > y.", "bool"),
+    _binary("GreaterEqual", "realnumbertype", np.greater_equal, "Returns x >= y.", "bool"),
+    _binary("Less", "realnumbertype", np.less, "Returns x < y.", "bool"),
+    _binary("LessEqual", "realnumbertype", np.less_equal, "Returns x <= y.", "bool"),
+    _binary("Equal", "type", np.equal, "Returns whether x and y are equal.", "bool"),
+    _binary("NotEqual", "type", np.not_equal, "Returns whether x and y differ.", "bool"),
+    _logical("LogicalAnd", np.logical_and, "Returns x and y with broadcasting."),
+    _logical("LogicalOr", np.logical_or, "Returns x or y with broadcasting."),
+    define_op(
+        "SelectV2",
+        inputs=["condition: bool", "t: T", "e: T"],
+        outputs=["output: T"],
+        attrs=["T: type"],
+        shape_fn=shape_fns.broadcast_shape,
+        function=np.where,
+        summary="Returns t where the condition is true, e elsewhere, with broadcasting.",
+    ),
+    define_op(
+        "AddN",
+        inputs=["inputs: N * T"],
+        outputs=["sum: T"],
+        attrs=["N: int", "T: realnumbertype"],
+        shape_fn=shape_fns.merged_shape,
+        summary="Returns the sum of tensors of one shape.",
+    ),
 )

@@ -6,15 +6,15 @@ TensorFlow: core/ops/nn_ops.cc, image_ops.cc and core/framework/common_shape_fns
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ...core.arguments import channels_last, other_order
 from ...core.kinds import OPS, ROLES
 from ...support.errors import ArgumentError
-from ..framework.op_def import register_op
+from ..framework.op_def import define_op
 from ..framework.shape_inference import InferenceContext
 from ..framework.tensor_shape import StaticShape, is_compatible, merge, text
 from . import common_shape_fns as shape_fns
-from .common_shape_fns import bias_add_shape, pool_shape, windowed_shape
 
 # each op that convolves, and what it is in teachconv; TensorFlow has none over one axis
 CONVOLUTIONS = {
@@ -45,7 +45,7 @@ def convolution_shape(c: InferenceContext) -> list[StaticShape]:
     if result == "input":
         shapes["input"] = _input_sizes(c, shapes["input"])
     filters = _grouped(c, shapes) if op.depthwise else shapes["filters"]
-    output = windowed_shape(c, shapes["input"], filters)
+    output = shape_fns.windowed_shape(c, shapes["input"], filters)
     if not op.is_gradient:
         return [output]
     if not is_compatible(output, shapes["output"]):
@@ -88,7 +88,7 @@ def bias_add_grad_shape(c: InferenceContext) -> list[StaticShape]:
     shape = c.shapes[0]
     if shape is None:
         return [(None,)]
-    bias_add_shape(replace(c, shapes=[shape, (None,)]))  # checks the number of axes
+    shape_fns.bias_add_shape(replace(c, shapes=[shape, (None,)]))  # checks the number of axes
     return [(shape[1 if c.attrs["data_format"] == "NCHW" else -1],)]
 
 
@@ -116,21 +116,19 @@ def sparse_softmax_xent_shape(c: InferenceContext) -> list[StaticShape]:
 
 
 def max_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
-    """Return the shape of ``orig_input``; for the gradient of the gradient, that of ``orig_output``."""
-    (pooled,) = pool_shape(c)
-    again = c.op.endswith("GradGrad")
-    wanted = {"orig_output": pooled, "grad": c.shapes[0] if again else pooled}
-    for (name, shape), given in zip(wanted.items(), c.shapes[1:], strict=True):
-        if not is_compatible(shape, given):
-            raise ArgumentError(f"{name} of {c.op} must have shape {text(shape)}; got {text(given)}")
-    return [merge(pooled, c.shapes[1]) if again else c.shapes[0]]
+    """Return the shape of ``orig_input``."""
+    (pooled,) = shape_fns.pool_shape(c)
+    for name, given in zip(("orig_output", "grad"), c.shapes[1:], strict=True):
+        if not is_compatible(pooled, given):
+            raise ArgumentError(f"{name} of {c.op} must have shape {text(pooled)}; got {text(given)}")
+    return [c.shapes[0]]
 
 
 def avg_pool_grad_shape(c: InferenceContext) -> list[StaticShape]:
     """Return the value of ``orig_input_shape``."""
     axes = len(c.attrs["data_format"])
     sizes = c.shape_value(0, "orig_input_shape", axes)
-    (pooled,) = pool_shape(replace(c, shapes=[sizes]))
+    (pooled,) = shape_fns.pool_shape(replace(c, shapes=[sizes]))
     if not is_compatible(pooled, c.with_rank(1, axes, "grad")):
         raise ArgumentError(f"grad of {c.op} must have shape {text(pooled)}; got {text(c.shapes[1])}")
     return [sizes]
@@ -150,188 +148,185 @@ _FORMAT_3D = "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'"
 _WINDOWS_3D = (_STRIDES, _PADDING, _FORMAT_3D, "dilations: list(int) = [1, 1, 1, 1, 1]", _EXPLICIT)
 _POOL_3D = ("ksize: list(int)", _STRIDES, _WORDS, _FORMAT_3D)
 
-# --- convolution ------------------------------------------------------------------------------------
 
-register_op(
-    "Conv2D",
-    inputs=["input: T", "filter: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=convolution_shape,
-    summary="Convolves images with filters (a cross-correlation).",
-)
-register_op(
-    "Conv2DBackpropInput",
-    inputs=["input_sizes: int32", "filter: T", "out_backprop: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=convolution_shape,
-    summary="Returns the gradient of Conv2D with respect to its input; this is conv2d_transpose.",
-)
-register_op(
-    "Conv2DBackpropFilter",
-    inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=convolution_shape,
-    summary="Returns the gradient of Conv2D with respect to its filter.",
-)
-register_op(
-    "DepthwiseConv2dNative",
-    inputs=["input: T", "filter: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=convolution_shape,
-    summary="Convolves each channel with its own filters.",
-)
-register_op(
-    "DepthwiseConv2dNativeBackpropInput",
-    inputs=["input_sizes: int32", "filter: T", "out_backprop: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=convolution_shape,
-    summary="Returns the gradient of DepthwiseConv2dNative with respect to its input.",
-)
-register_op(
-    "DepthwiseConv2dNativeBackpropFilter",
-    inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS],
-    shape_fn=convolution_shape,
-    summary="Returns the gradient of DepthwiseConv2dNative with respect to its filter.",
-)
-register_op(
-    "Conv3D",
-    inputs=["input: T", "filter: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS_3D],
-    shape_fn=convolution_shape,
-    summary="Convolves volumes with filters (a cross-correlation).",
-)
-register_op(
-    "Conv3DBackpropInputV2",
-    inputs=["input_sizes: Tshape", "filter: T", "out_backprop: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS_3D, "Tshape: {int32, int64} = int32"],
-    shape_fn=convolution_shape,
-    summary="Returns the gradient of Conv3D with respect to its input; this is conv3d_transpose.",
-)
-register_op(
-    "Conv3DBackpropFilterV2",
-    inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS_3D],
-    shape_fn=convolution_shape,
-    summary="Returns the gradient of Conv3D with respect to its filter.",
-)
-register_op(
-    "_FusedConv2D",  # only the remapper creates it; names with an underscore have no wrapper
-    inputs=["input: T", "filter: T", "bias: T"],
-    outputs=["output: T"],
-    attrs=["T: numbertype", *_WINDOWS, "fused_ops: list(string)"],
-    shape_fn=convolution_shape,
-    summary="Conv2D, BiasAdd and optionally Relu in one kernel call.",
-)
+_OF_MAX_POOL: dict[str, Any] = {
+    "inputs": ["input: T"],
+    "outputs": ["output: T"],
+    "shape_fn": shape_fns.pool_shape,
+    "summary": "Returns the largest value of each window; padding is ignored.",
+}
+_OF_MAX_POOL_GRAD: dict[str, Any] = {
+    "inputs": ["orig_input: T", "orig_output: T", "grad: T"],
+    "outputs": ["output: T"],
+    "shape_fn": max_pool_grad_shape,
+    "summary": "Adds the gradient of each window to the first of its largest cells, in row-major order.",
+}
+_OF_AVG_POOL: dict[str, Any] = {
+    "outputs": ["output: T"],
+    "shape_fn": shape_fns.pool_shape,
+    "summary": "Returns the mean of each window; padding is not counted.",
+}
+_OF_AVG_POOL_GRAD: dict[str, Any] = {
+    "inputs": ["orig_input_shape: int32", "grad: T"],
+    "outputs": ["output: T"],
+    "shape_fn": avg_pool_grad_shape,
+    "summary": "Distributes the gradient of each window equally among its cells.",
+}
 
-# --- bias, activations ------------------------------------------------------------------------------
-
-register_op(
-    "BiasAdd",
-    inputs=["value: T", "bias: T"],
-    outputs=["output: T"],
-    attrs=["T: realnumbertype", _FORMAT],
-    shape_fn=shape_fns.bias_add_shape,
-    summary="Adds one number to each channel.",
-)
-register_op(
-    "BiasAddGrad",
-    inputs=["out_backprop: T"],
-    outputs=["output: T"],
-    attrs=["T: realnumbertype", _FORMAT],
-    shape_fn=bias_add_grad_shape,
-    summary="Returns the gradient of BiasAdd with respect to the bias: the sum over all other axes.",
-)
-register_op(
-    "Relu",
-    inputs=["features: T"],
-    outputs=["activations: T"],
-    attrs=["T: realnumbertype"],
-    shape_fn=shape_fns.unchanged_shape,
-    summary="Returns max(features, 0) element-wise.",
-)
-register_op(
-    "ReluGrad",
-    inputs=["gradients: T", "features: T"],
-    outputs=["backprops: T"],
-    attrs=["T: realnumbertype"],
-    shape_fn=shape_fns.merged_shape,
-    summary="Returns the gradients where the features (or the activations) are positive, elsewhere 0.",
-)
-register_op(
-    "Softmax",
-    inputs=["logits: T"],
-    outputs=["softmax: T"],
-    attrs=["T: floattype"],
-    shape_fn=shape_fns.softmax_shape,
-    summary="Returns exp(logits) divided by its sum over the last axis.",
-)
-register_op(
-    "LogSoftmax",
-    inputs=["logits: T"],
-    outputs=["logsoftmax: T"],
-    attrs=["T: floattype"],
-    shape_fn=shape_fns.softmax_shape,
-    summary="Returns the logarithm of Softmax, computed without overflow.",
-)
-register_op(
-    "SoftmaxCrossEntropyWithLogits",
-    inputs=["features: T", "labels: T"],
-    outputs=["loss: T", "backprop: T"],
-    attrs=["T: floattype"],
-    shape_fn=softmax_xent_shape,
-    summary="Returns the cross-entropy of each row, and its gradient: softmax(features) - labels.",
-)
-register_op(
-    "SparseSoftmaxCrossEntropyWithLogits",
-    inputs=["features: T", "labels: Tlabels"],
-    outputs=["loss: T", "backprop: T"],
-    attrs=["T: floattype", "Tlabels: {int32, int64} = int64"],
-    shape_fn=sparse_softmax_xent_shape,
-    summary="Does the same for labels that are class numbers.",
-)
-
-# --- pooling ------------------------------------------------------------------------------------------
-
-for _rank, _max, _average in (("", _MAX_POOL, _AVG_POOL), ("3D", _POOL_3D, _POOL_3D)):
-    register_op(
-        f"MaxPool{_rank}",
-        inputs=["input: T"],
+OP_DEFS = (
+    # --- convolution ------------------------------------------------------------------------------------
+    define_op(
+        "Conv2D",
+        inputs=["input: T", "filter: T"],
         outputs=["output: T"],
-        attrs=["T: realnumbertype", *_max],
-        shape_fn=shape_fns.pool_shape,
-        summary="Returns the largest value of each window; padding is ignored.",
-    )
-    register_op(
-        f"MaxPool{_rank}Grad",
-        inputs=["orig_input: T", "orig_output: T", "grad: T"],
+        attrs=["T: numbertype", *_WINDOWS],
+        shape_fn=convolution_shape,
+        summary="Convolves images with filters (a cross-correlation).",
+    ),
+    define_op(
+        "Conv2DBackpropInput",
+        inputs=["input_sizes: int32", "filter: T", "out_backprop: T"],
         outputs=["output: T"],
-        attrs=["T: realnumbertype", *_max],
-        shape_fn=max_pool_grad_shape,
-        summary="Adds the gradient of each window to the first of its largest cells, in row-major order.",
-    )
-    register_op(
-        f"AvgPool{_rank}",
-        inputs=["value: T" if _rank == "" else "input: T"],
+        attrs=["T: numbertype", *_WINDOWS],
+        shape_fn=convolution_shape,
+        summary="Returns the gradient of Conv2D with respect to its input; this is conv2d_transpose.",
+    ),
+    define_op(
+        "Conv2DBackpropFilter",
+        inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
         outputs=["output: T"],
-        attrs=["T: floattype", *_average],
-        shape_fn=shape_fns.pool_shape,
-        summary="Returns the mean of each window; padding is not counted.",
-    )
-    register_op(
-        f"AvgPool{_rank}Grad",
-        inputs=["orig_input_shape: int32", "grad: T"],
+        attrs=["T: numbertype", *_WINDOWS],
+        shape_fn=convolution_shape,
+        summary="Returns the gradient of Conv2D with respect to its filter.",
+    ),
+    define_op(
+        "DepthwiseConv2dNative",
+        inputs=["input: T", "filter: T"],
         outputs=["output: T"],
-        attrs=["T: floattype", *_average],
-        shape_fn=avg_pool_grad_shape,
-        summary="Distributes the gradient of each window equally among its cells.",
-    )
+        attrs=["T: numbertype", *_WINDOWS],
+        shape_fn=convolution_shape,
+        summary="Convolves each channel with its own filters.",
+    ),
+    define_op(
+        "DepthwiseConv2dNativeBackpropInput",
+        inputs=["input_sizes: int32", "filter: T", "out_backprop: T"],
+        outputs=["output: T"],
+        attrs=["T: numbertype", *_WINDOWS],
+        shape_fn=convolution_shape,
+        summary="Returns the gradient of DepthwiseConv2dNative with respect to its input.",
+    ),
+    define_op(
+        "DepthwiseConv2dNativeBackpropFilter",
+        inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
+        outputs=["output: T"],
+        attrs=["T: numbertype", *_WINDOWS],
+        shape_fn=convolution_shape,
+        summary="Returns the gradient of DepthwiseConv2dNative with respect to its filter.",
+    ),
+    define_op(
+        "Conv3D",
+        inputs=["input: T", "filter: T"],
+        outputs=["output: T"],
+        attrs=["T: numbertype", *_WINDOWS_3D],
+        shape_fn=convolution_shape,
+        summary="Convolves volumes with filters (a cross-correlation).",
+    ),
+    define_op(
+        "Conv3DBackpropInputV2",
+        inputs=["input_sizes: Tshape", "filter: T", "out_backprop: T"],
+        outputs=["output: T"],
+        attrs=["T: numbertype", *_WINDOWS_3D, "Tshape: {int32, int64} = int32"],
+        shape_fn=convolution_shape,
+        summary="Returns the gradient of Conv3D with respect to its input; this is conv3d_transpose.",
+    ),
+    define_op(
+        "Conv3DBackpropFilterV2",
+        inputs=["input: T", "filter_sizes: int32", "out_backprop: T"],
+        outputs=["output: T"],
+        attrs=["T: numbertype", *_WINDOWS_3D],
+        shape_fn=convolution_shape,
+        summary="Returns the gradient of Conv3D with respect to its filter.",
+    ),
+    define_op(
+        "_FusedConv2D",  # only the remapper creates it; names with an underscore have no wrapper
+        inputs=["input: T", "filter: T", "bias: T"],
+        outputs=["output: T"],
+        attrs=["T: numbertype", *_WINDOWS, "fused_ops: list(string)"],
+        shape_fn=convolution_shape,
+        summary="Conv2D, BiasAdd and optionally Relu in one kernel call.",
+    ),
+    # --- bias, activations ------------------------------------------------------------------------------
+    define_op(
+        "BiasAdd",
+        inputs=["value: T", "bias: T"],
+        outputs=["output: T"],
+        attrs=["T: realnumbertype", _FORMAT],
+        shape_fn=shape_fns.bias_add_shape,
+        summary="Adds one number to each channel.",
+    ),
+    define_op(
+        "BiasAddGrad",
+        inputs=["out_backprop: T"],
+        outputs=["output: T"],
+        attrs=["T: realnumbertype", _FORMAT],
+        shape_fn=bias_add_grad_shape,
+        summary="Returns the gradient of BiasAdd with respect to the bias: the sum over all other axes.",
+    ),
+    define_op(
+        "Relu",
+        inputs=["features: T"],
+        outputs=["activations: T"],
+        attrs=["T: realnumbertype"],
+        shape_fn=shape_fns.unchanged_shape,
+        summary="Returns max(features, 0) element-wise.",
+    ),
+    define_op(
+        "ReluGrad",
+        inputs=["gradients: T", "features: T"],
+        outputs=["backprops: T"],
+        attrs=["T: realnumbertype"],
+        shape_fn=shape_fns.merged_shape,
+        summary="Returns the gradients where the features (or the activations) are positive, elsewhere 0.",
+    ),
+    define_op(
+        "Softmax",
+        inputs=["logits: T"],
+        outputs=["softmax: T"],
+        attrs=["T: floattype"],
+        shape_fn=shape_fns.softmax_shape,
+        summary="Returns exp(logits) divided by its sum over the last axis.",
+    ),
+    define_op(
+        "LogSoftmax",
+        inputs=["logits: T"],
+        outputs=["logsoftmax: T"],
+        attrs=["T: floattype"],
+        shape_fn=shape_fns.softmax_shape,
+        summary="Returns the logarithm of Softmax, computed without overflow.",
+    ),
+    define_op(
+        "SoftmaxCrossEntropyWithLogits",
+        inputs=["features: T", "labels: T"],
+        outputs=["loss: T", "backprop: T"],
+        attrs=["T: floattype"],
+        shape_fn=softmax_xent_shape,
+        summary="Returns the cross-entropy of each row, and its gradient: softmax(features) - labels.",
+    ),
+    define_op(
+        "SparseSoftmaxCrossEntropyWithLogits",
+        inputs=["features: T", "labels: Tlabels"],
+        outputs=["loss: T", "backprop: T"],
+        attrs=["T: floattype", "Tlabels: {int32, int64} = int64"],
+        shape_fn=sparse_softmax_xent_shape,
+        summary="Does the same for labels that are class numbers.",
+    ),
+    # --- pooling ------------------------------------------------------------------------------------------
+    define_op("MaxPool", attrs=["T: realnumbertype", *_MAX_POOL], **_OF_MAX_POOL),
+    define_op("MaxPoolGrad", attrs=["T: realnumbertype", *_MAX_POOL], **_OF_MAX_POOL_GRAD),
+    define_op("AvgPool", inputs=["value: T"], attrs=["T: floattype", *_AVG_POOL], **_OF_AVG_POOL),
+    define_op("AvgPoolGrad", attrs=["T: floattype", *_AVG_POOL], **_OF_AVG_POOL_GRAD),
+    define_op("MaxPool3D", attrs=["T: realnumbertype", *_POOL_3D], **_OF_MAX_POOL),
+    define_op("MaxPool3DGrad", attrs=["T: realnumbertype", *_POOL_3D], **_OF_MAX_POOL_GRAD),
+    define_op("AvgPool3D", inputs=["input: T"], attrs=["T: floattype", *_POOL_3D], **_OF_AVG_POOL),
+    define_op("AvgPool3DGrad", attrs=["T: floattype", *_POOL_3D], **_OF_AVG_POOL_GRAD),
+)

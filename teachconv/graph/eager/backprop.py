@@ -29,7 +29,6 @@ from ..gradients.gradients_util import (
     fill_unconnected,
 )
 from ..ops import array_ops
-from ..ops.array_ops import is_tensor
 
 _log = logging.getLogger("teachconv.graph")
 
@@ -155,7 +154,7 @@ class GradientTape:
             ValueError: if something else is among them, such as an array.
         """
         for item in nest.flatten(tensor):
-            if not is_tensor(item) and not hasattr(item, "_graph_tensor"):
+            if not array_ops.is_tensor(item) and not hasattr(item, "_graph_tensor"):
                 raise ArgumentError(
                     f"Passed in object {brief(item)} of type {brief(type(item).__name__)}, not tf.Tensor or "
                     "tf.Variable"
@@ -326,7 +325,7 @@ class GradientTape:
         return nullcontext() if graph is None else graph.name_scope(f"gradient_tape/{op.name}/")
 
     def _target(self, item: Any) -> Any:
-        if not is_tensor(item) and not hasattr(item, "_graph_tensor"):
+        if not array_ops.is_tensor(item) and not hasattr(item, "_graph_tensor"):
             raise ArgumentError(f"target must hold tensors; got {brief(item)} of type {type(item).__name__}")
         if not is_trainable(item.dtype):
             _log.warning(
@@ -340,7 +339,7 @@ class GradientTape:
         """Return what the records have as input: in a graph, the reference of a variable."""
         if hasattr(item, "_graph_tensor"):
             return item if self._graph is None else item._graph_tensor(self._graph, True)
-        if not is_tensor(item):
+        if not array_ops.is_tensor(item):
             raise ArgumentError(
                 f"sources must hold tensors and variables; got {brief(item)} of type {type(item).__name__}"
             )

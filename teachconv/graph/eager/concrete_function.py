@@ -39,7 +39,6 @@ from ..framework.tensor import Reference, Tensor
 from ..framework.tensor_shape import StaticShape, as_shape
 from ..gradients.gradients_util import RegisterGradient, backpropagate
 from ..ops import array_ops, gen_nn_ops
-from ..ops.array_ops import constant
 from ..ops.control_flow_ops import add_control_dependencies
 from ..ops.variables import Variable
 
@@ -162,7 +161,7 @@ class ConcreteFunction:
             leaf = self.graph.capture(leaf)
         if isinstance(leaf, (bool, int, float, np.ndarray, np.generic)):
             with set_default_graph(self.graph):
-                leaf = constant(leaf)
+                leaf = array_ops.constant(leaf)
         if not isinstance(leaf, (Tensor, Operation)):
             return _Leaf(leaf)
         if isinstance(leaf, Tensor) and leaf.graph is not self.graph:

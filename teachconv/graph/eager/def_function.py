@@ -29,6 +29,7 @@ from ..framework.op_kernel import TRACING
 from ..framework.tensor import Reference, Tensor, TensorSpec
 from ..ops import gen_nn_ops
 from ..ops.variables import Variable
+from ..options import check_type
 from .concrete_function import ConcreteFunction, FuncGraph
 
 _log = logging.getLogger("teachconv.graph")
@@ -116,10 +117,8 @@ class Function:
         python_function: Callable[..., Any],
         config: ConfigProto | None = None,
     ):
-        if not callable(python_function):
-            raise ArgumentTypeError(f"python_function must be callable; got {brief(python_function)}")
-        if not isinstance(config, ConfigProto | None):
-            raise ArgumentTypeError(f"config must be a ConfigProto or None; got {brief(config)}")
+        check_type(python_function, Callable, "python_function must be callable")
+        check_type(config, ConfigProto | None, "config must be a ConfigProto or None")
         functools.update_wrapper(self, python_function, updated=())  # a callable object keeps its state
         self._python_function = python_function
         try:

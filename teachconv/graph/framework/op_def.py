@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import difflib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -241,7 +241,7 @@ REGISTRY: dict[str, OpDef] = {}
 GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # which RegisterGradient fills
 
 
-def register_op(
+def define_op(
     name: str,
     *,
     inputs: Sequence[str] = (),
@@ -251,8 +251,9 @@ def register_op(
     summary: str,
     is_stateful: bool = False,
     function: Callable[..., Any] | None = None,
+    depth: int = 1,
 ) -> OpDef:
-    """Add an op to the registry, as TensorFlow's REGISTER_OP macro does.
+    """Return the definition of an op: a row of the tables in core_ops/.
 
     Args:
         name: the op's name in CamelCase.
@@ -263,12 +264,10 @@ def register_op(
         summary: one sentence.
         is_stateful: whether the op has side effects or state.
         function: for an element-wise op, the NumPy function that computes it.
+        depth: how many calls up the file and the line are.
 
     Returns:
         The definition, with file and line of the caller.
-
-    Raises:
-        ValueError: if an op of that name is already registered.
 
     >>> from teachconv import graph as tg
     >>> print(tg.get_op_def("Relu"))
@@ -279,11 +278,9 @@ def register_op(
       shape   unchanged_shape
       grad    _relu_grad
     """
-    if name in REGISTRY:
-        raise ArgumentError(f"op {brief(name)} is registered already, at {REGISTRY[name].file}")
-    caller = sys._getframe(1)
+    caller = sys._getframe(depth)
     parsed = tuple(parse_attr(attr) for attr in attrs)
-    op_def = OpDef(
+    return OpDef(
         name,
         tuple(parse_arg(arg) for arg in inputs),
         tuple(parse_arg(arg) for arg in outputs),
@@ -296,7 +293,38 @@ def register_op(
         function,
         {attr.name: attr for attr in parsed},
     )
-    REGISTRY[name] = op_def
+
+
+def register_ops(op_defs: Iterable[OpDef]) -> None:
+    """Add definitions to the registry.
+
+    Args:
+        op_defs: the definitions.
+
+    Raises:
+        ValueError: if an op of that name is already registered.
+    """
+    for op_def in op_defs:
+        known = REGISTRY.setdefault(op_def.name, op_def)
+        if known is not op_def:
+            raise ArgumentError(f"op {brief(op_def.name)} is registered already, at {known.file}")
+
+
+def register_op(name: str, **definition: Any) -> OpDef:
+    """Define one op and add it to the registry, as TensorFlow's REGISTER_OP macro does.
+
+    Args:
+        name: the op's name in CamelCase.
+        **definition: the other arguments of `define_op`.
+
+    Returns:
+        The definition, with file and line of the caller.
+
+    Raises:
+        ValueError: if an op of that name is already registered.
+    """
+    op_def = define_op(name, **definition, depth=2)
+    register_ops([op_def])
     return op_def
 
 

@@ -17,7 +17,6 @@ from ..framework.op_def import is_trainable
 from ..framework.shape_inference import known_value
 from ..framework.tensor_shape import StaticShape, as_shape, is_fully_defined
 from ..ops import array_ops, gen_nn_ops, math_ops
-from ..ops.array_ops import constant
 from .gradients_util import NotDifferentiable, RegisterGradient
 
 for _name in (
@@ -170,7 +169,9 @@ _OF_ONE_INPUT: dict[str, Callable[[Any, Any, Any], Any]] = {
     "Neg": lambda x, y, grad: -grad,
     "Abs": lambda x, y, grad: grad * gen_nn_ops.sign(x),
     "Sign": lambda x, y, grad: array_ops.zeros_like(x),
-    "Square": lambda x, y, grad: gen_nn_ops.mul(grad, gen_nn_ops.mul(x, constant(2, dtype=x.dtype))),
+    "Square": lambda x, y, grad: gen_nn_ops.mul(
+        grad, gen_nn_ops.mul(x, array_ops.constant(2, dtype=x.dtype))
+    ),
     "Sqrt": lambda x, y, grad: 0.5 * grad / y,
     "Rsqrt": lambda x, y, grad: -0.5 * grad * y * y * y,
     "Tanh": lambda x, y, grad: grad * (1.0 - y * y),
@@ -228,7 +229,7 @@ def _sum_grad(op: Any, grad: Any) -> tuple[Any, ...]:
         kept = [1 if axis in gone else size for axis, size in enumerate(shape)]
         if len(gone) == len(shape):  # all axes: repeat a scalar
             grad = array_ops.reshape(grad, kept)
-            sizes = array_ops.shape(x) if None in shape else constant(np.array(shape, "int32"))
+            sizes = array_ops.shape(x) if None in shape else array_ops.constant(np.array(shape, "int32"))
             return array_ops.tile(grad, sizes), None
         if None not in shape:
             multiples = [size if axis in gone else 1 for axis, size in enumerate(shape)]
@@ -246,7 +247,7 @@ def _mean_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     shape, reduced = as_shape(op.inputs[0].shape), as_shape(op.outputs[0].shape)
     factor: Any
     if shape is not None and reduced is not None and None not in shape and None not in reduced:
-        factor = constant(prod(shape) // max(prod(reduced), 1), dtype=to_sum.dtype)  # type: ignore[arg-type]
+        factor = array_ops.constant(prod(shape) // max(prod(reduced), 1), dtype=to_sum.dtype)  # type: ignore[arg-type]
     else:
         sizes = array_ops.shape(op.inputs[0])
         rank = array_ops.size(sizes)

@@ -149,15 +149,15 @@ def _register_fold(op: str, ufunc: np.ufunc, of_nothing: Callable[[Any], Any]) -
     register_function(op)(fold)
 
 
-_register_fold("Prod", np.multiply, lambda dtype: dtype.type(1))
-_register_fold(
-    "Max", np.maximum, lambda dtype: np.iinfo(dtype).min if is_integer(dtype) else dtype.type(-np.inf)
-)
-_register_fold(
-    "Min", np.minimum, lambda dtype: np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)
-)
-_register_fold("All", np.logical_and, lambda dtype: True)
-_register_fold("Any", np.logical_or, lambda dtype: False)
+_FOLDS: dict[str, tuple[np.ufunc, Callable[[Any], Any]]] = {
+    "Prod": (np.multiply, lambda dtype: dtype.type(1)),
+    "Max": (np.maximum, lambda dtype: np.iinfo(dtype).min if is_integer(dtype) else dtype.type(-np.inf)),
+    "Min": (np.minimum, lambda dtype: np.iinfo(dtype).max if is_integer(dtype) else dtype.type(np.inf)),
+    "All": (np.logical_and, lambda dtype: True),
+    "Any": (np.logical_or, lambda dtype: False),
+}
+for _op, _fold in _FOLDS.items():
+    _register_fold(_op, *_fold)
 
 
 @register_function("ArgMax")
@@ -211,9 +211,13 @@ def truncated_normal(generator: np.random.Generator, shape: Any, dtype: Any = np
     return numbers
 
 
-register_function("RandomUniform", base=_Random)(_of_floats(np.random.Generator.random))
-register_function("RandomStandardNormal", base=_Random)(_of_floats(np.random.Generator.standard_normal))
-register_function("TruncatedNormal", base=_Random)(_of_floats(truncated_normal))
+_DRAWS: dict[str, Callable[..., Any]] = {
+    "RandomUniform": np.random.Generator.random,
+    "RandomStandardNormal": np.random.Generator.standard_normal,
+    "TruncatedNormal": truncated_normal,
+}
+for _op, _draw in _DRAWS.items():
+    register_function(_op, base=_Random)(_of_floats(_draw))
 
 
 @register_function("RandomUniformInt", base=_Random)

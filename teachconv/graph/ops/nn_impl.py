@@ -9,13 +9,13 @@ import numpy as np
 from ...core.arguments import check_data_format, normalize_steps, real, truth
 from ...core.dtypes import is_integer
 from ...core.kinds import layout_of
-from ...support.errors import ArgumentError, ArgumentTypeError, brief, check_word
+from ...support.errors import ArgumentError, brief, check_word
 from ..framework.eager_tensor import items, static_shape
 from ..framework.op_def import is_trainable
 from ..framework.ops import name_scope
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_compatible, text
-from ..options import unsupported
+from ..options import check_type, unsupported
 from .array_ops import convert_to_tensor, shape, squeeze, stop_gradient, zeros_like
 from .math_ops import (
     add,
@@ -90,8 +90,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
     >>> leaky_relu([-10.0, 5.0]).numpy().tolist()
     [-2.0, 5.0]
     """
-    if not isinstance(alpha, _NUMBERS):
-        raise ArgumentTypeError(f"alpha must be a number; got {brief(alpha)}")
+    check_type(alpha, _NUMBERS, "alpha must be a number")
     with name_scope(name or "LeakyRelu") as scope:
         x = convert_to_tensor(features, name="features")
         x = cast(x, "float32") if is_integer(x.dtype) else x
