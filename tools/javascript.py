@@ -227,8 +227,8 @@ def _module(name: str) -> ast.Module:
     return ast.parse(inspect.getsource(sys.modules[name]))
 
 
-# methods of Python's types: {0} is the object, {1} the arguments
 _PROPERTY = (property, cached_property)
+# methods of Python's types: {0} is the object, {1} the arguments
 _METHODS = {
     "append": "{0}.push({1})",
     "format": "format({0}, {1})",
@@ -265,21 +265,9 @@ _HELPERS = (
 )
 # names that JavaScript does not give to a local variable, and Python does
 _RESERVED = (
-    *(
-        "arguments",
-        "case",
-        "catch",
-        "const",
-        "default",
-        "delete",
-        "do",
-        "enum",
-        "export",
-        "extends",
-        "function",
-    ),
-    *("let", "new", "null", "static", "super", "switch", "this", "throw", "typeof", "var", "void"),
-)
+    "arguments", "case", "catch", "const", "default", "delete", "do", "enum", "export", "extends", "function", "let",
+    "new", "null", "static", "super", "switch", "this", "throw", "typeof", "var", "void",
+)  # fmt: skip
 # functions and methods by what they return
 _RETURNS = {
     "bool": ("all", "any", "hasattr", "isinstance", "startswith"),
@@ -350,17 +338,13 @@ class _Function(ast.NodeVisitor):
         inner = [part for statement in node.body for part in _own(statement)]
         if any(isinstance(part, ast.Yield) for part in inner):
             head = head.replace("function", "function*")
-        names = self._declare(
-            {arg.arg for arg in ast.walk(args) if isinstance(arg, ast.arg)}, inner, node.body
-        )
+        given = {arg.arg for arg in ast.walk(args) if isinstance(arg, ast.arg)}
+        names = self._declare(given, inner, node.body)
         return f"{_listed(f'{head}(', words, ')')} {self._block(node.body, names)}"
 
     def _declare(self, given: set[str], inner: Sequence[ast.AST], body: Sequence[Any]) -> list[str]:
         """Find the statements that declare names as they set them; return the names that have no such statement."""
-        lists = (ast.List, ast.ListComp)
-        grown = [
-            part.target for part in inner if isinstance(part, ast.AugAssign) and isinstance(part.value, lists)
-        ]
+        grown = [part.target for part in inner if isinstance(part, ast.AugAssign) and _is_list(part.value)]
         names = [part for part in inner if isinstance(part, ast.Name) and _stores(part) and part not in grown]
         stored = [part.id for part in names if part.id not in (*given, "_")]
         places = {name: _place(name, body) for name in dict.fromkeys(stored)}
@@ -650,8 +634,12 @@ class _Function(ast.NodeVisitor):
         if function is dataclasses.replace:
             return f"changed({arguments[0]}, {fields})"
         if isinstance(function, type) and dataclasses.is_dataclass(function):
+            given, names = dict(words), [*inspect.signature(function).parameters]
+            if None not in given and not any(isinstance(argument, ast.Starred) for argument in node.args):
+                for name in names[len(arguments) :]:
+                    arguments += [given.pop(name, "undefined")] if given else []
             made = _listed(f"new {self.visit(called)}(", arguments, ")")
-            return f"changed({made}, {fields})" if words else made
+            return f"changed({made}, {fields})" if given else made  # __post_init__ runs again
         if words and words[0][0] is None:  # the callee takes its arguments as one object
             return f"{self.visit(called)}({words[0][1]})"
         if words:
@@ -717,6 +705,10 @@ def _stores(node: Any) -> bool:
     return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
+def _is_list(node: Any) -> bool:
+    return isinstance(node, (ast.List, ast.ListComp))
+
+
 def _names(node: Any) -> set[str]:
     """Return all names in a statement or an expression."""
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
@@ -724,7 +716,8 @@ def _names(node: Any) -> set[str]:
 
 def _target(statement: Any) -> Any:
     """Return what a statement assigns to."""
-    return statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    [target] = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return target
 
 
 def _place(name: str, body: Sequence[Any]) -> Any:

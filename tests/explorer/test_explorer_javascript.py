@@ -149,7 +149,16 @@ def with_locals(first, second=2, *, third=3, **others):
 
 
 def placed_by_name(start, first, second, third, others):
-    return start, first, second, third, "more" if others else "", Half(first).of
+    return (
+        start,
+        first,
+        second,
+        third,
+        "more" if others else "",
+        Half(first).of,
+        Half(of=first).of,
+        replace(Half(first), of=9).of,
+    )
 
 
 def declared(items):

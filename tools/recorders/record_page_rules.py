@@ -12,7 +12,7 @@ import json
 import re
 import sys
 from inspect import Parameter, signature
-from itertools import islice, product
+from itertools import groupby, islice, product
 from math import prod
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from teachconv.translation.translating import written_call  # noqa: E402
 from teachconv.windows.calls import FUNCTIONS as WINDOWS  # noqa: E402
 
 SCRIPTS = ROOT / "teachconv/explorer/script"
+FIRST_LINE = "Made from Python's law by tools/recorders/record_page_rules.py: `make page-rules` makes it again."
 
 # where the law is, in the order of the file that is written; and the functions that the pages call
 LAW_MODULES = (errors, kinds, arguments, law, geometry, taps)
@@ -117,27 +118,25 @@ def _attributes(scripts):
 
 
 def _law(parts):
-    """Return the text of law.js."""
+    """Return the text of law.js: the definitions in the order of Python's modules."""
+    order = [module.__name__ for module in LAW_MODULES]
     blocks = []
-    for module in LAW_MODULES:
-        own = sorted((part for part in parts if part.module == module.__name__), key=lambda part: part.line)
-        blocks += [f"// ---- {module.__name__.replace('.', '/')}.py ----"] if own else []
-        blocks += [
-            re.sub(r"^(?=(?:function|class|const) )", "export ", part.text, flags=re.M) for part in own
-        ]
-    text, imports = "\n\n".join(blocks), []
-    for module in ("python", "arguments"):
-        exported = re.findall(
-            r"^export (?:class|const|function) (\w+)",
-            (SCRIPTS / f"{module}.js").read_text("utf-8"),
-            flags=re.M,
-        )
-        used = sorted(name for name in exported if re.search(rf"(?<![.\w]){name}(?=[(`,)])", text))
-        imports.append(f'import {{ {", ".join(used)} }} from "./{module}.js";')
-    first = (
-        "// Made from Python's law by tools/recorders/record_page_rules.py: `make page-rules` makes it again."
-    )
-    return "\n".join([first, "", *imports, "", text, ""])
+    for module, own in groupby(
+        sorted(parts, key=lambda part: (order.index(part.module), part.line)), lambda part: part.module
+    ):
+        blocks.append(f"// ---- {module.replace('.', '/')}.py ----")
+        blocks += [re.sub(r"^(?=(?:function|class|const) )", "export ", part.text, flags=re.M) for part in own]
+    text = "\n\n".join(blocks)
+    imports = [_import(name, text) for name in ("python", "arguments")]
+    return "\n".join([f"// {FIRST_LINE}", "", *imports, "", text, ""])
+
+
+def _import(module, text):
+    """Return the statement that imports what a text uses of a module."""
+    script = (SCRIPTS / f"{module}.js").read_text(encoding="utf-8")
+    names = re.findall(r"^export (?:class|const|function) (\w+)", script, flags=re.M)
+    used = sorted(name for name in names if re.search(rf"(?<![.\w]){name}(?=[(`,)])", text))
+    return f'import {{ {", ".join(used)} }} from "./{module}.js";'
 
 
 def _entry(entry, resolver):

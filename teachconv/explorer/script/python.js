@@ -122,7 +122,11 @@ export const assigned = (object, fields) => {
   return Object.assign(object, fields);
 };
 /** An object with other values in some fields: dataclasses.replace. */
-export const changed = (object, fields) => assigned(Object.assign(Object.create(Object.getPrototypeOf(object)), object), fields);
+export const changed = (object, fields) => {
+  const made = assigned(Object.assign(Object.create(Object.getPrototypeOf(object)), object), fields);
+  made.__post_init__?.();
+  return made;
+};
 export const isinstance = (value, types) =>
   typeof value === "string" ? types.includes("str") : types.includes(Array.isArray(value) ? "tuple" : value?.constructor.name);
 export const hasattr = (value, name) => Object(value)[name === "__iter__" ? Symbol.iterator : name] !== undefined;
