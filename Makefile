@@ -170,7 +170,7 @@ release: release-check
 public-api: $(EXTENSION)
 	$(BIN)/python tools/recorders/record_public_api.py
 
-# Write the rules of dialects and translations anew for the interactive pages, after a change of one of them.
+# Write the law, and the rules of dialects and translations, anew for the interactive pages, after a change of one of them.
 page-rules: $(EXTENSION)
 	$(BIN)/python tools/recorders/record_page_rules.py
 

@@ -195,7 +195,7 @@ def forward_axis(
     else:
         before, after = (ek - 1, 0) if mode == "CAUSAL" else pads
         o = (n + before + after - ek + (s - 1 if ceil else 0)) // s + 1
-        dropped = ceil and o > 1 and (o - 1) * s - before >= n
+        dropped = int(ceil and o > 1 and (o - 1) * s - before >= n)
         o -= dropped
         if o < 1 and n and not may_be_empty:
             padded = f", padding {before} and {after}" if mode == "EXPLICIT" else ""

@@ -78,6 +78,7 @@ _ADDRESS_OF_A_FRAME = (
 # the front-end's modules in the order in which they are joined: each imports only from those before it
 MODULES = (
     "python",
+    "arguments",
     "law",
     "rules",
     "calls",
@@ -139,7 +140,7 @@ def script(modules: tuple[str, ...] = MODULES, functions: tuple[str, ...] | None
     """
     written = {"rules": lambda: rules(functions), "mistakes": mistakes}
     return "\n".join(
-        written[name]() if name in written else _compact(_without_imports(_asset(f"script/{name}.js")))
+        written[name]() if name in written else compact(_without_imports(_asset(f"script/{name}.js")))
         for name in modules
     )
 
@@ -167,11 +168,21 @@ def _without_imports(module: str) -> str:
     return re.sub(r"^export ", "", re.sub(r"^import [^;]*;\n+", "", module, flags=re.M), flags=re.M)
 
 
-def _compact(module: str) -> str:
-    """Return the text of a JavaScript module without comments and indents."""
+def compact(module: str) -> str:
+    """Return the text of a JavaScript module without comments, indents and most spaces around signs."""
     code = re.sub(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", "", module, flags=re.M | re.S)
     code = re.sub(r" // [^\n\"'`]*$", "", code, flags=re.M)  # one with a quote may be in a text
-    return re.sub(r"\n[ \t\n]+", "\n", code)
+    code = re.sub(r"\n[ \t\n]+", "\n", code)
+    # other lines may have a text with quotes in it, or a regular expression
+    return re.sub(r"^[^'`/\n]+$", lambda line: _without_spaces(line[0]), code, flags=re.M)
+
+
+def _without_spaces(line: str) -> str:
+    """Return a line of JavaScript, all texts of which are in double quotes, without spaces around signs."""
+    parts = re.split(r'("(?:\\.|[^"\\])*")', line)
+    parts[::2] = [re.sub(r" ?([=<>!&|?:,*{}();]) ?", r"\1", part) for part in parts[::2]]
+    parts[::2] = [re.sub(r"(?<![+-]) ([+-]) (?![+-])", r"\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def playground_page(home: str = "") -> str:

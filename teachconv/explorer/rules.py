@@ -1,6 +1,7 @@
 """The rules of dialects and translations on the pages: Python's functions as JavaScript, from rules.json.
 
-tools/recorders/record_page_rules.py writes the file, and a test compares. A page has what its call needs.
+tools/recorders/record_page_rules.py writes the file, and law.js beside it; a test compares. A page has what
+its call needs.
 """
 
 from __future__ import annotations

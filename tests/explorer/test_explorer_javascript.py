@@ -1,14 +1,14 @@
-"""Python functions as JavaScript: what they return in a browser is what they return in Python."""
+"""Python functions as JavaScript: what they return there is what they return in Python."""
 
-import json
+import random
 from dataclasses import dataclass, replace
+from itertools import product
 
 import pytest
-from browser import needs_browser
 from javascript import written
+from node import answers, needs_node
 from recorders import record_page_rules
 
-from teachconv.explorer.page import script
 from teachconv.support.errors import ArgumentError
 
 WORDS = {"a": ("x", 1), "b": ("y", 2)}
@@ -53,6 +53,10 @@ def conditions(a, b):
     else:
         found.append("more")
     return found, a or [0], b and "both", None if b is None else b, "x" in a, 2 not in (1, a)
+
+
+def changed(box, number):
+    return replace(box, second=number)
 
 
 def unpacked(first, *_):
@@ -132,8 +136,65 @@ def refused(value):
         ]
 
 
+@dataclass(frozen=True)
+class Half:
+    of: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of", self.of // 2)
+
+
+def with_locals(first, second=2, *, third=3, **others):
+    return placed_by_name(0, **locals())
+
+
+def placed_by_name(start, first, second, third, others):
+    return (
+        start,
+        first,
+        second,
+        third,
+        "more" if others else "",
+        Half(first).of,
+        Half(of=first).of,
+        replace(Half(first), of=9).of,
+    )
+
+
+def declared(items):
+    for number in items:
+        if number % 2:
+            found = number
+            double = 2 * found
+        else:
+            double = number
+        last = double
+    low, high = min(items), max(items)
+    if low < 0:
+        low = 0
+    return low, high, last, divmod(high, 2), [*product(items[:2], "ab")]
+
+
+def drawn_pairs():
+    """Pairs of numbers of all sizes below 2**53, of either sign, the second one not 0."""
+    rng = random.Random(20260)
+
+    def number(least):
+        size = rng.choice([10, 2**20, 2**31, 2**53])
+        return rng.choice([-1, 1]) * rng.randint(max(least, size // rng.choice([2, size])), size - 1)
+
+    return [(number(0), number(1)) for _ in range(2000)]
+
+
+def divided(a, b):
+    return a // b, a % b, divmod(a, b), -(-a // b), (a - 1) // b if a > 0 else (a + 1) // b
+
+
 CALLS = [
     *[(numbers, pair) for pair in ((7, 2), (-7, 2), (3, 5))],
+    *[(divided, pair) for pair in drawn_pairs()],
+    *[(with_locals, (value,)) for value in (5, 8)],
+    *[(declared, (items,)) for items in ((1, 2, 3), (-4, 6))],
     *[(conditions, pair) for pair in (([], ""), ([1], "x"), ((1, "x"), None), ("x", "y"))],
     (unpacked, (((1, 2, 3), 4),)),
     *[(texts, pair) for pair in (("ab", (1,)), ("cab", [None, "it's"]), ("", True))],
@@ -144,27 +205,47 @@ CALLS = [
 ]
 
 
-@needs_browser
-def test_functions_return_in_a_browser_what_they_return_in_python(driver, tmp_path):
+@needs_node
+@pytest.mark.parametrize("to_read", [False, True])
+def test_functions_return_in_javascript_what_they_return_in_python(to_read):
     functions = list(dict.fromkeys(function for function, _ in CALLS))
-    names, text = written(functions, {ArgumentError: "Refusal", ValueError: "Refusal"})
-    page = tmp_path / "page.html"
-    run = f"window.answer = (calls) => calls.map(([f, given]) => repr([{','.join(names)}][f](...fromJson(given))));"
-    page.write_text(
-        f'<meta charset="utf-8"><script type="module">{script(("python", "law"))}{text}\n{run}</script>'
-    )
-    driver.get(page.as_uri())
-    calls = [[functions.index(function), given] for function, given in CALLS]
-    got = driver.execute_script("return answer(arguments[0])", json.loads(json.dumps(calls)))
+    natives = {ArgumentError: "Refusal", ValueError: "Refusal", product: "product"}
+    names, parts = written(functions, natives, to_read=to_read)
+    text = "\n".join(part.text for part in parts)
+    answer = answers(("python",), text)
+    run = f"(calls) => calls.map(([f, given]) => repr([{','.join(names)}][f](...fromJson(given))))"
+    got = answer(run, [[functions.index(function), given] for function, given in CALLS])
     assert "unused" not in text
-    for (function, given), answer in zip(CALLS, got, strict=True):
+    for (function, given), said in zip(CALLS, got, strict=True):
         given = tuples(given)
-        assert answer == repr(function(*given)), (function.__name__, given)
+        assert said == repr(function(*given)), (function.__name__, given)
 
 
-def test_the_rules_of_the_pages_are_those_of_python():
+@needs_node
+@pytest.mark.parametrize("number", [2**53, -(2**53), 2**53 + 2, 2**64])
+def test_numbers_that_javascript_does_not_have_exactly_are_refused(number):
+    names, parts = written([divided, Box, changed], {ArgumentError: "Refusal", product: "product"})
+    answer = answers(("python",), "\n".join(part.text for part in parts))
+    for call in (
+        "divided(n, 3)",
+        "divided(3, n)",
+        "new Box(n)",
+        f"{names[2]}(new Box(1), n)",
+        "prod([2, n / 2])",
+        "max(1, n, -n)",
+    ):
+        said = answer(
+            f"(n) => {{ try {{ return {call}; }} catch (error) {{ return error.message; }} }}", number
+        )
+        assert said.startswith("a page has whole numbers below 2**53 only"), (call, said)
+    with pytest.raises(NotImplementedError, match="has no exact number"):
+        written([(number,)], {})
+
+
+@pytest.mark.parametrize("name", ["law.js", "rules.json"])
+def test_the_law_and_the_rules_of_the_pages_are_those_of_python(name):
     """After a change of the functions that they come from: make page-rules."""
-    assert record_page_rules.RECORDED.read_text() == record_page_rules.recorded(record_page_rules.made())
+    assert (record_page_rules.SCRIPTS / name).read_text("utf-8") == record_page_rules.made()[name]
 
 
 def with_while(n):

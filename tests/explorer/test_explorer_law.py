@@ -1,4 +1,4 @@
-"""The law of the pages that run without Python, in a real browser: whole documents against Python's.
+"""The law of the pages that run without Python: whole documents against Python's.
 
 Calls are drawn at random from a seed, refused ones included. What is compared is all that a page shows:
 geometry and derivation, every tap, the values of all cells, the errors, the legal output shapes and the call
@@ -8,13 +8,15 @@ translated to every framework.
 import json
 import random
 import re
+from collections import Counter
 from inspect import Parameter, signature
+from math import prod
 
 import numpy as np
 import pytest
-from browser import needs_browser
 from explorer_tables import with_tables
 from helpers import mostly_release, mostly_slow
+from node import answers, needs_node
 
 import teachconv as tc
 from teachconv.core.arguments import PADDING_WORDS
@@ -22,12 +24,12 @@ from teachconv.core.law import forward_axis
 from teachconv.dialects.onnx import _AUTO_PAD
 from teachconv.explorer import document
 from teachconv.explorer.packing import dumps
-from teachconv.explorer.page import MODULES, script
+from teachconv.explorer.page import MODULES, PLAYGROUND_MODULES
 from teachconv.explorer.variants import Variants
 from teachconv.verification.cases import find_cases
 from teachconv.windows.walking import counts
 
-pytestmark = needs_browser
+pytestmark = needs_node
 
 CASES = find_cases("small")
 FUNCTIONS = {
@@ -58,71 +60,58 @@ const result = (made, call) => {
   const cells = first.flatMap((n) => second.flatMap((r) => third.flatMap((q) => fourth.map((o) => [n, r, q, o]))));
   return { axes: axes.toSpliced(3, 0, [0, 1]), values: cells.map((cell) => view.value(cell) ?? "not on the page") };
 };
-const answer = ({ name, shapes, words, at, targets }) => {
-  const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
+const given = ({ name, words }) => Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
+const translations = ({ name, shapes, words, targets }) =>
+  targets.map((to) => translate(name, shapes, given({ name, words }), to)).map(({ code, why }) => code || why);
+const each = (answer) => (calls) => calls.map((call) => {
   try {
-    const made = callDocument(name, shapes, given, { source: value(3), filter: value(6) }, at);
-    const translated = targets.map((to) => translate(name, shapes, given, to));
-    return { document: { ...made, result_values: result(made, resolve(name, shapes, given)) }, calls: translated.map(({ code, why }) => code || why) };
-  } catch (error) {
-    if (error instanceof Refusal) return { error: error.message };
-    throw error;
-  }
-};
-window.documents = (calls) => JSON.stringify(calls.map(answer));
-window.resolved = (calls) => JSON.stringify(calls.map(({ name, shapes, words }) => {
-  try {
-    const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
-    const { rows, cols } = resolve(name, shapes, given).geometry;
-    return [rows, cols].map(({ in_size, out_size, pad_before, pad_after }) => [in_size, out_size, pad_before, pad_after]);
+    return answer(call);
   } catch (error) {
     if (error instanceof Refusal) return error.message;
     throw error;
   }
-}));
-window.more = (calls, targets) => JSON.stringify(calls.map(({ name, shapes, words }) => {
-  try {
-    const given = Object.fromEntries(Object.entries(words).map(([word, v]) => [word, fromJson(v, name.startsWith("onnx."))]));
-    const { steps, geometry: g } = resolve(name, shapes, given);
-    const translated = targets.map((to) => translate(name, shapes, given, to)).map(({ code, why }) => code || why);
-    return [steps, g.rows.formulas, g.cols.formulas, [g.batch, g.in_channels, g.out_channels], translated];
-  } catch (error) {
-    if (error instanceof Refusal) return error.message;
-    throw error;
-  }
-}));
-window.pools = (cases) => JSON.stringify(cases.map(([n, k, s, d, before, after, ceil]) => {
-  try {
-    const axis = forwardAxis("rows", n, k, s, d, "EXPLICIT", [before, after], false, ceil);
-    const divisors = [false, true].map((padded) => range(0, axis.out_size).map((o) => countedCells(axis, o, padded)));
-    return [axis.out_size, axis.pad_before, axis.pad_after, axis.formulas, ...divisors];
-  } catch (error) {
-    if (error instanceof Refusal) return error.message;
-    throw error;
-  }
-}));
-window.words = () => JSON.stringify(FUNCTIONS, (name, value) => (value === undefined ? "required" : value));
-window.unpack = (text) => JSON.stringify(unpacked(JSON.parse(text)));
+});
+const documents = each((call) => {
+  const made = callDocument(call.name, call.shapes, given(call), { source: value(3), filter: value(6) }, call.at);
+  return { document: { ...made, result_values: result(made, resolve(call.name, call.shapes, given(call))) }, calls: translations(call) };
+});
+const resolved = each((call) => {
+  const { axes } = resolve(call.name, call.shapes, given(call)).geometry;
+  return axes.map(({ in_size, out_size, pad_before, pad_after }) => [in_size, out_size, pad_before, pad_after]);
+});
+const more = each((call) => {
+  const { steps, geometry: g } = resolve(call.name, call.shapes, given(call));
+  return [steps, g.rows.formulas, g.cols.formulas, [g.batch, g.in_channels, g.out_channels], translations(call)];
+});
+const pools = each(([n, k, s, d, before, after, ceil]) => {
+  const axis = forward_axis("rows", n, k, s, d, "EXPLICIT", [before, after], false, ceil);
+  const divisors = [false, true].map((padded) => range(0, axis.out_size).map((o) => countedCells(axis, o, padded)));
+  return [axis.out_size, axis.pad_before, axis.pad_after, axis.formulas, ...divisors];
+});
+const geometries = each(([name, [x, w], words]) => {
+  const { strides, dilations, padding, output_shape } = given({ name, words });
+  const g = name === "conv2d"
+    ? conv2d_geometry(x, w, strides, padding, "NHWC", dilations)
+    : conv2d_transpose_geometry(x, w, output_shape, strides, padding, "NHWC", dilations);
+  const axes = g.axes.map(({ formulas, legal_sizes: legal }) => [formulas, legal.length, legal[0] ?? 0]);
+  return [g.input_shape, g.filters_shape, g.output_shape, g._facts(), ...axes];
+});
+const words = () => JSON.parse(JSON.stringify(FUNCTIONS, (name, value) => (value === undefined ? "required" : value)));
+const unpack = (text) => unpacked(JSON.parse(text));
 """
 
 
 @pytest.fixture(scope="module")
-def law(driver, tmp_path_factory):
-    """A browser in which the functions of the page can be called."""
-    path = tmp_path_factory.mktemp("law") / "law.html"
-    modules = script((*MODULES, "call_document"))
-    path.write_text(
-        f'<!DOCTYPE html><meta charset="utf-8"><script type="module">{modules}\n{_DOCUMENTS}</script>'
-    )
-    driver.get(path.as_uri())
-    return driver
+def law():
+    """A function that calls a function of the page."""
+    return answers((*MODULES, *PLAYGROUND_MODULES), _DOCUMENTS)
 
 
 @pytest.fixture
 def documents(law, monkeypatch):
     """A function from calls to the page's documents; Python runs each call once, since no time is compared."""
     monkeypatch.setattr(document, "_QUICK", 0)
-    return lambda calls: json.loads(law.execute_script("return documents(arguments[0])", calls))
+    return lambda calls: law("documents", calls)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -280,6 +269,12 @@ def tuples(value):
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
+def words_of(call):
+    """The words of a call as Python takes them: ONNX has lists, all others have tuples."""
+    is_onnx = call["name"].startswith("onnx.")
+    return call["words"] if is_onnx else {name: tuples(value) for name, value in call["words"].items()}
+
+
 def by_index(shape, salt):
     """The values that the page gives to a canonical array."""
     n, rows, cols, channels = np.indices(shape)
@@ -289,16 +284,12 @@ def by_index(shape, salt):
 def python_document(call):
     """What Python shows of a call: its document and its translations, or its error."""
     function = FUNCTIONS[call["name"]]
-    words = (
-        call["words"]
-        if call["name"].startswith("onnx.")
-        else {k: tuples(v) for k, v in call["words"].items()}
-    )
+    words = words_of(call)
     shapes = [tuple(shape) for shape in call["shapes"]]
     try:
         conv = tc.resolve(function, *shapes, **words)
     except (ValueError, TypeError) as error:
-        return {"error": str(error).partition("; the input [")[0]}  # the page does not guess at other layouts
+        return str(error).partition("; the input [")[0]  # the page does not guess at other layouts
     g = conv.geometry
     x = by_index(g.output_shape if conv.op.transposed else g.input_shape, 3)
     w = by_index(g.filters_shape, 6)
@@ -336,18 +327,20 @@ def compare(documents, dialect, numbers):
     refused = 0
     for call, got in zip(calls, documents(calls), strict=True):
         want = python_document(call)
-        if want.get("document", {}).get("shown"):  # a sum with terms outside the part that is shown
+        if (
+            not isinstance(want, str) and want["document"]["shown"]
+        ):  # a sum with terms outside the part that is shown
             known = got["document"]["result_values"]["values"]
             values = want["document"]["result_values"]["values"]
             assert not known or not all(isinstance(value, str) for value in known)
             values[:] = [k if isinstance(k, str) else value for k, value in zip(known, values, strict=True)]
         assert not (where := differing(got, want)), (call, where)
-        refused += "error" in want
+        refused += isinstance(want, str)
     assert 0 < refused < 0.7 * len(calls)
 
 
 def test_the_page_knows_the_functions_and_arguments_that_python_leaves_to_it(law):
-    page = json.loads(law.execute_script("return words()"))
+    page = law("words")
     assert [*page] == sorted(FUNCTIONS)
     for name, entry in page.items():
         arrays = [operand["name"] for operand in entry["operands"]]
@@ -379,9 +372,7 @@ UNKNOWN_WORDS = {
 def test_words_for_padding_are_pythons_and_others_are_refused(law):
     shapes = {"NHWC": [1, 5, 7, 4], "NCHW": [1, 4, 5, 7], "HWIO": [3, 3, 4, 4], "OIHW": [4, 4, 3, 3]}
     calls = []
-    for name, arguments in (
-        (name, e["words"]) for name, e in json.loads(law.execute_script("return words()")).items()
-    ):
+    for name, arguments in ((name, entry["words"]) for name, entry in law("words").items()):
         planar = name.startswith(("torch", "onnx")) or name == "jax.conv_general_dilated"
         arrays = [shapes[layout] for layout in (("NCHW", "OIHW") if planar else ("NHWC", "HWIO"))]
         steps, pad = (next(word for word in arguments if part in word) for part in ("stride", "pad"))
@@ -391,16 +382,9 @@ def test_words_for_padding_are_pythons_and_others_are_refused(law):
             for step in (1, 2)
         ]
     taken = {}
-    for call, got in zip(
-        calls, json.loads(law.execute_script("return resolved(arguments[0])", calls)), strict=True
-    ):
-        words = (
-            call["words"]
-            if call["name"].startswith("onnx.")
-            else {k: tuples(v) for k, v in call["words"].items()}
-        )
+    for call, got in zip(calls, law("resolved", calls), strict=True):
         try:
-            g = tc.resolve(FUNCTIONS[call["name"]], *map(tuple, call["shapes"]), **words).geometry
+            g = tc.resolve(FUNCTIONS[call["name"]], *map(tuple, call["shapes"]), **words_of(call)).geometry
         except (ValueError, TypeError) as error:
             # what was meant is found by a part of Python's library that the page has not
             want = re.sub(r" \(did you mean.*\)$", "", str(error))
@@ -457,24 +441,26 @@ MORE_CALLS = [
 
 
 def test_other_arguments_of_a_saved_call_are_read_as_python_reads_them(law):
-    calls = [{"name": name, "shapes": shapes, "words": words} for name, shapes, words in MORE_CALLS]
-    answers = json.loads(law.execute_script("return more(arguments[0], arguments[1])", calls, TARGETS))
+    calls = [
+        {"name": name, "shapes": shapes, "words": words, "targets": TARGETS}
+        for name, shapes, words in MORE_CALLS
+    ]
     refused = 0
-    for (name, shapes, words), got in zip(MORE_CALLS, answers, strict=True):
-        given = words if name.startswith("onnx.") else {k: tuples(v) for k, v in words.items()}
+    for call, got in zip(calls, law("more", calls), strict=True):
+        given = [tuple(shape) for shape in call["shapes"]]
         try:
-            conv = tc.resolve(name, *map(tuple, shapes), **given)
+            conv = tc.resolve(call["name"], *given, **words_of(call))
         except (ValueError, TypeError) as error:
             refused += 1
             want = re.sub(r" \(did you mean.*\)$", "", str(error))
         else:
             g, written = conv.geometry, []
             for to in TARGETS:
-                made = tc.translate(name, *map(tuple, shapes), to=to, **given)
+                made = tc.translate(call["name"], *given, to=to, **words_of(call))
                 written.append(made.code if made.possible else made.why)
             sizes = [g.batch, g.in_channels, g.out_channels]
             want = [[*conv.steps], [*g.rows.formulas], [*g.cols.formulas], sizes, written]
-        assert got == want, (name, words)
+        assert got == want, call
     assert refused == 6
 
 
@@ -485,7 +471,7 @@ def test_a_page_makes_anew_what_is_left_out_of_it(law, op):
         problem = next(iter(case.problems("float32", "integers")))
         explorer = tc.explore(problem.op, *problem.args, budget=230_000, **problem.kwargs)
         data = explorer.data()
-        got = json.loads(law.execute_script("return unpack(arguments[0])", dumps(data)))
+        got = law("unpack", dumps(data))
         want = data | {"call": with_tables(data["call"])}
         choices = Variants(explorer._document)
         for key, made in want["variants"]["table"].items():
@@ -504,16 +490,14 @@ def test_two_thousand_documents_are_pythons(documents, dialect, block):
 
 
 def test_the_axes_of_pools(law):
-    """ceil_mode, and what a mean is divided by: the page's copy of forward_axis and of walking.counts."""
+    """ceil_mode, and what a mean is divided by: the page's copy of walking.counts."""
     rng = random.Random(39)
     cases = []
     for _ in range(2000):
         n, k, s, d = rng.randint(1, 12), rng.randint(1, 5), rng.randint(1, 5), rng.choice([1, 1, 2, 3])
         cases.append([n, k, s, d, rng.randrange(k), rng.randrange(k), rng.random() < 0.7])
     seen = set()
-    for case, got in zip(
-        cases, json.loads(law.execute_script("return pools(arguments[0])", cases)), strict=True
-    ):
+    for case, got in zip(cases, law("pools", cases), strict=True):
         *facts, before, after, ceil = case
         try:
             axis = forward_axis("rows", *facts, "EXPLICIT", (before, after), ceil=ceil)
@@ -525,3 +509,77 @@ def test_the_axes_of_pools(law):
         assert got == [axis.out_size, axis.pad_before, axis.pad_after, list(axis.formulas), *divisors], case
         seen.add("dropped" if any("ceil_mode" in line for line in axis.formulas) else "kept")
     assert seen == {"refused", "dropped", "kept"}
+
+
+# ---------------------------------------------------------------------------------------------
+# Numbers of any size
+# ---------------------------------------------------------------------------------------------
+
+EXACT = 2**53  # JavaScript has every whole number below it
+GEOMETRIES = {"conv2d": tc.conv2d_geometry, "conv2d_transpose": tc.conv2d_transpose_geometry}
+
+
+def drawn_geometry(number):
+    """A call of conv2d_geometry or of conv2d_transpose_geometry; some numbers are near to 2**31 or 2**53."""
+    rng = random.Random(number)
+    transposed = rng.random() < 0.5
+
+    def size(most, far, often=0.9):
+        return rng.randint(*((1, most) if rng.random() < often else (far - 3, far + 3)))
+
+    x = [size(3, EXACT), size(40, EXACT), size(2**40, EXACT, 0.7), 4]
+    w = [size(5, EXACT), size(9, 2**30), 4, 4]
+    # a transposed call lists its legal sizes, as many as the stride
+    words = {"strides": [size(9, 99_999 if transposed else 2**31), size(3, 99_999)]}
+    words |= {"dilations": [size(3, 2**31), size(3, 2**22)], "padding": rng.choice(PADDING_WORDS)}
+    if rng.random() < 0.3:
+        words["padding"] = [[rng.randint(-9, 9), size(5, 2**31)], [0, rng.randint(-9, 9)]]
+    if transposed and rng.random() < 0.5:
+        words["output_shape"] = [
+            x[0],
+            *(n * s - rng.randint(-1, s) for n, s in zip(x[1:3], words["strides"], strict=True)),
+            4,
+        ]
+    return [f"conv2d{'_transpose' * transposed}", [x, w], words]
+
+
+def python_geometry(op, shapes, words):
+    """What Python says of such a call, or its error."""
+    try:
+        g = GEOMETRIES[op](*map(tuple, shapes), **{name: tuples(value) for name, value in words.items()})
+    except tc.ArgumentError as error:
+        return str(error)
+    axes = [(axis.formulas, len(axis.legal_sizes), axis.legal_sizes.start) for axis in g.axes]
+    return json.loads(json.dumps([g.input_shape, g.filters_shape, g.output_shape, g._facts(), *axes]))
+
+
+def test_a_geometry_is_pythons_or_has_numbers_that_javascript_has_not(law):
+    """Floor division and remainders of large and of negative numbers; what is not exact is refused."""
+    calls = [drawn_geometry(number) for number in range(3000)]
+    kinds = Counter()
+    for call, got in zip(calls, law("geometries", calls), strict=True):
+        want = python_geometry(*call)
+        if isinstance(got, str) and got.startswith("a page has whole numbers below 2**53 only"):
+            assert prod(int(number) + 1 for number in re.findall(r"\d+", json.dumps(call[1:]))) >= EXACT, call
+            kinds["not exact"] += 1
+            continue
+        assert got == want, call
+        numbers = [
+            int(number.replace(",", ""))
+            for number in re.findall(r"\d[\d,]*", json.dumps(want, ensure_ascii=False))
+        ]
+        assert max(numbers) < EXACT, call
+        kinds["refused" if isinstance(got, str) else "exact"] += 1
+    assert len(kinds) == 3
+    assert min(kinds.values()) > 100, kinds
+
+
+@pytest.mark.parametrize("field", ["n", "k", "s", "d", "c", "o", "g", "p", "op_pad", "size", "at"])
+def test_the_playground_takes_no_number_that_javascript_has_not(law, field):
+    """Its calls come from its controls and its address, which have a range for each number."""
+    text = {"p": "{0}", "at": "{0},{0}"}.get(field, "{0}")
+    for number in (2**53, 2**53 + 1, 2**64, -(2**53)):
+        [problem] = law(
+            "(address) => fromAddress(address).problems", f"#conv2d&{field}={text.format(number)}"
+        )
+        assert str(number) in problem

@@ -1,6 +1,6 @@
 // The tables of one axis, and the part of a large call that a page shows: the part as shown_part.py has it.
 
-import { Axis, gatherAll, scatterAll } from "./law.js";
+import { AxisGeometry, gather_all, scatter_all } from "./law.js";
 import { floorDiv, range } from "./python.js";
 
 const MOST_VALUES = 20_000; // numbers of one array on a page
@@ -32,6 +32,18 @@ export function partOf(g, transposed, at) {
     }
   }
   return part;
+}
+
+/** Every tap of one output index, as [tap, input index, whether that is in the padding]. */
+export const gatherAll = (axis, outIndex) => gather_all(axis, outIndex).map(({ tap, in_index, in_padding }) => [tap, in_index, Number(in_padding)]);
+
+/** Every tap through which an output reads one input index, as [tap, output index, whether that is outside]. */
+export const scatterAll = (axis, inIndex) => scatter_all(axis, inIndex).map(({ tap, out_index, in_padding }) => [tap, out_index, Number(in_padding)]);
+
+/** How many cells of a window a mean is divided by: walking.counts, of one axis and one window. */
+export function countedCells(axis, outIndex, padded) {
+  const [low, high] = padded ? [-axis.pad_before, axis.in_size + axis.pad_after] : [0, axis.in_size];
+  return gatherAll(axis, outIndex).filter(([, index]) => index >= low && index < high).length;
 }
 
 /** The number of input channels of a group, at least 1. */
@@ -108,7 +120,7 @@ export function teaching(axis, transposed) {
 
 /** The integers of an axis, of its table. */
 export const axisOf = ({ in_size, filter_size, out_size, stride, dilation, pad, formulas }) =>
-  new Axis(in_size, filter_size, out_size, stride, dilation, pad[0], pad[1], formulas);
+  new AxisGeometry(in_size, filter_size, out_size, stride, dilation, pad[0], pad[1], formulas);
 
 /** The tables of one axis for the page; tests/explorer_tables.py has them in Python. */
 export function axisTable(axis, transposed, ins, outs) {

@@ -2,7 +2,7 @@
 
 import { axisTable, held, partOf, shownText, teaching } from "./axis_tables.js";
 import { callText, resolve } from "./calls.js";
-import { Axis, facts, legalOutputShapes, poolGeometry, shapesOf, termsOf } from "./law.js";
+import { AxisGeometry, ConvGeometry, ConvTransposeGeometry, forward_axis } from "./law.js";
 import { floorDiv, range } from "./python.js";
 
 // float32 as dtypes.py describes it
@@ -71,16 +71,27 @@ export function callDocument(name, shapes, words, values, at = null, pool = null
     base: {
       rows,
       cols,
-      depth: stored(new Axis(1, 1, 1, 1, 1, 0, 0), [0, 1], [0, 1]),
+      depth: stored(new AxisGeometry(1, 1, 1, 1, 1, 0, 0), [0, 1], [0, 1]),
       arrays: { [source]: 0, filter: 1 },
-      terms: Math.max(1, termsOf(g, result)),
+      terms: Math.max(1, g.terms_of(transposed ? "input" : "output")),
       note: "",
-      facts: facts(g),
+      facts: g._facts().join(" "),
       shapes: sizes,
     },
     steps: call.steps,
-    legal_output_shapes: name === "tensorflow.conv2d_transpose" ? legalOutputShapes(g) : [],
+    legal_output_shapes: name === "tensorflow.conv2d_transpose" ? new ConvTransposeGeometry(g).legal_output_shapes : [],
   };
+}
+
+/** The shapes of the arrays of a geometry as the page names them, NHWC and HWIO. */
+export const shapesOf = (g) => ({ in: g.input_shape, filter: g.filters_shape, out: g.output_shape });
+
+/** The geometry of a pool with the windows of a convolution; with `ceil` a last window that does not fit counts too. */
+export function poolGeometry(g, ceil) {
+  if (!ceil) return g;
+  const axes = [["rows", g.rows], ["cols", g.cols]].map(([name, { in_size: n, filter_size: k, stride, dilation, pad_before, pad_after }]) =>
+    forward_axis(name, n, k, stride, dilation, "EXPLICIT", [pad_before, pad_after], false, true));
+  return new ConvGeometry(g.batch, axes, g.in_channels, g.out_channels, g.groups);
 }
 
 /** The filter depths that a range of input channels uses. */

@@ -1,9 +1,8 @@
 // The whole image and its whole result. The lens is the part that the stage shows: dragging it paints the result.
 
-import { axisOf } from "./axis_tables.js";
 import { signColours } from "./channels.js";
 import { h, keepFocus } from "./elements.js";
-import { gatherAll, scatterAll } from "./law.js";
+import { axisOf, gatherAll, scatterAll } from "./axis_tables.js";
 import { brief, full, short } from "./numbers.js";
 import { range } from "./python.js";
 import { inside } from "./view.js";

@@ -3,7 +3,6 @@
 import { App } from "./app.js";
 import { axisOf, axisTable } from "./axis_tables.js";
 import { callText } from "./calls.js";
-import { facts } from "./law.js";
 import { geometryOf, imageHost } from "./moving.js";
 import { wordsOf } from "./take_away.js";
 
@@ -22,7 +21,7 @@ export function unpacked(data) {
   for (const variant of Object.values(data.variants.table)) {
     if (!variant.call) continue;
     variant.code = callText(call.function, variant.call.shapes, wordsOf(call, variant));
-    variant.facts = facts(geometryOf(call, variant));
+    variant.facts = geometryOf(call, variant)._facts().join(" ");
   }
   return data;
 }

@@ -1,13 +1,13 @@
 // A page that holds a whole image, and shows a part of it: the part around another place.
 
 import { axisOf, axisTable, held, partOf, resultAround, shownText } from "./axis_tables.js";
-import { Geometry } from "./law.js";
+import { ConvGeometry } from "./law.js";
 import { floorDiv } from "./python.js";
 
 /** The geometry of a variant. */
 export function geometryOf(call, { rows, cols, shapes }) {
   const axes = [rows, cols].map((axis) => axisOf(call.axes[axis]));
-  return new Geometry(shapes.in[0], axes, shapes.in[3], shapes.out[3], call.groups.length);
+  return new ConvGeometry(shapes.in[0], axes, shapes.in[3], shapes.out[3], call.groups.length);
 }
 
 /** The host of a page that holds all numbers of an image, which can show any part of it; null of any other page. */

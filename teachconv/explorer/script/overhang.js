@@ -3,8 +3,8 @@
 import { resolve } from "./calls.js";
 import { h } from "./elements.js";
 import { Grid } from "./grids.js";
-import { Refusal } from "./law.js";
 import { callOf, isPool, poolOf } from "./playground_state.js";
+import { Refusal } from "./python.js";
 
 /** Whether the call of a state is legal with another padding. */
 function legal(state, p) {

@@ -66,7 +66,7 @@ export function inWords({ doc, axes, variant }) {
   const apart = axes.some((axis) => axis.dilation > 1) ? `; its taps are ${cells(axes.map((axis) => axis.dilation), " apart")}` : "";
   if (doc.pool) return `Each output cell is the ${{ max: "largest", average: "mean", sum: "sum" }[doc.pool.reduce]} of a window; the window moves ${moves}${apart}.`;
   const most = variant.terms === 1 ? "one product" : `${variant.terms.toLocaleString("en")} products`;
-  const products = axes.map(axisOf).some((axis) => axis.overhangs) ? `up to ${most}` : most;
+  const products = axes.map(axisOf).some((axis) => axis.has_padding) ? `up to ${most}` : most;
   if (doc.kind === "conv2d") return `Each ${doc.names.out} cell is the sum of ${products}; the window moves ${moves}${apart}.`;
   if (doc.kind === "conv2d_backprop_filter") return `Each weight's gradient is the sum of ${products}: what the weight met, times the gradient there.`;
   return `Each ${doc.names.out} cell stamps the filter, times its value, on the ${doc.names.in}; the stamp moves ${moves}${apart}; overlaps add up.`;

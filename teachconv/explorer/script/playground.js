@@ -3,9 +3,9 @@
 import { mount } from "./main.js";
 import { forPeople, h, keepFocus, plural, unique } from "./elements.js";
 import { copyButton } from "./parts.js";
-import { callDocument } from "./call_document.js";
+import { callDocument, poolGeometry, shapesOf } from "./call_document.js";
 import { resolve, translate } from "./calls.js";
-import { Refusal, multiplyAdds, poolGeometry, shapesOf, weights } from "./law.js";
+import { Refusal, prod } from "./python.js";
 import { FRAMEWORKS } from "./rules.js";
 import { lens } from "./lens.js";
 import { remedies } from "./overhang.js";
@@ -286,7 +286,7 @@ class Playground {
   /** Output size, padding, receptive field, weights and multiply-adds. */
   drawFacts({ geometry: g, op: { transposed } }) {
     const { in: ins, out: outs, filter } = shapesOf(g);
-    const [rows, cols] = [g.rows, g.cols];
+    const [rows, cols, weights] = [g.rows, g.cols, prod(filter)];
     const fact = (name, value, more = "") => h("li", {}, h("b", {}, value), ` ${name}`, more ? h("small", {}, ` ${more}`) : null);
     const field = `${rows.effective_filter} × ${cols.effective_filter}`;
     const result = transposed ? ins : outs;
@@ -297,8 +297,8 @@ class Playground {
         : fact("padding", `${rows.pad_before}, ${rows.pad_after}; ${cols.pad_before}, ${cols.pad_after}`, "top, bottom; left, right"),
       transposed ? fact("cells that one input cell feeds", field) : fact("receptive field", field, `in steps of ${rows.stride} × ${cols.stride}`),
       ...(isPool(this.state) ? [] : [
-        fact(weights(g) === 1 ? "weight" : "weights", weights(g).toLocaleString("en"), `${filter.join(" × ")}`),
-        fact("multiply-adds", multiplyAdds(g).toLocaleString("en")),
+        fact(weights === 1 ? "weight" : "weights", weights.toLocaleString("en"), `${filter.join(" × ")}`),
+        fact("multiply-adds", g.macs.toLocaleString("en")),
       ]),
     );
   }

@@ -1,7 +1,7 @@
 // The reader's numbers: presets, comma-separated values, .npy files and images.
 
-import { Refusal } from "./law.js";
 import { pixelsOf } from "./lens.js";
+import { Refusal } from "./python.js";
 
 const MOST_SIDE = 320; // rows and columns of an array that is read
 

@@ -1,9 +1,9 @@
 // The state of the playground: one convolution, as the address of the page holds it and as each framework says it.
 
 import { resolve } from "./calls.js";
-import { Refusal, normalizePadding, transposedGeometry } from "./law.js";
+import { normalize_padding, transposed_geometry } from "./law.js";
 import { PRESETS } from "./playground_numbers.js";
-import { floorDiv, listText, repr, tuple } from "./python.js";
+import { Refusal, floorDiv, listText, repr, tuple } from "./python.js";
 import { FRAMEWORKS, FUNCTIONS } from "./rules.js";
 import { modesOf, placeOn } from "./shown.js";
 
@@ -335,6 +335,6 @@ const PHRASES = {
 
 /** TensorFlow's size without output_shape, which it needs where there are groups. */
 function usualSize({ n, k, s, d, p, c }) {
-  const usual = transposedGeometry([1, ...n, c[0]], [...k, 1, c[0]], null, s, normalizePadding(typeof p === "string" ? p.toUpperCase() : padsOfState(p)), d, null);
+  const usual = transposed_geometry([1, ...n, c[0]], [...k, 1, c[0]], null, s, normalize_padding(typeof p === "string" ? p.toUpperCase() : padsOfState(p)), d, null);
   return [usual.rows.in_size, usual.cols.in_size];
 }

@@ -1,6 +1,16 @@
 // Python's values and functions: the page shows and copies calls of Python, its errors are Python's, and the rules of
 // dialects and translations are Python's functions, which tools/javascript.py writes in terms of these.
 
+/** An argument with an invalid value: ArgumentError. */
+export class Refusal extends Error {
+  /** @type {string[]} */
+  notes = [];
+
+  add_note(note) {
+    this.notes.push(note);
+  }
+}
+
 /** A Python tuple; a plain array is a list. */
 export class Tuple extends Array {}
 
@@ -48,22 +58,29 @@ export const format = (words, ...values) => words.replace(/\{\}/g, () => str(val
 export const maketrans = (from, to) => (to ? dict(zip(from, to)) : from);
 export const translated = (words, table) => [...words].map((letter) => table[letter] ?? letter).join("");
 
-// ---- numbers; JavaScript's division does not floor ----
+// ---- numbers; JavaScript's division does not floor, and its whole numbers are exact only below 2 ** 53 ----
 
-export const floorDiv = (a, b) => Math.floor(a / b);
-export const floorMod = (a, b) => a - b * Math.floor(a / b);
+/** A number, if it is exact: geometries have no others. */
+export function integer(value, ..._) {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw new Refusal(`a page has whole numbers below 2**53 only; got ${value}`);
+  return value;
+}
+export const floorDiv = (a, b) => Math.floor(integer(a) / integer(b));
+export const floorMod = (a, b) => a - b * floorDiv(a, b);
+export const divmod = (a, b) => tuple(floorDiv(a, b), floorMod(a, b));
+export const prod = (items) => integer(list(items).reduce((all, item) => all * item, 1));
+export const int = (value) => Math.trunc(value);
 export const { abs } = Math;
-export const max = (...items) => Math.max(...(items.length > 1 ? items : list(items[0])));
-export const min = (...items) => Math.min(...(items.length > 1 ? items : list(items[0])));
+export const max = (...items) => integer(Math.max(...(items.length > 1 ? items : list(items[0]))));
+export const min = (...items) => integer(Math.min(...(items.length > 1 ? items : list(items[0]))));
 export const sum = (items) => list(items).reduce((all, item) => all + item, 0);
-export const integer = (value) => value;
 export const range = (start, stop = null, step = 1) =>
   stop === null ? range(0, start) : Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
 
 // ---- collections: an array that is a list, a tuple, a text, a set, or an object that is a dict ----
 
-export const list = (items) => (Array.isArray(items) ? [...items] : items[Symbol.iterator] ? [...items] : Object.keys(items));
-export const tupleOf = (items) => tuple(...list(items));
+export const list = (items, ..._) => (Array.isArray(items) ? [...items] : items[Symbol.iterator] ? [...items] : Object.keys(items));
+export const tupleOf = (items, ..._) => tuple(...list(items));
 export const dict = (items) => Object.fromEntries(Array.isArray(items) ? items : Object.entries(items));
 export const itemsOf = (items) => Object.entries(items).map((pair) => tuple(...pair));
 export const set = (items) => new Set(list(items));
@@ -74,6 +91,9 @@ export const sorted = (items) => list(items).sort((a, b) => (a < b ? -1 : Number
 export const islice = (items, most) => list(items).slice(0, most);
 export const map = (change, items) => list(items).map((item) => change(item));
 export const any = (items) => list(items).some(truth);
+export const all = (items) => list(items).every(truth);
+/** Every choice of one item from each list, the last one changing first. */
+export const product = (...lists) => lists.reduce((rows, items) => rows.flatMap((row) => list(items).map((item) => tuple(...row, item))), [tuple()]);
 export const filter = (_, items) => list(items).filter(truth);
 export const get = (items, key, usual = null) => (Object.hasOwn(items, key) ? items[key] : usual);
 export const reversed = (items) => (items instanceof Tuple ? tuple(...[...items].reverse()) : [...items].reverse());
@@ -91,14 +111,24 @@ export const spread = (items, first, last) => {
 
 // ---- objects and conditions ----
 
-export const truth = (value) => (Array.isArray(value) ? value.length > 0 : Boolean(value));
+export const truth = (value) => (Array.isArray(value) ? value.length > 0 : value?.constructor === Object ? Object.keys(value).length > 0 : Boolean(value));
 export const either = (value, other) => (truth(value) ? value : other());
 export const both = (value, other) => (truth(value) ? other() : value);
 export const equal = (a, b) =>
   a === b || (Array.isArray(a) && a.constructor === b?.constructor && a.length === b.length && a.every((item, i) => equal(item, b[i])));
+/** An object with these values in its fields; numbers are exact. */
+export const assigned = (object, fields) => {
+  Object.values(fields).forEach(integer);
+  return Object.assign(object, fields);
+};
 /** An object with other values in some fields: dataclasses.replace. */
-export const changed = (object, fields) => Object.assign(Object.create(Object.getPrototypeOf(object)), object, fields);
-export const isinstance = (value, types) => (typeof value === "string" ? types.includes("str") : Array.isArray(value) && types.includes("tuple"));
+export const changed = (object, fields) => {
+  const made = assigned(Object.assign(Object.create(Object.getPrototypeOf(object)), object), fields);
+  made.__post_init__?.();
+  return made;
+};
+export const isinstance = (value, types) =>
+  typeof value === "string" ? types.includes("str") : types.includes(Array.isArray(value) ? "tuple" : value?.constructor.name);
 export const hasattr = (value, name) => Object(value)[name === "__iter__" ? Symbol.iterator : name] !== undefined;
 export const getattr = (value, name, usual) => value?.[name] ?? usual;
-export const nothing = () => "";
+export const nothing = (..._) => "";

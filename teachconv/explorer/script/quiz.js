@@ -2,10 +2,9 @@
 
 import { axisOf } from "./axis_tables.js";
 import { h, plural } from "./elements.js";
-import { paddedSide } from "./law.js";
 import { Grid } from "./grids.js";
 import { full } from "./numbers.js";
-import { slips } from "./slips.js";
+import { paddedSide, slips } from "./slips.js";
 import { index, inside } from "./view.js";
 
 const KINDS_ASKED = ["number", "window", "size", "side"];

@@ -3,7 +3,7 @@
 interface Call {
   op: { name: string, transposed: boolean },
   kind: { name: string },
-  geometry: import("./law.js").Geometry,
+  geometry: import("./law.js").ConvGeometry,
   input_layout: string,
   filter_layout: string,
   output_layout: string,

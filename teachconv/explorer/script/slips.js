@@ -1,10 +1,9 @@
 // Slips: what a cell, its window, a size or a side would be with a mistake of Python's table of diagnoses in it.
 
 import { axisOf, axisTable } from "./axis_tables.js";
-import { mistakenAxis, paddedSide, resultSize } from "./law.js";
 import { MISTAKES } from "./mistakes.js";
 import { parse } from "./numbers.js";
-import { floorMod } from "./python.js";
+import { changed, floorDiv, floorMod } from "./python.js";
 import { View } from "./view.js";
 
 /** A view that differs in some of its fields. */
@@ -54,6 +53,31 @@ const TRANSFORMS = {
   "one channel": (view, cell, { c, o }) => partly(view, cell, (tap) => tap.source[3] === (view.doc.source === "in" ? c : o)),
   "last product": (view, cell) => partly(view, cell, (tap, list) => tap !== list.findLast((other) => !other.outside)),
 };
+
+/** An axis with other integers: each is a number, or a sum of numbers and of integers of the axis or of the `other` one. */
+function mistakenAxis(axis, other, integers) {
+  const term = (part) => {
+    if (typeof part === "number") return part;
+    if (part.startsWith("-")) return -term(part.slice(1));
+    return part.startsWith("other.") ? other[part.slice(6)] : axis[part];
+  };
+  const made = Object.entries(integers).map(([name, parts]) => [name, [parts].flat().reduce((sum, part) => sum + term(part), 0)]);
+  return changed(axis, Object.fromEntries(made));
+}
+
+/** The size of the result along an axis by the formula, with a slip in its rounding or without one. */
+function resultSize(axis, transposed, slip = "") {
+  const { in_size: n, stride: s, pad_before, pad_after, effective_filter: ek } = axis;
+  if (transposed) return axis.full_size - pad_before - pad_after;
+  if (slip === "input size") return n;
+  return floorDiv(n + pad_before + pad_after - ek + (slip === "ceil" ? s - 1 : 0), s) + (slip === "fencepost" ? 0 : 1);
+}
+
+/** The side of an axis with more padding: "before", "after", "both" if both have as much, or "none". */
+export function paddedSide({ pad_before, pad_after }) {
+  if (pad_before === pad_after) return pad_before > 0 ? "both" : "none";
+  return pad_before > pad_after ? "before" : "after";
+}
 
 /** The axes of a view with a change in them: all together, then each alone; none if the change is not one of these axes. */
 function mistakenAxes(view, { integers, kind, rank, stride }) {

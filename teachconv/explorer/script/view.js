@@ -1,7 +1,6 @@
 // One call as data: which values it has, which taps each cell, and what each cell is called.
 
-import { axisOf } from "./axis_tables.js";
-import { countedCells } from "./law.js";
+import { axisOf, countedCells } from "./axis_tables.js";
 import { ExactSum, parse } from "./numbers.js";
 import { range } from "./python.js";
 
