@@ -25,7 +25,7 @@ from ..support import palette
 
 _LETTERS = 0.92  # matplotlib's font is wider than those of browsers
 _INK = palette.COLOURS["ink"].light  # the colour of what says none
-_BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}  # the share of a text that stands before its x
+_BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}  # the share of a text that is before its x
 
 
 class ShownFigure(Figure):

@@ -26,7 +26,7 @@ class Panel:
 
     Attributes:
         title: its title.
-        plane: [rows, cols], or None where only indices are known. A number that is not there yet is masked.
+        plane: [rows, cols], or None where only indices are known. A missing number is masked.
         size: the rows and columns of the plane.
         rows: the rows that are drawn; those outside the plane are padding.
         cols: the columns that are drawn.
@@ -52,7 +52,7 @@ class Panel:
     largest: float = 0.0
 
     def value(self, cell: Cell) -> Any:
-        """The number in a cell; None in the padding, and where it is not known or not there yet."""
+        """The number in a cell; None in the padding, and where it is unknown or missing."""
         if self.plane is None or not self.inside(cell) or np.ma.is_masked(self.plane[cell]):
             return None
         return self.plane[cell]

@@ -268,7 +268,7 @@ def columns_picture(geometries: Sequence[Geometry], *, formulas: bool = True) ->
         y += 40 + _DOWN + _BOX + 24
         lines = axis.formulas if formulas else ()
         for line in lines:
-            spaced = line.replace(" ", "\N{NO-BREAK SPACE}")  # the formulas stand in columns
+            spaced = line.replace(" ", "\N{NO-BREAK SPACE}")  # the formulas are aligned in columns
             body += text(12, y, spaced, text_anchor="start", font_family="monospace")
             y += _LINE
         titles.append(title)
