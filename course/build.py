@@ -43,15 +43,12 @@ def window():
     """One output cell."""
     x = np.float32([[4, 3, 1, 0], [2, 1, 0, 1], [1, 2, 4, 1], [3, 1, 0, 2]]).reshape(1, 4, 4, 1)
     w = np.float32([[1, 0, 1], [2, 1, 0], [0, 0, 1]]).reshape(3, 3, 1, 1)
-    return tc.plot.window(tc.conv2d, x, w, at=(0, 0, 0, 0))
+    return tc.plot.window(tc.conv2d, x, w, at=(0, 0, 0, 0)).figure
 
 
 def columns(geometry):
     """The columns of a geometry, without the formulas below them: too small for a slide."""
-    axis = tc.plot.geometry(geometry)
-    for text in axis.texts:
-        text.set_visible(text.get_family() != ["monospace"])
-    return axis.figure
+    return tc.plot.geometry(geometry, formulas=False).figure
 
 
 def size(cols, padding="SAME"):

@@ -128,7 +128,7 @@ def test_the_commands_run(words, tmp_path, monkeypatch, capsys):
     np.save("x.npy", X)
     np.save("w.npy", W)
     if "picture.png" in words:
-        from teachconv.inspection.pictures import png
+        from teachconv.inspection.images import png
 
         Path("picture.png").write_bytes(png(np.full((20, 24, 3), 9, np.uint8)))
     if "model.onnx" in words:

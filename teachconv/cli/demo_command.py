@@ -17,7 +17,7 @@ from ..core.geometry import conv2d_geometry, conv2d_transpose_geometry
 from ..data import photo
 from ..explorer import explore
 from ..inspection.explaining import explain
-from ..inspection.pictures import png
+from ..inspection.images import png
 from ..inspection.tracing import trace
 from ..running.nn_ops import conv2d, conv2d_transpose
 from ..support.files import path_of

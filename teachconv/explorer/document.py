@@ -24,7 +24,7 @@ from ..core.kinds import ROLES, DepthwiseCells, layout_of
 from ..core.law import AxisGeometry
 from ..dialects.calls import ConvCall
 from ..inspection.explaining import explain
-from ..inspection.pictures import png
+from ..inspection.images import image_address, png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
 from ..running import dispatch, nn_ops
 from ..support.errors import ArgumentError, is_one_of
@@ -32,7 +32,6 @@ from ..windows.calls import FUNCTIONS
 from ..windows.pooling import PoolCall
 from .calls import page_call, page_function
 from .packing import image_numbers, nbytes
-from .page import image_address
 from .pools import pool_of
 from .shown_part import Part, lift, lift_cell, lifted, part_of, teaching
 

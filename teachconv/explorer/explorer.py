@@ -6,7 +6,6 @@ import inspect
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +125,9 @@ class Explorer:
 
         Args:
             path: where to write it: ``.html``, the interactive page, which needs no server and no network;
-                ``.svg`` or ``.png``, the window of the first cell; ``.gif``, that cell tap by tap with the
-                running sum, and then all windows. The images need matplotlib, and 2 axes; of other calls
-                there is an ``.svg``, the picture of `explain`.
+                ``.svg`` or ``.png``, the picture of `explain` of the first cell; ``.gif``, that cell tap by
+                tap with the running sum, and then all windows, for which the call has 2 axes. ``.png`` and
+                ``.gif`` need matplotlib.
 
         Returns:
             The path.
@@ -151,12 +150,10 @@ class Explorer:
             raise ArgumentError(
                 f"path must end in .html: of a pool there is no static picture; got {path.name}"
             )
-        elif ending == ".svg" and self._document.call.geometry.rank != 2:
-            path.write_text(self._still, encoding="utf-8")
         elif ending == ".gif":
             plotting.animate(path, self.op, *self.args, at=self._first, **words)
         else:
-            plotting.window(self.op, *self.args, at=self._first, **words).savefig(path)
+            plotting.window(self._explained).save(path)
         return path
 
     @property
@@ -164,17 +161,6 @@ class Explorer:
         """The first cell to show, as the caller numbers it."""
         call = self._document.call
         return self.at or call.name(call.kind.result, self._document.at) or self._document.at
-
-    def _png(self, dpi: float | str = "figure") -> bytes | None:
-        """Return the window of the first cell as PNG; None if there is no cell, no room or no matplotlib."""
-        written, words = BytesIO(), nn_ops.without_options(self.kwargs)
-        try:
-            if not self._document.empty:
-                figure = plotting.window(self.op, *self.args, at=self._first, **words)
-                figure.savefig(written, format="png", dpi=dpi)
-        except (ImportError, ValueError):  # too large for a picture
-            return None
-        return written.getvalue() or None
 
     @cached_property
     def _explained(self) -> Explanation | None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inspection.pictures import png
-from .page import image_address
+from ..inspection.images import image_address, png
 
 _LONGEST = 16_000  # pixels in a line or a column that every browser draws
 

@@ -238,11 +238,6 @@ def _document(title: str, still: str, module: str, data: str = "") -> str:
     )
 
 
-def image_address(png: bytes | None) -> str:
-    """Return the bytes of a PNG as an address that holds them, or "" for None."""
-    return f"data:image/png;base64,{b64encode(png).decode()}" if png else ""
-
-
 def frame(html: str, still: str, label: str, image: str = "") -> str:
     """Return a page in a sandboxed frame, which runs scripts but has no access to the document around it.
 

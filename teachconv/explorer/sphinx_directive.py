@@ -14,14 +14,16 @@ EPUB, there is an image of the first cell's window instead, and in plain text th
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any
 
 from ..core.arguments import ints_in, padding_in
 from ..data.seeded import make_array
+from ..inspection.images import image_address
+from ..inspection.plotting import window
 from ..running import nn_ops
 from ..support.errors import ArgumentError, check_word
 from .explorer import Explorer, explore
-from .page import image_address
 
 # which builders show what: the builders of HTML run scripts, but a reader of EPUB may not
 _SCRIPTS, _TEXT = "html and not epub", "text or man"
@@ -58,7 +60,7 @@ def _directive() -> Any:
 
             text = str(picture._explained or picture)
             table = nodes.literal_block(text, text, language="none")
-            address = image_address(picture._png(_DPI))
+            address = image_address(_png(picture))
             still = nodes.image(uri=address, alt=text.partition("\n")[0]) if address else table.deepcopy()
             shown = {_SCRIPTS: page, _TEXT: table, _IMAGES: still}
             return [only("", node, expr=builders) for builders, node in shown.items()]
@@ -75,6 +77,17 @@ def _picture(name: str, options: dict[str, Any]) -> Explorer:
             raise ArgumentError(f"the option :{array}: must give its shape")
         words[array] = make_array(words[array], "float32", "integers", f"{name} {array}")
     return explore(_OPS[name], words.pop("input"), words.pop("filters"), **words)
+
+
+def _png(picture: Explorer) -> bytes | None:
+    """Return the first cell's window as PNG for print; None if there is no cell, or no matplotlib."""
+    written = BytesIO()
+    try:
+        if picture._explained is not None:
+            window(picture._explained).figure.savefig(written, format="png", dpi=_DPI)
+    except ImportError:
+        return None
+    return written.getvalue() or None
 
 
 def setup(app: Any) -> dict[str, bool]:

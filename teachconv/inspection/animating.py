@@ -1,8 +1,9 @@
-"""The sliding window as a film, ``tc.plot.animate``: the planes are drawn once, the marks for each frame."""
+"""The sliding window as a film, ``tc.plot.animate``: the picture of each cell in turn, as an animated GIF."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -10,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from ..running import nn_ops
+from ..running import dispatch, nn_ops
 from ..support.devices import call_on_host
 from ..support.errors import ArgumentError, brief
 from ..support.files import path_of
 from ..support.progress import track
-from .explaining import explain
-from .plot_planes import Windows
+from .explaining import Explanation, explain
+from .panels import panels_to_svg, short
+from .pictures import PART, call_panels, equals_sign, steps_of
 
-_FRAMES = 240  # of a larger output a frame adds several cells
 _TAPS, _TAP = 49, 400  # of a cell that is shown tap by tap: the most, and the milliseconds of one
-_LIMIT = 80  # rows and columns of a plane
+_LIMIT = 16  # rows and columns of a plane, with its padding
 _SECONDS = 30  # of a film, if the frames per second are not given
+_DPI = 72  # of a frame: one dot for a pixel
 
 
 def animate(
@@ -36,8 +38,7 @@ def animate(
 ) -> Path:
     """Write the sliding window as an animated GIF: one frame for each cell of one output plane.
 
-    Of an output of more than 240 cells each frame adds several. With ``at`` the film begins with one cell,
-    tap by tap, with the running sum above it.
+    With ``at`` the film begins with one cell, tap by tap, with its running sum.
 
     Args:
         path: where to write; it ends in .gif.
@@ -54,7 +55,7 @@ def animate(
         The path.
 
     Raises:
-        ValueError: above 80 rows or columns.
+        ValueError: above 16 rows or columns, padding included.
         IndexError, TypeError: as from `teachconv.explain`.
         ImportError: without matplotlib or Pillow.
     """
@@ -70,96 +71,89 @@ def animate(
     rows, cols = call.backend_shape[1:3]
     if not rows * cols:
         raise ArgumentError("the output must have cells to animate; it is empty")
+    result = dispatch.run_canonical(call)
+
+    def explained(row: int, col: int) -> Explanation:
+        at = call.name(call.kind.result, (n, row, col, channel))
+        found: Explanation = explain(op, *args, at=at, **kwargs)
+        return found
+
+    first = explained(0, 0)
+    if any(PART in panel.title for panel in call_panels(first.canonical or first, result, _LIMIT)):
+        raise ArgumentError(
+            f"a film has room for {_LIMIT} rows and columns, padding included; explore moves over larger "
+            "arrays, and window draws a part of them"
+        )
     cells = list(product(range(rows), range(cols)))
-    step = -(-len(cells) // _FRAMES)
-    parts = [cells[i : i + step] for i in range(0, len(cells), step)]
-    speed = fps or max(2, min(25, round(len(parts) / _SECONDS)))
+    speed = fps or max(2, min(25, round(len(cells) / _SECONDS)))
 
-    def explained(cell: tuple[int, int]) -> Any:
-        return explain(op, *args, at=call.name(call.kind.result, (n, *cell, channel)), **kwargs)
-
-    steps: list[tuple[Any, int | None]] = [(part, None) for part in parts]
+    pause = round(1000 / speed)
+    frames = [_Frame(explained(*cell), number, pause) for number, cell in enumerate(cells, 1)]
     if at is not None:
         found = explain(op, *args, at=at, **kwargs)
-        _, row, col, _ = (found.canonical or found).cell
-        first = row, col
-        count = len(explained(first).taps)
-        steps = [*(([first], tap) for tap in range(count if count <= _TAPS else 0)), *steps]
-    film = _Film(Windows(explained(cells[0]), filled=False, most=_LIMIT), explained)
-    path.write_bytes(_gif(film, steps, speed))
+        first = explained(*(found.canonical or found).cell[1:3])
+        taps = range(len(first.taps) if len(first.taps) <= _TAPS else 0)
+        frames = [*(_Frame(first, 0, _TAP, tap) for tap in taps), *frames]
+    path.write_bytes(
+        _gif([_picture(frame, result) for frame in frames], [frame.milliseconds for frame in frames])
+    )
     return path
 
 
-class _Film:
-    """The frames of a film as pixels, uint8, [rows, cols, 3]."""
+@dataclass(frozen=True)
+class _Frame:
+    """One frame of a film.
 
-    def __init__(self, windows: Windows, explained: Callable[[tuple[int, int]], Any]) -> None:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
+    Attributes:
+        explained: the cell whose window is shown.
+        filled: the number of cells of the result that are there.
+        milliseconds: how long it is shown.
+        tap: the last tap that is marked; None for all.
+    """
 
-        self.windows, self.explained = windows, explained
-        figure = windows.figure
-        self.canvas = FigureCanvasAgg(figure)
-        windows.mark(explained((0, 0)))  # the title has its height
-        self.moving: list[Any] = [mark for plane in windows.planes for mark in plane.marks]
-        self.moving.append(windows.planes[2].ax.title)
-        for artist in self.moving:
-            artist.set_animated(True)
-        figure.draw_without_rendering()  # lays it out, once
-        figure.set_layout_engine("none")
-        self.canvas.draw()
-        self.still = self.canvas.copy_from_bbox(figure.bbox)
-
-    def fill(self, cells: Iterable[tuple[int, int]]) -> None:
-        """Draw cells of the result to what stays."""
-        plane, numbers = self.windows.planes[2], self.windows.result
-        from matplotlib.patches import Rectangle
-
-        self.canvas.restore_region(self.still)
-        for row, col in cells:
-            plane.numbers[row, col] = numbers[row, col]
-            colour = plane.rgb(numbers[row : row + 1, col])[0]
-            plane.ax.draw_artist(plane.ax.add_patch(Rectangle((col - 0.5, row - 0.5), 1, 1, color=colour)))
-            plane.ax.patches[-1].remove()
-        if plane.numbered:
-            for text in plane.texts(cells):
-                plane.ax.add_artist(text)
-                plane.ax.draw_artist(text)
-                text.remove()
-        self.still = self.canvas.copy_from_bbox(self.windows.figure.bbox)
-
-    def frame(self, cells: list[tuple[int, int]], tap: int | None = None) -> np.ndarray:
-        """Return the frame after some more cells, with the window of the last of them.
-
-        With ``tap`` no cell is added, and only the taps up to that one are marked.
-        """
-        if tap is None:
-            self.fill(cells)
-        else:
-            self.canvas.restore_region(self.still)
-        self.windows.mark(self.explained(cells[-1]), tap)
-        for artist in self.moving:
-            artist.axes.draw_artist(artist)
-        return np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
+    explained: Explanation
+    filled: int
+    milliseconds: int
+    tap: int | None = None
 
 
-def _gif(film: _Film, parts: list[tuple[Any, int | None]], fps: int) -> bytes:
-    """Return an animated GIF. All frames have the same colours, those of the whole result."""
+def _picture(frame: _Frame, result: np.ndarray) -> str:
+    """Return the picture of one frame as SVG: the caption has the sum, or the sum so far."""
+    found = frame.explained.canonical or frame.explained
+    call, value, so_far = found.call, found.value, "="
+    if frame.tap is not None:
+        found = replace(found, taps=found.taps[: frame.tap + 1])
+        value, so_far = found.taps[-1].running_sum, "so far"
+    source, operand, target = call_panels(found, result, _LIMIT)
+    there = np.arange(target.size[0] * target.size[1]).reshape(target.size) < frame.filled
+    target.plane = np.ma.array(target.plane, mask=~there)
+    target.framed_text = short(value)
+    caption = f"{call.kind.words[2]}{list(frame.explained.cell)} {so_far} {short(value)}; {steps_of(call)}"
+    legend = {"window", "factor", "cell"}
+    if source.size != (len(source.rows), len(source.cols)):
+        legend |= {"padding", "tap in the padding"}
+    # all frames have one size: the caption has room for the longest
+    return panels_to_svg([source, operand, target], ["×", equals_sign(call)], caption.ljust(90), legend)
+
+
+def _gif(pictures: list[str], times: list[int]) -> bytes:
+    """Return an animated GIF. All frames have the same colours, those of the last one."""
     try:
         from PIL import Image
+
+        from .drawn_svg import colours_on, dots, figure_of
     except ImportError as error:
-        raise ImportError("a .gif needs the package pillow: pip install pillow") from error
-    empty = film.still
-    whole = Image.fromarray(film.frame(list(np.ndindex(film.windows.result.shape))))
-    film.still = empty
-    marks = [int(c[i : i + 2], 16) for c in film.windows.planes[0].colours.values() for i in (1, 3, 5)]
-    colours = Image.new("P", (1, 1))  # those of the marks exactly, and the best ones for the rest
-    colours.putpalette([*marks, *(whole.quantize(255 - len(marks) // 3).getpalette() or [])])
+        raise ImportError("a film needs matplotlib and pillow: pip install matplotlib pillow") from error
+    last = figure_of(pictures[-1])
+    drawn = [int(colour[i : i + 2], 16) for colour in colours_on(last).values() for i in (1, 3, 5)]
+    rest = Image.fromarray(dots(last, _DPI)).quantize(255 - len(drawn) // 3)
+    palette = Image.new("P", (1, 1))  # the marks' colours exactly, and the best ones for the rest
+    palette.putpalette([*drawn, *(rest.getpalette() or [])])
     frames = (
-        Image.fromarray(film.frame(*part)).quantize(palette=colours, dither=Image.Dither.NONE)
-        for part in track(parts, "frames")
+        Image.fromarray(dots(figure_of(picture), _DPI)).quantize(palette=palette, dither=Image.Dither.NONE)
+        for picture in track(pictures, "frames")
     )
     written = BytesIO()
-    times = [round(1000 / fps) if tap is None else _TAP for _, tap in parts]
     options = {"save_all": True, "duration": times, "loop": 0, "optimize": True}
     next(frames).save(written, "GIF", append_images=frames, **options)
     return written.getvalue()

@@ -185,7 +185,7 @@ class Explanation(tables.Report):
         Of a filter gradient the window is every input cell that the tap meets. Large planes are cut to
         the part around the window. The numbers shown are those of the cell's first channel.
         """
-        return cell_picture(self.canonical or self)
+        return cell_picture(self).svg
 
     _repr_svg_ = picture
 

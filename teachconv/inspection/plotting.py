@@ -1,7 +1,8 @@
-"""Static pictures by matplotlib, for slides and papers: ``tc.plot``.
+"""Static pictures for slides and papers, and plots of numbers: ``tc.plot``.
 
-Each function draws into the axes given, or into a figure of its own, and returns what it drew into;
-nothing is shown, saved or registered with pyplot. matplotlib is imported when a picture is asked for.
+`window` and `geometry` return a `Picture`, which needs no package. `diff_heatmap` and `receptive_field` draw
+numbers with matplotlib, into the axes given or a figure of their own; nothing is shown, saved or registered
+with pyplot. matplotlib is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -12,137 +13,97 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..core import taps
 from ..core.arguments import first_of, refuse_masked
 from ..core.geometry import Conv2DGeometry, Conv2DTransposeGeometry
 from ..running import dispatch, nn_ops
-from ..support import tables
+from ..support import palette, tables
 from ..support.argument_types import ArrayLike
 from ..support.devices import call_on_host, to_host
 from ..support.errors import ArgumentError, ArgumentTypeError, brief
 from ..truth.exact import judge_direct
 from .animating import animate
 from .explaining import Explanation, explain
-from .plot_planes import (
-    Axes,
-    Figure,
-    Windows,
-    axes_of,
-    check_size,
-    colours_of,
-    patches,
-    value_colours,
-    whole_ticks,
-)
+from .pictures import Geometry, cell_picture, columns_of, columns_picture
 from .receptive import ReceptiveField
 from .receptive import receptive_field as _receptive_field
+from .svg import Picture
 
-__all__ = ["animate", "diff_heatmap", "geometry", "receptive_field", "window"]
+__all__ = ["Picture", "animate", "diff_heatmap", "geometry", "receptive_field", "window"]
 
-Geometry: TypeAlias = Conv2DGeometry | Conv2DTransposeGeometry
+Axes: TypeAlias = Any  # matplotlib.axes.Axes; matplotlib is optional
+
+_COLUMNS, _WITH_PADDING = 40, 160  # the most columns of a geometry, and of one with its padding
 
 
-def geometry(found: Geometry, *, ax: Axes = None) -> Axes:
-    """Draw the columns of a geometry: input with its padding, each output with lines to its taps.
+def geometry(*found: Geometry, formulas: bool = True, ax: Any = None) -> Picture:
+    """Draw the columns of geometries: input with its padding, each output with lines to its taps.
 
-    The formulas are below the drawing.
+    The formulas are below the drawing. Several geometries are drawn one below the other.
 
     Args:
-        found: what `teachconv.conv2d_geometry` or `teachconv.conv2d_transpose_geometry` returned.
-        ax: the matplotlib axes to draw into; None makes a figure.
+        *found: what `teachconv.conv2d_geometry` or `teachconv.conv2d_transpose_geometry` returned.
+        formulas: whether the formulas are written.
+        ax: not used: a picture has no axes of matplotlib's.
 
     Returns:
-        The axes.
+        The picture; ``.figure`` is one of matplotlib's.
 
     Raises:
-        TypeError: if ``found`` is not a geometry.
+        TypeError: if one is not a geometry, or none is given; for ``ax``.
         ValueError: above 40 columns, or 160 with the padding.
-        ImportError: without matplotlib.
 
     >>> import teachconv as tc
-    >>> ax = tc.plot.geometry(tc.conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME"))
-    >>> ax.get_title()
-    'conv2d, columns: 5 to 3, stride 2, dilation 1'
+    >>> tc.plot.geometry(tc.conv2d_geometry((1, 5, 5, 1), (3, 3, 1, 1), 2, "SAME"))
+    <Picture: conv2d, columns: 5 to 3, stride 2, dilation 1>
     """
-    if not isinstance(found, (Conv2DGeometry, Conv2DTransposeGeometry)):
+    if ax is not None:
         raise ArgumentTypeError(
-            f"geometry must come from a function such as conv2d_geometry; got {brief(found)}"
+            "geometry does not draw into axes: geometry(first, second) draws one below the other, "
+            "and .figure is a figure of matplotlib's"
         )
-    axis = found.cols
-    transposed = isinstance(found, Conv2DTransposeGeometry)
-    check_size("columns", axis.in_size, axis.out_size)
-    top, bottom = 3.0, 0.0
-    centre = (axis.in_size - axis.out_size) / 2
-    reach = [axis.in_index(o, tap) for o in range(axis.out_size) for tap in (0, axis.filter_size - 1)]
-    columns = range(min([0, *reach]), max([axis.in_size - 1, *reach]) + 1)
-    check_size("columns, padding included", len(columns), most=160)
-    own = ax is None
-    ax = axes_of(ax, (max(7.5, 0.45 * (len(columns) + 3)), 4.2))
-    colours = colours_of(ax)
-    for index in columns:
-        _box(ax, index, top, str(index), padding=not 0 <= index < axis.in_size)
-    for out in range(axis.out_size):
-        _box(ax, out + centre, bottom, str(out))
-        for tap in taps.gather_all(axis, out):
-            style = {"color": colours["ring"], "ls": "--" if tap.in_padding else "-"}
-            ax.plot([out + centre, tap.in_index], [bottom + 0.45, top - 0.45], lw=1, **style)
-    names = ("output", "input") if transposed else ("input", "output")
-    for name, height in zip(names, (top, bottom), strict=True):
-        ax.annotate(name, (min([0, *reach]) - 0.7, height), ha="right", va="center")
-    ax.annotate(
-        "\n".join(axis.formulas),
-        (0, 0),
-        xytext=(0, -12),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        va="top",
-        family="monospace",
-        fontsize=9,
-    )
-    sizes = (axis.out_size, axis.in_size) if transposed else (axis.in_size, axis.out_size)
-    title = (
-        f"{found._name}, columns: {sizes[0]} to {sizes[1]}, stride {axis.stride}, dilation {axis.dilation}"
-    )
-    ax.set_title(title, fontsize=10)
-    ax.set_aspect("equal")
-    ax.autoscale_view()
-    ax.axis("off")
-    if own:
-        _fit_figure(ax)
-    return ax
+    if not found:
+        raise ArgumentTypeError("geometry needs a geometry, from a function such as conv2d_geometry")
+    for one in found:
+        if not isinstance(one, (Conv2DGeometry, Conv2DTransposeGeometry)):
+            raise ArgumentTypeError(
+                f"geometry must come from a function such as conv2d_geometry; got {brief(one)}"
+            )
+        _check_size("columns", max(one.cols.in_size, one.cols.out_size), _COLUMNS)
+        _check_size("columns, padding included", len(columns_of(one.cols)), _WITH_PADDING)
+    return columns_picture(found, formulas=formulas)
 
 
-def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) -> Figure:
-    """Draw one output cell: the input with its window, the filter, the output so far.
+def _check_size(what: str, size: int, most: int) -> None:
+    """Raise for what is too large for a picture."""
+    if size > most:
+        raise ArgumentError(f"a picture has room for {most} {what}; got {size}")
+
+
+def window(op: Any, *args: Any, at: Sequence[int] | None = None, **kwargs: Any) -> Picture:
+    """Draw one cell, as `teachconv.explain` does: the input with its window, the filter, the output.
 
     Args:
-        op: any op of teachconv, or what `teachconv.explain` returned for an output cell.
+        op: any op of teachconv, or what `teachconv.explain` returned.
         *args: the op's positional arguments.
         at: the cell, as in `teachconv.explain`; None for the first.
         **kwargs: the op's keyword arguments.
 
     Returns:
-        The figure.
+        The picture. Large planes are cut to the surroundings of the window.
 
     Raises:
-        ValueError: above 40 rows or columns, and for the explanation of an input cell.
+        ValueError: for a pool.
         IndexError, TypeError: as from `teachconv.explain`.
-        ImportError: without matplotlib.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.arange(16, dtype="float32").reshape(1, 4, 4, 1)
-    >>> figure = tc.plot.window(tc.conv2d, x, np.ones((3, 3, 1, 1), "float32"), at=(0, 1, 1, 0))
-    >>> [ax.get_title() for ax in figure.axes]
-    ['input', 'filters', 'output[0, 1, 1, 0] = 90']
+    >>> tc.plot.window(tc.conv2d, x, np.ones((3, 3, 1, 1), "float32"), at=(0, 1, 1, 0))
+    <Picture: output[0, 1, 1, 0] = 90; stride 1 x 1, dilation 1 x 1>
     """
     explained = op if isinstance(op, Explanation) else explain(op, *args, at=at or (0, 0, 0, 0), **kwargs)
     if not isinstance(explained, Explanation):
         raise ArgumentError(f"window draws a convolution; {op.__name__} is not one: explore draws pools")
-    if explained.inverse:
-        raise ArgumentError("window draws an output cell; got the explanation of an input cell")
-    windows = Windows(explained, filled=True)
-    windows.mark(explained)
-    return windows.figure
+    return cell_picture(explained)
 
 
 def diff_heatmap(op: Any, *args: Any, against: ArrayLike, ax: Axes = None, n: int = 0, **kwargs: Any) -> Axes:
@@ -190,21 +151,17 @@ def diff_heatmap(op: Any, *args: Any, against: ArrayLike, ax: Axes = None, n: in
         if not 0 <= n < want.shape[0]:
             raise ArgumentError(f"n must be an image of the {want.shape[0]}; got {n}")
         fraction, bad = verdict.fraction[n].max(axis=2), (~verdict.ok[n]).any(axis=2)
-    ax = axes_of(ax, (5.5, 4.5))
-    strength = np.log10(np.clip(np.nan_to_num(fraction, nan=np.inf), 1e-3, 1e6))
     from matplotlib.colors import TwoSlopeNorm
 
-    colours = colours_of(ax)
-    image = ax.imshow(strength, cmap=value_colours(colours).reversed(), norm=TwoSlopeNorm(0, -3, 6))
-    label = "error as a fraction of its bound, power of ten"
-    bar = ax.figure.colorbar(image, ax=ax, label=label, ticks=[-3, -2, -1, 0, 2, 4, 6])
-    bar.outline.set_visible(False)
-    for row, col in np.argwhere(bad)[:2000]:
-        ax.plot(col, row, marker="x", color=colours["ink"], ms=5, mew=1.5)
-    whole_ticks(ax)
+    strength = np.log10(np.clip(np.nan_to_num(fraction, nan=np.inf), 1e-3, 1e6))
     cells = tables.count(bad.size, "cell")
     title = f"{call.op} against the reference: {int(bad.sum()):,} of {cells} outside the bound"
-    ax.set_title(title, fontsize=10)
+    label = "error as a fraction of its bound, power of ten"
+    ax, bar = _heat_map(ax, strength, TwoSlopeNorm(0, -3, 6), title, label, reverse=True)
+    bar.set_ticks([-3, -2, -1, 0, 2, 4, 6])
+    ink = _colours_of(ax)["ink"]
+    for row, col in np.argwhere(bad)[:2000]:
+        ax.plot(col, row, marker="x", color=ink, ms=5, mew=1.5)
     return ax
 
 
@@ -239,47 +196,50 @@ def receptive_field(
     counts = np.zeros(field.input_size)
     for (r, ways), (c, others) in product(rows.paths.items(), cols.paths.items()):
         counts[r, c] = ways * others
-    ax = axes_of(ax, (5, 4.5))
-    colours = colours_of(ax)
-    image = ax.imshow(counts, cmap=value_colours(colours), vmin=-counts.max(), vmax=counts.max())
-    bar = ax.figure.colorbar(image, ax=ax, label="ways from the input cell to the output cell")
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
+
+    title = f"output [{row}, {col}] sees {rows.size} x {cols.size} of the input"
+    label = "ways from the input cell to the output cell"
+    ax, bar = _heat_map(ax, counts, Normalize(-counts.max(), counts.max()), title, label)
     bar.ax.set_ylim(0, counts.max())
-    bar.outline.set_visible(False)
-    frame = patches().Rectangle(
-        (cols.start - 0.5, rows.start - 0.5),
-        cols.size,
-        rows.size,
-        fill=False,
-        ec=colours["ring"],
-        ls="--",
-        lw=1.5,
-    )
-    ax.add_patch(frame)
+    corner = cols.start - 0.5, rows.start - 0.5
+    ring = _colours_of(ax)["ring"]
+    ax.add_patch(Rectangle(corner, cols.size, rows.size, fill=False, ec=ring, ls="--", lw=1.5))
     ax.set_xlim(min(-0.5, cols.start - 1), max(field.input_size[1] - 0.5, cols.stop))
     ax.set_ylim(max(field.input_size[0] - 0.5, rows.stop), min(-0.5, rows.start - 1))
-    whole_ticks(ax)
-    ax.set_title(f"output [{row}, {col}] sees {rows.size} x {cols.size} of the input", fontsize=10)
     return ax
 
 
-def _box(ax: Axes, x: float, y: float, text: str, *, padding: bool = False) -> None:
-    edge, line = ("faint", ":") if padding else ("ink", "-")
-    edge = colours_of(ax)[edge]
-    ax.add_patch(patches().Rectangle((x - 0.45, y - 0.45), 0.9, 0.9, fill=False, ec=edge, ls=line))
-    ax.annotate(text, (x, y), ha="center", va="center", fontsize=8, color=edge)
+def _heat_map(
+    ax: Axes, numbers: np.ndarray, norm: Any, title: str, label: str, *, reverse: bool = False
+) -> tuple[Axes, Any]:
+    """Draw numbers in the palette's colours, with a bar; return the axes and the bar."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import MaxNLocator
+
+    from .drawn_svg import ShownFigure
+
+    # a figure that belongs only to the caller: pyplot would keep it in its list
+    ax = ShownFigure(figsize=(5.5, 4.5), layout="constrained").subplots() if ax is None else ax
+    colours = _colours_of(ax)
+    ends = [palette.mixed(colours[name], colours["paper"], palette.TINT) for name in ("below", "above")]
+    scale = LinearSegmentedColormap.from_list("teachconv", [ends[0], colours["paper"], ends[1]])
+    image = ax.imshow(numbers, cmap=scale.reversed() if reverse else scale, norm=norm)
+    bar = ax.figure.colorbar(image, ax=ax, label=label)
+    bar.outline.set_visible(False)
+    # rows and columns are numbered as in the other pictures: whole numbers, the columns' above
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+    ax.tick_params(length=0, labelsize=8, labelcolor=colours["faint"])
+    ax.xaxis.tick_top()
+    ax.spines[:].set_visible(False)
+    ax.set_title(title, fontsize=10)
+    return ax, bar
 
 
-def _fit_figure(ax: Axes, margin: float = 0.15) -> None:
-    """Make the figure as large as its one axes with its labels, and ``margin`` inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _colours_of(ax: Axes) -> dict[str, str]:
+    """Return the palette for the ground on which axes lie."""
+    from .drawn_svg import colours_on
 
-    figure = ax.figure
-    figure.draw_without_rendering()  # lays it out, once
-    figure.set_layout_engine("none")
-    to_inches = figure.dpi_scale_trans.inverted()
-    drawn = ax.get_tightbbox(FigureCanvasAgg(figure).get_renderer()).transformed(to_inches)
-    plane = ax.get_window_extent().transformed(to_inches)
-    width, height = drawn.width + 2 * margin, drawn.height + 2 * margin
-    left, bottom = plane.x0 - drawn.x0 + margin, plane.y0 - drawn.y0 + margin
-    figure.set_size_inches(width, height)
-    ax.set_position((left / width, bottom / height, plane.width / width, plane.height / height))
+    return colours_on(ax.figure)

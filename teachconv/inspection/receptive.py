@@ -284,18 +284,18 @@ def _back(g: Geometry, axis: int, span: range, paths: dict[int, int]) -> tuple[r
         for other in table[index].indices:
             counts[other] = counts.get(other, 0) + ways
     if transposed:
-        return _scattered(found, span), counts
+        return scattered(found, span), counts
     if not span:  # nothing reaches a cell in a transposed layer's gap
         return span, counts
     first, last = found.in_index(span.start, 0), found.in_index(span.stop - 1, found.filter_size - 1)
     return range(first, last + 1), counts
 
 
-def _scattered(axis: AxisGeometry, span: range) -> range:
+def scattered(axis: AxisGeometry, span: range) -> range:
     """The first to the last index that scatters into any of ``span``: by arithmetic, tap by tap.
 
     >>> from teachconv.core.geometry import conv2d_transpose_geometry
-    >>> _scattered(conv2d_transpose_geometry((1, 3, 3, 1), (3, 3, 1, 1), strides=2).rows, range(2, 5))
+    >>> scattered(conv2d_transpose_geometry((1, 3, 3, 1), (3, 3, 1, 1), strides=2).rows, range(2, 5))
     range(0, 3)
     """
     ends = []

@@ -224,7 +224,7 @@ class Translation:
     def _repr_html_(self) -> str:
         # a pool and its like have no picture
         conv = self.source if isinstance(self.source, ConvCall) else None
-        picture = conv and padding_picture(conv.geometry, transposed=conv.kind.scatters)
+        picture = padding_picture(conv.geometry, transposed=conv.kind.scatters) if conv else ""
         right = pre(escape(self.code)) if self.possible else f"<p>impossible: {escape(self.why)}</p>"
         source, derivation = (
             pre(escape(text), "overflow-x:auto") for text in (self.source_text, str(self.source))
@@ -234,7 +234,7 @@ class Translation:
         return (
             "<div style='display:flex;flex-wrap:wrap;gap:2em'>"
             f"<div {side}><b>{escape(self.source.function)}</b>{source}"
-            f"{picture or ''}"
+            f"{picture}"
             f"<details><summary>derivation</summary>{derivation}</details>"
             "</div>"
             f"<div {side}><b>{escape(self.to)}</b>{right}<ul>{notes}</ul></div></div>"

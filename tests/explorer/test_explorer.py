@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ from teachconv.explorer.document import number_list
 from teachconv.explorer.packing import dumps, image_numbers
 from teachconv.explorer.shown_part import Part, lifted, part_call
 from teachconv.explorer.variants import Variants
-from teachconv.inspection import plotting
+from teachconv.inspection.svg import Picture
 from teachconv.running import dispatch, nn_ops
+from teachconv.support import palette
 from teachconv.verification.cases import find_cases
 
 CASES = find_cases("small")
@@ -506,7 +508,6 @@ def test_receptive_field_refuses_what_does_not_fit():
 
 
 def test_pictures_refuse_what_they_cannot_draw():
-    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
     with pytest.raises(TypeError, match="geometry must come from"):
         tc.plot.geometry("conv")
     with pytest.raises(ValueError, match="room for 40"):
@@ -515,10 +516,19 @@ def test_pictures_refuse_what_they_cannot_draw():
         tc.plot.diff_heatmap(tc.conv2d, X, W, against=X)
     with pytest.raises(ValueError, match="n must be an image"):
         tc.plot.diff_heatmap(tc.conv2d, X, W, against=tc.conv2d(X, W), n=1)
-    with pytest.raises(ValueError, match="input cell"):
-        tc.plot.window(tc.explain(tc.conv2d, X, W, at_input=(0, 0, 0, 0)))
+    with pytest.raises(TypeError, match="does not draw into axes: geometry"):
+        tc.plot.geometry(tc.conv2d_geometry(X.shape, W.shape), ax=object())
+    with pytest.raises(TypeError, match="needs a geometry"):
+        tc.plot.geometry()
+    with pytest.raises(ValueError, match="explore draws pools"):
+        tc.plot.window(tc.max_pool, X, 2, 2, "VALID")
+    with pytest.raises(ValueError, match="room for 16 rows and columns, padding included; explore moves"):
+        tc.plot.animate("window.gif", tc.conv2d, np.ones((1, 16, 16, 1)), np.ones((3, 3, 1, 1)), 1, "SAME")
     with pytest.raises(ValueError, match=r"end in \.gif; got 'window\.avi'"):
         tc.plot.animate("window.avi", tc.conv2d, X, W)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize(
@@ -532,57 +542,50 @@ def test_pictures_refuse_what_they_cannot_draw():
     ids=lambda found: str(found.output_shape),
 )
 def test_no_part_of_a_geometrys_picture_is_cut_off(found):
-    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    figure = tc.plot.geometry(found).figure
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    width, height = figure.bbox.size
-    for text in (*figure.axes[0].texts, figure.axes[0].title):
-        box = text.get_window_extent(canvas.get_renderer())
-        assert 0 <= box.x0 < box.x1 <= width, text
-        assert 0 <= box.y0 < box.y1 <= height, text
+    pytest.importorskip("matplotlib", reason="matplotlib measures the letters")
+    texts_inside(tc.plot.geometry(found))
+    texts_inside(tc.plot.geometry(found, found, formulas=False))
 
 
-@pytest.mark.parametrize(
-    ("size", "whole", "numbers"),
-    [(4, False, 16), (12, True, 144), (14, False, 0)],
-    ids=["fractions", "wider for whole numbers", "no room"],
-)
-def test_the_digits_of_a_plot_have_8_points_and_fit_their_cells(size, whole, numbers):
-    """The figure is as wide as they need, up to a limit: cells that need more have colours alone."""
-    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.text import Text
+def texts_inside(picture):
+    """The texts of a picture with their widths, all of which lie inside it, as matplotlib draws them."""
+    from teachconv.inspection.drawn_svg import outline
 
+    root = ElementTree.fromstring(picture.svg)
+    width, height = float(root.get("width")), float(root.get("height"))
+    found = []
+    for element in (part for top in list(root)[2:] for part in top.iter()):
+        if (path := outline(element)) is None or not path.vertices.size:
+            continue
+        (left, top), (right, bottom) = path.vertices.min(axis=0), path.vertices.max(axis=0)
+        assert 0 <= left <= right <= width, (element.text, element.attrib)
+        assert 0 <= top <= bottom <= height, (element.text, element.attrib)
+        if element.text:
+            found.append((element, right - left))
+    return found
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["fractions", "whole numbers"])
+@pytest.mark.parametrize("size", [4, 12])
+def test_the_digits_of_a_picture_have_8_points_and_fit_their_cells(size, whole):
+    pytest.importorskip("matplotlib", reason="matplotlib measures the letters")
     x = np.random.default_rng(size).standard_normal((1, size, size, 1)).astype("float32")
-    x = np.rint(9 * x) if whole else x
-    figure = tc.plot.window(tc.conv2d, x, np.ones((3, 3, 1, 1), "float32"), 1, "SAME")
-    assert 9 <= figure.get_size_inches()[0] <= 16.2
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    for ax, count in zip(figure.axes[:3], (numbers, 9, numbers), strict=True):
-        cell = ax.get_window_extent().width / np.ptp(ax.get_xlim())
-        digits = [
-            text
-            for text in ax.get_children()
-            if isinstance(text, Text) and text.get_text() and not text.get_text().strip("-.0123456789")
-        ]
-        assert len(digits) == count
-        for text in digits:
-            assert text.get_fontsize() >= 8
-            assert text.get_window_extent(canvas.get_renderer()).width < cell
-    texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
-    assert min(text.get_fontsize() for text in texts) >= 8  # those of the axes too
+    picture = tc.plot.window(tc.conv2d, np.rint(9 * x) if whole else x, np.ones((3, 3, 1, 1), "float32"))
+    texts = texts_inside(picture)
+    assert min(float(text.get("font-size", 11)) for text, _ in texts) >= 8
+    cells = {
+        text for group in ElementTree.fromstring(picture.svg).iter(f"{SVG}g") for text in group.itertext()
+    }
+    digits = [width for text, width in texts if text.text in cells and text.get("fill") is None]
+    assert len(digits) == size**2 + 9 + (size - 2) ** 2
+    assert max(digits) < 36
 
 
 def test_a_notebooks_page_asks_matplotlib_for_nothing(monkeypatch):
     def drawn(*args, **kwargs):
         raise AssertionError("a static picture by matplotlib was drawn")
 
-    monkeypatch.setattr(plotting, "window", drawn)
-    monkeypatch.setattr(plotting, "animate", drawn)
+    monkeypatch.setattr(Picture, "figure", property(drawn))
     bundle = tc.explore(tc.conv2d, X, W, budget=1)._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain", "image/svg+xml"}
 
@@ -618,24 +621,44 @@ def test_a_saved_film_begins_with_the_taps_of_one_cell(tmp_path):
 
 
 def test_pictures_draw_every_kind_of_op():
-    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
+    pytest.importorskip("matplotlib", reason="matplotlib measures the letters")
     dy = tc.conv2d(X, W, 2, "SAME")
-    for figure in (
+    for picture in (
         tc.plot.window(tc.conv2d_backprop_filter, X, W.shape, dy, 2, "SAME", at=(1, 1, 0, 0)),
         tc.plot.window(tc.conv2d_backprop_input, X.shape, W, dy, 2, "SAME"),
         tc.plot.window(tc.explain(tc.conv2d, X, W, at=(0, 0, 0, 0))),
+        tc.plot.window(tc.explain(tc.conv2d, X, W, at_input=(0, 0, 0, 0))),
+        tc.plot.window(tc.conv2d, np.ones((1, 6, 6, 1)), np.ones((3, 3, 1, 1)), 2, "SAME"),
+        tc.plot.window(tc.conv2d, np.ones((1, 1, 1, 1)), np.ones((1, 1, 1, 1)), 1, "SAME"),
+        tc.plot.window(tc.conv1d, np.ones((1, 6, 1)), np.ones((3, 1, 1)), at=(0, 0, 0)),
     ):
-        assert len(figure.axes) == 3
-        figure.draw_without_rendering()
-    for x, w, strides in (((1, 6, 6, 1), (3, 3, 1, 1), 2), ((1, 1, 1, 1), (1, 1, 1, 1), 1)):
-        figure = tc.plot.window(tc.conv2d, np.ones(x), np.ones(w), strides, "SAME")
-        figure.draw_without_rendering()
-        below = figure.legends[0].get_window_extent().y1
-        for ax in figure.axes:  # with titles and scales, and nothing cut off
-            drawn = ax.get_tightbbox()
-            assert below <= drawn.y0 < drawn.y1 <= figure.bbox.y1
-    ax = tc.plot.geometry(tc.conv2d_transpose_geometry((1, 3, 3, 1), W.shape, strides=2))
-    assert ax.get_title() == "conv2d_transpose, columns: 3 to 6, stride 2, dilation 1"
+        texts = [text.text for text, _ in texts_inside(picture)]
+        assert picture.caption in texts
+        assert "the cell" in texts
+    transposed = tc.plot.geometry(tc.conv2d_transpose_geometry((1, 3, 3, 1), W.shape, strides=2))
+    assert transposed.caption == "conv2d_transpose, columns: 3 to 6, stride 2, dilation 1"
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_a_picture_is_saved_in_the_formats_of_papers_and_slides(style, tmp_path):
+    pytest.importorskip("matplotlib", reason="images are drawn by matplotlib")
+    from matplotlib import image
+    from matplotlib import style as styles
+
+    picture = tc.plot.window(tc.conv2d, X, W, 2, "SAME")
+    assert picture.save(tmp_path / "window.svg").read_text(encoding="utf-8") == picture.svg
+    with styles.context(style):
+        assert picture.save(tmp_path / "window.pdf").read_bytes().startswith(b"%PDF")
+        pixels = image.imread(picture.save(tmp_path / "window.png"))
+    height, width = pixels.shape[:2]
+    assert [2 * float(size) for size in re.search(r'viewBox="0 0 (\d+) (\d+)"', picture.svg).groups()] == [
+        width,
+        height,
+    ]
+    colours = palette.of_ground("#000000" if style == "dark_background" else "#ffffff")
+    for name in ("paper", "ring", "mark", "filter", "ink"):
+        colour = np.array([int(colours[name][i : i + 2], 16) for i in (1, 3, 5)])
+        assert (np.abs(np.rint(255 * pixels[..., :3]) - colour).sum(axis=2) == 0).any(), name
 
 
 # ---------------------------------------------------------------------------------------------
@@ -674,7 +697,7 @@ def test_a_picture_is_saved_in_the_format_of_its_name(tmp_path, ending):
     pytest.importorskip("PIL.Image", reason="GIFs need Pillow")
     picture = tc.explore(tc.conv2d, X[:, :3, :3], W[:2, :2])
     start = picture.save(tmp_path / f"window.{ending}").read_bytes()[:60]
-    assert {"svg": b"<?xml", "png": b"\x89PNG", "gif": b"GIF8"}[ending] in start
+    assert {"svg": b"<svg", "png": b"\x89PNG", "gif": b"GIF8"}[ending] in start
     empty = tc.explore(tc.conv2d, X[:0], W)
     with pytest.raises(ValueError, match="would show a window, and the call has none: an array is empty"):
         empty.save(tmp_path / f"empty.{ending}")

@@ -334,9 +334,8 @@ def test_two_results_beside_the_same_call_are_two():
 def test_what_is_left_out_of_one_axis_and_of_three_says_so(tmp_path, op):
     rank = 1 if op is tc.conv1d else 3
     picture = tc.explore(op, integers(1, *(4,) * rank, 1), integers(*(2,) * rank, 1, 1))
-    for ending in (".png", ".gif"):
-        with pytest.raises(ValueError, match=f"need.* 2 axes, rows and columns; conv{rank}d has {rank}"):
-            picture.save(tmp_path / f"picture{ending}")
+    with pytest.raises(ValueError, match=f"needs 2 axes, rows and columns; conv{rank}d has {rank}"):
+        picture.save(tmp_path / "picture.gif")
     still = picture._repr_mimebundle_()["image/svg+xml"]
     assert "<svg" in still
     assert picture.save(tmp_path / "picture.svg").read_text(encoding="utf-8") == still

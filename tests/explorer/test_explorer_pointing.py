@@ -11,7 +11,7 @@ from helpers import mostly_slow
 
 import teachconv as tc
 from teachconv.data import photo
-from teachconv.inspection.pictures import png
+from teachconv.inspection.images import png
 
 pytestmark = needs_browser
 

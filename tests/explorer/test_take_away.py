@@ -9,7 +9,7 @@ import pytest
 from browser import Page, needs_browser
 
 import teachconv as tc
-from teachconv.inspection import plotting
+from teachconv.inspection.svg import Picture
 from teachconv.support import palette
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -137,7 +137,7 @@ def test_where_no_script_runs_there_is_an_image(driver, tmp_path):
 
 def test_a_notebook_has_the_image_too(monkeypatch):
     """Places that show no HTML, such as a printed notebook, take the image; matplotlib is not needed for it."""
-    monkeypatch.setattr(plotting, "window", None)
+    monkeypatch.setattr(Picture, "figure", None)
     bundle = tc.explore(tc.conv2d, X, W, 2, "SAME", budget=120_000)._repr_mimebundle_()
     assert bundle["text/html"].startswith("<style>")
     assert ElementTree.fromstring(bundle["image/svg+xml"]).tag == f"{SVG}svg"
@@ -175,24 +175,10 @@ def test_colours_are_fixed_over_the_frames_and_rings_are_whole(tmp_path):
 @pytest.mark.parametrize("at", [(0, 0, 0, 0), (0, 3, 3, 0), (0, 6, 6, 0)], ids=str)
 def test_the_window_of_a_transposed_call_lies_in_its_plane(at):
     """Its taps outside the input are drawn as padding, not over what stands beside; all cells have one plane."""
-    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
-    figure = tc.plot.window(tc.conv2d_transpose, X[:, :3, :3, :1], W[..., :1, :1], None, 2, "VALID", at=at)
-    plane = figure.axes[0]
-    assert (plane.get_xlim(), plane.get_ylim()) == ((-1.6, 3.6), (3.6, -1.6))
-    corners = [path.vertices for marks in plane.collections for path in marks.get_paths()]
-    assert np.concatenate(corners).min() >= -1.6
-    assert np.concatenate(corners).max() <= 3.6
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "padding in the window" in legend
-
-
-@pytest.mark.slow
-def test_a_film_of_a_photo(tmp_path):
-    pytest.importorskip("matplotlib", reason="tc.plot needs matplotlib")
-    photo = tc.data.photo()[20:38, 60:78].astype("float32")[None]
-    edges = np.zeros((3, 3, 3, 1), "float32")
-    edges[..., 0] = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])[:, :, None]
-    found = list(frames(tc.plot.animate(tmp_path / "film.gif", tc.conv2d, photo, edges, 1, "SAME")))
-    assert len(found) == 162  # 324 cells, two a frame
-    warm = (found[0][..., 0] > found[0][..., 2] + 20).mean()  # the photo is drawn in its colours: brown
-    assert warm > 0.1
+    call = tc.conv2d_transpose, X[:, :3, :3, :1], W[..., :1, :1], None, 2, "VALID"
+    root = ElementTree.fromstring(tc.plot.window(*call, at=at).svg)
+    cells = {title.text.split(":")[0] for title in root.iter(f"{SVG}title") if title.text.startswith("input")}
+    assert cells == {f"input 3 x 3 [{row}, {col}]" for row in range(-1, 4) for col in range(-1, 4)}
+    legend = [text.text for text in root.iter(f"{SVG}text")]
+    assert "padding" in legend
+    assert ("padding in the window" in legend) == (at != (0, 3, 3, 0))  # whose one tap is in the middle

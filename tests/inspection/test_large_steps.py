@@ -11,7 +11,7 @@ from explorer_tables import axis_table
 import teachconv as tc
 from teachconv.core import taps
 from teachconv.core.law import AxisGeometry
-from teachconv.inspection.receptive import _scattered
+from teachconv.inspection.receptive import scattered
 
 FAR = 1_000_000_000
 X, W = np.ones((1, 4, 4, 1), np.float32), np.ones((3, 3, 1, 1), np.float32)
@@ -62,10 +62,9 @@ def test_every_view_of_a_call(name):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_every_plot_of_a_call(name):
-    pytest.importorskip("matplotlib")
     op, args, kwargs = CALLS[name]
     with within(30):
-        assert len(tc.plot.window(op, *args, at=(0, 0, 0, 0), **kwargs).axes) == 3
+        assert len(tc.plot.window(op, *args, at=(0, 0, 0, 0), **kwargs).svg) < 200_000
     geometry = tc.conv2d_geometry(X.shape, W.shape, padding=FAR, dilations=FAR)
     with within(5), pytest.raises(ValueError, match="room for 160 columns, padding included; got 2000000004"):
         tc.plot.geometry(geometry)
@@ -107,4 +106,4 @@ def test_a_span_scattered_into_is_what_its_taps_say(stride, dilation, pad):
     axis = AxisGeometry(9, 3, 4, stride, dilation, pad, 0)
     for span in (range(first, first + length) for first in range(-9, 12) for length in range(7)):
         met = [t.out_index for index in span for t in taps.scatter_all(axis, index)]
-        assert _scattered(axis, span) == range(min(met, default=0), max(met, default=-1) + 1)
+        assert scattered(axis, span) == range(min(met, default=0), max(met, default=-1) + 1)

@@ -18,6 +18,14 @@ from PIL import Image
 
 ROOT = Path(__file__).parents[2]
 MOST = 20_000  # bytes
+AS_PNG = """
+from io import BytesIO
+from IPython.display import Image
+if hasattr(_, "save"):  # one of tc.plot's pictures, which are SVG
+    written = BytesIO()
+    _.figure.savefig(written, format="png", dpi=72)
+    display(Image(written.getvalue()))
+"""
 
 
 def small(png):
@@ -38,8 +46,10 @@ def drawn(path):
     last = next(i for i, cell in enumerate(notebook.cells) if "cover" in cell.metadata.get("tags", []))
     notebook.cells = [cell for cell in notebook.cells[: last + 1] if "# your answer" not in cell.source]
     notebook.cells.insert(0, nbformat.v4.new_code_cell("%matplotlib inline"))  # figures of tc.plot are SVG without
+    notebook.cells.append(nbformat.v4.new_code_cell(AS_PNG))
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
-    shown = [out.data["image/png"] for out in notebook.cells[-1].outputs if "image/png" in out.get("data", {})]
+    outputs = [out for cell in notebook.cells[-2:] for out in cell.outputs]
+    shown = [out.data["image/png"] for out in outputs if "image/png" in out.get("data", {})]
     return base64.b64encode(small(base64.b64decode(shown[-1]))).decode()
 
 

@@ -14,9 +14,9 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ...inspection.svg import LIGHT, picture
 from ...inspection.tracing import loop_text
 from ...support import tables
-from ...support.palette import COLOURS, svg_style
 from ..framework import tensor_shape
 from ..framework.node_def import NodeDef, Nodes, before, from_operation
 from ..framework.op_kernel import SILENT
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _LINES = 200  # limit for the lines of a tree
 _INDENT = 24
-_LIGHT = {name: colour.light for name, colour in COLOURS.items()}  # svg_style has the dark values
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,6 +179,10 @@ _ROWS = 40  # nodes that are drawn; of more, the longest
 _ROW, _LEFT, _WIDTH = 16, 230, 900  # pixels: a row's height, the names' column, the whole
 _NAME = 34  # letters of a node's name that are shown
 _DEVICES = ("ring", "mark", "filter", "below")  # their colours, in this order
+_ARROW = (
+    '<defs><marker id="to" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="5" markerHeight="5" '
+    f'orient="auto"><path d="M0 0L6 3L0 6z" fill="{LIGHT["faint"]}"/></marker></defs>'
+)
 
 
 def chrome_trace(metadata: RunMetadata) -> str:
@@ -251,7 +254,7 @@ def timeline_svg(metadata: RunMetadata) -> str:
     scale = (_WIDTH - _LEFT - 80) / max(end - begin, 1e-9)
     row = {node.name: 30 + _ROW * number for number, node in enumerate(nodes)}
     devices = sorted({node.device for node in metadata.nodes})
-    colour = {device: _LIGHT[_DEVICES[i % len(_DEVICES)]] for i, device in enumerate(devices)}
+    colour = {device: LIGHT[_DEVICES[i % len(_DEVICES)]] for i, device in enumerate(devices)}
 
     def at(time: float) -> float:
         return _LEFT + (time - begin) * scale
@@ -261,7 +264,7 @@ def timeline_svg(metadata: RunMetadata) -> str:
         x, y, to_x, to_y = at(maker.end), row[maker.name] + 6, at(taker.start), row[taker.name] + 6
         parts.append(
             f'<path d="M{x:.1f} {y}C{x + 12:.1f} {y} {to_x - 12:.1f} {to_y} {to_x:.1f} {to_y}" fill="none" '
-            f'stroke="{_LIGHT["faint"]}" opacity=".6" marker-end="url(#to)"/>'
+            f'stroke="{LIGHT["faint"]}" opacity=".6" marker-end="url(#to)"/>'
         )
     for node in nodes:
         y, seconds = row[node.name], node.end - node.start
@@ -272,7 +275,8 @@ def timeline_svg(metadata: RunMetadata) -> str:
             f'<text x="{_LEFT - 8}" y="{y + 10}" text-anchor="end">{escape(name)}</text>'
             f'<rect x="{at(node.start):.1f}" y="{y}" width="{max(seconds * scale, 1):.1f}" height="12" '
             f'fill="{colour[node.device]}"/>'
-            f'<text x="{at(node.end) + 5:.1f}" y="{y + 10}">{tables.duration(seconds)}</text></g>'
+            f'<text x="{at(node.end) + 5:.1f}" y="{y + 10}" text-anchor="start">'
+            f"{tables.duration(seconds)}</text></g>"
         )
     left_out = len(compute) - len(nodes)
     note = f"; {tables.count(left_out, 'shorter node')} not shown" if left_out else ""
@@ -283,19 +287,12 @@ def timeline_svg(metadata: RunMetadata) -> str:
         name = device.removeprefix("/device:")
         parts += [
             f'<rect x="{x:.0f}" y="6" width="12" height="12" fill="{colour[device]}"/>',
-            f'<text x="{x + 17:.0f}" y="16">{escape(name)}</text>',
+            f'<text x="{x + 17:.0f}" y="16" text-anchor="start">{escape(name)}</text>',
         ]
         x += 17 + 7 * len(name) + 16
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="timeline: {escape(caption)}" '
-        f'class="tc-picture" viewBox="0 0 {_WIDTH} {height}" fill="{_LIGHT["ink"]}" '
-        f'style="width:100%;min-width:640px;max-width:{_WIDTH}px" '
-        f'font-family="system-ui, sans-serif" font-size="11">{svg_style()}'
-        '<defs><marker id="to" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="5" markerHeight="5" '
-        f'orient="auto"><path d="M0 0L6 3L0 6z" fill="{_LIGHT["faint"]}"/></marker></defs>'
-        f'<rect width="100%" height="100%" rx="6" fill="{_LIGHT["paper"]}"/>'
-        f'<text x="{_LEFT}" y="16">{escape(caption)}</text>{"".join(parts)}</svg>'
-    )
+    parts.append(f'<text x="{_LEFT}" y="16" text-anchor="start">{escape(caption)}</text>')
+    style = f"width:100%;height:auto;min-width:640px;max-width:{_WIDTH}px"
+    return picture(_WIDTH, height, f"timeline: {caption}", _ARROW + "".join(parts), style)
 
 
 def _edges(nodes: list[NodeStats], metadata: RunMetadata) -> Iterator[tuple[NodeStats, NodeStats]]:
