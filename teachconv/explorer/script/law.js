@@ -255,8 +255,8 @@ export function transposed_axis(mode, rank, axis, i, k, s, d, pads, wanted, outp
   if (contains(SAME_WORDS, mode)) {
     chosen.push(text`cropped           P  = max(0, F - o) = max(0, ${full} - ${o}) = ${total}`, _split_formula(total, mode));
   }
-  const found = cropped_axis(i, k, s, d, before, after, o, chosen);
-  return changed(found, { legal_sizes: range(low, max(low, high) + 1) });
+  const cropped = cropped_axis(i, k, s, d, before, after, o, chosen);
+  return changed(cropped, { legal_sizes: range(low, max(low, high) + 1) });
 }
 
 /** Return one axis of a transposed convolution whose result is full[before : before + o]. */
@@ -527,7 +527,7 @@ export class ConvTransposeGeometry {
   /** Every `output_shape` that a call with this input, these filters and this padding may ask for. */
   get legal_output_shapes() {
     const sizes = product(...list(this.axes).map((axis) => either(axis.legal_sizes, () => tuple(axis.in_size))));
-    return tupleOf(list(sizes).map((each) => this._layout(each, this.out_channels)));
+    return tupleOf(list(sizes).map((shape) => this._layout(shape, this.out_channels)));
   }
 
   /** Channels of the input. */
@@ -663,11 +663,11 @@ export function _transposed(
   output_padding,
   unknown,
 ) {
-  const [given, layout] = _laid_out(function_, rank, input_shape, data_format, unknown);
-  rank = len(given) - 2;
-  const wanted = output_shape == null ? null : normalizeShape(output_shape, "output_shape", given[0], rank);
+  const [shape, layout] = _laid_out(function_, rank, input_shape, data_format, unknown);
+  rank = len(shape) - 2;
+  const wanted = output_shape == null ? null : normalizeShape(output_shape, "output_shape", shape[0], rank);
   let forward = transposed_geometry(
-    channels_last(given, layout),
+    channels_last(shape, layout),
     normalizeShape(filters_shape, "filters", null, rank),
     wanted == null ? null : channels_last(wanted, layout),
     normalizeSteps(strides, "strides", layout),
@@ -725,7 +725,7 @@ export function transposed_geometry(input_shape, filters_shape, output_shape, st
   const none = repeated(tuple(null), rank);
   const wanted = output_shape == null ? none : output_shape.slice(1, -1);
   const facts = tuple(AXES.slice(-rank), in_sizes, filter_sizes, strides, dilations, pads, wanted, either(output_padding, () => none));
-  const axes = tupleOf(zip(...facts).map((each) => transposed_axis(mode, rank, ...each)));
+  const axes = tupleOf(zip(...facts).map((axis) => transposed_axis(mode, rank, ...axis)));
   return new ConvGeometry(batch, axes, out_channels, in_channels, groups);
 }
 
