@@ -173,6 +173,113 @@ def scales_by_channel(case: Failure) -> Iterator[Mistake]:
     yield Mistake(code, sentence, case.call, view, slack=slack, chosen=chosen)
 
 
+def repeated_biases(case: Failure) -> Iterator[Mistake]:
+    """The bias as often as the cell with the largest one says: once for each group, tap, or part of a sum."""
+    call = case.call
+    if call.bias is None or is_integer(case.got.dtype) or not np.isfinite(call.bias).all():
+        return
+    sizes = np.where(case.bad & ((case.got > 0) | (not case.activated)), np.abs(wide(call.bias)), 0.0)
+    cell = np.unravel_index(int(sizes.argmax()), sizes.shape)
+    bias, taps, depth = float(call.bias[cell[-1]]), prod(call.second.shape[:-2]), call.second.shape[-2]
+    if not sizes[cell]:
+        return
+    more = (float(case.got[cell]) - float(case.exact[cell])) / bias
+    if not np.isfinite(more):
+        return
+    times = _simplest(Fraction(more + 1), _error(case, cell) / abs(bias))
+    known = {taps: "tap", depth: "input channel", taps * depth: "product", call.geometry.groups: "group"}
+    whole = times.denominator == 1 or times.numerator == 1
+    if times > 0 and times != 1 and whole and max(times.numerator, times.denominator) <= 1 << 16:
+        often = (
+            f": once for each {known[int(times)]}" if times in known else ": once for each part of the sum"
+        )
+        words = f"when the bias is added {tables.number(float(times))} times{often if times > 1 else ''}"
+        yield Mistake(
+            "bias_repeated", words, replace(call, bias=wide(call.bias) * float(times)), slack=_error(case)
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# Factors and constants of the input channels
+# ---------------------------------------------------------------------------------------------
+
+
+def _by_channel(call: Call, *images: np.ndarray) -> np.ndarray:
+    """What each channel of an image, or of several, gives to a call's result: [..., outs, channels]."""
+    depth, rank = call.first.shape[-1], call.geometry.rank
+    eye = np.eye(depth, dtype=call.first.dtype).reshape(depth, *(1,) * rank, depth)
+    alone = np.concatenate([eye * image for image in images])
+    geometry = replace(call.geometry, batch=len(alone))
+    return np.moveaxis(float64_result(replace(call, first=alone, bias=None, geometry=geometry)), 0, -1)
+
+
+def _corner(case: Failure, images: int) -> tuple[np.ndarray, Call] | None:
+    """A part of the result without its bias, [cell, outs], and its call; None if a fit takes too long."""
+    call, depth = case.call, case.call.first.shape[-1]
+    if case.activated or call.kind.sums_images or is_integer(case.got.dtype) or depth > 64:
+        return None
+    corner = slice(0, 4096 if call.geometry.rank == 1 else 12)
+    window = (slice(0, 1), *(corner,) * call.geometry.rank, slice(None))
+    part, _ = part_of(call.with_each(wide), window)
+    if not case.affords(images * depth * cost(part)):
+        return None
+    got = wide(case.got[window]) - (0 if part.bias is None else part.bias)
+    return got.reshape(-1, got.shape[-1]), part
+
+
+def input_scales(case: Failure) -> Iterator[Mistake]:
+    """A factor and a constant for the input, the same for all channels or one for each: by least squares."""
+    call, depth = case.call, case.call.first.shape[-1]
+    if (found := _corner(case, 2)) is None:
+        return
+    got, part = found[0].ravel(), found[1]
+    each = _by_channel(part, part.first, np.ones_like(part.first)).reshape(got.size, 2, depth)
+    alike = np.stack([each.sum(axis=2)], axis=2)
+    for columns in (alike, each) if 1 < depth <= 16 else (alike,):
+        columns = columns.reshape(len(columns), -1)
+        known = np.isfinite(columns).all(axis=1) & np.isfinite(got)
+        values, _, rank, _ = np.linalg.lstsq(columns[known], got[known], rcond=None)
+        if rank < len(values):
+            continue  # constants that nothing tells apart
+        simple = np.array([float(Fraction(value).limit_denominator(1000)) for value in values])
+        values = np.where(np.abs(simple - values) <= 1e-5 * np.maximum(1, np.abs(values)), simple, values)
+        factors, constants = values.reshape(2, -1)
+        parts = {
+            "scale": (factors, "multiplied by", (factors != 1).any()),
+            "shift": (constants, "increased by", constants.any()),
+        }
+        code = "_and_".join(name for name, (*_, changed) in parts.items() if changed)
+        words = " and ".join(f"{verb} {_listed(each)}" for each, verb, changed in parts.values() if changed)
+        first, chosen = wide(call.first) * factors + constants, len(values) * case.digits
+        which = "" if len(factors) == 1 else ", per channel,"
+        sentence = f"when the input{which} is {words}: is it normalised as before?"
+        if code and factors.all():
+            changed = replace(call, first=first)
+            yield Mistake(f"input_{code}", sentence, changed, slack=_error(case), chosen=chosen)
+
+
+def factor_axes(case: Failure) -> Iterator[Mistake]:
+    """Factors g of the output channels that multiply the filter along its input channels instead."""
+    call, depth = case.call, case.call.first.shape[-1]
+    square = depth == case.got.shape[-1] > 1 == call.geometry.groups
+    if not square or (found := _corner(case, 1)) is None:
+        return
+    got, part = found
+    each = _by_channel(part, part.first).reshape(-1, depth, depth)
+    # got[o] * g[o] is the sum of g[i] * each[o, i]: a homogeneous system
+    system = (each - got[:, :, None] * np.eye(depth)).reshape(-1, depth)
+    system = system[np.isfinite(system).all(axis=1)][:4096]
+    g = np.linalg.svd(system, full_matrices=False)[2][-1] if len(system) >= 2 * depth else np.zeros(depth)
+    if not g.all() or (np.abs(g / g[0] - 1) < 1e-5).all():
+        return
+    ratios = g[:, None] / g if call.kind.gathers else g / g[:, None]
+    sentence = (
+        "when the factors of the output channels, as of a batch normalisation, multiply the input channels"
+    )
+    changed = replace(call, second=wide(call.second) * ratios)
+    yield Mistake("factor_axis", sentence, changed, slack=_error(case), chosen=depth * case.digits)
+
+
 def _listed(values: np.ndarray) -> str:
     """Numbers as text: one if all are equal, else the first three."""
     shown = values[: 1 if (values == values[0]).all() else 3]
@@ -192,13 +299,7 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
         return
     ring = padded(replace(plain, first=np.zeros_like(plain.first[:1])), constant_values=1)
     assert ring is not None
-    each = (
-        np.eye(depth, dtype=plain.first.dtype).reshape(depth, *(1,) * call.geometry.rank, depth) * ring.first
-    )
-    effect = float64_result(
-        replace(ring, first=each, bias=None, geometry=replace(ring.geometry, batch=depth))
-    )
-    effect = effect.reshape(depth, -1).T.astype(np.float64)
+    effect = _by_channel(ring, ring.first).reshape(-1, depth).astype(np.float64)
     rest = (wide(case.got[:1]).astype(np.float64) - case.exact[:1]).ravel()
     for columns in {1: effect.sum(axis=1, keepdims=True), depth: effect}.values():
         known = np.isfinite(columns).all(axis=1) & np.isfinite(rest)  # an infinity of the filter has no part
