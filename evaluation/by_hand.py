@@ -759,6 +759,25 @@ rows_of(
 rows_of("flush", small_numbers_flushed=half_sums("float16", 10**6, flush=2.0**-14, small=2.0**-15))
 
 
+def rounded_sums(form, again):
+    """A bias in float32 that is added to sums in a half type; the result may be in that type, too."""
+
+    def make(p):
+        x, w, b = p.x(), p.w(), p.b()
+        got = to(form, tc.conv2d(x.astype(float), w.astype(float), 1, "SAME")) + b
+        return tc.conv2d, (x, w, 1, "SAME"), {"bias": b}, to(form, got) if again else got
+
+    return make
+
+
+rows_of(
+    "^rounded_before_bias",
+    bias_added_to_sums_in_float16=rounded_sums("float16", False),
+    bias_added_to_sums_in_bfloat16=rounded_sums("bfloat16", False),
+    bias_added_to_sums_in_bfloat16_and_rounded=rounded_sums("bfloat16", True),
+)
+
+
 @row("saturat")
 def large_numbers_saturated(p):
     x, w = (array.astype("float16") for array in (2000 * p.x(), 16 * p.w()))

@@ -28,7 +28,7 @@ from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
 from .failures import Failure, Mistake, Tolerance, cost, part_of, relu
-from .places import SPATIAL
+from .places import axis_nouns
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
@@ -40,6 +40,7 @@ _SECONDS = 0.5  # for one failure
 _PER_SECOND, _WHOLE = 1e9, 8
 _NEAR, _FEW = 0.9, 20  # the nearest mistake explains more of the error, in more wrong cells
 _SMALL = 250_000  # products of a call that is not looked at in a window first
+_VIEW = 20  # products that take as long as it takes to move a cell of the right result, and to compare it
 _TRY = 200_000  # products that take as long as it takes to make and to look at one mistake
 thread_time = getattr(time, "thread_time", time.process_time)  # Python in a browser has no thread_time
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
@@ -134,14 +135,10 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
 
 def _patterns(case: Failure) -> list[str]:
     """What the wrong cells have in common, where no mistake explains them."""
-    got, want, bad, call = case.got, case.want, case.bad, case.call
-    found, spatial = [], SPATIAL[-call.geometry.rank :]
-    nouns = ("image", *spatial, "channel")
-    if call.kind.sums_images:
-        nouns = (*(f"filter {noun}" for noun in spatial), "in channel", "out channel")
+    got, want, bad, found = case.got, case.want, case.bad, []
     error = got.astype(np.float64) - want.astype(np.float64)
     limits = np.broadcast_to(2 * np.maximum(case.bound, case.tolerance.of(want)), got.shape)
-    for axis, noun in enumerate(nouns):
+    for axis, noun in enumerate(axis_nouns(case.call)):
         others = tuple(other for other in range(got.ndim) if other != axis)
         steps = np.diff(np.flatnonzero(bad.any(others)))
         if len(steps) > 1 and steps[0] > 1 and (steps == steps[0]).all():
@@ -179,7 +176,7 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
         values = _values(here := replace(mistake, call=call), part)
         if not _fitting(here, part, values)[0][part.bad].all():
             return "", _explained(values, part.got, part.want)
-    if not case.affords(cost(mistake.call)):
+    if not case.affords(_VIEW * case.got.size if _is_right(mistake, case) else cost(mistake.call)):
         return "", 0.0
     values = _values(mistake, case)
     if values.shape != case.got.shape:
@@ -244,10 +241,14 @@ def _first_bad_part(case: Failure) -> _Part | None:
     return window, replace(case, call=part_of(call, window)[0], got=got, want=want, bound=bound)
 
 
+def _is_right(mistake: Mistake, case: Failure) -> bool:
+    """Whether a mistake is made of the right result, which is known."""
+    return mistake.call is case.call and mistake.compute is float64_result
+
+
 def _values(mistake: Mistake, case: Failure) -> np.ndarray:
     """What a mistake gives, in float64 or the integer type."""
-    right = mistake.call is case.call and mistake.compute is float64_result
-    values = case.exact if right else mistake.compute(mistake.call)
+    values = case.exact if _is_right(mistake, case) else mistake.compute(mistake.call)
     values = values if mistake.view is None else mistake.view(values)
     return relu(values) if case.activated and mistake.activated else values
 

@@ -19,7 +19,7 @@ from ..support import tables
 from ..truth.exact import float64_result
 from .failures import Failure, Mistake, cost, part_of, wide
 from .number_mistakes import order_words, padded
-from .places import SPATIAL, members
+from .places import SPATIAL, axis_nouns, members
 
 _PAIR = 8  # products that take as long as it takes to write a distance, and to look at it
 
@@ -27,10 +27,7 @@ _PAIR = 8  # products that take as long as it takes to write a distance, and to 
 def copies(code: str, case: Failure) -> Iterator[Mistake]:
     """The result's channels, images, rows or columns in another order: the nearest of the reference's."""
     call, rank = case.call, case.call.geometry.rank
-    spatial = SPATIAL[-rank:]
-    nouns = ["image", *spatial, "channel"]
-    if call.kind.sums_images:
-        nouns = [*(f"filter {noun}" for noun in spatial), "in channel", "out channel"]
+    nouns = axis_nouns(call)
     offsets: list[Any] = [0.0] if call.bias is None or case.activated else [0.0, wide(call.bias)]
     for axis, offset in product((rank + 1, 0, *range(1, rank + 1)), offsets):
         noun, of_filters = nouns[axis], isinstance(offset, np.ndarray)  # the bias is where it was
@@ -204,25 +201,25 @@ def repeated_biases(case: Failure) -> Iterator[Mistake]:
 # ---------------------------------------------------------------------------------------------
 
 
-def _by_channel(call: Call, *images: np.ndarray) -> np.ndarray:
-    """What each channel of an image, or of several, gives to a call's result: [..., outs, channels]."""
-    depth, rank = call.first.shape[-1], call.geometry.rank
-    eye = np.eye(depth, dtype=call.first.dtype).reshape(depth, *(1,) * rank, depth)
-    alone = np.concatenate([eye * image for image in images])
+def _by_channel(call: Call, shares: np.ndarray, *images: np.ndarray) -> np.ndarray:
+    """What an image, or each of several, gives to a call's result, times each row of shares of its channels.
+
+    Without the bias: [..., outs, images times rows].
+    """
+    shares = shares.reshape(len(shares), *(1,) * call.geometry.rank, -1)
+    alone = np.concatenate([shares * image for image in images])
     geometry = replace(call.geometry, batch=len(alone))
     return np.moveaxis(float64_result(replace(call, first=alone, bias=None, geometry=geometry)), 0, -1)
 
 
-def _corner(case: Failure, images: int) -> tuple[np.ndarray, Call] | None:
-    """A part of the result without its bias, [cell, outs], and its call; None if a fit takes too long."""
-    call, depth = case.call, case.call.first.shape[-1]
-    if case.activated or call.kind.sums_images or is_integer(case.got.dtype) or depth > 64:
+def _corner(case: Failure) -> tuple[np.ndarray, Call] | None:
+    """A part of the result without its bias, [cell, outs], and its call; None where nothing is fitted."""
+    call = case.call
+    if case.activated or call.kind.sums_images or is_integer(case.got.dtype) or call.first.shape[-1] > 256:
         return None
     corner = slice(0, 4096 if call.geometry.rank == 1 else 12)
     window = (slice(0, 1), *(corner,) * call.geometry.rank, slice(None))
     part, _ = part_of(call.with_each(wide), window)
-    if not case.affords(images * depth * cost(part)):
-        return None
     got = wide(case.got[window]) - (0 if part.bias is None else part.bias)
     return got.reshape(-1, got.shape[-1]), part
 
@@ -230,13 +227,13 @@ def _corner(case: Failure, images: int) -> tuple[np.ndarray, Call] | None:
 def input_scales(case: Failure) -> Iterator[Mistake]:
     """A factor and a constant for the input, the same for all channels or one for each: by least squares."""
     call, depth = case.call, case.call.first.shape[-1]
-    if (found := _corner(case, 2)) is None:
+    if (found := _corner(case)) is None:
         return
     got, part = found[0].ravel(), found[1]
-    each = _by_channel(part, part.first, np.ones_like(part.first)).reshape(got.size, 2, depth)
-    alike = np.stack([each.sum(axis=2)], axis=2)
-    for columns in (alike, each) if 1 < depth <= 16 else (alike,):
-        columns = columns.reshape(len(columns), -1)
+    for shares in (np.ones((1, depth)), np.eye(depth)) if 1 < depth <= 16 else (np.ones((1, depth)),):
+        if not case.affords(2 * len(shares) * cost(part)):
+            return
+        columns = _by_channel(part, shares, part.first, np.ones_like(part.first)).reshape(got.size, -1)
         known = np.isfinite(columns).all(axis=1) & np.isfinite(got)
         values, _, rank, _ = np.linalg.lstsq(columns[known], got[known], rcond=None)
         if rank < len(values):
@@ -262,10 +259,11 @@ def factor_axes(case: Failure) -> Iterator[Mistake]:
     """Factors g of the output channels that multiply the filter along its input channels instead."""
     call, depth = case.call, case.call.first.shape[-1]
     square = depth == case.got.shape[-1] > 1 == call.geometry.groups
-    if not square or (found := _corner(case, 1)) is None:
+    found = _corner(case) if square else None
+    if found is None or not case.affords(depth * cost(found[1])):
         return
     got, part = found
-    each = _by_channel(part, part.first).reshape(-1, depth, depth)
+    each = _by_channel(part, np.eye(depth), part.first).reshape(-1, depth, depth)
     # got[o] * g[o] is the sum of g[i] * each[o, i]: a homogeneous system
     system = (each - got[:, :, None] * np.eye(depth)).reshape(-1, depth)
     system = system[np.isfinite(system).all(axis=1)][:4096]
@@ -299,7 +297,11 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
         return
     ring = padded(replace(plain, first=np.zeros_like(plain.first[:1])), constant_values=1)
     assert ring is not None
-    effect = _by_channel(ring, ring.first).reshape(-1, depth).astype(np.float64)
+    effect = (
+        _by_channel(ring, np.eye(depth, dtype=ring.first.dtype), ring.first)
+        .reshape(-1, depth)
+        .astype(np.float64)
+    )
     rest = (wide(case.got[:1]).astype(np.float64) - case.exact[:1]).ravel()
     for columns in {1: effect.sum(axis=1, keepdims=True), depth: effect}.values():
         known = np.isfinite(columns).all(axis=1) & np.isfinite(rest)  # an infinity of the filter has no part

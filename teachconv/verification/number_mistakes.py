@@ -19,7 +19,7 @@ from ..core.taps import overlap
 from ..windows.walking import counts
 from .failures import Failure, Mistake, View, relu, wide
 from .mistakes import reread, some_axes
-from .places import SPATIAL
+from .places import axis_nouns
 
 
 def biases(case: Failure) -> Iterator[Mistake]:
@@ -44,8 +44,7 @@ def biases(case: Failure) -> Iterator[Mistake]:
 def _biases_elsewhere(case: Failure, bias: np.ndarray) -> Iterator[Mistake]:
     """The bias along another axis, or as often as a window has taps inside the image."""
     call, g = case.call, case.call.geometry
-    nouns = ["image", *SPATIAL[-g.rank :]]
-    for axis, noun in enumerate(nouns):
+    for axis, noun in enumerate(axis_nouns(call)[:-1]):
         along = np.resize(bias, case.got.shape[axis]).reshape(-1, *(1,) * (g.rank + 1 - axis))
         yield _other_bias(case, f"when each {noun} has a bias, and not each channel", along - bias)
     if call.kind.gathers:
@@ -282,12 +281,25 @@ def ranges(code: str, case: Failure) -> Iterator[Mistake]:
 
 
 def rounded_before_bias(case: Failure) -> Iterator[Mistake]:
-    """Half types: the sum is rounded, then the bias is added, and what that gives is rounded again."""
+    """The sum is rounded to a half type, then the bias is added; what that gives is rounded again, or not."""
     call, dtype = case.call, case.call.first.dtype
-    if call.bias is not None and not is_integer(dtype) and accumulator(dtype) != dtype:
-        bias, bare, form = wide(call.bias), replace(call, bias=None), FORMATS[dtype.name]
-        sentence = f"when the sum is rounded to {dtype.name} before the bias is added"
-        yield Mistake("rounded_before_bias", sentence, bare, lambda y: form.round(y)[0] + bias)
+    if call.bias is None or is_integer(dtype):
+        return
+    bias, bare = wide(call.bias), replace(call, bias=None)
+    for name in ("float16", "bfloat16") if accumulator(dtype) == dtype else (dtype.name,):
+        form = FORMATS[name]
+
+        def view(y: np.ndarray, form: FloatFormat = form) -> np.ndarray:
+            # of two roundings that the error of a sum leaves open, that of the result
+            error = 2.0**-22 * np.abs(y).max(initial=0.0)
+            low, high = (form.round(y + side * error)[0] + bias for side in (-1, 1))
+            return np.where(np.abs(case.got - low) < np.abs(case.got - high), low, high)
+
+        sentence = f"when the sum is rounded to {name} before the bias is added"
+        yield Mistake("rounded_before_bias", sentence, bare, view, moves=True)
+        if name != dtype.name:
+            again = f"{sentence}, and again afterwards"
+            yield Mistake("rounded_before_bias", again, bare, view, moves=True, rounded=form)
 
 
 def accumulators(case: Failure) -> Iterator[Mistake]:
