@@ -3,8 +3,9 @@
 Each mistake of the table in `diagnoses` is made in float64 (integers in their own type), and its result
 compared with what was found, by the bound of direct summation. The first that fits in every cell is the
 diagnosis. If none does, but one fits in every bad cell, that is it; else the one that explains most of the
-error is reported as the nearest. To be quick, a mistake is made in a small window of the result first. So
-that nothing fits by chance, the cells must hold more bits than are needed to choose among the mistakes.
+error is reported as the nearest, if that is nearly all of it. To be quick, a mistake is made in a small
+window of the result first. So that nothing fits by chance, the cells must hold more bits than are needed to
+choose among the mistakes.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from typing import Any
 import numpy as np
 
 from ..core.dtypes import FORMATS, is_integer
+from ..support import tables
 from ..support.progress import say
 from ..support.settings import within
 from ..truth import bounds
 from ..truth.exact import abs_sum, float64_result
 from .diagnoses import attempts
 from .failures import Failure, Mistake, Tolerance, cost, part_of, relu
+from .places import axis_nouns
 
 __all__ = ["Diagnosis", "Failure", "Found", "Tolerance", "at_most", "diagnose"]
 
@@ -35,6 +38,9 @@ _SECONDS = 0.5  # for one failure
 # Products that a search may evaluate for each of these seconds, and how often a large call as a whole. A step
 # cannot be interrupted, so it is not begun where it would take too long.
 _PER_SECOND, _WHOLE = 1e9, 8
+_NEAR, _FEW = 0.9, 20  # the nearest mistake explains more of the error, in more wrong cells
+_SMALL = 250_000  # products of a call that is not looked at in a window first
+_VIEW = 20  # products that take as long as it takes to move a cell of the right result, and to compare it
 _TRY = 200_000  # products that take as long as it takes to make and to look at one mistake
 thread_time = getattr(time, "thread_time", time.process_time)  # Python in a browser has no thread_time
 _EVIDENCE = 20.0  # bits: that a mistake fits by chance has a probability of 2^-20
@@ -57,8 +63,8 @@ class Found:
 
     Attributes:
         diagnosis: the mistake that explains the failure, or None.
-        remark: of a failure without a diagnosis, which mistake comes nearest, if one explains half
-            of the error.
+        remark: of a failure without a diagnosis, which mistake comes nearest, if one explains nearly all of
+            the error, and what the wrong cells have in common.
         tried: how many mistakes were made and compared.
         seconds: how long that took.
     """
@@ -95,7 +101,8 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         inf if thorough else patience * _PER_SECOND + _WHOLE * cost(case.call),
     )
     near, local = _first_bad_part(case), None
-    most, nearest = 0.5, None
+    most, nearest = _NEAR, None
+    remarks: list[str] = []
     for mistake in attempts(case, thorough):
         if not case.affords(_TRY) or (thread_time() - start > patience and not thorough):
             case.work.short = True
@@ -105,7 +112,9 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         say(f"looking for the mistake: {mistake.code}")
         tried += 1
         fits, explained = _judged(mistake, case, near)
-        if fits and (local is None or fits == "in every cell"):
+        if fits == "in one cell":
+            remarks = remarks or [f"{mistake.code} fits ({mistake.sentence}), but one cell cannot tell"]
+        elif fits and (local is None or fits == "in every cell"):
             cells = "in these cells " if fits == "in the bad cells" else ""
             local = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}")
         if fits == "in every cell":
@@ -114,14 +123,40 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         if 1 - explained <= (1 if nearest is None else 0.9) * (1 - most) and not mistake.chosen:
             most, nearest = explained, mistake
     cut = " in this time: thorough=True looks for all" if case.work.short else ""
-    remark = "" if local else f"none of the usual mistakes{cut}"
-    if nearest is not None and local is None:
+    if nearest is not None and np.count_nonzero(case.bad) > _FEW:
         share = f"{min(99, round(100 * most))} %"
-        remark += f"; nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error"
+        remarks.append(f"nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error")
+    remarks = [] if local else [f"none of the usual mistakes{cut}", *remarks, *_patterns(case)]
     seconds = thread_time() - start
     if budget is not None:
         budget[0] -= seconds
-    return Found(local, remark, tried, seconds)
+    return Found(local, "; ".join(remarks), tried, seconds)
+
+
+def _patterns(case: Failure) -> list[str]:
+    """What the wrong cells have in common, where no mistake explains them."""
+    got, want, bad, found = case.got, case.want, case.bad, []
+    error = got.astype(np.float64) - want.astype(np.float64)
+    limits = np.broadcast_to(2 * np.maximum(case.bound, case.tolerance.of(want)), got.shape)
+    for axis, noun in enumerate(axis_nouns(case.call)):
+        others = tuple(other for other in range(got.ndim) if other != axis)
+        steps = np.diff(np.flatnonzero(bad.any(others)))
+        if len(steps) > 1 and steps[0] > 1 and (steps == steps[0]).all():
+            found.append(f"it is wrong in every {_NTH.get(int(steps[0]), f'{steps[0]}th')} {noun}")
+        if got.shape[axis] > 1 and (np.abs(error - error.take([0], axis)) <= limits).all():
+            found.append(f"the error is the same for all {noun}s")
+    for moved in range(1, min(_FAR, got.shape[-1] - 1)):
+        for here, there in ((slice(moved, None), slice(-moved)), (slice(-moved), slice(moved, None))):
+            parts = got[..., here], want[..., there], limits[..., there]
+            corner = (part[(0,) * (got.ndim - 1)] for part in parts)  # most are not worth a look at the rest
+            alike = case.affords(_TRY) and case.allows(*corner).all() and case.allows(*parts).all()
+            if alike and bad[..., here].any():
+                found.append(f"it equals the right result moved by {tables.count(moved, 'channel')}")
+    return found
+
+
+_FAR = 65  # channels, and one: the largest block that the result may have moved by
+_NTH = {2: "second", 3: "third"}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -141,7 +176,7 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
         values = _values(here := replace(mistake, call=call), part)
         if not _fitting(here, part, values)[0][part.bad].all():
             return "", _explained(values, part.got, part.want)
-    if not case.affords(cost(mistake.call)):
+    if not case.affords(_VIEW * case.got.size if _is_right(mistake, case) else cost(mistake.call)):
         return "", 0.0
     values = _values(mistake, case)
     if values.shape != case.got.shape:
@@ -153,6 +188,8 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
         return "", _explained(values, got, want)
     if form is None:
         new = bad & ok & ~case.allows(want, values, limits, sizes)
+        # a sum that may overflow is allowed to: that it does not must be explained
+        new |= bad & (np.isfinite(got) != np.isfinite(want)) & case.allows(got, values, limits)
     else:  # small integers are numbers of every format
         new = bad & ok & (form.round(want.astype(np.float64))[0] != want)
     alike = (np.abs(values - values[bad][0]) <= limits) | (values == values[bad][0])
@@ -162,6 +199,8 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
         ok &= ok.all() and mistake.view is not None and not mistake.moves and not alike.all()
     if mistake.summed_in and _explained(want, got, np.zeros_like(want)) < 0.9:
         return "", 0.0  # the bound of such sums is so wide that other mistakes lie within it
+    if case.got.size == 1 and new.all():
+        return "in one cell", 0.0
     if not ok[bad].all() or _evidence(mistake, case, got, want, limits, new) < _EVIDENCE:
         return "", _explained(values, got, want)
     fits = "in the bad cells" if not ok.all() else "in every cell" if mistake.part is ... else "in a part"
@@ -192,7 +231,7 @@ _Part = tuple[tuple[slice, ...], Failure]
 def _first_bad_part(case: Failure) -> _Part | None:
     """A part of the result around its first bad cell, or None if the whole is small."""
     call = case.call
-    if call.kind.sums_images or call.terms * case.got.size < 1e6:
+    if call.kind.sums_images or call.terms * case.got.size < _SMALL:
         return None
     image, *cell, _ = np.unravel_index(int(case.bad.argmax()), case.bad.shape)
     spans = (slice(max(0, int(i) - 3), int(i) + 4) for i in cell)
@@ -202,9 +241,14 @@ def _first_bad_part(case: Failure) -> _Part | None:
     return window, replace(case, call=part_of(call, window)[0], got=got, want=want, bound=bound)
 
 
+def _is_right(mistake: Mistake, case: Failure) -> bool:
+    """Whether a mistake is made of the right result, which is known."""
+    return mistake.call is case.call and mistake.compute is float64_result
+
+
 def _values(mistake: Mistake, case: Failure) -> np.ndarray:
     """What a mistake gives, in float64 or the integer type."""
-    values = case.exact if mistake.call is case.call else float64_result(mistake.call)
+    values = case.exact if _is_right(mistake, case) else mistake.compute(mistake.call)
     values = values if mistake.view is None else mistake.view(values)
     return relu(values) if case.activated and mistake.activated else values
 
@@ -253,7 +297,7 @@ def _evidence(
     picked = np.argwhere(new)[:4096]
     index = tuple(picked.T)
     error = np.abs(got[index].astype(np.float64) - want[index].astype(np.float64))
-    _, first = np.unique(got[index] + 1j * error, return_index=True)
+    _, first = np.unique(np.stack([got[index].astype(np.float64), error]), axis=1, return_index=True)
     error = error[first]
     limit = limits[index][first] + 2.0**-case.digits * np.abs(want[index][first].astype(np.float64))
     limit = np.maximum(

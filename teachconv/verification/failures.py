@@ -118,6 +118,7 @@ class Mistake:
         slack: an error that is allowed beside the bound, because a number was read off the result.
         chosen: how many bits of the result were needed to choose among mistakes of this kind.
         part: the part of the result that is compared.
+        compute: how the call is computed; by default right.
     """
 
     code: str
@@ -131,6 +132,7 @@ class Mistake:
     slack: float = 0.0
     chosen: float = 0.0
     part: Any = ...
+    compute: Callable[[Call], np.ndarray] = float64_result
 
 
 def cost(call: Call) -> float:

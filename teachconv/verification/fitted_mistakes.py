@@ -19,7 +19,7 @@ from ..support import tables
 from ..truth.exact import float64_result
 from .failures import Failure, Mistake, cost, part_of, wide
 from .number_mistakes import order_words, padded
-from .places import SPATIAL, members
+from .places import SPATIAL, axis_nouns, members
 
 _PAIR = 8  # products that take as long as it takes to write a distance, and to look at it
 
@@ -27,10 +27,7 @@ _PAIR = 8  # products that take as long as it takes to write a distance, and to 
 def copies(code: str, case: Failure) -> Iterator[Mistake]:
     """The result's channels, images, rows or columns in another order: the nearest of the reference's."""
     call, rank = case.call, case.call.geometry.rank
-    spatial = SPATIAL[-rank:]
-    nouns = ["image", *spatial, "channel"]
-    if call.kind.sums_images:
-        nouns = [*(f"filter {noun}" for noun in spatial), "in channel", "out channel"]
+    nouns = axis_nouns(call)
     offsets: list[Any] = [0.0] if call.bias is None or case.activated else [0.0, wide(call.bias)]
     for axis, offset in product((rank + 1, 0, *range(1, rank + 1)), offsets):
         noun, of_filters = nouns[axis], isinstance(offset, np.ndarray)  # the bias is where it was
@@ -173,6 +170,114 @@ def scales_by_channel(case: Failure) -> Iterator[Mistake]:
     yield Mistake(code, sentence, case.call, view, slack=slack, chosen=chosen)
 
 
+def repeated_biases(case: Failure) -> Iterator[Mistake]:
+    """The bias as often as the cell with the largest one says: once for each group, tap, or part of a sum."""
+    call = case.call
+    if call.bias is None or is_integer(case.got.dtype) or not np.isfinite(call.bias).all():
+        return
+    sizes = np.where(case.bad & ((case.got > 0) | (not case.activated)), np.abs(wide(call.bias)), 0.0)
+    cell = np.unravel_index(int(sizes.argmax()), sizes.shape)
+    bias, taps, depth = float(call.bias[cell[-1]]), prod(call.second.shape[:-2]), call.second.shape[-2]
+    if not sizes[cell]:
+        return
+    more = (float(case.got[cell]) - float(case.exact[cell])) / bias
+    if not np.isfinite(more):
+        return
+    times = _simplest(Fraction(more + 1), _error(case, cell) / abs(bias))
+    known = {taps: "tap", depth: "input channel", taps * depth: "product", call.geometry.groups: "group"}
+    whole = times.denominator == 1 or times.numerator == 1
+    if times > 0 and times != 1 and whole and max(times.numerator, times.denominator) <= 1 << 16:
+        often = (
+            f": once for each {known[int(times)]}" if times in known else ": once for each part of the sum"
+        )
+        words = f"when the bias is added {tables.number(float(times))} times{often if times > 1 else ''}"
+        yield Mistake(
+            "bias_repeated", words, replace(call, bias=wide(call.bias) * float(times)), slack=_error(case)
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# Factors and constants of the input channels
+# ---------------------------------------------------------------------------------------------
+
+
+def _by_channel(call: Call, shares: np.ndarray, *images: np.ndarray) -> np.ndarray:
+    """What an image, or each of several, gives to a call's result, times each row of shares of its channels.
+
+    Without the bias: [..., outs, images times rows].
+    """
+    shares = shares.reshape(len(shares), *(1,) * call.geometry.rank, -1)
+    alone = np.concatenate([shares * image for image in images])
+    geometry = replace(call.geometry, batch=len(alone))
+    return np.moveaxis(float64_result(replace(call, first=alone, bias=None, geometry=geometry)), 0, -1)
+
+
+def _corner(case: Failure) -> tuple[np.ndarray, Call] | None:
+    """A part of the result without its bias, [cell, outs], and its call; None where nothing is fitted."""
+    call = case.call
+    if case.activated or call.kind.sums_images or is_integer(case.got.dtype) or call.first.shape[-1] > 256:
+        return None
+    corner = slice(0, 4096 if call.geometry.rank == 1 else 12)
+    window = (slice(0, 1), *(corner,) * call.geometry.rank, slice(None))
+    part, _ = part_of(call.with_each(wide), window)
+    got = wide(case.got[window]) - (0 if part.bias is None else part.bias)
+    return got.reshape(-1, got.shape[-1]), part
+
+
+def input_scales(case: Failure) -> Iterator[Mistake]:
+    """A factor and a constant for the input, the same for all channels or one for each: by least squares."""
+    call, depth = case.call, case.call.first.shape[-1]
+    if (found := _corner(case)) is None:
+        return
+    got, part = found[0].ravel(), found[1]
+    for shares in (np.ones((1, depth)), np.eye(depth)) if 1 < depth <= 16 else (np.ones((1, depth)),):
+        if not case.affords(2 * len(shares) * cost(part)):
+            return
+        columns = _by_channel(part, shares, part.first, np.ones_like(part.first)).reshape(got.size, -1)
+        known = np.isfinite(columns).all(axis=1) & np.isfinite(got)
+        values, _, rank, _ = np.linalg.lstsq(columns[known], got[known], rcond=None)
+        if rank < len(values):
+            continue  # constants that nothing tells apart
+        simple = np.array([float(Fraction(value).limit_denominator(1000)) for value in values])
+        values = np.where(np.abs(simple - values) <= 1e-5 * np.maximum(1, np.abs(values)), simple, values)
+        factors, constants = values.reshape(2, -1)
+        parts = {
+            "scale": (factors, "multiplied by", (factors != 1).any()),
+            "shift": (constants, "increased by", constants.any()),
+        }
+        code = "_and_".join(name for name, (*_, changed) in parts.items() if changed)
+        words = " and ".join(f"{verb} {_listed(each)}" for each, verb, changed in parts.values() if changed)
+        first, chosen = wide(call.first) * factors + constants, len(values) * case.digits
+        which = "" if len(factors) == 1 else ", per channel,"
+        sentence = f"when the input{which} is {words}: is it normalised as before?"
+        if code and factors.all():
+            changed = replace(call, first=first)
+            yield Mistake(f"input_{code}", sentence, changed, slack=_error(case), chosen=chosen)
+
+
+def factor_axes(case: Failure) -> Iterator[Mistake]:
+    """Factors g of the output channels that multiply the filter along its input channels instead."""
+    call, depth = case.call, case.call.first.shape[-1]
+    square = depth == case.got.shape[-1] > 1 == call.geometry.groups
+    found = _corner(case) if square else None
+    if found is None or not case.affords(depth * cost(found[1])):
+        return
+    got, part = found
+    each = _by_channel(part, np.eye(depth), part.first).reshape(-1, depth, depth)
+    # got[o] * g[o] is the sum of g[i] * each[o, i]: a homogeneous system
+    system = (each - got[:, :, None] * np.eye(depth)).reshape(-1, depth)
+    system = system[np.isfinite(system).all(axis=1)][:4096]
+    g = np.linalg.svd(system, full_matrices=False)[2][-1] if len(system) >= 2 * depth else np.zeros(depth)
+    if not g.all() or (np.abs(g / g[0] - 1) < 1e-5).all():
+        return
+    ratios = g[:, None] / g if call.kind.gathers else g / g[:, None]
+    sentence = (
+        "when the factors of the output channels, as of a batch normalisation, multiply the input channels"
+    )
+    changed = replace(call, second=wide(call.second) * ratios)
+    yield Mistake("factor_axis", sentence, changed, slack=_error(case), chosen=depth * case.digits)
+
+
 def _listed(values: np.ndarray) -> str:
     """Numbers as text: one if all are equal, else the first three."""
     shown = values[: 1 if (values == values[0]).all() else 3]
@@ -192,13 +297,11 @@ def padding_constants(case: Failure) -> Iterator[Mistake]:
         return
     ring = padded(replace(plain, first=np.zeros_like(plain.first[:1])), constant_values=1)
     assert ring is not None
-    each = (
-        np.eye(depth, dtype=plain.first.dtype).reshape(depth, *(1,) * call.geometry.rank, depth) * ring.first
+    effect = (
+        _by_channel(ring, np.eye(depth, dtype=ring.first.dtype), ring.first)
+        .reshape(-1, depth)
+        .astype(np.float64)
     )
-    effect = float64_result(
-        replace(ring, first=each, bias=None, geometry=replace(ring.geometry, batch=depth))
-    )
-    effect = effect.reshape(depth, -1).T.astype(np.float64)
     rest = (wide(case.got[:1]).astype(np.float64) - case.exact[:1]).ravel()
     for columns in {1: effect.sum(axis=1, keepdims=True), depth: effect}.values():
         known = np.isfinite(columns).all(axis=1) & np.isfinite(rest)  # an infinity of the filter has no part

@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations, permutations, product
+from math import prod
 
 import numpy as np
 
-from ..core.arguments import begins_then_ends
+from ..core.arguments import axis_order, begins_then_ends
 from ..core.calls import Call
 from ..core.geometry import ConvGeometry
 from ..core.kinds import AXES, layout_of
 from ..core.law import AxisGeometry, forward_axis, split_padding
+from ..core.taps import overlap
+from ..truth.exact import float64_result
 from .failures import Failure, Mistake, View
 
 _WORDS = {"depth": "depth", "rows": "rows", "cols": "columns"}
@@ -123,6 +126,8 @@ def groups(code: str, case: Failure) -> Iterator[Mistake]:
         yield Mistake(
             code, sentence, replace(call, second=call.second[..., order], bias=bias), view, moves=True
         )
+    if code == "groups" and parts > 1 and not call.op.depthwise and not call.kind.sums_images:
+        yield from _grouped_filters(call)
     for name, array in arrays.items() if parts > 1 else ():
         count = array.shape[-1]
         if count % parts or (name == "filter" and call.kind.sums_images):
@@ -148,6 +153,20 @@ def groups(code: str, case: Failure) -> Iterator[Mistake]:
             else:
                 changed = {"first" if name == "input" else "second": view(array)}
                 yield Mistake(code, sentence, replace(call, **changed))
+
+
+def _grouped_filters(call: Call) -> Iterator[Mistake]:
+    """The filter's two axes of channels, one of which is cut into groups, read in another order."""
+    *taps, depth, channels = call.second.shape
+    parts = call.geometry.groups
+    shape = [*taps, depth, parts, channels // parts]
+    lead = tuple(range(len(taps)))
+    for order in [*permutations((0, 1, 2))][1:]:
+        axes = (*lead, *(len(taps) + axis for axis in order))
+        names = ", ".join(("depth", "group", "channel of the group")[axis] for axis in order)
+        second = call.second.reshape(shape).transpose(axes).reshape(call.second.shape)
+        sentence = f"when the filter's channels are read in the order ({names})"
+        yield Mistake("groups", sentence, replace(call, second=second))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -267,6 +286,115 @@ def steps(code: str, case: Failure) -> Iterator[Mistake]:
     }
     for strides, dilations, words in tries[code]:
         yield from _resized(case.call, code, strides, dilations, f": {words}")
+
+
+def strides_left_out(case: Failure) -> Iterator[Mistake]:
+    """Windows that overlap as at stride 1; or the whole result at stride 1, of which a part is kept."""
+    call, g = case.call, case.call.geometry
+    for axes, words in some_axes(g.rank).items():
+        if any(g.axes[axis].stride == 1 for axis in axes):
+            continue
+        where = f"in {words}" if len(axes) < g.rank else "everywhere"
+        found: dict[tuple[AxisGeometry, ...], str] = {}
+        for place in ("windows", "first", "middle") if call.kind.gathers else ("windows",):
+            for same in (False, True):
+                moved = (
+                    _at_stride_1(axis, place, same) if i in axes else axis for i, axis in enumerate(g.axes)
+                )
+                found.setdefault(tuple(moved), place)
+        for other, place in found.items():
+            sentence = (
+                f"when the stride is left out of the window's index {where}: windows overlap as at stride 1"
+            )
+            if place != "windows":
+                sentence = f"when the stride is ignored {where}, and the {place} cells of the result are kept"
+            yield Mistake("stride_left_out", sentence, replace(call, geometry=replace(g, axes=other)))
+    if call.kind.gathers and max(g.strides) > 1:
+        yield from _larger_buffers(case)
+
+
+def _at_stride_1(axis: AxisGeometry, place: str, same: bool) -> AxisGeometry:
+    """As many outputs at stride 1: the first ones, or those in the middle of the whole result."""
+    before = (axis.effective_filter - 1) // 2 if same and place != "windows" else axis.pad_before
+    pads = axis.effective_filter - 1 if same else axis.pad_before + axis.pad_after
+    if place == "middle":
+        before -= (axis.in_size + pads - axis.effective_filter + 1 - axis.out_size) // 2
+    return _padded(replace(axis, stride=1), before)
+
+
+def _larger_buffers(case: Failure) -> Iterator[Mistake]:
+    """The whole result at stride 1, whose memory is read as if it had the size of the strided one."""
+    g = case.call.geometry
+    wholes = range(2 + (case.call.layout[-1] != "C"))  # all of memory, that of an image, and that of a plane
+    for mode, lead in product(("EXPLICIT", "SAME"), wholes):
+        each = tuple(_axes(case.call, axis, 1, axis.dilation)[mode] for axis in g.axes)
+        if all(one.out_size >= axis.out_size for one, axis in zip(each, g.axes, strict=True)):
+            sentence = (
+                "when the stride is ignored, and the memory of the larger result is read as the smaller one"
+            )
+            read = partial(_read_as_smaller, replace(g, axes=each), lead)
+            yield Mistake("stride_left_out", sentence, case.call, compute=read, moves=True)
+
+
+def _read_as_smaller(whole: ConvGeometry, lead: int, call: Call) -> np.ndarray:
+    """The first cells in memory of the result of another geometry, behind those of the first axes."""
+    order = axis_order(call.layout)
+    shape = [call.backend_shape[axis] for axis in order]
+    memory = float64_result(replace(call, geometry=whole)).transpose(order)
+    cells = memory.reshape(*shape[:lead], -1)[..., : prod(shape[lead:])]
+    return cells.reshape(shape).transpose(np.argsort(order))
+
+
+def overwritten(case: Failure) -> Iterator[Mistake]:
+    """A scatter whose overlapping windows overwrite each other: the last tap stays, or the last pixel."""
+    for backwards, words in ((False, "tap"), (True, "pixel")) if case.call.kind.scatters else ():
+        sentence = (
+            f"when windows that overlap overwrite each other, and are not added: the last {words} stays"
+        )
+        yield Mistake("overwrites", sentence, case.call, compute=partial(_overwritten, backwards))
+
+
+def _overwritten(backwards: bool, call: Call) -> np.ndarray:
+    """The products of each tap where it comes last, and the bias."""
+    g, total = call.geometry, np.zeros(call.backend_shape)
+    taps = list(np.ndindex(*(axis.filter_size for axis in g.axes)))
+    for tap in taps[::-1] if backwards else taps:
+        pairs = list(zip(g.axes, tap, strict=True))
+        axes = (
+            replace(axis, filter_size=1, pad_before=axis.pad_before - t * axis.dilation) for axis, t in pairs
+        )
+        second = call.second[tuple(slice(t, t + 1) for t in tap)]
+        alone = replace(call, second=second, bias=None, geometry=replace(g, axes=tuple(axes)))
+        cells = (slice(None), *(overlap(axis, t)[1] for axis, t in pairs))
+        total[cells] = float64_result(alone)[cells]
+    return total if call.bias is None else total + call.bias
+
+
+def other_direction(code: str, case: Failure) -> Iterator[Mistake]:
+    """The transposed convolution instead of the forward one, or the reverse, at stride 1."""
+    call, g, rank = case.call, case.call.geometry, case.call.geometry.rank
+    wanted = call.kind.gathers if code == "transposed_for_forward" else call.op.transposed
+    depth, channels = call.second.shape[-2:]
+    if not wanted or depth != channels or g.groups > 1 or max(g.strides) > 1:
+        return
+    second = np.flip(call.second, tuple(range(rank))).swapaxes(-1, -2)
+    axes = tuple(_padded(axis, axis.effective_filter - 1 - axis.pad_before) for axis in g.axes)
+    is_now, was = ("a transposed", "a forward") if call.kind.gathers else ("a forward", "a transposed")
+    sentence = f"when it is {is_now} convolution with the same filter, not {was} one"
+    yield Mistake(code, sentence, replace(call, second=second, geometry=replace(g, axes=axes)))
+
+
+def repeated_edges(case: Failure) -> Iterator[Mistake]:
+    """A transposed convolution whose input was made longer by its edge, in place of output_padding."""
+    call, g = case.call, case.call.geometry
+    if call.op.transposed and max(g.strides) > 1:
+        first = np.pad(call.first, ((0, 0), *((0, 1),) * g.rank, (0, 0)), "edge")
+        axes = tuple(replace(axis, out_size=axis.out_size + 1) for axis in g.axes)
+        longer = tuple(_padded(axis, axis.pad_before) for axis in axes)
+        sentence = "when the input's last row and column are repeated, in place of output_padding"
+        yield Mistake(
+            "output_padding", sentence, replace(call, first=first, geometry=replace(g, axes=longer))
+        )
 
 
 def other_dilations(case: Failure) -> Iterator[Mistake]:

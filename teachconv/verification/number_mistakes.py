@@ -13,11 +13,13 @@ import numpy as np
 
 from ..core.arguments import axis_order
 from ..core.calls import Call
-from ..core.dtypes import FORMATS, FloatFormat, is_integer
+from ..core.dtypes import FORMATS, FloatFormat, accumulator, is_integer
 from ..core.law import AxisGeometry
 from ..core.taps import overlap
+from ..windows.walking import counts
 from .failures import Failure, Mistake, View, relu, wide
 from .mistakes import reread, some_axes
+from .places import axis_nouns
 
 
 def biases(case: Failure) -> Iterator[Mistake]:
@@ -31,15 +33,41 @@ def biases(case: Failure) -> Iterator[Mistake]:
             "when the bias is in reverse order": b[::-1],
             "when the first bias is added to every channel": np.full_like(b, b[0]),
         }
-    return (Mistake("bias", words, replace(case.call, bias=other)) for words, other in changes.items())
+    yield from (Mistake("bias", words, replace(case.call, bias=other)) for words, other in changes.items())
+    if b is not None:
+        yield Mistake(
+            "bias", "when the result is the bias alone", replace(case.call, first=0 * case.call.first)
+        )
+        yield from _biases_elsewhere(case, wide(b))
+
+
+def _biases_elsewhere(case: Failure, bias: np.ndarray) -> Iterator[Mistake]:
+    """The bias along another axis, or as often as a window has taps inside the image."""
+    call, g = case.call, case.call.geometry
+    for axis, noun in enumerate(axis_nouns(call)[:-1]):
+        along = np.resize(bias, case.got.shape[axis]).reshape(-1, *(1,) * (g.rank + 1 - axis))
+        yield _other_bias(case, f"when each {noun} has a bias, and not each channel", along - bias)
+    if call.kind.gathers:
+        inside = counts(g.axes)[..., None]
+        for times, words in ((1, "for each tap"), (call.second.shape[-2], "for each product")):
+            sentence = f"when the bias is added once {words} that is inside the image"
+            yield _other_bias(case, sentence, (times * inside - 1) * bias)
+
+
+def _other_bias(case: Failure, sentence: str, more: np.ndarray) -> Mistake:
+    """What a bias gives that is not one number for each channel."""
+    slack = float(np.abs(more).max(initial=0.0)) * 2.0 ** (1 - case.digits)
+    return Mistake("bias", sentence, case.call, lambda y: y + more, moves=True, slack=slack)
 
 
 def relu_before_bias(case: Failure) -> Iterator[Mistake]:
     """The activation applied to the sum of products, and the bias added to what that gives."""
     if case.call.bias is not None:
         bias, bare = wide(case.call.bias), replace(case.call, bias=None)
-        sentence = "when the relu comes before the bias"
-        yield Mistake("relu_before_bias", sentence, bare, lambda result: relu(result) + bias, activated=False)
+        for name, clamp in _HARD.items():
+            view: View = lambda result, clamp=clamp: clamp(result) + bias  # type: ignore[misc]  # noqa: E731
+            sentence = f"when the {name} comes before the bias"
+            yield Mistake("relu_before_bias", sentence, bare, view, activated=False)
 
 
 # the usual smooth functions, of numbers in float64
@@ -234,6 +262,46 @@ def rounded(case: Failure) -> Iterator[Mistake]:
                 yield Mistake(code, f"when {too} and {result} are {words}", changed, rounded=form)
 
 
+def ranges(code: str, case: Failure) -> Iterator[Mistake]:
+    """Numbers below the normal ones of the type replaced by 0, or too large ones by its largest."""
+    form = FORMATS.get(case.call.first.dtype.name)
+    if form is None:
+        return
+    if code == "saturated":
+        clamp: View = lambda y: np.clip(y, -form.largest, form.largest)  # noqa: E731
+        yield Mistake(
+            code, "when numbers that are too large become the largest of the type", case.call, clamp
+        )
+    else:
+        normal = 2.0 ** (form.smallest_exponent + form.precision - 1)
+        flush: View = lambda y: np.where(np.abs(_rounded(y, form)) < normal, 0, y)  # noqa: E731
+        yield Mistake(code, "when subnormal numbers of the result are flushed to 0", case.call, flush)
+        small = case.call.with_each(flush)
+        yield Mistake(code, "when subnormal numbers of the arrays are flushed to 0", small)
+
+
+def rounded_before_bias(case: Failure) -> Iterator[Mistake]:
+    """The sum is rounded to a half type, then the bias is added; what that gives is rounded again, or not."""
+    call, dtype = case.call, case.call.first.dtype
+    if call.bias is None or is_integer(dtype):
+        return
+    bias, bare = wide(call.bias), replace(call, bias=None)
+    for name in ("float16", "bfloat16") if accumulator(dtype) == dtype else (dtype.name,):
+        form = FORMATS[name]
+
+        def view(y: np.ndarray, form: FloatFormat = form) -> np.ndarray:
+            # of two roundings that the error of a sum leaves open, that of the result
+            error = 2.0**-22 * np.abs(y).max(initial=0.0)
+            low, high = (form.round(y + side * error)[0] + bias for side in (-1, 1))
+            return np.where(np.abs(case.got - low) < np.abs(case.got - high), low, high)
+
+        sentence = f"when the sum is rounded to {name} before the bias is added"
+        yield Mistake("rounded_before_bias", sentence, bare, view, moves=True)
+        if name != dtype.name:
+            again = f"{sentence}, and again afterwards"
+            yield Mistake("rounded_before_bias", again, bare, view, moves=True, rounded=form)
+
+
 def accumulators(case: Failure) -> Iterator[Mistake]:
     """The sums formed in a half type, step by step; of data of that type in one of two orders."""
     call, name = case.call, case.got.dtype.name
@@ -241,23 +309,29 @@ def accumulators(case: Failure) -> Iterator[Mistake]:
         if not is_integer(case.got.dtype) and FORMATS[half].precision < case.digits:
             sentence = f"when the sums are formed in {half}, step by step"
             yield Mistake(f"accumulator({half})", sentence, call, rounded=FORMATS[half], summed_in=half)
-        elif half == name and call.kind.gathers and call.terms * case.got.size < 1 << 22:
-            for order in ("tap after tap", "channel after channel"):
-                sums: View = partial(_summed_in, call, FORMATS[half], order == "tap after tap")
+        elif half == name and call.kind.gathers and call.terms * case.got.size < 1 << 24:
+            taps, depth = prod(call.second.shape[:-2]), call.second.shape[-2]
+            for order, piece in product(
+                ("tap after tap", "channel after channel"), (1, 4, 8, 16, 32, depth, taps)
+            ):
                 sentence = f"when the sums are formed in {half}, {order}"
-                yield Mistake(f"accumulator({half})", sentence, call, sums, moves=True)
+                sentence += f", from sums of {piece} products" if piece > 1 else ""
+                sums = partial(_summed_in, FORMATS[half], order == "tap after tap", piece)
+                yield Mistake(f"accumulator({half})", sentence, call, compute=sums)
 
 
-def _summed_in(call: Call, form: FloatFormat, by_taps: bool, exact: np.ndarray) -> np.ndarray:
-    """The result with every product and every sum rounded to a format."""
-    g, total, (depth, channels) = call.geometry, np.zeros(exact.shape), call.second.shape[-2:]
+def _summed_in(form: FloatFormat, by_taps: bool, piece: int, call: Call) -> np.ndarray:
+    """The result with the sum of each few products rounded to a format, and every sum of those."""
+    g, (depth, channels) = call.geometry, call.second.shape[-2:]
     group = np.arange(channels) // (channels // g.groups)
+    x, w = call.first.astype(np.float64), call.second.astype(np.float64)
+    total, part = np.zeros((2, *call.backend_shape))
     terms = list(np.ndindex(*call.second.shape[:-1]))  # taps, and channels of each tap
-    for term in terms if by_taps else sorted(terms, key=lambda term: term[-1]):
+    for number, term in enumerate(terms if by_taps else sorted(terms, key=lambda term: term[-1]), 1):
         outs, ins = zip(*map(overlap, g.axes, term), strict=False)
-        here, x = (slice(None), *outs), call.first[(slice(None), *ins)][..., group * depth + term[-1]]
-        products = form.round(x.astype(np.float64) * call.second[term].astype(np.float64))[0]
-        total[here] = form.round(total[here] + products)[0]
+        part[(slice(None), *outs)] += x[(slice(None), *ins)][..., group * depth + term[-1]] * w[term]
+        if number % piece == 0 or number == len(terms):
+            total, part = form.round(total + form.round(part)[0])[0], np.zeros_like(part)
     return total if call.bias is None else form.round(total + wide(call.bias))[0]
 
 
@@ -368,6 +442,84 @@ def input_axes(code: str, case: Failure) -> Iterator[Mistake]:
         first = change(call.first)
         if first.shape == call.first.shape:
             yield Mistake(code, f"when the {call.kind.words[0]} {words}", replace(call, first=first))
+
+
+def blocks(case: Failure) -> Iterator[Mistake]:
+    """Channels that lie in blocks in memory, as NC4HW4 and nChw8c have them, read as if they did not."""
+    call, rank = case.call, case.call.geometry.rank
+    spatial = tuple(range(rank))
+    for size, backwards, last in product((4, 8, 16), (False, True), (False, True)):
+        names = ["NHWC" if last else "NCHW", "NC4HW4" if size == 4 else f"nChw{size}c"]
+        was, read = names if backwards else names[::-1]
+        view = partial(_blocked, (0, rank + 1, *(1 + n for n in spatial)), (1, size), backwards, last)
+        yield from _reread(case, "blocked", f"is in memory as {was}, and is read as {read}", view)
+        for inner in ("i{0}o", "o{0}i", "{0}o") if call.kind.second == "filters" else ():
+            names = ["HWIO" if last else "OIHW", f"blocks of {size}{inner.format(size)}"]
+            was, read = names if backwards else names[::-1]
+            axes = {"i": (size, size), "o": (size, -size), "{": (size, 1)}[inner[0]]
+            second = _blocked((rank + 1, rank, *spatial), axes, backwards, last, call.second)
+            sentence = f"when the filter is in memory as {was}, and is read as {read}"
+            if second is not call.second:
+                yield Mistake("blocked", sentence, replace(call, second=second))
+
+
+def _blocked(
+    plain: tuple[int, ...], sizes: tuple[int, int], backwards: bool, last: bool, array: np.ndarray
+) -> np.ndarray:
+    """An array whose channels are in blocks in memory, read as a plain one; or the reverse.
+
+    Args:
+        plain: the order of the axes that puts the channels first, such as NCHW or OIHW.
+        sizes: how large the blocks are on its first two axes, 1 for none; below 0 if they change places.
+        backwards: whether a plain array is read as one in blocks.
+        last: whether the plain array has its channels last.
+        array: the array, with its channels last.
+    """
+    own = array.transpose(plain)
+    (one, other), (first, second, *rest) = map(abs, sizes), own.shape
+    if first % one or second % other:
+        return array
+    split = first // one, one, second // other, other, *rest
+    inner = (1, 3) if sizes[1] < 0 else (3, 1)
+    order = (0, 2, *range(4, len(split)), *inner)
+    if backwards:
+        memory = (array if last else own).reshape([split[axis] for axis in order])
+        return memory.transpose(np.argsort(order)).reshape(own.shape).transpose(np.argsort(plain))
+    memory = own.reshape(split).transpose(order)
+    return memory.reshape(array.shape) if last else memory.reshape(own.shape).transpose(np.argsort(plain))
+
+
+def pitches(case: Failure) -> Iterator[Mistake]:
+    """Planes or rows that are aligned in memory, read as if there were no gaps between them."""
+    rank = case.call.geometry.rank
+    kinds = {"plane": (True, rank), "row": (True, 1), "row of pixels": (False, 2)}
+    for noun, (first, axes) in kinds.items():
+        for align in (4, 8, 16, 32, 64):
+            words = (
+                f"has each {noun} at a multiple of {align} numbers in memory, and is read without the gaps"
+            )
+            yield from _reread(case, "pitch", words, partial(_closed_up, align, first, axes))
+
+
+def _closed_up(align: int, first: bool, axes: int, array: np.ndarray) -> np.ndarray:
+    """What is read where the last axes in memory are followed by zeros up to a multiple of a number."""
+    memory = np.moveaxis(array, -1, 1) if first else array
+    parts = memory.reshape(-1, prod(memory.shape[-axes:]))
+    gap = -parts.shape[1] % align
+    if not gap:
+        return array
+    read = np.pad(parts, ((0, 0), (0, gap))).ravel()[: array.size].reshape(memory.shape)
+    return np.moveaxis(read, 1, -1) if first else read
+
+
+def _reread(case: Failure, code: str, words: str, view: View) -> Iterator[Mistake]:
+    """The image, or the result, seen through a view of its memory, if that changes it."""
+    call = case.call
+    first = view(call.first)
+    if first is not call.first:
+        yield Mistake(code, f"when the {call.kind.words[0]} {words}", replace(call, first=first))
+    if not call.kind.sums_images and view(case.got) is not case.got:
+        yield Mistake(code, f"when the {call.kind.words[2]} {words}", call, view, moves=True)
 
 
 def layouts(case: Failure) -> Iterator[Mistake]:

@@ -21,6 +21,14 @@ _NOUNS = dict(
 )
 
 
+def axis_nouns(call: Call) -> tuple[str, ...]:
+    """Return what an index of each axis of a call's result is called."""
+    spatial = SPATIAL[-call.geometry.rank :]
+    if call.kind.sums_images:
+        return (*(f"filter {noun}" for noun in spatial), "in channel", "out channel")
+    return ("image", *spatial, "channel")
+
+
 def where(call: Call, bad: np.ndarray, held: str = "") -> str:
     """Describe cells of a call's result in at most 60 characters.
 

@@ -19,6 +19,8 @@ import numpy as np
 from ..core.arguments import axis_order, begins_then_ends
 from ..core.calls import Call
 from ..core.dtypes import is_integer
+from ..core.geometry import ConvGeometry
+from ..core.kinds import OPS, layout_of
 from ..dialects.calls import FUNCTIONS, ConvCall, bind_shapes
 from ..running import nn_ops
 from ..support.errors import brief
@@ -47,7 +49,9 @@ def diagnose_shape(case: Failure, asked: Callable[..., Any] | None = None) -> Di
     call, sizes = case.call, f"the shape is {list(case.got.shape)}, and the reference's is "
     say("looking for what gives this shape")
     fits: list[tuple[str, str, Failure]] = []
-    for code, words, other, got in chain(_reordered(case), _varied(case.got, asked), _rounded_up(case)):
+    for code, words, other, got in chain(
+        _reordered(case), _varied(case.got, asked), _rounded_up(case), _other_direction(case)
+    ):
         as_other = _as_of(case, other, got)
         fits.append((code, f"{sizes}{list(call.result_shape)}: {words} this size", as_other))
         if as_other.want.any() and as_other.allows(as_other.got, as_other.want, as_other.bound).all():
@@ -222,6 +226,36 @@ def _rounded_up(case: Failure) -> Iterator[_Found]:
     shape = tuple(longer.backend_shape[axis] for axis in axis_order(call.layout))
     if call.kind.gathers and shape[-case.got.ndim :] == case.got.shape != tuple(call.result_shape):
         yield ("ceil_mode", "rounding the size up, as with ceil_mode=True, gives", longer, case.got)
+
+
+def _other_direction(case: Failure) -> Iterator[_Found]:
+    """The transposed convolution instead of the forward one, or the reverse, of the same arrays."""
+    call, g = case.call, case.call.geometry
+    if call.op.is_gradient or case.got.ndim != len(call.layout) or g.groups > 1:
+        return
+    op, code, words = (
+        OPS["conv_transpose"],
+        "transposed_for_forward",
+        "a transposed convolution, not a forward one,",
+    )
+    if call.kind.scatters:
+        op, code, words = (
+            OPS["convolution"],
+            "forward_for_transposed",
+            "a forward convolution, not a transposed one,",
+        )
+    # what its input and its output are called in the geometry
+    sizes = [case.got.shape[call.layout.index(letter)] for letter in layout_of("input", g.rank)[1:-1]]
+    ends = [(n, o) if op.transposed else (o, n) for n, o in zip(sizes, call.first.shape[1:-1], strict=True)]
+    axes = tuple(replace(axis, in_size=n, out_size=o) for axis, (n, o) in zip(g.axes, ends, strict=True))
+    fits = call.second.shape[-1 if op.transposed else -2] == call.first.shape[-1]
+    second = call.second if fits else call.second.swapaxes(-1, -2)
+    geometry = ConvGeometry(g.batch, axes, second.shape[-2], second.shape[-1], 1)
+    other = replace(call, op=op, second=second, geometry=geometry, bias=None)
+    over = (axis.in_size + axis.pad_before + axis.pad_after - axis.full_size for axis in axes)
+    sizes_fit = all(0 <= n < axis.stride for n, axis in zip(over, axes, strict=True))
+    if sizes_fit and tuple(other.backend_shape[axis] for axis in axis_order(call.layout)) == case.got.shape:
+        yield code, f"{words} gives", other, case.got
 
 
 def _parts(case: Failure, want: np.ndarray, limits: np.ndarray) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,11 @@ Each mistake is a call with one fact changed. The first whose result is what was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain, combinations
 from typing import Any
 
@@ -26,6 +27,7 @@ from ..windows.padding import RULES, PadCall
 from ..windows.pooling import PoolCall, pool_call
 from ..windows.walking import counts
 from .diagnosing import Diagnosis, Tolerance
+from .mistakes import some_axes
 from .places import cells_in_words, held_words
 from .reports import DiffReport, DiffRow
 
@@ -44,7 +46,22 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
         for ceil, word in ((False, "dropped"), (True, "kept"))
         if (axes := _windows(call, ceil=ceil)) not in (None, call.axes)
     ]
+    if (more := _one_more(call)) != call.axes:
+        words = "if a window that begins behind the image is kept (ceil_mode)"
+        found.append(("ceil_mode", words, partial(_outside, replace(call, axes=more))))
+    for axes, words in some_axes(len(call.spatial)).items():
+        strides = dict.fromkeys(call.spatial[axis] for axis in axes)
+        if all(axis.stride > 1 for axis in strides):
+            overlapping = _with_spatial(
+                call, [replace(a, stride=1) if i in axes else a for i, a in enumerate(call.spatial)]
+            )
+            sentence = (
+                f"if the stride is left out of the window's index in {words}: windows overlap as at stride 1"
+            )
+            found.append(("stride_left_out", sentence, replace(call, axes=overlapping)))
     if call.reduce == "max":
+        dropped = (-np.inf, "if NaN counts") if call.start is None else (None, "if NaN is skipped")
+        found.append(("nan", dropped[1], replace(call, start=dropped[0])))
         full, zeros = counts(call.axes) == size, "if the padding of the maximum is zeros, not minus infinity"
         found += [
             ("padded_with_zeros", zeros, lambda x: np.where(full, call(x), np.maximum(call(x), 0))),
@@ -66,6 +83,7 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
             )
         found += [
             *((code, words, replace(call, divisor=divisor)) for divisor, code, words in divisors),
+            *_one_sided(call),
             (
                 "max_for_average",
                 "if it is the maximum, not the mean",
@@ -91,6 +109,50 @@ def _pool_mistakes(call: PoolCall) -> list[Mistake]:
                 if divisor != call.divisor
             ]
     return found
+
+
+def _with_spatial(call: PoolCall, spatial: Sequence[AxisGeometry]) -> tuple[AxisGeometry, ...]:
+    """A pool's axes with other ones where it pools."""
+    left = iter(spatial)
+    pairs = zip(call.axes, call.layout, strict=True)
+    return tuple(next(left) if letter in "DHW" else axis for axis, letter in pairs)
+
+
+def _one_more(call: PoolCall) -> tuple[AxisGeometry, ...]:
+    """The axes with the windows that ceil_mode drops, because they begin behind the image."""
+    sizes = [
+        -(-(a.in_size + a.pad_before + a.pad_after - a.effective_filter) // a.stride) + 1
+        for a in call.spatial
+    ]
+    return _with_spatial(call, [replace(a, out_size=n) for a, n in zip(call.spatial, sizes, strict=True)])
+
+
+def _outside(call: PoolCall, x: np.ndarray) -> Any:
+    """A pool's result; the mean of a window without cells is 0 / 0."""
+    empty = counts(call.axes) == 0
+    return (
+        np.where(empty, np.nan, call(x)) if call.reduce == "average" and call.divisor == "inside" else call(x)
+    )
+
+
+def _one_sided(call: PoolCall) -> Iterator[Mistake]:
+    """A mean whose divisor counts the padding of one side only."""
+    for side in ("before", "behind"):
+        total: Any = np.ones((), np.int64)
+        for axis in call.axes:
+            places: Any = np.arange(axis.out_size)[:, None], np.arange(axis.filter_size)
+            index: Any = axis.in_index(*places)
+            low = -axis.pad_before if side == "before" else 0
+            high = axis.in_size + (axis.pad_after if side == "behind" else 0)
+            total = np.multiply.outer(total, ((index >= low) & (index < high)).sum(axis=1))
+        words = f"if only the padding {side} the image counts in the divisor"
+        yield "count_include_pad", words, partial(_divided, call, np.maximum(1, total))
+
+
+def _divided(call: PoolCall, divisors: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The sums of a pool's windows over these divisors."""
+    sums: np.ndarray = replace(call, reduce="sum")(x)
+    return (sums / divisors).astype(x.dtype)
 
 
 def _windows(call: PoolCall, ceil: bool = False, **facts: Any) -> Any:
@@ -270,8 +332,8 @@ def compared(
         try:
             guess = _parts(made(x))[number]
             own = limits(made, x)[number] if isinstance(made, PoolCall) else bound[number]
+            own = own if own.shape in ((), guess.shape) else own.max(initial=0)
             limit = np.maximum(own, tolerance.of(guess))
-            limit = limit if limit.shape in ((), guess.shape) else limit.max(initial=0)
             return bounds.judge(got, guess, limit) if got.shape == guess.shape else None
         except (ArgumentError, IndexError):  # the mistake cannot be made here, or has no such result
             return None

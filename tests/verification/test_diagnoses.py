@@ -37,8 +37,33 @@ def sum16(x, w):
     return total.astype("float32")
 
 
+def overwritten(x, w):
+    """A transposed convolution, SAME at stride 1, whose loop over pixels writes, and does not add."""
+    rows, cols = x.shape[1:3]
+    y = np.zeros((len(x), rows + 2, cols + 2, w.shape[3]), "float32")
+    for r, c, i, j in np.ndindex(rows, cols, 3, 3):
+        y[:, r + i, c + j] = x[:, r, c] @ w[i, j]
+    return y[:, 1:-1, 1:-1]
+
+
+def nc4hw4(y):
+    """What is in memory if channels lie in blocks of four."""
+    return y.reshape(*y.shape[:3], -1, 4).transpose(0, 3, 1, 2, 4).reshape(y.shape)
+
+
+def aligned(x):
+    """What is read if each plane of NCHW begins at a multiple of 16 numbers in memory."""
+    planes = x.transpose(0, 3, 1, 2)
+    flat = planes.reshape(-1, x.shape[1] * x.shape[2])
+    wide = np.pad(flat, ((0, 0), (0, -flat.shape[1] % 16)))
+    return wide.ravel()[: x.size].reshape(planes.shape).transpose(0, 2, 3, 1)
+
+
 SAID = {
     "sum16": sum16,
+    "overwritten": overwritten,
+    "nc4hw4": nc4hw4,
+    "aligned": aligned,
     "held": HELD,
     "dialects": tc.dialects,
     "nchw": lambda array: array.transpose(0, 3, 1, 2),
@@ -64,7 +89,7 @@ def found_by(known, size):
     op, _, rest = known.right.partition("(")
     args, kwargs = eval(f"(lambda *args, **kwargs: (args, kwargs))({rest}", names)
     got = np.asarray(eval(known.wrong, names))
-    got = got.astype("float32") if got.dtype.kind == "f" else got
+    got = got.astype("float32") if got.dtype == "float64" else got
     return tc.diff(eval(op, names), *args, **kwargs, backends=[], against=got).rows[0]
 
 
