@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -523,8 +524,21 @@ def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any
 
 
 def _after_nan(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
-    """Run a call after one of the same shapes on NaN, none of which may be left in memory that is kept."""
-    dispatch.run_canonical(call.with_each(lambda array: np.full_like(array, np.nan)), module, **options)
+    """Run a call after one on NaN that has more channels: what a kernel keeps may still hold some of it."""
+    g, dtype = call.geometry, call.first.dtype
+    more: dict[str, Any] = {"in_channels": g.in_channels + 7}
+    if call.kind.scatters:
+        more = {"out_channels": g.out_channels + 7}
+    if g.groups > 1:
+        more = {name: 2 * getattr(g, name) for name in ("in_channels", "out_channels", "groups")}
+    larger = replace(g, **more)
+    roles = call.kind.first, call.kind.second
+    first, second = (np.full(larger.shape_of(role), np.nan, dtype) for role in roles)
+    channels = larger.shape_of(call.kind.result)[-1]
+    bias = None if call.bias is None else np.full(channels, np.nan, dtype)
+    with suppress(Refused):  # so many channels
+        wider = replace(call, first=first, second=second, bias=bias, geometry=larger)
+        dispatch.run_canonical(wider, module, **options)
     return dispatch.run_canonical(call, module, **options)
 
 

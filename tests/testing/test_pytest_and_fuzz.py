@@ -8,7 +8,7 @@ import zlib
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ import teachconv as tc
 from teachconv import testing as T
 from teachconv.backends import get
 from teachconv.cli.main import main
-from teachconv.testing import fuzzing
+from teachconv.testing import fuzzing, layers
 from teachconv.verification import diffing
 from teachconv.verification.diagnosing import Diagnosis, Found
 
@@ -530,7 +530,7 @@ def test_a_slow_kernel_is_not_asked_for_large_layers(clock, monkeypatch):
 # ---------------------------------------------------------------------------------------------
 
 STATEFUL = """
-from itertools import count
+from itertools import chain, count
 import teachconv as tc
 from teachconv import testing as T
 
@@ -669,6 +669,66 @@ def first_calls(seed):
 @pytest.mark.parametrize("name", WRONG_LAYERS)
 def test_each_kind_of_real_layer_comes_early(name, seed):
     assert any(WRONG_LAYERS[name](*call) for call in first_calls(seed))
+
+
+def test_layers_of_networks_are_legal_and_come_at_full_size():
+    """At full size they are judged by sums in float64; ten of the first two hundred calls at least."""
+    every = {rank: layers.layers(rank) for rank in (1, 2, 3)}
+    for number in chain.from_iterable(every.values()):
+        assert fuzzing._macs(number) > 0  # of what is not legal, or takes too long, there is no call
+    of_two_axes = {(n["size0"], n["size1"], n["groups"] * n["depth"], n["taps0"]) for n in every[2]}
+    asked = {(*x.shape[1:], w.shape[0]) for x, w, *_ in first_calls(0)}
+    assert len(asked & of_two_axes) >= 10
+
+
+@pytest.mark.parametrize(
+    ("layer", "want"),
+    [
+        # MobileNet's first layer: SAME at stride 2 of an even size has all its padding behind
+        ("224 3>32 k3 s2", {"size0": 224, "taps1": 3, "stride0": 2, "before0": 0, "after0": 1, "depth": 3}),
+        ("56 128>128 k3 s2 g32 p1", {"groups": 32, "depth": 4, "outs": 4, "before1": 1, "after1": 1}),
+        ("17 128>128 k1x7", {"taps0": 1, "taps1": 7, "before0": 0, "before1": 3, "after1": 3}),
+        ("27 192>192 k3 s2 VALID", {"before0": 0, "after0": 0, "stride1": 2}),
+        ("up 14 128>64 k5 s2 p1,2", {"transposed": 1, "depth": 128, "outs": 64, "before0": 1, "after0": 2}),
+        ("100x136 32>8 k3 d2", {"size0": 100, "size1": 136, "dilation1": 2, "before0": 2, "after1": 2}),
+    ],
+)
+def test_a_layer_is_read_as_it_is_written(layer, want):
+    numbers = layers._numbers(layer, 2)
+    assert want == {name: numbers[name] for name in want}
+
+
+PLANS = {}
+
+
+def keeps_the_dilation(x, w, strides, pads, dilations, groups):
+    """It keeps a plan for filters, the size of the image and that of the result, not for the dilation."""
+    y = tc.conv2d(x, w, strides, pads, dilations=dilations)
+    kept, kept_pads = PLANS.setdefault((w.tobytes(), x.shape, y.shape, strides), (dilations, pads))
+    return tc.conv2d(x, w, strides, kept_pads, dilations=kept)
+
+
+def keeps_some_filters(x, w, strides, pads, dilations, groups):
+    """It keeps filters by their first and last numbers."""
+    key = w.shape, w.tobytes()[:64], w.tobytes()[-64:]
+    return tc.conv2d(x, PLANS.setdefault(key, w.copy()), strides, pads, dilations=dilations)
+
+
+LANES = np.zeros((1, 1, 1, 8), "float32")
+
+
+def keeps_lanes(x, w, strides, pads, dilations, groups):
+    """Channels beyond the image's are multiplied with zeros, but hold what the last call left there."""
+    LANES[..., : x.shape[3]] = x.ravel()[:1].sum() if x.size else 0
+    y = tc.conv2d(x, w, strides, pads, dilations=dilations)
+    return y + 0 * LANES[..., x.shape[3] :].sum()
+
+
+@pytest.mark.parametrize("kernel", [keeps_the_dilation, keeps_some_filters, keeps_lanes])
+def test_what_is_kept_for_too_many_calls_is_found(kernel, clock):
+    PLANS.clear()
+    report = T.fuzz(T.kernel(kernel), seconds=6, seed=0, kinds="conv2d")
+    assert report.failed
 
 
 @pytest.mark.parametrize("name", mostly_slow(["4x4 stride 2", "32 images", "dilation 12"], "32 images"))
