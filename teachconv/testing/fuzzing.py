@@ -155,7 +155,7 @@ _MOVES: tuple[Numbers, ...] = (
     {"before": 1},
     {"after": 1},
 )
-_ABOUT = 5.0  # quick layers come first, but for a factor of 2 to this power
+_ABOUT = 7.0  # quick layers come first, give or take a factor of 2 to this power
 _PUBLISHED = "of published networks, at full size"
 _MODES = ("SAME", "VALID", "EXPLICIT", "SAME_LOWER")  # EXPLICIT: as much as the filter reaches
 _LEAST = dict.fromkeys(("bias", "transposed", "before", "after", "extra"), 0)  # of all others 1

@@ -483,11 +483,11 @@ _LATER = 8  # calls in which a result must stay as it was
 
 
 _CHANGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    ", of which one number differs": lambda numbers: numbers + (np.arange(numbers.size) == numbers.size // 2),
-    ", which had the same numbers in another order": lambda numbers: numbers[::-1],
     ", which began like this one": lambda numbers: np.where(
         np.arange(numbers.size) < numbers.size // 2, numbers, 2 * numbers + 1
     ),
+    ", of which one number differs": lambda numbers: numbers + (np.arange(numbers.size) == numbers.size // 2),
+    ", which had the same numbers in another order": lambda numbers: numbers[::-1],
     "": lambda numbers: 3 - numbers,
 }
 
@@ -495,8 +495,8 @@ _CHANGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call, and again after writing other numbers to the memory of one of its arrays.
 
-    First one in the middle is another, then all of them stand in another order, then the second half is
-    other, then all: who tells arrays apart by some of their numbers, or by their sum, is found, too.
+    First the second half changes, then one number in the middle, then the order of all, then all: who tells
+    arrays apart by some of their numbers, or by their sum, is found, too.
     """
     moved = call.with_each(lambda array: layout(array, 0)[1])
     at_first = result = dispatch.run_canonical(moved, module, **options)
@@ -536,7 +536,7 @@ def _after_nan(call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     first, second = (np.full(larger.shape_of(role), np.nan, dtype) for role in roles)
     channels = larger.shape_of(call.kind.result)[-1]
     bias = None if call.bias is None else np.full(channels, np.nan, dtype)
-    with suppress(Refused):  # so many channels
+    with suppress(Refused):  # of a kernel that does not take as many channels
         wider = replace(call, first=first, second=second, bias=bias, geometry=larger)
         dispatch.run_canonical(wider, module, **options)
     return dispatch.run_canonical(call, module, **options)

@@ -174,6 +174,8 @@ def _judged(mistake: Mistake, case: Failure, near: _Part | None) -> tuple[str, f
         if not case.affords(cost(call)):
             return "", 0.0
         values = _values(here := replace(mistake, call=call), part)
+        if values.shape != part.got.shape:  # as many cells in all, and others along an axis
+            return "", 0.0
         if not _fitting(here, part, values)[0][part.bad].all():
             return "", _explained(values, part.got, part.want)
     if not case.affords(_VIEW * case.got.size if _is_right(mistake, case) else cost(mistake.call)):

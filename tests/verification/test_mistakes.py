@@ -438,3 +438,13 @@ def test_the_rows_of_a_dense_kernel_in_the_other_layouts_order(rows, image, size
             tc.conv2d, x, w[:1], against=tc.conv2d(x.reshape(2, 3, size, -1).transpose(0, 2, 3, 1), w[:1])
         )
     )
+
+
+@pytest.mark.parametrize("strides", [(2, 1), (1, 2)])
+def test_a_mistake_with_as_many_cells_in_another_shape_is_passed_over(strides):
+    """With strides in the other order the result has as many cells, and fewer in some rows of the window."""
+    x, w = np.ones((1, 64, 4, 64), "float32"), np.ones((1, 1, 64, 64), "float32")
+    y = tc.conv2d(x, w, strides)
+    row = row_of(tc.conv2d, x, w, strides, got=np.zeros_like(y))
+    assert "IndexError" not in row.note
+    assert row.max_abs == 64
