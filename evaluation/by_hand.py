@@ -120,10 +120,10 @@ def strided(padding="SAME", steps=(1, 1), stride=2, moved=(0, 0), bias=False, k=
         pairs = [
             same(n, k, stride) if padding == "SAME" else ((n - k) // stride + 1, 0) for n in x.shape[1:3]
         ]
-        befores = [before if first is None else first for _, before in pairs]
+        pads_before = [before if first is None else first for _, before in pairs]
         starts = [
             lambda o, s=s, before=before, m=m: o * s - before + m
-            for s, before, m in zip(steps, befores, moved, strict=True)
+            for s, before, m in zip(steps, pads_before, moved, strict=True)
         ]
         y = gathered(x, w, [n for n, _ in pairs], starts)
         return tc.conv2d, (x, w, stride, padding), {"bias": b}, y + (b if bias else 0)
