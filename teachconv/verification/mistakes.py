@@ -23,7 +23,7 @@ from ..core.kinds import AXES, layout_of
 from ..core.law import AxisGeometry, forward_axis, split_padding
 from ..core.taps import overlap
 from ..truth.exact import float64_result
-from .failures import Failure, Mistake, View
+from .failures import Failure, Mistake, View, cost
 
 _WORDS = {"depth": "depth", "rows": "rows", "cols": "columns"}
 _SIDES = {
@@ -322,17 +322,24 @@ def _at_stride_1(axis: AxisGeometry, place: str, same: bool) -> AxisGeometry:
     return _padded(replace(axis, stride=1), before)
 
 
+_BUFFER = 1 << 26  # cells of a result at stride 1 that is looked at
+
+
 def _larger_buffers(case: Failure) -> Iterator[Mistake]:
     """The whole result at stride 1, whose memory is read as if it had the size of the strided one."""
     g = case.call.geometry
     wholes = range(2 + (case.call.layout[-1] != "C"))  # all of memory, that of an image, and that of a plane
     for mode, lead in product(("EXPLICIT", "SAME"), wholes):
         each = tuple(_axes(case.call, axis, 1, axis.dilation)[mode] for axis in g.axes)
-        if all(one.out_size >= axis.out_size for one, axis in zip(each, g.axes, strict=True)):
+        whole = replace(g, axes=each)
+        is_larger = all(one.out_size >= axis.out_size for one, axis in zip(each, g.axes, strict=True))
+        if not is_larger or prod(whole.output_shape) > _BUFFER:
+            continue
+        if case.affords(cost(replace(case.call, geometry=whole))):
             sentence = (
                 "when the stride is ignored, and the memory of the larger result is read as the smaller one"
             )
-            read = partial(_read_as_smaller, replace(g, axes=each), lead)
+            read = partial(_read_as_smaller, whole, lead)
             yield Mistake("stride_left_out", sentence, case.call, compute=read, moves=True)
 
 
