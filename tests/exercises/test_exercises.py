@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
 import threading
@@ -490,7 +491,15 @@ def test_a_submission_that_ends_the_grader_leaves_the_grades_until_then(name, tm
         f"import os, signal\n\ndef due(*args):\n    os.kill(os.getppid(), signal.{name})\n    return 1\n"
     )
     command = [sys.executable, "-m", "teachconv", "exercises", tmp_path, "--csv", tmp_path / "grades.csv"]
-    ended = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, timeout=120)
+
+    def heeds_signals():
+        signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        )  # a shell's job in the background inherits that it ignores it
+
+    ended = subprocess.run(
+        command, cwd=DOCS.parent, capture_output=True, text=True, timeout=120, preexec_fn=heeds_signals
+    )
     assert ended.returncode != 0
     lines = (tmp_path / "grades.csv").read_text().splitlines()
     assert [line.partition(",")[0] for line in lines] == ["file", "a.py"]
