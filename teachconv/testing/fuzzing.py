@@ -196,8 +196,9 @@ def fuzz(
 ) -> DiffReport:
     """Run a kernel on random convolutions until one fails or the time is over; make the failure small.
 
-    Some calls are layers as networks have them: depthwise ones with strides, causal ones with dilation, many
-    channels, long sums, and a few large ones. Of the others, sizes are around powers of two, where tiles
+    Some calls are layers of published networks at full size, each followed by another call with the same
+    filters; some are small layers of the same kinds: depthwise ones with strides, causal ones with dilation,
+    many channels, long sums. Of the others, sizes are around powers of two, where tiles
     begin and end. Most change one number of a small convolution, on integers, whose sums are exact. In turn
     with them there are several numbers at once, on numbers of all kinds, and one of the ways in which
     `check_backend` calls a backend, such as bias and relu, NaN, negative strides or ``out=``. What is like
@@ -244,7 +245,7 @@ def fuzz(
         return any(row.passed is False for row in rows)
 
     history = list[_Call]()
-    rows, asked, layers = list[DiffRow](), Counter[tuple[Kind, str]](), Counter[str]()
+    rows, asked, covered = list[DiffRow](), Counter[tuple[Kind, str]](), Counter[str]()
     now, source, speed = record.clock(), random.Random(integer(seed, "seed")), 0.0
     end, known = now + seconds, _Known(source)
     biased = getattr(module, "takes_bias", True)  # others would refuse half of the calls
@@ -256,7 +257,7 @@ def fuzz(
             macs = _cases(drawn)[0].geometry.macs
             if drawn.way is None and drawn.data == "integers" and macs <= _QUICK:
                 drawn = replace(drawn, way=known.place())
-            layers[drawn.layer] += 0
+            covered[drawn.layer] += 0
             if macs > _MOST and macs > speed * min(seconds / 20, (end - now) / 4):
                 continue
             history.append((drawn, chosen))
@@ -270,16 +271,16 @@ def fuzz(
                 break
             rows += found
             took = any(row.compared for row in found)
-            layers[drawn.layer] += took
+            covered[drawn.layer] += took
             known.learn(drawn, took)
             before, now = now, record.clock()
             speed = max(speed, took * macs / max(now - before, 1e-9))  # a refusal takes no time
             if now > end:  # after a call: one is made however slow the machine is
                 break
-    del layers[""]
+    del covered[""]
     stopped = any(row.passed is False for row in rows)  # then calls that were not made say nothing
     calls = [
-        (word, number) for word, number in (*told(module, asked), *layers.items()) if number or not stopped
+        (word, number) for word, number in (*told(module, asked), *covered.items()) if number or not stopped
     ]
     return DiffReport(
         f"{len(rows):,} random calls of {name}, seed {seed}",
@@ -500,16 +501,16 @@ def _calls(
         last = known.layers[-1]
         numbers = last.numbers
         axes = [name[-1] for name in numbers if name.startswith("size")]
-        changes: list[Numbers] = [{"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}]
-        changes += [
-            {f"size{axis}": numbers[f"size{other}"] for axis, other in zip(axes, axes[::-1], strict=True)}
-        ]
-        wider = {f"dilation{axis}": numbers[f"dilation{axis}"] + 1 for axis in axes}
-        for axis in axes:  # so that the size of the output stays
+        turned = {
+            f"size{axis}": numbers[f"size{other}"] for axis, other in zip(axes, axes[::-1], strict=True)
+        }
+        wider = Numbers()  # another dilation, and pads with which the size of the output stays
+        for axis in axes:
             less, more = split_padding(numbers[f"taps{axis}"] - 1)
-            wider |= {f"before{axis}": numbers[f"before{axis}"] + less}
-            wider |= {f"after{axis}": numbers[f"after{axis}"] + more}
-        changes += [wider, wider]
+            for name, step in (("dilation", 1), ("before", less), ("after", more)):
+                wider[f"{name}{axis}"] = numbers[f"{name}{axis}"] + step
+        others: tuple[Numbers, ...] = {"images": numbers["images"] + 1}, {"bias": 1 - numbers["bias"]}
+        changes = [*others, turned, wider, wider]
         for move, some in product(_MOVES, (axes, source.sample(axes, 1))):
             moved = ((f"{name}{axis}", step) for name, step in move.items() for axis in some)
             changes.append({name: numbers[name] + step for name, step in moved})

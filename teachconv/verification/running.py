@@ -490,12 +490,12 @@ def elsewhere(
             if not str(error).startswith("crashed"):
                 raise
             send(None)  # raises where it crashes, too
-            other = next(sides)  # of a small array, far behind it may be where a page before it ends
+            # far behind a small array may be where a page before it ends
+            other = SIDES[1 - SIDES.index(side)]
             try:
                 send(other)
             except ContractError as second:
                 side = " or ".join((side, other)) if str(second).startswith("crashed") else side
-            next(sides)
             note = f"read or wrote outside its arrays: where there is no memory {side} them, it {error}"
             raise ContractError(note) from None
         try:

@@ -137,16 +137,13 @@ def _outside(call: PoolCall, x: np.ndarray) -> Any:
 
 def _one_sided(call: PoolCall) -> Iterator[Mistake]:
     """A mean whose divisor counts the padding of one side only."""
-    for side in ("before", "behind"):
-        total: Any = np.ones((), np.int64)
-        for axis in call.axes:
-            places: Any = np.arange(axis.out_size)[:, None], np.arange(axis.filter_size)
-            index: Any = axis.in_index(*places)
-            low = -axis.pad_before if side == "before" else 0
-            high = axis.in_size + (axis.pad_after if side == "behind" else 0)
-            total = np.multiply.outer(total, ((index >= low) & (index < high)).sum(axis=1))
+    inside = {  # the padding of one side as a part of the image
+        "before": [replace(a, in_size=a.in_size + a.pad_before, pad_before=0) for a in call.axes],
+        "behind": [replace(a, in_size=a.in_size + a.pad_after, pad_after=0) for a in call.axes],
+    }
+    for side, axes in inside.items():
         words = f"if only the padding {side} the image counts in the divisor"
-        yield "count_include_pad", words, partial(_divided, call, np.maximum(1, total))
+        yield "count_include_pad", words, partial(_divided, call, np.maximum(1, counts(axes)))
 
 
 def _divided(call: PoolCall, divisors: np.ndarray, x: np.ndarray) -> np.ndarray:
