@@ -196,6 +196,16 @@ def test_the_reference_is_validated_and_timed(module, capsys):
 
 
 # ---------------------------------------------------------------------------------------------
+# benchmarks/naming.py
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_search_for_names_is_timed_where_it_finds_them(module, capsys):
+    module("naming").main(["--most", "4", "--rounds", "1"])
+    assert re.search(r"^\| 9,216 \| \d+ ms \| \d+ ms \| \d+ ms \|$", capsys.readouterr().out, re.MULTILINE)
+
+
+# ---------------------------------------------------------------------------------------------
 # benchmarks/train.py
 # ---------------------------------------------------------------------------------------------
 

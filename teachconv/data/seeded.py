@@ -7,10 +7,11 @@ from zlib import crc32
 
 import numpy as np
 
-from ..core.dtypes import is_integer, to_dtype
+from ..core.dtypes import FORMATS, is_integer, to_dtype
 from ..support.errors import check_word
 
-DATA = ("normal", "integers", "scaled", "tiny", "huge", "nonfinite")
+DATA = ("normal", "integers", "long", "scaled", "tiny", "huge", "nonfinite")
+EXACT = ("integers", "long")  # whole numbers, whose sums are exact in float64
 
 
 def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> np.ndarray:
@@ -20,9 +21,11 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
         shape: its shape.
         dtype: its dtype, or the dtype's name.
         data: the kind of values: "normal" (standard normal), "integers" (-4..4, whose sums are exact in any
-            type), "scaled" (magnitudes over eight decades), "tiny" (products underflow), "huge" (sums
-            overflow) or "nonfinite" (normal, with some NaN and infinities). For an integer dtype, every
-            kind but "integers" gives values from the type's whole range.
+            type), "long" (the same, but one in a hundred has half of the type's bits: its sums are exact
+            too, and of an array that is rounded to a smaller type they are others), "scaled" (magnitudes over
+            eight decades), "tiny" (products underflow), "huge" (sums overflow) or "nonfinite" (normal, with
+            some NaN and infinities). For an integer dtype, every kind but "integers" and "long" gives values
+            from the type's whole range.
         seed: any text.
 
     Returns:
@@ -37,8 +40,13 @@ def make_array(shape: Any, dtype: Any, data: str = "normal", seed: str = "") -> 
     check_word(data, "data", DATA)
     dtype = to_dtype(dtype)
     random = np.random.Generator(np.random.PCG64(crc32(seed.encode())))
-    if data == "integers":
-        return random.integers(-4, 5, shape).astype(dtype)
+    if data in EXACT:
+        whole = random.integers(-4, 5, shape)
+        if data == "long":
+            bits = (8 * dtype.itemsize if is_integer(dtype) else FORMATS[dtype.name].precision) // 2
+            odd = random.integers(1 << bits - 1, 1 << bits, shape) | 1
+            whole = np.where(random.random(shape) < 0.01, odd * random.choice([-1, 1], shape), whole)
+        return whole.astype(dtype)
     if is_integer(dtype):
         limits = np.iinfo(dtype)
         return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)

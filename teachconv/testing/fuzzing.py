@@ -21,7 +21,7 @@ from ..backends import ranks_of
 from ..core.arguments import integer, real
 from ..core.kinds import Kind
 from ..core.law import forward_axis, split_padding
-from ..data.seeded import DATA
+from ..data.seeded import DATA, EXACT
 from ..support import record
 from ..support.errors import ArgumentError, brief, words_of
 from ..verification.cases import Case
@@ -168,7 +168,7 @@ _SEVERAL = 3  # refusals after which calls of the kind become rare
 _MARGIN = 10.0  # seconds beside those of the fuzzer, for its calls in another process
 _TRIES = 50  # draws until another kind of call has its turn
 
-_USUAL = ("integers", "normal", "scaled", "tiny")
+_USUAL = ("integers", "long", "normal", "scaled", "tiny")
 
 
 @dataclass(frozen=True)
@@ -427,6 +427,7 @@ def _calls(
 ) -> Iterator[_Drawn]:
     """Yield one number varied on integers, and between them layers, and several at once; endlessly."""
     exact = "integers" if "integers" in data else data[0]
+    whole = [word for word in EXACT if word in data]
     tables = [
         _CHANNELS | {f"{name}{axis}": choices for axis in range(rank) for name, choices in _AXIS.items()}
         for rank in ranks
@@ -492,8 +493,8 @@ def _calls(
 
     def network() -> _Drawn:
         numbers = next(published) | {"bias": source.choice((0, 1))}
-        batch = numbers | {"images": source.choice((1, 2, 2, 3, 8))}
-        drawn = _Drawn(batch, source.choice(dtypes), exact, most=_LARGE, layer=_PUBLISHED)
+        batch = numbers | {"images": numbers["images"] * source.choice((1, 2, 2, 3, 8))}
+        drawn = _Drawn(batch, source.choice(dtypes), source.choice(whole), most=_LARGE, layer=_PUBLISHED)
         return drawn if _cases(drawn) else replace(drawn, numbers=numbers)
 
     def sibling() -> _Drawn:

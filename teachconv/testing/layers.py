@@ -1,10 +1,10 @@
 """Layers of published networks at full size: what a kernel will meet, by axes and network.
 
-A layer is written as ``size in>out``, then what is not 1: ``k`` taps, ``s`` stride, ``d`` dilation and ``g``
-groups. One number stands for all axes, 1x7 for one after the other. The padding is last: as many cells as
-``p`` says on all sides, or at the beginning and at the end (p1,0), or VALID; SAME is not written. ``up`` is a
-transposed layer. Where all of it would take many more than 2^26 multiply-adds, it has fewer out channels, or
-another size is smaller.
+A layer is written as ``size in>out``, then what is not 1: ``k`` taps, ``s`` stride, ``d`` dilation, ``g``
+groups, ``n`` images. One number stands for all axes, 1x7 for one after the other. The padding is as many
+cells as ``p`` says on all sides, or at the beginning and at the end (p1,0), or VALID; SAME is not written.
+``up`` is a transposed layer. Where all of it would take many more than 2^26 multiply-adds, it has fewer out
+channels, or another size is smaller.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ NETWORKS: dict[int, dict[str, str]] = {
             "up 16 256>64 k4 s2 p1, up 32 128>3 k4 s2 p1, up 7 256>128 k5 p2, "
             "up 14 128>64 k5 s2 p1,2"
         ),
-        "FCN": "up 16 21>21 k4 s2 p0, up 34 21>21 k16 s8 p0, up 10 21>21 k64 s32 p16",
+        "FCN": "up 16 21>21 k4 s2 p0, up 34 21>21 k16 s8 p0, up 10 21>21 k64 s32 p16, up 4 3>3 k64 s32 p16",
         "heads of one channel": "128 64>1, 40 256>1, 96x312 32>1 k3 p1, 80 64>1 k3 p1",
         "super resolution": (
             "33 1>64 k9 VALID, 128x192 1>56 k5 p2, 128 64>12 k3 p1, 64 64>16 k3 p1, up 32 56>1 k9 s3 p4, "
@@ -141,6 +141,11 @@ NETWORKS: dict[int, dict[str, str]] = {
         "RegNet and EfficientNetV2": (
             "56 48>48 k3 g2 p1, 28 120>120 k3 s2 g5 p1, 14 336>336 k3 g14 p1, 7 888>888 k3 g37 p1, "
             "96 24>96 k3 s2, 48 192>48, 12 256>256 k3 g256"
+        ),
+        "batches of CIFAR and MNIST": (
+            "28 1>8 k5 VALID n128, 12 20>50 k5 VALID n64, 28 1>32 k3 n256, 32 3>16 k3 p1 n128, "
+            "16 16>32 k3 s2 p1 n128, 8 64>64 k3 p1 n32, 8 16>16 k3 p1 n256, 4 32>32 n512, 1 256>10 n256, "
+            "up 7 16>8 k4 s2 p1 n128"
         ),
         "CRNN": "32x100 1>64 k3 p1, 8x25 256>64 k3 p1, 4x26 512>64 k3 p1, 2x27 512>512 k2 VALID",
         "OpenPose and Hourglass": (
@@ -189,8 +194,8 @@ NETWORKS: dict[int, dict[str, str]] = {
         ),
         "M5 and Tacotron 2": "16000 1>64 k80 s4 VALID, 400 80>512 k5 p2, 400 512>64 k5 p2, 120 512>64 k5 p2",
         "TextCNN and PointNet": (
-            "50 300>100 k3 VALID, 50 300>100 k4 VALID, 50 300>100 k5 VALID, 1024 3>64, 1024 64>128, "
-            "1024 128>512"
+            "50 300>100 k3 VALID, 50 300>100 k4 VALID, 50 300>100 k5 VALID, 50 128>32 k3 VALID n64, "
+            "20 16>16 k5 p2 n256, 1024 3>64, 1024 64>128, 1024 128>512"
         ),
     },
     3: {
@@ -203,7 +208,10 @@ NETWORKS: dict[int, dict[str, str]] = {
             "16x56x56 3>8 k1x7x7 s1x2x2 p0x3x3, 16x28x28 64>8 k1x3x3 p0x1x1, "
             "16x28x28 144>16 k3x1x1 p1x0x0, 16x14x14 128>32 k3x1x1 s2x1x1 p1x0x0"
         ),
-        "SlowFast": "8x14x14 256>48 k3x1x1 p1x0x0, 32x56x56 3>4 k5x7x7 s1x2x2 p2x3x3",
+        "SlowFast": (
+            "8x14x14 256>48 k3x1x1 p1x0x0, 32x56x56 3>4 k5x7x7 s1x2x2 p2x3x3, "
+            "32x28x28 8>16 k5x1x1 s8x1x1 p2x0x0, 32x14x14 32>64 k7x1x1 s4x1x1 p3x0x0"
+        ),
         "3D U-Net": (
             "32x32x32 1>16 k3 p1, 16x32x32 32>4 k3 p1, 8x8x8 128>16 k3 p1, up 8x8x8 128>64 k2 s2 p0"
         ),
@@ -230,7 +238,7 @@ def _numbers(layer: str, rank: int) -> Numbers:
     ins, outs = map(int, channels.split(">"))
     groups = int(words.get("g", 1))
     numbers = {
-        "images": 1,
+        "images": int(words.get("n", 1)),
         "groups": groups,
         "depth": ins // groups,
         "outs": outs // groups,

@@ -19,7 +19,7 @@ from ..core.calls import Call, resolve
 from ..core.dtypes import is_integer, to_dtype
 from ..core.geometry import ConvGeometry
 from ..core.kinds import FILTER_GRADIENT, INPUT_GRADIENT, OPS, Op, sibling
-from ..data.seeded import make_array
+from ..data.seeded import EXACT, make_array
 from ..running import nn_ops
 from ..support.errors import words_of
 
@@ -92,14 +92,14 @@ class Case:
 
     def takes(self, dtype: str, data: str) -> bool:
         """Whether the exact sums of such data are quick: of large cases, those of small or finite numbers."""
-        quick = data == "integers" or (data == "normal" and not is_integer(to_dtype(dtype)))
+        quick = data in EXACT or (data == "normal" and not is_integer(to_dtype(dtype)))
         return quick or self.geometry.macs <= _QUICK
 
-    def problems(self, dtype: Any = "float32", data: str = "normal") -> Iterator[Problem]:
+    def problems(self, dtype: Any = "float32", data: str = "normal", seed: str = "") -> Iterator[Problem]:
         """Yield the problems of this case with seeded data of a kind, such as "normal" or "integers"."""
 
         def array(shape: Any, role: str) -> np.ndarray:
-            return make_array(shape, dtype, data, f"{self.name} {role}")
+            return make_array(shape, dtype, data, f"{self.name}{seed} {role}")
 
         def images(shape: Any, role: str) -> np.ndarray:
             return np.ascontiguousarray(self._arranged(array(shape, role)))

@@ -488,6 +488,7 @@ _CHANGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     ),
     ", of which one number differs": lambda numbers: numbers + (np.arange(numbers.size) == numbers.size // 2),
     ", which had the same numbers in another order": lambda numbers: numbers[::-1],
+    ", which had the same numbers with other signs": lambda numbers: -numbers,
     "": lambda numbers: 3 - numbers,
 }
 
@@ -495,8 +496,8 @@ _CHANGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def _new_numbers(layout: _Layout, call: Call, module: ModuleType, **options: Any) -> np.ndarray:
     """Run a call, and again after writing other numbers to the memory of one of its arrays.
 
-    First the second half changes, then one number in the middle, then the order of all, then all: who tells
-    arrays apart by some of their numbers, or by their sum, is found, too.
+    First the second half changes, then one number in the middle, then the order of all, their signs, and all:
+    who tells arrays apart by some of their numbers, by their sum or their size, is found, too.
     """
     moved = call.with_each(lambda array: layout(array, 0)[1])
     at_first = result = dispatch.run_canonical(moved, module, **options)

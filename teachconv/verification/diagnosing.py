@@ -38,6 +38,7 @@ _SECONDS = 0.5  # for one failure
 # Products that a search may evaluate for each of these seconds, and how often a large call as a whole. A step
 # cannot be interrupted, so it is not begun where it would take too long.
 _PER_SECOND, _WHOLE = 1e9, 8
+_AGAIN = 100  # mistakes that are looked at after one that fits, for another one
 _NEAR, _FEW = 0.9, 20  # the nearest mistake explains more of the error, in more wrong cells
 _SMALL = 250_000  # products of a call that is not looked at in a window first
 _VIEW = 20  # products that take as long as it takes to move a cell of the right result, and to compare it
@@ -63,8 +64,8 @@ class Found:
 
     Attributes:
         diagnosis: the mistake that explains the failure, or None.
-        remark: of a failure without a diagnosis, which mistake comes nearest, if one explains nearly all of
-            the error, and what the wrong cells have in common.
+        remark: another mistake that explains it as well; of a failure without a diagnosis, which mistake
+            comes nearest, if one explains nearly all of the error, and what the wrong cells have in common.
         tried: how many mistakes were made and compared.
         seconds: how long that took.
     """
@@ -83,12 +84,13 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 @np.errstate(all="ignore")  # mistakes are made of any numbers: no warning says more than the result
-def diagnose(case: Failure, thorough: bool = False) -> Found:
+def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
     """Look for the mistake that explains a failed result of the right shape; for another see `sizes`.
 
     Args:
         case: the failed result.
         thorough: try all pairs of mistakes as well, and take the time that this needs.
+        only: the code of the one mistake to try, whatever its details; "" for all.
 
     Returns:
         What was found, and how many mistakes were tried. Without ``thorough`` the search ends after half a
@@ -100,37 +102,51 @@ def diagnose(case: Failure, thorough: bool = False) -> Found:
         False,
         inf if thorough else patience * _PER_SECOND + _WHOLE * cost(case.call),
     )
-    near, local = _first_bad_part(case), None
+    near, local, last = _first_bad_part(case), None, inf
     most, nearest = _NEAR, None
     remarks: list[str] = []
     for mistake in attempts(case, thorough):
         if not case.affords(_TRY) or (thread_time() - start > patience and not thorough):
             case.work.short = True
             break
-        if local and mistake.chosen:
-            continue  # what was fitted to the result says less
+        if only and _name(mistake.code) != _name(only):
+            continue
+        vague = mistake.chosen or mistake.summed_in  # fitted to the result, or with a wide bound
+        if local and (vague or _name(mistake.code) == _name(local.code)):
+            continue
+        if tried >= last:
+            break
         say(f"looking for the mistake: {mistake.code}")
         tried += 1
         fits, explained = _judged(mistake, case, near)
+        if fits == "in every cell" and last < inf:
+            remarks = [f"{mistake.code} fits as well: {mistake.sentence}"]
+            break
         if fits == "in one cell":
             remarks = remarks or [f"{mistake.code} fits ({mistake.sentence}), but one cell cannot tell"]
         elif fits and (local is None or fits == "in every cell"):
             cells = "in these cells " if fits == "in the bad cells" else ""
-            local = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}")
+            local, remarks = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}"), []
         if fits == "in every cell":
-            break
+            last = tried + _AGAIN
         # of two that explain as much the first, which is the likelier
         if 1 - explained <= (1 if nearest is None else 0.9) * (1 - most) and not mistake.chosen:
             most, nearest = explained, mistake
     cut = " in this time: thorough=True looks for all" if case.work.short else ""
-    if nearest is not None and np.count_nonzero(case.bad) > _FEW:
+    if local is None and nearest is not None and np.count_nonzero(case.bad) > _FEW:
         share = f"{min(99, round(100 * most))} %"
         remarks.append(f"nearest: {nearest.code} ({nearest.sentence}), which explains {share} of the error")
-    remarks = [] if local else [f"none of the usual mistakes{cut}", *remarks, *_patterns(case)]
+    if local is None:
+        remarks = [f"none of the usual mistakes{cut}", *remarks, *_patterns(case)]
     seconds = thread_time() - start
     if budget is not None:
         budget[0] -= seconds
     return Found(local, "; ".join(remarks), tried, seconds)
+
+
+def _name(code: str) -> str:
+    """Return a mistake's code without its details."""
+    return code.partition("(")[0]
 
 
 def _patterns(case: Failure) -> list[str]:

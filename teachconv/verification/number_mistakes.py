@@ -217,17 +217,30 @@ def _needed(axis: AxisGeometry) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _CutOff(FloatFormat):
-    """A format to which numbers are cut off instead of rounded."""
+    """A format to which numbers are cut off, or rounded with midpoints away from zero.
+
+    Attributes:
+        first: what is added to their size, in units of the last bit, before they are cut off.
+    """
+
+    first: float = 0.0
 
     def round(self, doubles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         last_bit = np.maximum(np.frexp(doubles)[1] - self.precision, self.smallest_exponent)
-        return np.ldexp(np.trunc(np.ldexp(doubles, -last_bit)), last_bit), np.zeros(doubles.shape, bool)
+        units = np.ldexp(doubles, -last_bit)
+        cut = np.trunc(units + np.copysign(self.first, units))
+        return np.ldexp(cut, last_bit), np.zeros(doubles.shape, bool)
 
 
 _TF32 = FloatFormat(11, -136, FORMATS["float32"].largest)
 _ROUNDED: dict[str, tuple[str, FloatFormat]] = {
     **{name: (f"rounded to {name}", FORMATS[name]) for name in ("float16", "bfloat16", "float32")},
     "tf32": ("rounded to TF32", _TF32),
+    # what a GPU of NVIDIA does: PTX, cvt.rna.tf32.f32
+    "tf32, midpoints away": (
+        "rounded to TF32, midpoints away from zero",
+        _CutOff(11, -136, _TF32.largest, 0.5),
+    ),
     "tf32, cut off": ("cut off to TF32", _CutOff(11, -136, _TF32.largest)),
     "bfloat16, cut off": ("cut off to bfloat16", _CutOff(8, -133, _TF32.largest)),
 }

@@ -20,6 +20,7 @@ import teachconv as tc
 from teachconv import testing as T
 from teachconv.backends import get
 from teachconv.cli.main import main
+from teachconv.data.seeded import make_array
 from teachconv.testing import fuzzing, layers
 from teachconv.verification import diffing
 from teachconv.verification.diagnosing import Diagnosis, Found
@@ -671,6 +672,33 @@ def test_each_kind_of_real_layer_comes_early(name, seed):
     assert any(WRONG_LAYERS[name](*call) for call in first_calls(seed))
 
 
+@pytest.mark.parametrize(
+    ("small", "dtype"),
+    [("float16", "float32"), ("bfloat16", "float32"), ("float32", "float64"), ("int16", "int32")],
+)
+def test_long_numbers_show_arrays_that_are_rounded_to_a_smaller_type(small, dtype):
+    """Of 1,152 terms the bound is wider than the error of a filter in float16: only exact sums show it."""
+    cut = pytest.importorskip("ml_dtypes").bfloat16 if small == "bfloat16" else small
+
+    def conv(x, filters, strides, padding):
+        return tc.conv2d(x, filters.astype(cut).astype(dtype), strides, padding)
+
+    case = T.Case("1152 terms", "conv2d", (1, 5, 6, 128), (3, 3, 128, 8), 1, "SAME")
+    how = {"kinds": "conv2d", "dtype": dtype}
+    assert T.check(T.kernel(conv, dtypes=[dtype]), case, data="integers", **how).passed
+    assert T.check("numpy", case, data="long", **how).passed
+    assert not T.check(T.kernel(conv, dtypes=[dtype]), case, data="long", **how).passed
+
+
+def test_long_numbers_are_few_and_have_half_of_the_bits():
+    few = make_array((100_000,), "float32", "long", "a").astype("int64")
+    longer = few[abs(few) > 4]
+    assert 800 < len(longer) < 1200
+    assert set(abs(longer)) <= set(range(2049, 4096, 2))
+    assert not np.array_equal(longer.astype("float16").astype("int64"), longer)
+    np.testing.assert_array_equal(few.astype("float32"), make_array((100_000,), "float32", "long", "a"))
+
+
 def test_layers_of_networks_are_legal_and_come_at_full_size():
     """At full size they are judged by sums in float64; ten of the first two hundred calls at least."""
     every = {rank: layers.layers(rank) for rank in (1, 2, 3)}
@@ -688,6 +716,7 @@ def test_layers_of_networks_are_legal_and_come_at_full_size():
         ("224 3>32 k3 s2", {"size0": 224, "taps1": 3, "stride0": 2, "before0": 0, "after0": 1, "depth": 3}),
         ("56 128>128 k3 s2 g32 p1", {"groups": 32, "depth": 4, "outs": 4, "before1": 1, "after1": 1}),
         ("17 128>128 k1x7", {"taps0": 1, "taps1": 7, "before0": 0, "before1": 3, "after1": 3}),
+        ("28 1>8 k5 VALID n128", {"images": 128, "taps1": 5, "depth": 1, "after1": 0}),
         ("27 192>192 k3 s2 VALID", {"before0": 0, "after0": 0, "stride1": 2}),
         ("up 14 128>64 k5 s2 p1,2", {"transposed": 1, "depth": 128, "outs": 64, "before0": 1, "after0": 2}),
         ("100x136 32>8 k3 d2", {"size0": 100, "size1": 136, "dilation1": 2, "before0": 2, "after1": 2}),
@@ -911,12 +940,20 @@ def test_whole_numbers_that_are_never_rounded_have_no_error(clock):
     assert T.check(T.kernel(one_less, error="fft"), case, "float32", "integers", "conv2d").passed
 
 
-def test_filters_that_are_told_apart_by_their_sum_are_found(clock):
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        (lambda w: float(w.sum(dtype="float64")), "the same numbers in another order"),
+        (lambda w: abs(w).tobytes(), "the same numbers with other signs"),
+    ],
+    ids=["sum", "size"],
+)
+def test_filters_that_are_told_apart_by_their_sum_or_their_size_are_found(clock, mark, words):
     kept = {}
 
-    def by_sum(x, w, strides, pads, dilations, groups):
-        w = kept.setdefault((w.shape, float(w.sum(dtype="float64"))), w.copy())
+    def cached(x, w, strides, pads, dilations, groups):
+        w = kept.setdefault((w.shape, mark(w)), w.copy())
         return tc.conv2d(x, w, strides, pads, dilations=dilations)
 
-    report = T.fuzz(T.kernel(by_sum), seconds=30, seed=0)
-    assert any("the same numbers in another order" in row.note for row in report.failed)
+    report = T.fuzz(T.kernel(cached), seconds=30, seed=0)
+    assert any(words in row.note for row in report.failed)

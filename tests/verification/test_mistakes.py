@@ -219,6 +219,29 @@ class TestRounded:
         assert code == "rounded(float32)"
 
 
+def test_tf32_as_a_gpu_rounds_midpoints():
+    """PTX's cvt.rna: the midpoint 1 + 2**-11 goes to 1 + 2**-10, where the even neighbour is 1."""
+    x = np.float32(1) + np.arange(512, dtype="float32").reshape(1, 16, 16, 2) * np.float32(2.0**-11)
+    w = make_array((3, 3, 2, 4), "float32", "integers", "midpoints")
+    away = (x.view("int32") + 0x1000 & ~0x1FFF).view("float32")
+    assert away[0, 0, 0, 1] == 1 + 2.0**-10
+    code, sentence = named(tc.conv2d, x, w, got=tc.conv2d(away, w))
+    assert code == "rounded(tf32, midpoints away)"
+    assert "midpoints away from zero" in sentence
+
+
+def test_where_two_mistakes_fit_the_other_is_mentioned():
+    """At stride 2 SAME pads a 3x3 filter behind, SAME_LOWER before: another part of the full result, too."""
+    p = Problem(4)
+    w = p.w.transpose(0, 1, 3, 2)
+    got = tc.conv2d_transpose(p.x, w, None, 2, "SAME_LOWER")
+    row = tc.diff(tc.conv2d_transpose, p.x, w, None, 2, "SAME", against={"theirs": got}).rows[-1]
+    assert row.diagnosis.code == "output_alignment"
+    assert "padding_mode fits as well: with SAME_LOWER" in row.note
+    flipped = tc.conv2d(p.x, p.w[::-1, ::-1])
+    assert "fits as well" not in tc.diff(tc.conv2d, p.x, p.w, against={"theirs": flipped}).rows[-1].note
+
+
 @pytest.mark.parametrize("what", ["bias", "activation"])
 def test_a_backend_that_leaves_something_out_is_told_what(what):
     rows = [
