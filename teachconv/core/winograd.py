@@ -132,8 +132,10 @@ def products(name: str, kind: Kind, geometry: ConvGeometry) -> str:
         geometry: its geometry; of a volume the tiles lie in its planes.
 
     Returns:
-        A text such as "16 products for 2 x 2 outputs, instead of 36".
+        A text such as "16 products for 2 x 2 outputs, instead of 36"; "" for any other algorithm.
     """
+    if name not in FORMS:
+        return ""
     tiles = [tiles_of(name, axis, kind.scatters) for axis in geometry.axes[-2:]]
     cells = " x ".join(str(len(axis.a)) for axis in tiles)
     made, direct = prod(len(axis.b) for axis in tiles), prod(axis.direct for axis in tiles)

@@ -26,7 +26,10 @@ from pathlib import Path
 from ..backends import TABLE
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 
-APPLIED = ("stride", "padding", "dilation", "multiply-add")  # in the order in which they are shown
+APPLIED = ("stride", "padding", "dilation", "multiply-add")
+# Winograd's; in a filter gradient out_backprop takes the place of the filter
+TRANSFORMS = ("input-transform", "filter-transform", "gradient-transform", "output-transform")
+IN_ORDER = (*APPLIED[:-1], *TRANSFORMS[:-1], APPLIED[-1], TRANSFORMS[-1])  # in which they are shown
 
 _PACKAGE = Path(__file__).parents[1]
 _RESULTS = {FORWARD: "y", INPUT_GRADIENT: "dx", FILTER_GRADIENT: "dw"}
@@ -53,7 +56,7 @@ class SourceLine:
     """A marked line, such as one that applies the stride, for one algorithm.
 
     Attributes:
-        mark: "stride", "padding", "dilation", "multiply-add", "kernel", "choice", "fallback" or "own".
+        mark: one of `APPLIED` or `TRANSFORMS`, "kernel", "choice", "fallback" or "own".
         backend: the backend.
         algorithm: the algorithm.
         file: the file, relative to the folder that contains the package; "" if there is no such line.
@@ -166,6 +169,11 @@ def source(file: str, line: int, before: int = 0, after: int = 0) -> list[tuple[
     # the line itself, unless the file was edited since
     middle = sum(number < line for number, _ in with_code)
     return with_code[max(0, middle - before) : middle + after + 1]
+
+
+def title(mark: str) -> str:
+    """Return what a step of Winograd's is called: "input transform", "products"."""
+    return "products" if mark == "multiply-add" else mark.replace("-", " ")
 
 
 def function_at(file: str, line: int) -> tuple[str, int]:
