@@ -150,11 +150,8 @@ class Explanation(tables.Report):
             return f"{self.op}: input{list(self.cell)} = {self._value} is in {products}"
         name, tile = self.call.kind.words[2], self.tile
         if tile is not None:
-            spans = (f"{span[0]} to {span[-1]}" for span in (tile.rows, tile.cols))
-            place = "rows {} and columns {}".format(*spans)
             return (
-                f"{self.op} by {tile.algorithm}: {name}{list(self.cell)} = {self._value}, in the tile of "
-                f"{place}: {tile.saving}"
+                f"{self.op} by {tile.algorithm}: {name}{list(self.cell)} = {self._value}, in {tile.headline}"
             )
         inside = self._products
         outside = len(self.taps) - inside

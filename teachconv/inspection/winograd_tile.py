@@ -54,6 +54,12 @@ class WinogradTile:
     outputs: np.ndarray
     lines: tuple[marks.SourceLine, ...]
 
+    @property
+    def headline(self) -> str:
+        """Where the tile lies, and what it saves."""
+        rows, cols = (f"{span[0]} to {span[-1]}" for span in (self.rows, self.cols))
+        return f"the tile of rows {rows} and columns {cols}: {self.saving}"
+
     def text(self) -> list[str]:
         """The matrices before and after each step, those of the first channel; the products of all."""
         many, first = len(self.inputs), f"of channel 0 of {len(self.inputs)}" if len(self.inputs) > 1 else ""
