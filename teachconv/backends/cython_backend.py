@@ -87,6 +87,7 @@ ALGORITHMS = (
         refuses=pieces_needs,
         why="a filter larger than its strides, with channels enough to pay for its transforms",
         gives_way_to="direct",
+        times="once for each vector of the products of a tile",
     ),
     Algorithm(
         "winograd2",
@@ -99,6 +100,7 @@ ALGORITHMS = (
         ranks=(2, 3),
         why="3x3 at stride 1 with channels enough to pay for its transforms",
         gives_way_to="direct",
+        times="once for each vector of 16 products for 2x2 outputs, which are 36 otherwise",
     ),
     Algorithm(
         "winograd4",
@@ -109,6 +111,7 @@ ALGORITHMS = (
         refuses=pieces_needs,
         why="a filter larger than its strides, and precision='fast' allows the larger tile",
         gives_way_to="direct",
+        times="once for each vector of the products of a tile",
     ),
     Algorithm(
         "col2im",

@@ -6,6 +6,7 @@ takes the sizes of the entries from here, and `explain` computes a tile with the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -13,6 +14,7 @@ from math import prod, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from .geometry import ConvGeometry
 from .kinds import Kind
@@ -121,6 +123,25 @@ def tiles_of(name: str, axis: AxisGeometry, scatters: bool) -> Tiles:
     most = max(-(-len(some) // 3) for some, *_ in phases)
     step, size = (m, axis.in_size) if scatters else (m * s, axis.out_size)
     return Tiles(b, g, a, int(first), step, size, most, m * len(taps))
+
+
+def windows(data: np.ndarray, tables: Sequence[Tiles]) -> np.ndarray:
+    """Return what each tile reads, with zeros for the padding.
+
+    Args:
+        data: [batch, rows, cols, channels].
+        tables: the tiles of the rows, and of the columns.
+
+    Returns:
+        [batch, tile, tile, channel, span, span].
+    """
+    spans = [axis.b.shape[1] for axis in tables]
+    data = np.pad(data, [(0, 0), (0, 1), (0, 1), (0, 0)])  # the last index has the zeros of the padding
+    for place, (axis, span) in enumerate(zip(tables, spans, strict=True), 1):
+        index = axis.start + np.arange(axis.step * (axis.tiles - 1) + span)
+        inside = (index >= 0) & (index < data.shape[place] - 1)
+        data = data.take(np.where(inside, index, -1), place)
+    return sliding_window_view(data, spans, axis=(1, 2))[:, :: tables[0].step, :: tables[1].step]
 
 
 def products(name: str, kind: Kind, geometry: ConvGeometry) -> str:

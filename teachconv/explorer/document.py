@@ -223,8 +223,7 @@ class Document:
             tile = tile_of(self.call, algorithm, self.at)
         except ArgumentError:  # not of two axes, a filter gradient, or numbers that are not finite
             return None
-        first = tile.headline
-        return "\n".join([f"{first[0].upper()}{first[1:]}", *tile.text()])
+        return "\n".join([f"The tile of {tile.headline}", *tile.text()])
 
     def cell_at(self, at: Sequence[int]) -> tuple[int, ...]:
         """Return a cell as the backends number it."""

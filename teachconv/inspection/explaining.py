@@ -151,7 +151,8 @@ class Explanation(tables.Report):
         name, tile = self.call.kind.words[2], self.tile
         if tile is not None:
             return (
-                f"{self.op} by {tile.algorithm}: {name}{list(self.cell)} = {self._value}, in {tile.headline}"
+                f"{self.op} by {tile.algorithm}: {name}{list(self.cell)} = {self._value}, in the tile of "
+                f"{tile.headline}"
             )
         inside = self._products
         outside = len(self.taps) - inside

@@ -171,11 +171,6 @@ def source(file: str, line: int, before: int = 0, after: int = 0) -> list[tuple[
     return with_code[max(0, middle - before) : middle + after + 1]
 
 
-def title(mark: str) -> str:
-    """Return what a step of Winograd's is called: "input transform", "products"."""
-    return "products" if mark == "multiply-add" else mark.replace("-", " ")
-
-
 def function_at(file: str, line: int) -> tuple[str, int]:
     """Return the name of the function around a line and the line where it begins, or ("", line)."""
     lines = _lines(_PACKAGE.parent / file)[:line]  # fewer if the file was edited since

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.dtypes import to_dtype
 from ..core.kinds import kind_of
-from ..core.winograd import products
+from ..core.winograd import FORMS, products
 from ..running import nn_ops
 from ..support import record, tables
 from ..support.errors import brief, is_one_of
@@ -154,12 +154,10 @@ def traced(name: str, run: Callable[[], Any]) -> Trace:
     seconds = record.clock() - start
     loading = sum(stage.seconds for stage in stages if stage.is_loading)
     facts = facts_of(stages)
-    transforms = _marked(facts, marks.TRANSFORMS)
-    for transform in transforms:
-        stages[-1].say("{}: {}", marks.title(transform.mark), loop_text(transform))
-    for loop in innermost_loops(facts):
-        stages[-1].say("innermost loop: {}", loop_text(loop))
-    if transforms:
+    for line in _marked(facts, [*marks.TRANSFORMS, "multiply-add"]):
+        step = "innermost loop" if line.mark == "multiply-add" else line.mark.replace("-", " ")
+        stages[-1].say("{}: {}", step, loop_text(line))
+    if facts.get("algorithm") in FORMS:
         stages[-1].say(products(facts["algorithm"], kind_of(facts["kind"]), facts["geometry"]))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
@@ -13,7 +12,7 @@ import numpy as np
 from .. import backends
 from ..core.arguments import Shape
 from ..core.calls import Call
-from ..core.winograd import FORMS, exact, products, tiles_of
+from ..core.winograd import FORMS, exact, products, tiles_of, windows
 from ..running.dispatch import find_algorithm
 from ..support import tables
 from ..support.errors import ArgumentError, brief
@@ -58,30 +57,30 @@ class WinogradTile:
     def headline(self) -> str:
         """Where the tile lies, and what it saves."""
         rows, cols = (f"{span[0]} to {span[-1]}" for span in (self.rows, self.cols))
-        return f"the tile of rows {rows} and columns {cols}: {self.saving}"
+        return f"rows {rows} and columns {cols}: {self.saving}"
 
     def text(self) -> list[str]:
         """The matrices before and after each step, those of the first channel; the products of all."""
-        many, first = len(self.inputs), f"of channel 0 of {len(self.inputs)}" if len(self.inputs) > 1 else ""
-        d, g, v, u = (
-            array[0]
-            for array in (self.inputs, self.filters, self.transformed_inputs, self.transformed_filters)
+        channels = len(self.inputs)
+        one, over = (
+            (f" of channel 0 of {channels}", f", summed over {channels} channels")
+            if channels > 1
+            else ("", "")
         )
-        over = f", summed over {many} channels" if many > 1 else ""
-        steps: tuple[tuple[str, str, Sequence[tuple[str, np.ndarray]]], ...] = (
-            ("input-transform", f"B' d B {first}", [("d", d), ("V", v)]),
-            ("filter-transform", f"G g G' {first}", [("g", g), ("U", u)]),
-            ("multiply-add", f"U * V, element by element{over}", [("M", self.products)]),
-            ("output-transform", "A' M A", [("M", self.products), ("Y", self.outputs)]),
+        v, u = self.transformed_inputs[0], self.transformed_filters[0]
+        steps: tuple[tuple[str, str, dict[str, np.ndarray]], ...] = (
+            ("input-transform", f"input transform: B' d B{one}", {"d": self.inputs[0], "V": v}),
+            ("filter-transform", f"filter transform: G g G'{one}", {"g": self.filters[0], "U": u}),
+            ("multiply-add", f"products: U * V, element by element{over}", {"M": self.products}),
+            ("output-transform", "output transform: A' M A", {"M": self.products, "Y": self.outputs}),
         )
         found = []
-        for number, (mark, formula, arrays) in enumerate(steps, 1):
+        for number, (mark, title, arrays) in enumerate(steps, 1):
             place = next((line.place for line in self.lines if line.mark == mark), "")
-            found.append(f"{number} {marks.title(mark)}: {formula.rstrip()}  {place}".rstrip())
-            blocks = [[title, *matrix_text(array, _written)] for title, array in arrays]
-            side_by_side = beside(*blocks)
-            fits = max(map(len, side_by_side)) <= _WIDTH
-            found += [f"    {line}" for line in (side_by_side if fits else chain(*blocks))]
+            blocks = [[name, *matrix_text(array, _written)] for name, array in arrays.items()]
+            lines = beside(*blocks)
+            lines = lines if max(map(len, lines)) <= _WIDTH else [*chain(*blocks)]
+            found += [f"{number} {title}  {place}".rstrip(), *(f"    {line}" for line in lines)]
         if any("~" in line for line in found):
             found.append("~ is before a number that is written with four digits; .tile has all exactly")
         return found
@@ -122,15 +121,11 @@ def tile_of(call: Call, algorithm: str, cell: Shape) -> WinogradTile:
     n, *place, channel = cell
     axes = [tiles_of(algorithm, axis, kind.scatters) for axis in geometry.axes]
     numbers = [index // len(axis.a) for index, axis in zip(place, axes, strict=True)]
-    d = np.moveaxis(call.first[n], -1, 0)  # [channels, rows, cols]
-    for at, (axis, number) in enumerate(zip(axes, numbers, strict=True), 1):
-        reads = axis.start + axis.step * number + np.arange(axis.b.shape[1])
-        inside = (reads >= 0) & (reads < d.shape[at])
-        shape = [-1 if i == at else 1 for i in range(3)]
-        d = np.where(inside.reshape(shape), d.take(np.where(inside, reads, 0), at), 0)
+    row, col = numbers
+    d = windows(call.first[n : n + 1].astype(np.float64), axes)[0, row, col]
     w = call.second if kind.scatters else call.second.swapaxes(-2, -1)  # [.., channel of the result, others]
     g = np.moveaxis(w[..., channel, :], -1, 0)
-    if not (np.isfinite(d.astype(float)).all() and np.isfinite(g.astype(float)).all()):
+    if not (np.isfinite(d).all() and np.isfinite(g.astype(np.float64)).all()):
         raise ArgumentError(
             f"{needs} finite numbers in the tile: row_gemm computes an image that has infinity or NaN"
         )

@@ -21,14 +21,13 @@ from math import inf, isfinite, log2, prod, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from ..backends.planes import with_planes
 from ..core.dtypes import FloatFormat, accumulator, float_format
 from ..core.geometry import Conv2DGeometry, ConvGeometry
 from ..core.kinds import Kind
 from ..core.law import AxisGeometry
-from ..core.winograd import Tiles, tiles_of
+from ..core.winograd import Tiles, tiles_of, windows
 
 __all__ = [
     "Verdict",
@@ -227,7 +226,7 @@ def _winograd(
     scales = [np.ldexp(1.0, min(1023, -np.frexp(array.max(initial=0.0))[1])) for array in sizes]
     data, other = (array * scale for array, scale in zip(sizes, scales, strict=True))
     law, last_law = _LAWS[kind.sums_images]
-    g, a, windows = (rows.g, cols.g), (rows.a, cols.a), _windows(data, tables)
+    g, a, tiles = (rows.g, cols.g), (rows.a, cols.a), windows(data, tables)
     down, along = rows.tiles * len(rows.a), cols.tiles * len(cols.a)
     if kind.sums_images:
         g, a, terms = a, g, len(other) * rows.tiles * cols.tiles
@@ -239,7 +238,7 @@ def _winograd(
         terms = rows.pieces * cols.pieces * data.shape[3]
     steps, eta, parts = terms + roundings, form.smallest_subnormal, []
     with np.errstate(over="ignore"):
-        for d, e in zip(windows, others, strict=True):  # d: tile, tile, channel, span, span
+        for d, e in zip(tiles, others, strict=True):  # d: tile, tile, channel, span, span
             v = np.einsum("ai,tucij,bj->abtuc", rows.b, d, cols.b, optimize=True)
             u = np.einsum(law, g[0], e, g[1], optimize=True)
             left, right = v.reshape(*v.shape[:2], -1, v.shape[-1]), u.reshape(*u.shape[:2], -1, u.shape[-1])
@@ -268,17 +267,6 @@ def _sizes(tiles: Tiles) -> Tiles:
     """Return transforms with the absolute values of their entries."""
     b, g, a = (np.abs(matrix.astype(np.float64)) for matrix in (tiles.b, tiles.g, tiles.a))
     return replace(tiles, b=b, g=g, a=a)
-
-
-def _windows(data: np.ndarray, tables: list[Tiles]) -> np.ndarray:
-    """Return what each tile reads: [batch, tile, tile, channel, span, span]."""
-    spans = [axis.b.shape[1] for axis in tables]
-    data = np.pad(data, [(0, 0), (0, 1), (0, 1), (0, 0)])  # the last index has the zeros of the padding
-    for place, (axis, span) in enumerate(zip(tables, spans, strict=True), 1):
-        index = axis.start + np.arange(axis.step * (axis.tiles - 1) + span)
-        inside = (index >= 0) & (index < data.shape[place] - 1)
-        data = data.take(np.where(inside, index, -1), place)
-    return sliding_window_view(data, spans, axis=(1, 2))[:, :: tables[0].step, :: tables[1].step]
 
 
 def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:
