@@ -82,6 +82,10 @@ class Tiles:
         """The number of tiles, at least one."""
         return max(1, -(-self.size // len(self.a)))
 
+    def outputs(self, tile: int) -> range:
+        """The outputs of a tile by its number; the last one may have fewer."""
+        return range(self.size)[tile * len(self.a) : (tile + 1) * len(self.a)]
+
 
 @lru_cache(maxsize=256)
 def tiles_of(name: str, axis: AxisGeometry, scatters: bool) -> Tiles:

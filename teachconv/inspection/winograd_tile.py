@@ -97,7 +97,7 @@ def _written(number: Any) -> str:
     return str(number)
 
 
-def tile_of(call: Call, algorithm: str, cell: Shape) -> WinogradTile:
+def tile_of(call: Call, algorithm: Any, cell: Shape) -> WinogradTile:
     """Return the tile that has a cell of the result.
 
     Args:
@@ -119,24 +119,28 @@ def tile_of(call: Call, algorithm: str, cell: Shape) -> WinogradTile:
     if kind.sums_images:
         raise ArgumentError(f"{needs} a cell that one tile computes; a filter gradient sums over all tiles")
     n, *place, channel = cell
-    axes = [tiles_of(algorithm, axis, kind.scatters) for axis in geometry.axes]
-    numbers = [index // len(axis.a) for index, axis in zip(place, axes, strict=True)]
-    row, col = numbers
+    axes = rows, cols = [tiles_of(algorithm, axis, kind.scatters) for axis in geometry.axes]
+    row, col = (index // len(axis.a) for index, axis in zip(place, axes, strict=True))
     d = windows(call.first[n : n + 1].astype(np.float64), axes)[0, row, col]
     w = call.second if kind.scatters else call.second.swapaxes(-2, -1)  # [.., channel of the result, others]
-    g = np.moveaxis(w[..., channel, :], -1, 0)
-    if not (np.isfinite(d).all() and np.isfinite(g.astype(np.float64)).all()):
+    g = np.moveaxis(w[..., channel, :].astype(np.float64), -1, 0)
+    if not (len(d) and np.isfinite(d).all() and np.isfinite(g).all()):
         raise ArgumentError(
-            f"{needs} finite numbers in the tile: row_gemm computes an image that has infinity or NaN"
+            f"{needs} a tile of finite numbers: row_gemm computes an image that has infinity or NaN"
         )
-    rows, cols = axes
     d, g = exact(d), exact(g)
     v, u = rows.b @ d @ cols.b.T, rows.g @ g @ cols.g.T
     m = (u * v).sum(0)
-    spans = [
-        range(number * len(axis.a), min(axis.size, (number + 1) * len(axis.a)))
-        for number, axis in zip(numbers, axes, strict=True)
-    ]
-    lines = tuple(marks.find(_BACKEND, [algorithm], kind))
-    saving = products(algorithm, kind, geometry)
-    return WinogradTile(algorithm, *spans, saving, d, g, v, u, m, rows.a @ m @ cols.a.T, lines)
+    return WinogradTile(
+        algorithm,
+        rows.outputs(row),
+        cols.outputs(col),
+        products(algorithm, kind, geometry),
+        inputs=d,
+        filters=g,
+        transformed_inputs=v,
+        transformed_filters=u,
+        products=m,
+        outputs=rows.a @ m @ cols.a.T,
+        lines=tuple(marks.find(_BACKEND, [algorithm], kind)),
+    )
