@@ -171,6 +171,17 @@ def test_the_algorithm_is_that_of_calls_on_its_backend_which_name_none():
         tc.set_backend(None)
 
 
+@pytest.mark.parametrize(("label", "products"), [("", 16), ("reference", 16), ("numpy", 0)])
+def test_a_session_whose_config_names_the_backend_runs_its_loops(label, products):
+    with tf.Graph().as_default():
+        x = tf.compat.v1.placeholder("float32", IMAGE.shape)
+        y = tf.nn.conv2d(x, WINDOW, 1, "VALID")
+        with tf.compat.v1.Session(config=tc.graph.ConfigProto(backend=label)) as session:
+            value, counted, *_ = stepped(lambda: session.run(y, {x: IMAGE}))
+    assert counted[FORWARD] == products
+    assert value[0, :, :, 0].tolist() == RESULT
+
+
 def test_a_call_that_the_algorithm_cannot_compute_is_refused():
     with tc.use_backend("cython", algorithm="winograd2"):
         with pytest.raises(ValueError, match="'winograd2' needs filters 3 x 3.* got filters \\(2, 2\\)"):
