@@ -17,6 +17,7 @@ import numpy as np
 from loops import LONGEST, Cell, Film, Frame, Plane, to_gif, to_svg
 
 import teachconv as tc
+from teachconv.core.winograd import FORMS
 from teachconv.support.tables import count
 
 LOOPS: dict[str, "Loop"] = {}
@@ -511,19 +512,18 @@ def im2col() -> Film:
 def winograd() -> Film:
     """Winograd's tile F(2×2, 3×3): 16 products for 36."""
     x, w = integers(1, 4, 4, 1), integers(3, 3, 1, 1)
-    B = np.float64([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
-    G = np.float64([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
-    A = np.float64([[1, 1, 1, 0], [0, 1, -1, -1]])
+    tile = tc.explain(tc.conv2d, x, w, at=(0, 0, 0, 0), algorithm="winograd2").tile
     d, g = plane(x), plane(w, True)
-    u, v = B @ d @ B.T, G @ g @ G.T
-    y = A @ (u * v) @ A.T
+    steps = tile.transformed_inputs[0], tile.transformed_filters[0], tile.products, tile.outputs
+    u, v, m, y = (array.astype(np.float64) for array in steps)
+    A = FORMS["winograd2"][3][2].astype(np.float64)
     assert (y == plane(tc.conv2d(x, w))).all()
     planes = [
         [Plane("tile d", d), Plane("filter g", g)],
         [Plane("Bᵀd B", u, fills=True), Plane("G g Gᵀ", v, fills=True, before="⊙")],
-        [Plane("products", u * v, fills=True, before="="), Plane("Aᵀ… A", y, fills=True, before="→")],
+        [Plane("products", m, fills=True, before="="), Plane("Aᵀ… A", y, fills=True, before="→")],
     ]
-    filled = [dict(np.ndenumerate(array)) for array in (u, v, u * v, y)]
+    filled = [dict(np.ndenumerate(array)) for array in (u, v, m, y)]
     whole = dict.fromkeys(np.ndindex(4, 4), "window")
     small = dict.fromkeys(np.ndindex(3, 3), "factor")
     frames = [
@@ -538,7 +538,7 @@ def winograd() -> Film:
     ]
     products: dict[Cell, float] = {}
     for cell in np.ndindex(4, 4):
-        products[cell] = float((u * v)[cell])
+        products[cell] = float(m[cell])
         marks = {2: {cell: "tap"}, 3: {cell: "tap"}, 4: {cell: "current"}}
         shown = {2: filled[0], 3: filled[1], 4: dict(products)}
         frames.append(Frame(160, f"product {len(products)} of 16", marks, shown))

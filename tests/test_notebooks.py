@@ -157,6 +157,27 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     )
 
 
+def test_the_notebook_that_looks_for_the_loop_shows_it_and_steps_there(capsys):
+    path = next(path for path in NOTEBOOKS if path.stem[:2] == "14")
+    first, *others = [cell.source for cell in read(path).cells if cell.cell_type == "code"]
+    space = {}
+    exec(first, space)
+    assert first.count("conv2d") == 1
+    assert 8 <= len(capsys.readouterr().out.splitlines()) <= 15
+    last = next(number for number, source in enumerate(others) if "pdb.Pdb(" in source)
+    for source in others[: last + 1]:
+        exec(source, space)
+    session = capsys.readouterr().out
+    way = ["session.py", "executor.py", "conv_ops.py", "dispatch.py", "reference.py"]
+    stack = session[session.index("(Pdb) where") : session.index("(Pdb) p (n")]
+    assert list(dict.fromkeys(name for name in re.findall(r"(\w+\.py)\(", stack) if name in way)) == way
+    assert len(re.findall(r"^. \w+\.py\(", stack, re.MULTILINE)) <= 15
+    # image[0, 0, 0, 0] to [0, 1, 1, 0] are 0 1 | 1 2, and the filter has ones alone
+    assert "(Pdb) p x[n, *in_indices, in_channel], w[*taps, i, o]\n(2.0, 1.0)\n" in session
+    assert "(Pdb) p terms\n[0.0, 1.0, 1.0, 2.0]\n" in session
+    assert not re.search(r"[/\\]\w+\.py", session)
+
+
 def test_the_notebook_on_a_gpu_uses_one_that_is_there(stand_in, monkeypatch, capsys):
     """Its cells that need a GPU, on the stand-in for CuPy, which times one rung on a smaller layer."""
     path = next(path for path in NOTEBOOKS if path.stem[:2] == "18")

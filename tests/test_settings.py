@@ -246,7 +246,8 @@ def test_the_variable_is_named_where_its_backend_is_not_there(monkeypatch, libra
     if name == "cupy" and not backends.why_not(name):
         pytest.skip("CuPy can run here")
     ones = pytest.importorskip(library).ones
-    monkeypatch.setattr(default_backend, "_process_default", name)  # as TEACHCONV_BACKEND sets it at import
+    # as TEACHCONV_BACKEND sets it at import
+    monkeypatch.setattr(default_backend, "_process_default", (name, None))
     with pytest.raises(
         (ValueError, RuntimeError), match=f"^TEACHCONV_BACKEND (must be one of .*)?.*'{name}'"
     ):

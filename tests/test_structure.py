@@ -59,7 +59,7 @@ SHELVES = {
         arguments
         law
         geometry
-        slabs
+        slabs winograd
         taps
         calls
     """,

@@ -23,7 +23,7 @@ from ..core.geometry import TITLES
 from ..core.kinds import OPS, layout_of
 from ..dialects.calls import FUNCTIONS
 from ..running import dispatch, nn_ops, planning
-from ..running.default_backend import default_backend
+from ..running.default_backend import default_algorithm, default_backend
 from ..support import record, tables
 from ..support.devices import Adapter
 from ..support.errors import ArgumentError, ArgumentTypeError
@@ -79,9 +79,10 @@ def _of_op(op: Callable[..., Any], given: Mapping[str, Any]) -> LazyCall:
     layout = given.get("data_format") if call.kind.sums_images else call.layout
     layout = layout or layout_of("input", call.geometry.rank)
     backend = default_backend() if options["backend"] is None else options["backend"]
-    named = None if options["algorithm"] == "auto" else options["algorithm"]
-    job = Job(call.op, call.geometry, layout, backend, named, options["precision"])
     name, module = dispatch.find_backend(options["backend"])
+    named = options["algorithm"] or default_algorithm(name)
+    named = None if named == "auto" else named
+    job = Job(call.op, call.geometry, layout, backend, named, options["precision"])
     dispatch.find_algorithm(name, module, call, named, job.precision)  # raises if the backend has none
     algorithm = algorithm_here(job, call) or "auto"
     images = tuple(_in_chunks(given[name], name, layout) for name in IMAGES if name in given)

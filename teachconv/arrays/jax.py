@@ -21,7 +21,7 @@ import numpy as np
 from ..core.arguments import Shape, as_array, shape_only
 from ..dialects.calls import FUNCTIONS
 from ..running import dispatch, nn_ops
-from ..running.default_backend import default_backend
+from ..running.default_backend import in_force
 from ..support.devices import adapter_of
 from ..support.errors import ArgumentTypeError
 from . import dialect_calls, gradient_rules
@@ -61,7 +61,8 @@ class Jax(ArrayApi):
         shapes = tuple(zip((array.shape for array in arrays), (array.dtype for array in arrays), strict=True))
         if rest["backend"] is None:
             dispatch.find_backend()  # raises for a wrong name, and says where it comes from
-            rest["backend"] = default_backend()  # the callback runs in a thread of JAX's
+            rest["backend"], named, *_ = in_force()  # the callback runs in a thread of JAX's
+            rest["algorithm"] = rest["algorithm"] or named
         key = op, names, tuple(rest.items()), shapes
         try:
             function = _traced(*key)

@@ -1,10 +1,12 @@
-"""``python -m teachconv explain``: every tap of one cell."""
+"""``python -m teachconv explain``: every tap of one cell, or the tile of Winograd's that has it."""
 
 from __future__ import annotations
 
 import argparse
 
+from ..core.arguments import listed
 from ..inspection.explaining import explain
+from ..inspection.winograd_tile import ALGORITHMS
 from .call_arguments import add_call, numbers, read_call
 from .output import show
 
@@ -14,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_call(parser)
     parser.add_argument("--at", type=numbers, help="n,row,col,channel of an output cell; so for another rank")
     parser.add_argument("--at-input", type=numbers, help="n,row,col,channel of an input cell")
+    parser.add_argument("--algorithm", help=f"{listed(ALGORITHMS, 'or')}: the steps of the cell's tile")
 
 
 def run(arguments: argparse.Namespace) -> None:

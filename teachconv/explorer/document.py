@@ -26,6 +26,7 @@ from ..dialects.calls import ConvCall
 from ..inspection.explaining import explain
 from ..inspection.images import image_address, png
 from ..inspection.tracing import Trace, arrays_of, place_of, trace
+from ..inspection.winograd_tile import ALGORITHMS, tile_of
 from ..running import dispatch, nn_ops
 from ..support.errors import ArgumentError, is_one_of
 from ..windows.calls import FUNCTIONS
@@ -185,6 +186,7 @@ class Document:
             "shown": self._shown(),
             "overview": self._overview(image_nbytes),
             "trace": stages(traced) if traced else [],
+            "tile": self._tile(),
             "axes": self.tables.axes,
             "arrays": self.tables.arrays,
             "lines": self.tables.lines,
@@ -211,6 +213,17 @@ class Document:
                 return (*(axis.filter_size // 2 for axis in g.axes), 0, 0)
             return (0, *(teaching(axis, kind) for axis in g.axes), 0)
         return self.cell_at(at)
+
+    def _tile(self) -> str | None:
+        """Return Winograd's steps for the first cell, of a call that names one of his algorithms."""
+        algorithm = None if self.pool else self.options.get("algorithm")
+        if self.empty or not is_one_of(algorithm, ALGORITHMS):
+            return None
+        try:
+            tile = tile_of(self.call, algorithm, self.at)
+        except ArgumentError:  # not of two axes, a filter gradient, or numbers that are not finite
+            return None
+        return "\n".join([f"The tile of {tile.headline}", *tile.text()])
 
     def cell_at(self, at: Sequence[int]) -> tuple[int, ...]:
         """Return a cell as the backends number it."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 from itertools import islice
 from threading import Lock
 from typing import Any
 
 from ..backends.reference import exact_product, round_sum, sum_of_cell
-from ..core.arguments import Shape, integer
+from ..core.arguments import Shape, integer, listed
 from ..core.calls import Call
 from ..core.dtypes import is_integer
 from ..core.taps import Triple, triples_of
@@ -26,6 +27,7 @@ from ..support.devices import call_on_host, lazy_call
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, is_one_of
 from ..windows.calls import FUNCTIONS, bound_call
 from .pictures import cell_picture, second_cell
+from .winograd_tile import ALGORITHMS, WinogradTile, tile_of
 
 Cell = tuple[int, ...]  # 4 integers; 3 where a dialect's arrays have no batch
 
@@ -111,6 +113,7 @@ class Explanation(tables.Report):
         bias: the bias, which is added after the taps.
         canonical: for a dialect's function, the same explanation with cells in NHWC and HWIO order.
         theirs: what a result that `diff` judged has in this cell, or None.
+        tile: with ``algorithm``, Winograd's steps for the tile that has the cell; else None.
     """
 
     op: str
@@ -121,6 +124,7 @@ class Explanation(tables.Report):
     bias: Any = None
     canonical: Explanation | None = None
     theirs: Any = None
+    tile: WinogradTile | None = None
 
     @cached_property
     def value(self) -> Any:
@@ -144,9 +148,14 @@ class Explanation(tables.Report):
         if self.inverse:
             products = tables.count(len(self.taps), "product")
             return f"{self.op}: input{list(self.cell)} = {self._value} is in {products}"
+        name, tile = self.call.kind.words[2], self.tile
+        if tile is not None:
+            return (
+                f"{self.op} by {tile.algorithm}: {name}{list(self.cell)} = {self._value}, in the tile of "
+                f"{tile.headline}"
+            )
         inside = self._products
         outside = len(self.taps) - inside
-        name = self.call.kind.words[2]
         padding = f"; {outside:,} of {tables.count(len(self.taps), 'tap')} in the padding" if outside else ""
         return (
             f"{self.op}: {name}{list(self.cell)} = {self._value}, "
@@ -168,6 +177,8 @@ class Explanation(tables.Report):
         notes = [f"... and {hidden:,} more in .taps"] if hidden else []
         if self.bias is not None:
             notes.append(f"+ bias {_number(self.bias)} = {self._value}")
+        if self.tile is not None:
+            return tables.Table((), (), self._headline(), notes=[*self.tile.text(), *notes])
         if self.theirs is not None:
             notes.append(f"theirs: {self.theirs + 0}, ours: {self._value}")
         rows = []
@@ -190,12 +201,15 @@ class Explanation(tables.Report):
     _repr_svg_ = picture
 
     def _repr_html_(self) -> str:
-        return f"<div>{self.picture()}{self._table(60).html()}</div>"
+        table = self._table(60)
+        shown = table.html() if self.tile is None else tables.pre(escape(table.text()))
+        return f"<div>{self.picture()}{shown}</div>"
 
 
 _NOT_EXPLAINED = dict.fromkeys(
     nn_ops.OPTIONS, "an explanation is the exact sum, whatever computes it; diff compares backends with it"
 )
+_NOT_EXPLAINED["algorithm"] += f"; of {listed(ALGORITHMS, 'and')} it shows the steps"
 
 
 def explain(
@@ -217,7 +231,10 @@ def explain(
             reference. For a filter gradient (filter_row, filter_col, in_channel, out_channel).
         at_input: (n, row, col, channel) of an input cell: lists every output cell that it contributes to,
             and by which tap. Give either ``at`` or ``at_input``.
-        **kwargs: the op's keyword arguments.
+        **kwargs: the op's keyword arguments. With ``algorithm="winograd2"``, "winograd4" or "winograd" the
+            explanation shows the tile that has the output cell: the matrices before and after each of
+            Winograd's four steps, in exact numbers, with the lines of the kernels. Its ``.tile`` is a
+            `teachconv.inspection.winograd_tile.WinogradTile`.
 
     Returns:
         An `Explanation`: ``.value`` and ``.taps``. For a pool these are the cells of its window, in the order
@@ -225,8 +242,9 @@ def explain(
 
     Raises:
         IndexError: if the cell is out of range; the message gives the legal range.
-        ValueError, TypeError: as the op; if not exactly one cell is given; and for ``backend``,
-            ``algorithm``, ``precision`` and ``out``, because the exact sum is explained.
+        ValueError, TypeError: as the op; if not exactly one cell is given; for ``backend``, ``precision``,
+            ``out`` and any other ``algorithm``, because the exact sum is explained; and where Winograd's
+            cannot compute the call, or no single tile gives the cell: filter gradients, ranks 1 and 3.
 
     >>> import numpy as np, teachconv as tc
     >>> x = np.float32([1, 2, 3, 4]).reshape(1, 1, 4, 1)
@@ -247,7 +265,12 @@ def explain(
         call, options = nn_ops.call_of(op, *call_on_host(args, kwargs), explain)
     else:
         call, options = lazy.call, lazy.options
-    nn_ops.refuse(options, "explain", **_NOT_EXPLAINED)
+    algorithm = options.get("algorithm")
+    by_winograd = is_one_of(algorithm, ALGORITHMS)
+    nn_ops.refuse({**options, "algorithm": None} if by_winograd else options, "explain", **_NOT_EXPLAINED)
+    if by_winograd and (lazy is not None or at is None):
+        needs = "arrays in memory" if lazy is not None else "at=, a cell of the result"
+        raise ArgumentTypeError(f"algorithm={brief(algorithm)} of explain needs {needs}")
     if (at is None) == (at_input is None):
         raise ArgumentTypeError("give one of at=(n, row, col, channel) and at_input=(n, row, col, channel)")
     name, inverse = call.title or call.op.name, at is None
@@ -262,7 +285,8 @@ def explain(
     else:  # every tap of the cell, in the reference's order
         taps = Taps(count, lambda: _running(call, triples()))
     bias = None if inverse or call.bias is None else _scalar(call.bias[cell[-1]])
-    found = Explanation(name, cell, inverse, taps, call, bias)
+    tile = tile_of(call, algorithm, cell) if by_winograd else None
+    found = Explanation(name, cell, inverse, taps, call, bias, tile=tile)
     return found if call.names is None else _as_the_caller_numbers(found)
 
 

@@ -26,7 +26,10 @@ from pathlib import Path
 from ..backends import TABLE
 from ..core.kinds import FILTER_GRADIENT, FORWARD, INPUT_GRADIENT, Kind
 
-APPLIED = ("stride", "padding", "dilation", "multiply-add")  # in the order in which they are shown
+APPLIED = ("stride", "padding", "dilation", "multiply-add")
+# Winograd's; in a filter gradient out_backprop takes the place of the filter
+TRANSFORMS = ("input-transform", "filter-transform", "gradient-transform", "output-transform")
+IN_ORDER = (*APPLIED[:-1], *TRANSFORMS[:-1], APPLIED[-1], TRANSFORMS[-1])  # in which they are shown
 
 _PACKAGE = Path(__file__).parents[1]
 _RESULTS = {FORWARD: "y", INPUT_GRADIENT: "dx", FILTER_GRADIENT: "dw"}
@@ -53,7 +56,7 @@ class SourceLine:
     """A marked line, such as one that applies the stride, for one algorithm.
 
     Attributes:
-        mark: "stride", "padding", "dilation", "multiply-add", "kernel", "choice", "fallback" or "own".
+        mark: one of `APPLIED` or `TRANSFORMS`, "kernel", "choice", "fallback" or "own".
         backend: the backend.
         algorithm: the algorithm.
         file: the file, relative to the folder that contains the package; "" if there is no such line.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from html import escape
@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from .. import backends, dialects
 from ..core.geometry import TITLES, Conv2DGeometry, forward_geometry, transposed_geometry
 from ..core.kinds import OPS, Kind, Op, kind_of
+from ..core.winograd import FORMS, products
 from ..dialects.calls import FUNCTIONS
 from ..running import nn_ops
 from ..running.dispatch import compute, find_backend
@@ -151,7 +152,8 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
 
     Returns:
         A `SourceChain`: ``.steps`` and ``.lines``. A line that the call does not need, such as that of the
-        dilation where there is none, is in ``.lines`` with the reason as its text.
+        dilation where there is none, is in ``.lines`` with the reason as its text. A call by one of
+        Winograd's algorithms has the lines of its transforms instead.
 
     Raises:
         ValueError: if there is no op of that name, and as the op.
@@ -366,10 +368,17 @@ class Ran:
         return "asked for" if self._asked else own or "the default"
 
     def kernels(self) -> Iterable[SourceStep]:
-        """Return the function that the backend enters, and that with the innermost loop or the library."""
-        steps = [step_of("kernel", mark) for mark in self._entered if mark.mark == "kernel"]
+        """Return the function that the backend enters, and that with the innermost loop or the library.
+
+        Of Winograd's loop it is one of four steps, all of which are among the lines.
+        """
+        steps = [
+            step_of("kernel", mark, products(mark.algorithm, self.kind, self.geometry))
+            for mark in self._entered
+            if mark.mark == "kernel"
+        ]
         for mark in self._marks:
-            if mark.mark == "multiply-add":
+            if mark.mark == "multiply-add" and (mark.by or mark.algorithm not in FORMS):
                 note = f"by {mark.by}" if mark.by else getattr(self._known.get(mark.algorithm), "times", "")
                 steps.append(step_of("innermost loop", mark, note, at_line=True))
                 if mark.by:
@@ -383,14 +392,19 @@ class Ran:
 
 
 def _lines(
-    backend: str, algorithm: str, found: Iterable[SourceLine], g: Conv2DGeometry | None = None
+    backend: str, algorithm: str, found: Collection[SourceLine], g: Conv2DGeometry | None = None
 ) -> Iterator[SourceLine]:
-    """Yield the lines for each mark, or why an algorithm, or a call of that geometry, has none."""
-    for name in marks.APPLIED:
+    """Yield the lines for each mark, or why an algorithm, or a call of that geometry, has none.
+
+    A call by one of Winograd's has its transforms instead of what it does not need.
+    """
+    transforms = any(mark.mark in marks.TRANSFORMS for mark in found)
+    for name in marks.IN_ORDER:
         reason = "" if g is None else _not_needed(name, g)
         of_name = [] if reason else [mark for mark in found if mark.mark == name]
-        text = reason or _no_line(backend, algorithm, name)
-        yield from of_name or [SourceLine(name, backend, algorithm, text=text)]
+        yield from of_name
+        if not of_name and name in marks.APPLIED and (g is None or not transforms):
+            yield SourceLine(name, backend, algorithm, text=reason or _no_line(backend, algorithm, name))
 
 
 def step_of(what: str, mark: SourceLine, note: str = "", at_line: bool = False) -> SourceStep:

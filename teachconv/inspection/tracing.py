@@ -6,7 +6,7 @@ which ops and backends call anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import zip_longest
@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core.dtypes import to_dtype
 from ..core.kinds import kind_of
+from ..core.winograd import FORMS, products
 from ..running import nn_ops
 from ..support import record, tables
 from ..support.errors import brief, is_one_of
@@ -79,22 +80,29 @@ class Trace(tables.Report):
             return []
         group = f" of group 0 of {len(matrix)}" if len(matrix) > 1 else ""
         blocks = [
-            [f"{title} {list(array[0].shape)}{group}", *_matrix(array[0])]
+            [f"{title} {list(array[0].shape)}{group}", *matrix_text(array[0])]
             for title, array in (("patches", patches), ("filter", matrix), ("product", product))
         ]
         signs: tuple[list[str], ...] = ["@"], ["="], []
         columns = [column for block, sign in zip(blocks, signs, strict=True) for column in (block, sign)][:-1]
-        rows = list(zip_longest(*columns, fillvalue=""))
-        lines = tables.Table(tables.left(*[""] * 5), rows).text().split("\n")
+        lines = beside(*columns)
         return lines if max(map(len, lines)) <= _WIDTH else []
 
 
 _WIDTH = 100  # characters of a line
+_ANY_WIDTH = 10_000
 
 
-def _matrix(array: np.ndarray) -> list[str]:
-    """Return the rows of a matrix as text, its numbers below each other."""
-    texts = [[tables.number(float(value), 4) for value in row] for row in array]
+def beside(*blocks: Sequence[str]) -> list[str]:
+    """Return blocks of text beside each other, line by line."""
+    rows = list(zip_longest(*blocks, fillvalue=""))
+    return tables.Table(tables.left(*[""] * len(blocks)), rows).text(_ANY_WIDTH).split("\n")
+
+
+def matrix_text(array: np.ndarray, write: Callable[[Any], str] | None = None) -> list[str]:
+    """Return the rows of a matrix as text, its numbers below each other, written with four digits."""
+    write = write or (lambda value: tables.number(float(value), 4))
+    texts = [list(map(write, row)) for row in array]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in texts]
 
@@ -146,8 +154,11 @@ def traced(name: str, run: Callable[[], Any]) -> Trace:
     seconds = record.clock() - start
     loading = sum(stage.seconds for stage in stages if stage.is_loading)
     facts = facts_of(stages)
-    for loop in innermost_loops(facts):
-        stages[-1].say("innermost loop: {}", loop_text(loop))
+    for line in _marked(facts, [*marks.TRANSFORMS, "multiply-add"]):
+        step = "innermost loop" if line.mark == "multiply-add" else line.mark.replace("-", " ")
+        stages[-1].say("{}: {}", step, loop_text(line))
+    if facts.get("algorithm") in FORMS:
+        stages[-1].say(products(facts["algorithm"], kind_of(facts["kind"]), facts["geometry"]))
     backend, algorithm = facts.get("backend", ""), facts.get("algorithm", "")
     return Trace(name, result, tuple(stages), backend, algorithm, seconds, loading)
 
@@ -163,15 +174,16 @@ def innermost_loops(facts: Mapping[str, Any]) -> list[marks.SourceLine]:
     Args:
         facts: what the stages of the call recorded; without a kind of call there is no loop.
     """
+    return _marked(facts, ["multiply-add"])
+
+
+def _marked(facts: Mapping[str, Any], names: Sequence[str]) -> list[marks.SourceLine]:
+    """Return the marks of some names in what a call ran."""
     if "kind" not in facts:
         return []
-    found = marks.find(
-        facts["backend"],
-        facts["algorithm"].split(", "),
-        kind_of(facts["kind"]),
-        facts.get("paths", "").split(),
-    )
-    return [mark for mark in found if mark.mark == "multiply-add"]
+    algorithms, paths = facts["algorithm"].split(", "), facts.get("paths", "").split()
+    found = marks.find(facts["backend"], algorithms, kind_of(facts["kind"]), paths)
+    return [mark for mark in found if mark.mark in names]
 
 
 def loop_text(mark: marks.SourceLine) -> str:

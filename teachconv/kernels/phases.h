@@ -42,7 +42,6 @@ INLINE int run_one_gather(int tile, const gather *g, const real *data, const rea
                           const real *bias, int relu, real *result, int threads) {
     const conv_problem *s = &g->shape;
     if (tile && winograd_can(s))
-        /* mark: kernel of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx */
         return winograd_gather(tile, g, data, w, packed, bias, relu, result, threads);
     if (!packed && g->swapped && exchange_pays(s))
         return run_exchanged(g, data, w, bias, relu, result, useful_threads(problem_macs(s), threads));

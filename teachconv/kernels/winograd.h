@@ -181,6 +181,7 @@ KERNEL int winograd_gather(int tile, const gather *g, const real *x, const real 
     threads = useful_threads(problem_macs(s) / tile, threads);
     int filter_flags = 0, *image_flags = (int *)calloc((size_t)s->batch, sizeof(int));
     int status = image_flags ? CONV_OK : CONV_NO_MEMORY;
+    /* mark: kernel of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx */
     if (!status)
         status = winograd_try(tile, g, x, w, u, bias, relu, y, threads, image_flags, &filter_flags);
     if (!status && tile == 4) winograd_padding_only(g, bias, relu, y);

@@ -94,6 +94,7 @@ INLINE void winograd_transform_gradients(const int down, const int across, const
             }
             UNROLL(4)
             for (int j = 0; j < tile_cols; j++) {
+                /* mark: gradient-transform of winograd/dw winograd4/dw */
                 winograd_output_gradient_line(down, in + j, tile_cols, line);
                 UNROLL(6)
                 for (int e = 0; e < n; e++) t[e * tile_cols + j] = line[e];
@@ -126,6 +127,7 @@ INLINE void winograd_finish_gradient(const int down, const int across, const win
             for (int j = 0; j < m; j++) {
                 UNROLL(6)
                 for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * c->m_step + i * width + k);
+                /* mark: output-transform of winograd/dw winograd4/dw */
                 winograd_filter_gradient_line(down, column, 1, t + j * 3);
                 UNROLL(3)
                 for (int r = 0; r < tap_rows; r++) lines[r * m + j] = t[j * 3 + r];

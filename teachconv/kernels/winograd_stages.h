@@ -199,7 +199,7 @@ INLINE void winograd_transform_vector(const int down, const int across, const ti
         for (int e = 0; e < rows * cols; e++) look_at(range, d[e / cols * m + e % cols]);
     }
     UNROLL(6)
-    for (int i = 0; i < m; i++) winograd_input_line(down, d + i, m);
+    for (int i = 0; i < m; i++) winograd_input_line(down, d + i, m); /* mark: input-transform of winograd winograd2 winograd4 */
     UNROLL(6)
     for (int i = 0; i < n; i++) winograd_input_line(across, d + m * i, 1);
     UNROLL(36)
@@ -270,6 +270,7 @@ INLINE int winograd_transform_taps(const int down, const int across, const gathe
             }
             UNROLL(3)
             for (int j = 0; j < tap_cols; j++) {
+                /* mark: filter-transform of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx */
                 winograd_filter_line(down, taps + j, tap_cols, line);
                 UNROLL(6)
                 for (int e = 0; e < n; e++) t[e * tap_cols + j] = line[e];
@@ -307,6 +308,7 @@ INLINE void winograd_transform_outputs(const int down, const int across, const g
             for (int j = 0; j < m; j++) {
                 UNROLL(6)
                 for (int e = 0; e < n; e++) column[e] = load(products + (e * m + j) * step + i * width + c);
+                /* mark: output-transform of winograd/y winograd/dx winograd2 winograd4/y winograd4/dx */
                 winograd_output_line(down, column, 1, t[j]);
                 UNROLL(4)
                 for (int r = 0; r < tile_rows; r++) lines[r * m + j] = t[j][r];

@@ -1,6 +1,7 @@
 """The backend of calls that name none: of the process, and of a block; and what decides how a call runs.
 
-The environment variable ``TEACHCONV_BACKEND`` is read once, at import: it names the default of the process.
+The environment variables ``TEACHCONV_BACKEND`` and ``TEACHCONV_ALGORITHM`` are read once, at import: they
+name the defaults of the process.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from contextvars import ContextVar
 from ..backends import get
 from ..support import settings
 from ..support.argument_types import BackendName
+from ..support.errors import ArgumentError, brief, check_word
 
 
-def in_force() -> tuple[str | None, int | None, int | None, str]:
-    """Return every setting that decides how a call runs: default backend, threads and instruction set."""
+def in_force() -> tuple[str | None, str | None, int | None, int | None, str]:
+    """Return every setting that decides how a call runs: default backend and algorithm, threads, and ISA."""
     blocks = _blocks.get()
-    backend = blocks[-1]._name if blocks else _process_default
-    return backend, settings.threads_here.get(), settings.asked_threads, settings.instruction_set
+    default = blocks[-1]._default if blocks else _process_default
+    return *default, settings.threads_here.get(), settings.asked_threads, settings.instruction_set
 
 
 def default_backend() -> str | None:
@@ -26,7 +28,13 @@ def default_backend() -> str | None:
     return in_force()[0]
 
 
-def set_backend(name: BackendName | None) -> None:
+def default_algorithm(backend: str) -> str | None:
+    """Return the default algorithm of calls that run on a backend; None where the backend chooses."""
+    name, algorithm, *_ = in_force()
+    return algorithm if name in (None, backend) else None
+
+
+def set_backend(name: BackendName | None, algorithm: str | None = None) -> None:
     """Set the default backend of the whole process, including all its threads.
 
     Blocks of `use_backend` are not affected: a thread that is in one keeps the backend of its block.
@@ -34,9 +42,10 @@ def set_backend(name: BackendName | None) -> None:
     Args:
         name: one of the names in ``teachconv.backends()``; None gives the choice back to the library:
             cython for host arrays.
+        algorithm: as in `use_backend`.
 
     Raises:
-        ValueError: for a name that is not in the table.
+        ValueError: for a name that is not in the table, and for an algorithm that the backend does not have.
         BackendUnavailable: for a backend that cannot run here.
 
     >>> import teachconv as tc
@@ -46,11 +55,14 @@ def set_backend(name: BackendName | None) -> None:
     >>> tc.set_backend(None)
     """
     global _process_default
-    _process_default = _checked(name)
+    _process_default = _checked(name, algorithm)
 
 
 class use_backend(ContextDecorator):
-    """Set the default backend of a block: ``with use_backend("numpy"):``.
+    """Set the default backend of a block: ``with use_backend("numpy"):``; and its algorithm.
+
+    With ``use_backend("reference", algorithm="loops")`` every convolution of a program runs plain loops of
+    Python, into which a debugger steps, also from ``session.run``, a ``tf.function`` and ``model.fit``.
 
     It holds in the thread or asyncio task that runs the block, and nowhere else, at no moment: other threads
     keep their default. What starts inside the block inherits it if it gets a copy of the context: tasks of
@@ -65,19 +77,22 @@ class use_backend(ContextDecorator):
     Args:
         name: one of the names in ``teachconv.backends()``; None gives the choice back to the library:
             cython for host arrays.
+        algorithm: the algorithm of every call that runs on this backend and names none; None leaves the
+            choice to the backend. A call that the algorithm cannot compute is refused.
 
     Raises:
-        ValueError: for a name that is not in the table.
+        ValueError: for a name that is not in the table, and for an algorithm that the backend does not have.
         BackendUnavailable: for a backend that cannot run here.
 
     >>> import teachconv as tc
-    >>> with tc.use_backend("reference"):
-    ...     tc.trace(tc.conv2d, [[[[2]]]], [[[[3]]]]).backend
-    'reference'
+    >>> with tc.use_backend("reference", algorithm="loops"):
+    ...     ran = tc.trace(tc.conv2d, [[[[2]]]], [[[[3]]]])
+    >>> ran.backend, ran.algorithm
+    ('reference', 'loops')
     """
 
-    def __init__(self, name: BackendName | None) -> None:
-        self._name = _checked(name)
+    def __init__(self, name: BackendName | None, algorithm: str | None = None) -> None:
+        self._default = _checked(name, algorithm)
 
     def __enter__(self) -> use_backend:
         _blocks.set((*_blocks.get(), self))
@@ -91,14 +106,23 @@ class use_backend(ContextDecorator):
             _blocks.set(blocks[:last] + blocks[last + 1 :])
 
 
-def _checked(name: str | None) -> str | None:
-    """Return the name of a backend that can run here, or None; raise otherwise."""
-    if name is not None:
-        get(name)
-    return name
+def _checked(name: str | None, algorithm: str | None) -> tuple[str | None, str | None]:
+    """Return a backend that can run here, or None, and its algorithm, or None; raise otherwise."""
+    module = None if name is None else get(name)
+    if algorithm is not None:
+        if module is None:
+            raise ArgumentError(
+                f"algorithm={brief(algorithm)} needs the name of the backend that has it; got None"
+            )
+        names = [one.name for one in module.ALGORITHMS]
+        check_word(algorithm, f"algorithm of backend {brief(name)}", names)
+    return name, algorithm
 
 
-_process_default = os.environ.get("TEACHCONV_BACKEND") or None
+_process_default = (
+    os.environ.get("TEACHCONV_BACKEND") or None,
+    os.environ.get("TEACHCONV_ALGORITHM") or None,
+)
 
 
 # The blocks of ``with use_backend(...)`` that the running context is in, the innermost last.

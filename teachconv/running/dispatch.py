@@ -38,7 +38,7 @@ from ..support.errors import (
 )
 from ..support.memory import check_memory
 from ..support.tables import count
-from .default_backend import default_backend, in_force
+from .default_backend import default_algorithm, default_backend, in_force
 
 # ---------------------------------------------------------------------------------------------
 # The way of a call: look its prepared call up, or make it; run it
@@ -153,6 +153,7 @@ class PreparedCall:
         """Find the backend and the algorithm of a call."""
         # may load the backend, in a stage of its own
         self.name, self.module = find_backend(backend, call.first)
+        algorithm = default_algorithm(self.name) if algorithm is None else algorithm
         with record.stage("dispatch") as stage:
             self.algorithm = find_algorithm(self.name, self.module, call, algorithm, precision)
             stage.know(
@@ -442,6 +443,7 @@ def steady_algorithm(
     Raises:
         ValueError, TypeError: if the backend does not have the algorithm for this kind and dtype.
     """
+    named = default_algorithm(name) if named is None else named
     asked = check_algorithm(name, module, kind, filters.dtype, named, precision)
     steady = [
         one

@@ -15,21 +15,19 @@ An *ulp*, a unit in the last place, is the distance between a number and the nex
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from math import inf, isfinite, log2, prod, sqrt
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from ..backends.planes import with_planes
 from ..core.dtypes import FloatFormat, accumulator, float_format
 from ..core.geometry import Conv2DGeometry, ConvGeometry
 from ..core.kinds import Kind
 from ..core.law import AxisGeometry
+from ..core.winograd import Tiles, tiles_of, windows
 
 __all__ = [
     "Verdict",
@@ -147,7 +145,7 @@ def winograd(
     Returns:
         The bound of each cell.
     """
-    return _winograd(kind, first, second, geometry, dtype, partial(_pieces, _PIECES[2]), 12)
+    return _winograd(kind, first, second, geometry, dtype, "winograd", 12)
 
 
 def winograd2(
@@ -170,7 +168,7 @@ def winograd4(
     twice. With the C products and sums this gives gamma_{C+25}, which is less than gamma_{C+32}. Arguments
     and result are those of `winograd2`.
     """
-    return _winograd(kind, first, second, geometry, dtype, partial(_pieces, {3: _TEXTBOOK}), 32)
+    return _winograd(kind, first, second, geometry, dtype, "winograd4 textbook", 32)
 
 
 def winograd4_balanced(
@@ -198,69 +196,7 @@ def winograd4_balanced(
     three cells outside the window adds an error of its own size. Arguments and result are those of
     `winograd`.
     """
-    return _winograd(kind, first, second, geometry, dtype, partial(_pieces, _PIECES[4]), 32)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tiles:
-    """The transforms along one axis, on absolute values, and where its tiles lie.
-
-    Attributes:
-        b, g, a: B', G and A'; ``b`` and ``g`` have a row for each product, ``a`` has one for each output.
-        start: the index of the data in the first column of ``b``, for the first tile.
-        step: how far the next tile's lies.
-        size: how many outputs there are.
-        pieces: how many products an element is the sum of.
-    """
-
-    b: np.ndarray
-    g: np.ndarray
-    a: np.ndarray
-    start: int
-    step: int
-    size: int
-    pieces: int = 1
-
-    @property
-    def tiles(self) -> int:
-        """The number of tiles, at least one."""
-        return max(1, -(-self.size // len(self.a)))
-
-
-_Matrices: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # the sizes of B', G and A'
-
-
-def _pieces(tables: dict[int, _Matrices], axis: AxisGeometry, scatters: bool) -> _Tiles:
-    """Return the transforms of an axis whose taps are cut into pieces; the tables are by taps of a piece."""
-    s, taps = axis.stride, range(axis.filter_size)
-    if axis.filter_size == 1:
-        tables = _PIECES[1]
-    m = len(next(iter(tables.values()))[2])  # outputs of a tile
-    # the taps of each phase, what the first one reads for output 0, how far the next lie, and its outputs
-    phases = [(taps[phase::s], phase - axis.pad_before, s, range(m)) for phase in taps[:s]]
-    if scatters:
-        law = [(phase, *divmod(phase + axis.pad_before, s)) for phase in range(s)]
-        phases = [
-            (taps[tap::s][::-1], start + 1 - len(taps[tap::s]), 1, range(phase, m * s, s))
-            for phase, start, tap in law
-        ]
-    pieces: list[tuple[range, np.ndarray, range]] = []
-    for some, start, step, outs in phases:
-        while some:
-            r = 2 if len(some) == 4 else min(3, len(some))
-            pieces.append((some[:r], start + step * np.arange(r + m - 1), outs))
-            some, start = some[r:], start + step * r
-    first = min(inputs[0] for _, inputs, _ in pieces)
-    slots, span = (sum(len(i) for _, i, _ in pieces), max(i[-1] for _, i, _ in pieces) + 1 - first)
-    b, g = np.zeros((slots, span)), np.zeros((slots, len(taps)))
-    a = np.zeros((m * s if scatters else m, slots))
-    at = 0
-    for some, inputs, outs in pieces:
-        rows = slice(at, at := at + len(inputs))
-        b[rows, inputs - first], g[rows, list(some)], a[list(outs), rows] = tables[len(some)]
-    most = max(-(-len(some) // 3) for some, *_ in phases)
-    step, size = (m, axis.in_size) if scatters else (m * s, axis.out_size)
-    return _Tiles(b, g, a, int(first), step, size, most)
+    return _winograd(kind, first, second, geometry, dtype, "winograd4", 32)
 
 
 def _winograd(
@@ -269,10 +205,10 @@ def _winograd(
     second: np.ndarray,
     geometry: ConvGeometry,
     dtype: Any,
-    tiles_of: Callable[[AxisGeometry, bool], _Tiles],
+    name: str,
     roundings: int,
 ) -> np.ndarray:
-    """Evaluate the transforms on absolute values; bound the error by gamma_{terms + roundings} times that.
+    """Evaluate transforms on absolute values; bound the error by gamma_{terms + roundings} times that.
 
     Where numbers become subnormal, a rounding costs up to eta / 2 instead of u times the number. In an entry
     of V = B' d B, and of U = G g G' or A dy A', that is less than 12 eta in all, which the other factor of
@@ -280,17 +216,17 @@ def _winograd(
     """
     if geometry.rank != 2:
         return with_planes(
-            lambda a, b, image, *nothing: _winograd(kind, a, b, image, dtype, tiles_of, roundings),
+            lambda a, b, image, *nothing: _winograd(kind, a, b, image, dtype, name, roundings),
             *(kind, first.astype(np.float64), second, geometry),
         )
     form = float_format(accumulator(dtype))
-    tables = rows, cols = [tiles_of(axis, kind.scatters) for axis in geometry.axes]
+    tables = rows, cols = [_sizes(tiles_of(name, axis, kind.scatters)) for axis in geometry.axes]
     sizes = [np.where(np.isfinite(array), np.abs(array.astype(np.float64)), 0) for array in (first, second)]
     # unscaled, squares of large numbers would overflow to infinity, and 0 * infinity is NaN
     scales = [np.ldexp(1.0, min(1023, -np.frexp(array.max(initial=0.0))[1])) for array in sizes]
     data, other = (array * scale for array, scale in zip(sizes, scales, strict=True))
     law, last_law = _LAWS[kind.sums_images]
-    g, a, windows = (rows.g, cols.g), (rows.a, cols.a), _windows(data, tables)
+    g, a, tiles = (rows.g, cols.g), (rows.a, cols.a), windows(data, tables)
     down, along = rows.tiles * len(rows.a), cols.tiles * len(cols.a)
     if kind.sums_images:
         g, a, terms = a, g, len(other) * rows.tiles * cols.tiles
@@ -302,7 +238,7 @@ def _winograd(
         terms = rows.pieces * cols.pieces * data.shape[3]
     steps, eta, parts = terms + roundings, form.smallest_subnormal, []
     with np.errstate(over="ignore"):
-        for d, e in zip(windows, others, strict=True):  # d: tile, tile, channel, span, span
+        for d, e in zip(tiles, others, strict=True):  # d: tile, tile, channel, span, span
             v = np.einsum("ai,tucij,bj->abtuc", rows.b, d, cols.b, optimize=True)
             u = np.einsum(law, g[0], e, g[1], optimize=True)
             left, right = v.reshape(*v.shape[:2], -1, v.shape[-1]), u.reshape(*u.shape[:2], -1, u.shape[-1])
@@ -327,64 +263,10 @@ _LAWS = (
 )
 
 
-def _windows(data: np.ndarray, tables: list[_Tiles]) -> np.ndarray:
-    """Return what each tile reads: [batch, tile, tile, channel, span, span]."""
-    spans = [axis.b.shape[1] for axis in tables]
-    data = np.pad(data, [(0, 0), (0, 1), (0, 1), (0, 0)])  # the last index has the zeros of the padding
-    for place, (axis, span) in enumerate(zip(tables, spans, strict=True), 1):
-        index = axis.start + np.arange(axis.step * (axis.tiles - 1) + span)
-        inside = (index >= 0) & (index < data.shape[place] - 1)
-        data = data.take(np.where(inside, index, -1), place)
-    return sliding_window_view(data, spans, axis=(1, 2))[:, :: tables[0].step, :: tables[1].step]
-
-
-def _table(*rows: str) -> np.ndarray:
-    """Return a matrix by its rows, with entries such as "5", "1/6", "2a/3"; a, b are roots of 1/2 and 2."""
-    roots = {"a": sqrt(0.5), "b": sqrt(2)}
-
-    def entry(text: str) -> float:
-        top, _, bottom = text.partition("/")
-        return float(top.rstrip("ab") or 1) * roots.get(top[-1], 1.0) / float(bottom or 1)
-
-    return np.array([[entry(text) for text in row.split()] for row in rows])
-
-
-# the absolute values of the entries of B', G and A' of F(m, r), by m and r
-_PIECES: dict[int, dict[int, _Matrices]] = {
-    1: {1: (np.eye(1), np.eye(1), np.eye(1))},
-    2: {
-        1: (np.eye(2), _table("1", "1"), np.eye(2)),
-        2: (_table("1 1 0", "0 1 1", "0 1 0"), _table("1 0", "0 1", "1 1"), _table("1 0 1", "0 1 1")),
-        3: (
-            _table("1 0 1 0", "0 1 0 1", "0 1 1 0", "0 1 1 0"),
-            _table("1 0 0", "0 0 1", "1/2 1/2 1/2", "1/2 1/2 1/2"),
-            _table("1 0 1 1", "0 1 1 1"),
-        ),
-    },
-    4: {
-        taps: (b, g, a[:, : taps + 3])
-        for a in [_table("1 0 1 1 1 1", "0 0 a a b b", "0 0 1/2 1/2 2 2", "0 1 a/2 a/2 2b 2b")]
-        for taps, b, g in (
-            (1, _table("1 0 2 0", "0 1/2 0 1", "0 a 1 0", "0 a 1 0"), np.ones((4, 1))),
-            (
-                2,
-                _table("1 a 2 b 0", "0 a 1/2 b 1", "0 1 a 1 0", "0 1 3a 1 0", "0 1/2 0 1 0"),
-                _table("1 0", "0 1", "b 1", "b/3 1/3", "2a/3 2/3"),
-            ),
-            (
-                3,
-                _table("1 0 5/2 0 1 0", "0 1 0 5/2 0 1", *["0 b 2 a 1 0"] * 2, *["0 a 1/2 b 1 0"] * 2),
-                _table("1 0 0", "0 0 1", *["2/3 2a/3 1/3"] * 2, *["1/6 b/6 1/3"] * 2),
-            ),
-        )
-    },
-}
-# F(4, 3) with the points 0, +-1, +-2 and infinity
-_TEXTBOOK = (
-    _table("4 0 5 0 1 0", *["0 4 4 1 1 0"] * 2, *["0 2 1 2 1 0"] * 2, "0 4 0 5 0 1"),
-    _table("1/4 0 0", *["1/6 1/6 1/6"] * 2, *["1/24 1/12 1/6"] * 2, "0 0 1"),
-    _table("1 1 1 1 1 0", "0 1 1 2 2 0", "0 1 1 4 4 0", "0 1 1 8 8 1"),
-)
+def _sizes(tiles: Tiles) -> Tiles:
+    """Return transforms with the absolute values of their entries."""
+    b, g, a = (np.abs(matrix.astype(np.float64)) for matrix in (tiles.b, tiles.g, tiles.a))
+    return replace(tiles, b=b, g=g, a=a)
 
 
 def tensor(abs_sum: np.ndarray, terms: int, dtype: Any) -> np.ndarray:

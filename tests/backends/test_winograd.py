@@ -7,6 +7,7 @@ import pytest
 
 import teachconv as tc
 from teachconv.backends import cython_backend, why_not
+from teachconv.core import winograd
 from teachconv.data.seeded import make_array
 from teachconv.truth import bounds
 
@@ -108,10 +109,11 @@ def test_a_worked_example():
 
 
 @pytest.mark.parametrize("taps", [1, 2, 3])
-def test_the_bound_is_made_of_the_same_matrices(taps):
-    for exact, sizes in zip(FOUR[taps], bounds._PIECES[4][taps], strict=True):
-        want = np.abs([[float(entry) for entry in row] for row in exact])
-        assert np.allclose(want, sizes, rtol=1e-15, atol=0)
+def test_bound_and_explanation_have_the_same_matrices(taps):
+    for ours, theirs in zip(FOUR[taps], winograd.FORMS["winograd4"][taps], strict=True):
+        assert [[(one.p, one.q) for one in row] for row in ours] == [
+            [(one.p, one.q) for one in row] for row in theirs
+        ]
 
 
 @pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
@@ -291,10 +293,10 @@ def test_pieces_of_five_taps_are_exact_with_seven_products_and_one_last_transfor
         assert sum_of_pieces(d, g) == [out + tap == place for out in range(2)]
 
 
-def test_the_bound_of_pieces_is_made_of_the_same_matrices():
+def test_the_bound_and_the_explanation_of_pieces_have_the_same_matrices():
     for taps, rows in PIECES.items():
-        for exact, sizes in zip(map(matrix, rows), bounds._PIECES[2][taps], strict=True):
-            assert np.array_equal(np.abs(exact).astype(float), sizes)
+        for ours, theirs in zip(map(matrix, rows), winograd.FORMS["winograd"][taps], strict=True):
+            assert np.array_equal(ours.astype(float), theirs.astype(float))
 
 
 CUT = (  # filters, strides: each kind of piece, and of phase, along each axis

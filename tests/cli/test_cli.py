@@ -22,6 +22,17 @@ def run(capsys, *arguments):
     return status, captured.out, captured.err
 
 
+def test_explain_shows_winograds_steps(capsys):
+    call = ["explain", "conv2d", "--input", "1,4,4,1", "--filters", "3,3,1,1", "--algorithm"]
+    status, out, _ = run(capsys, *call, "winograd2")
+    assert status == 0
+    assert "16 products for 2 x 2 outputs, instead of 36" in " ".join(out.split())
+    assert "\n4 output transform: A' M A  winograd_stages.h:" in out
+    status, _, err = run(capsys, *call, "im2col")
+    assert status == 2
+    assert "of winograd, winograd2 and winograd4 it shows the steps" in err
+
+
 def test_explain(capsys):
     status, out, _ = run(capsys, "explain", "conv2d", *CALL, "--at", "0,1,1,0")
     assert status == 0

@@ -47,6 +47,21 @@ def data_of(html):
     return json.loads(found[1])
 
 
+def test_a_call_by_winograd_shows_the_tile_of_its_first_cell():
+    def tile(op, *args, **options):
+        return tc.explore(op, *args, at=(0, 2, 3, 0), **options).data()["call"]["tile"]
+
+    first, *steps = tile(tc.conv2d, X, W, padding="SAME", algorithm="winograd2").split("\n")
+    assert first == "The tile of rows 2 to 3 and columns 2 to 3: 16 products for 2 x 2 outputs, instead of 36"
+    explained = tc.explain(tc.conv2d, X, W, padding="SAME", at=(0, 2, 3, 0), algorithm="winograd2")
+    assert steps == explained.tile.text()
+    assert steps[0].startswith("1 input transform: B' d B  winograd_stages.h:")
+    assert tile(tc.conv2d, X, W, padding="SAME") is None
+    assert tile(tc.conv2d, np.full_like(X, np.inf), W, padding="SAME", algorithm="winograd2") is None
+    gradient = {"padding": "SAME", "algorithm": "winograd4"}
+    assert tc.explore(tc.conv2d_backprop_filter, X, W.shape, X, **gradient).data()["call"]["tile"] is None
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_case_makes_a_page_with_its_axes(case):
     for problem in case.problems("float32", "nonfinite"):

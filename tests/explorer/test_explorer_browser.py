@@ -611,6 +611,16 @@ def test_everything_has_a_name_and_a_role(show):
     assert {"button", "radio", "select-one", "grid", "range"} <= walked
 
 
+def test_winograds_steps_are_those_of_explain(show):
+    x = integers(1, 6, 6, 1)
+    options = {"padding": "SAME", "algorithm": "winograd2", "at": (0, 2, 3, 0)}
+    page = show(tc.explore(tc.conv2d, x, W, **options))
+    page.open("tile")
+    shown = page.run("return document.querySelector('[data-section=tile] pre').innerText").splitlines()
+    tile = tc.explain(tc.conv2d, x, W, **options).tile
+    assert shown == [f"The tile of {tile.headline}", *tile.text()]
+
+
 def test_the_trace_has_its_source(show):
     tc.conv2d(integers(1, 4, 4, 1), W, backend="numpy")  # the first call also loads the backend
     page = show(tc.explore(tc.conv2d, integers(1, 4, 4, 1), W, backend="numpy"))

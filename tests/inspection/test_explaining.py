@@ -412,3 +412,161 @@ def test_a_sum_of_a_million_products_is_not_taken_tap_by_tap(monkeypatch):
     monkeypatch.setattr(type(found.taps), "__getitem__", lambda self, index: 1 / 0)
     assert found.value == 2.0 * 999 * 1000  # the tap's first row is in the padding
     assert found._headline().endswith("the sum of 999,000 products; 1,000 of 1,000,000 taps in the padding")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Winograd's tile
+# ----------------------------------------------------------------------------------------------------
+
+IMAGE = np.float32([[4, 3, 1, 0], [2, 1, 0, 1], [1, 2, 4, 1], [3, 1, 0, 2]]).reshape(1, 4, 4, 1)
+KERNEL = np.float32([[1, 0, 1], [2, 1, 0], [0, 0, 1]]).reshape(3, 3, 1, 1)
+
+
+def test_the_tile_of_winograd_by_hand():
+    """F(2x2, 3x3) of the corner, worked on paper: B' to the rows of d and then to its columns, and so on."""
+    explained = tc.explain(tc.conv2d, IMAGE, KERNEL, 1, "SAME", at=(0, 0, 1, 0), algorithm="winograd2")
+    tile = explained.tile
+
+    def text(matrix):
+        return [" ".join(map(str, row)) for row in matrix]
+
+    assert text(tile.inputs[0]) == ["0 0 0 0", "0 4 3 1", "0 2 1 0", "0 1 2 4"]
+    # B' d: 0 -2 -1 0 | 0 -3 -1 3 | 0 6 4 1 | 0 -2 -2 -1
+    assert text(tile.transformed_inputs[0]) == ["1 2 -3 1", "1 6 -4 2", "-4 -5 10 -2", "2 1 -4 0"]
+    # G g: 1 0 1 | 0 0 1 | 3/2 1/2 1 | -1/2 -1/2 1
+    assert text(tile.transformed_filters[0]) == ["1 1 1 1", "0 1 1/2 1/2", "3/2 1 3/2 1", "-1/2 1 0 1/2"]
+    assert text(tile.products) == ["1 2 -3 1", "0 6 -2 1", "-6 -5 15 -2", "-1 1 0 0"]
+    # A' M: -6 -2 12 -1 | -5 0 13 -1
+    assert text(tile.outputs) == ["5 11", "7 14"]
+    assert (tile.rows, tile.cols, explained.value) == (range(2), range(2), 11)
+    printed = str(explained)
+    assert printed.startswith(
+        "conv2d by winograd2: output[0, 0, 1, 0] = 11.0, in the tile of rows 0 to 1 and columns 0 to 1:\n"
+        "16 products for 2 x 2 outputs, instead of 36\n1 input transform: B' d B  winograd_stages.h:"
+    )
+    assert "    g      U\n    1 0 1     1 1   1   1\n    2 1 0     0 1 1/2 1/2\n" in printed
+    html = explained._repr_html_()
+    assert "<svg" in html
+    assert "0 1 1/2 1/2" in html
+    ElementTree.fromstring(html)
+
+
+def test_winograd4_has_square_roots_of_two_and_they_cancel():
+    tile = tc.explain(tc.conv2d, IMAGE, KERNEL, 1, "SAME", at=(0, 3, 3, 0), algorithm="winograd4").tile
+    # G g G' by hand, in its last row and column: (1 - 0 + 0 - 2 b + b^2 + 2 b + 4) / 36 with b^2 = 2 is 1/4 - b/18
+    assert str(tile.transformed_filters[0, 5, 5]) == "1/4-√2/18"
+    assert [[str(number) for number in row] for row in tile.outputs] == [
+        ["5", "11", "8", "2"],
+        ["7", "14", "6", "2"],
+        ["3", "6", "12", "9"],
+        ["5", "12", "5", "6"],
+    ]
+
+
+CALLS_OF_TILES = [
+    ("winograd2", tc.conv2d, 3, 1, "SAME"),
+    ("winograd2", tc.conv2d_transpose, 3, 1, ((0, 0), (2, 1), (0, 3), (0, 0))),
+    ("winograd4", tc.conv2d, 3, 1, ((0, 0), (2, 1), (0, 3), (0, 0))),
+    ("winograd4", tc.conv2d, 5, 1, "SAME"),
+    ("winograd4", tc.conv2d_backprop_input, 3, 2, "SAME"),
+    ("winograd", tc.conv2d, 5, 1, "VALID"),
+    ("winograd", tc.conv2d, 3, 2, "SAME"),
+    ("winograd", tc.conv2d_transpose, 5, 2, "SAME"),
+    ("winograd", tc.conv2d_backprop_input, 4, 3, "VALID"),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "op", "size", "stride", "padding"), CALLS_OF_TILES)
+def test_every_cell_is_the_exact_sum_in_the_one_tile_that_has_it(algorithm, op, size, stride, padding):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 7, 6, 2), dtype="float32")
+    w = rng.standard_normal((size, size, 2, 3), dtype="float32")
+    args = (x, w)
+    if op is not tc.conv2d:
+        shape = tc.conv2d_geometry(x.shape, w.shape, stride, padding).output_shape
+        dy = rng.standard_normal(shape, dtype="float32")
+        args = (dy, w, x.shape) if op is tc.conv2d_transpose else (x.shape, w, dy)
+    left = set(np.ndindex(op(*args, stride, padding).shape[1:3]))
+    while left:
+        explained = tc.explain(op, *args, stride, padding, at=(1, *min(left), 1), algorithm=algorithm)
+        tile = explained.tile
+        assert str(explained)
+        cells = {(row, col) for row in tile.rows for col in tile.cols}
+        assert min(left) in cells <= left
+        left -= cells
+        for row, col in cells:
+            plain = tc.explain(op, *args, stride, padding, at=(1, row, col, 1))
+            inside = (tap for tap in plain.taps if not tap.in_padding)
+            number = tile.outputs[row - tile.rows[0], col - tile.cols[0]]
+            assert number.p == sum(Fraction(tap.input_value) * Fraction(tap.filter_value) for tap in inside)
+            assert number.q == 0
+            assert plain.value == np.float32(number.p)
+
+
+def test_the_products_of_a_tile_are_summed_over_channels_and_the_bias_comes_after():
+    x, w = np.ones((1, 4, 4, 3), "float32"), np.ones((3, 3, 3, 2), "float32")
+    options = {"bias": np.float32([10, 20]), "at": (0, 0, 0, 1), "algorithm": "winograd2"}
+    explained = tc.explain(tc.conv2d, x, w, 1, "SAME", **options)
+    assert explained.tile.outputs[0, 0].p == 4 * 3
+    assert explained.value == 32
+    printed = str(explained)
+    assert "3 products: U * V, element by element, summed over 3 channels" in printed
+    assert printed.endswith("+ bias 20 = 32.0")
+
+
+def test_the_tile_does_not_depend_on_the_layout():
+    options = {"data_format": "NCHW", "at": (0, 1, 0, 0), "algorithm": "winograd2"}
+    explained = tc.explain(tc.conv2d, IMAGE.transpose(0, 3, 1, 2), KERNEL, 1, "SAME", **options)
+    assert str(explained.tile.outputs[1, 0]) == "7"
+    assert explained.value == 7
+
+
+def test_a_number_with_a_large_denominator_is_written_as_a_decimal_and_kept_exactly():
+    explained = tc.explain(
+        tc.conv2d, IMAGE * np.float32(0.1), KERNEL, 1, "SAME", at=(0, 0, 0, 0), algorithm="winograd2"
+    )
+    assert "~0.4" in str(explained)
+    assert explained.tile.inputs[0, 1, 1].p == Fraction(float(np.float32(4) * np.float32(0.1)))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (
+            {"algorithm": "im2col"},
+            TypeError,
+            "explain takes no algorithm: .*; of winograd, winograd2 and wino",
+        ),
+        (
+            {"algorithm": "winograd2", "strides": 2},
+            ValueError,
+            r"'winograd2' needs filters 3 x 3, .*strides \(2, 2",
+        ),
+        (
+            {"algorithm": "winograd4", "dilations": 2},
+            ValueError,
+            r"'winograd4' needs .*got .*dilations \(2, 2",
+        ),
+        ({"algorithm": "winograd2", "backend": "numpy"}, TypeError, "explain takes no backend"),
+        (
+            {"algorithm": "winograd2", "at_input": (0, 0, 0, 0), "at": None},
+            TypeError,
+            "needs at=, a cell of the",
+        ),
+    ],
+)
+def test_what_has_no_tile_is_refused(options, kind, message):
+    with pytest.raises(kind, match=message):
+        tc.explain(tc.conv2d, IMAGE, KERNEL, **{"padding": "SAME", "at": (0, 0, 0, 0), **options})
+
+
+def test_tiles_that_do_not_give_a_cell_alone_are_refused():
+    options = {"at": (0, 0, 0, 0), "algorithm": "winograd4", "padding": "SAME"}
+    with pytest.raises(ValueError, match="a filter gradient sums over all tiles"):
+        tc.explain(tc.conv2d_backprop_filter, IMAGE, KERNEL.shape, IMAGE, **options)
+    with pytest.raises(ValueError, match="needs two spatial axes.* got 1"):
+        tc.explain(tc.conv1d, IMAGE[:, 0], KERNEL[0], **(options | {"at": (0, 0, 0)}))
+    with pytest.raises(TypeError, match="winograd4' has no int32"):
+        tc.explain(tc.conv2d, IMAGE.astype("int32"), KERNEL.astype("int32"), **options)
+    with pytest.raises(ValueError, match="needs a tile of finite numbers"):
+        tc.explain(tc.conv2d, np.full_like(IMAGE, np.inf), KERNEL, **options)

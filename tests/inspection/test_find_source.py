@@ -76,12 +76,15 @@ def test_the_chain_of_every_algorithm_is_in_the_sources(name, backend, algorithm
         return
     assert what[:5] == ["public function", "geometry", "dispatch", "backend", "choice"]
     assert "kernel" in what
-    assert what[-1] in ("innermost loop", "library")
+    transforms = {line.mark for line in chain.lines} & set(marks.TRANSFORMS)
+    assert len(transforms) == 3 * ("winograd" in algorithm.name)
+    assert what[-1] in ("kernel",) * bool(transforms) + ("innermost loop", "library")
     for step in chain.steps:
         if step.what != "library":
             text = (ROOT / step.file).read_text().splitlines()[step.line - 1]
             assert step.what in ("choice", "fallback", "innermost loop") or step.name in text, step
-    assert {line.mark for line in chain.lines} == set(marks.APPLIED)
+    if not transforms:
+        assert {line.mark for line in chain.lines} == set(marks.APPLIED)
     for line in chain.lines:
         if line.file:
             assert line.text in (ROOT / line.file).read_text().splitlines()[line.line - 1]
@@ -159,7 +162,7 @@ def test_every_mark_is_read():
         if path.suffix in (".py", ".pyx", ".h", ".cu", ".cuh") and path.name != "marks.py":
             for line in path.read_text(encoding="utf-8").splitlines():
                 assert not re.search(r"(#|/\*) mark:", line) or marks._TAG.search(line), f"{path}: {line}"
-    names = {"kernel", "choice", "fallback", "own", *marks.APPLIED}
+    names = {"kernel", "choice", "fallback", "own", *marks.IN_ORDER}
     assert {mark.mark for mark in marks.read()} == names
 
 
@@ -267,6 +270,54 @@ def test_where_a_compiled_kernel_gives_way_the_chain_says_so():
     found = tc.find_source(tc.conv2d, x, w, 1, "SAME", backend="cython")
     assert found.algorithm == "direct"
     assert [step.name for step in found.steps if step.what == "kernel"] == ["direct_conv2d"]
+
+
+WINOGRAD_STEPS = {  # the functions of the kernels in which the steps are, in their order
+    tc.conv2d: {
+        "input-transform": "winograd_transform_vector",
+        "filter-transform": "winograd_transform_taps",
+        "multiply-add": "register_tile",
+        "output-transform": "winograd_transform_outputs",
+    },
+    tc.conv2d_backprop_filter: {
+        "input-transform": "winograd_transform_vector",
+        "gradient-transform": "winograd_transform_gradients",
+        "multiply-add": "pixel_tile",
+        "output-transform": "winograd_finish_gradient",
+    },
+}
+
+
+@pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")
+@pytest.mark.parametrize(
+    ("algorithm", "size", "saving"),
+    [
+        ("winograd2", 3, "16 products for 2 x 2 outputs, instead of 36"),
+        ("winograd4", 3, "36 products for 4 x 4 outputs, instead of 144"),
+        ("winograd", 5, "49 products for 2 x 2 outputs, instead of 100"),
+        ("winograd4", 5, "121 products for 4 x 4 outputs, instead of 400"),
+    ],
+)
+@pytest.mark.parametrize("op", WINOGRAD_STEPS)
+def test_winograds_steps_are_shown_with_their_lines_and_what_they_save(op, algorithm, size, saving):
+    if op is tc.conv2d_backprop_filter and algorithm == "winograd2":
+        return
+    x, w = np.ones((1, 12, 12, 4), "float32"), np.ones((size, size, 4, 8), "float32")
+    args = (x, w) if op is tc.conv2d else (x, w.shape, np.ones((1, 12, 12, 8), "float32"))
+    chain = tc.find_source(op, *args, 1, "SAME", algorithm=algorithm, backend="cython")
+    steps = WINOGRAD_STEPS[op]
+    lines = {line.mark: marks.function_at(line.file, line.line)[0] for line in chain.lines}
+    assert {mark: lines[mark] for mark in lines if mark in steps} == steps
+    assert [mark for mark in lines if mark in steps] == list(steps)
+    assert next(step for step in chain.steps if step.what == "kernel").note == saving
+    printed = str(chain).splitlines()
+    assert len(printed) <= 15
+    assert any(saving in line for line in printed)
+    assert all(any(line.startswith(mark) and ".h:" in line for line in printed) for mark in steps)
+    note = tc.trace(op, *args, 1, "SAME", algorithm=algorithm, backend="cython").stages[-1].note
+    assert note.endswith(saving)
+    assert all(function in note for function in steps.values())
+    assert "output transform: " in note
 
 
 @pytest.mark.skipif(bool(why_not("cython")), reason=why_not("cython") or "compiled")

@@ -111,7 +111,7 @@ extern "C" __global__ void transform_filter(const Number *w, int in_channels, in
             seen |= marks_of(g[tap], largest, smallest);
         }
         set_marks(seen, marks);
-        for (int col = 0; col < 3; col++) filter_line(g + col, 3, lines + col, 3);            /* G g */
+        for (int col = 0; col < 3; col++) filter_line(g + col, 3, lines + col, 3);            /* G g */ /* mark: filter-transform of winograd2 winograd4 */
         for (int row = 0; row < SIZE; row++) filter_line(lines + 3 * row, 1, all + SIZE * row, 1); /* (G g) G' */
         for (int e = 0; e < SIZE * SIZE; e++) u[e * pairs + pair] = all[e];
     }
@@ -144,7 +144,7 @@ extern "C" __global__ void transform_input(const Number *source, int rows, int c
                 d[i * SIZE + j] = value;
             }
         set_marks(seen, marks + image * 3);
-        for (int col = 0; col < SIZE; col++) input_line(d + col, SIZE);   /* B' d */ /* mark: kernel of winograd2 winograd4 */
+        for (int col = 0; col < SIZE; col++) input_line(d + col, SIZE);   /* B' d */ /* mark: input-transform kernel of winograd2 winograd4 */
         for (int row = 0; row < SIZE; row++) input_line(d + SIZE * row, 1); /* (B' d) B */
         for (int e = 0; e < SIZE * SIZE; e++) v[e * cells + cell] = d[e];
     }
@@ -164,7 +164,7 @@ extern "C" __global__ void transform_output(Problem p, const Number *first, cons
         const Index image = tile / tile_cols / tile_rows;
         Sum all[SIZE * SIZE], lines[TILE * SIZE], y[TILE * TILE];
         for (int e = 0; e < SIZE * SIZE; e++) all[e] = m[e * cells + cell];
-        for (int col = 0; col < SIZE; col++) output_line(all + col, SIZE, lines + col, SIZE);         /* A' m */
+        for (int col = 0; col < SIZE; col++) output_line(all + col, SIZE, lines + col, SIZE);         /* A' m */ /* mark: output-transform of winograd2 winograd4 */
         for (int row = 0; row < TILE; row++) output_line(lines + SIZE * row, 1, y + TILE * row, 1); /* (A' m) A */
         const bool unfit = is_unfit(filter_marks) || is_unfit(data_marks + image * 3);
 #pragma unroll

@@ -66,6 +66,7 @@ export function callDocument(name, shapes, words, values, at = null, pool = null
     function: null,
     overview: null,
     trace: [],
+    tile: null,
     axes,
     arrays,
     base: {

@@ -33,6 +33,7 @@ export function sectionsOf(app) {
   if (!doc.empty && doc.kind !== "conv2d_backprop_filter") {
     add("overlap", "The overlap map", doc.rank === 3 ? "cell" : "variant", () => overlapPanel(app.view, app));
   }
+  if (doc.tile) add("tile", "Winograd's steps, for one tile", "nothing", () => [h("pre", { class: "note", tabindex: "0" }, doc.tile)]);
   if (doc.trace.length) add("trace", "The trace: from the Python call to the kernel", "nothing", () => tracePanel(doc));
   return list;
 }
