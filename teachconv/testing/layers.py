@@ -219,6 +219,10 @@ NETWORKS: dict[int, dict[str, str]] = {
             "16x32x32 16>4 k5 p2, 16x32x32 16>32 k2 s2 VALID, 16x56x40 32>8 k1x3x3 p0x1x1, "
             "16x56x40 32>16 k3 s1x2x2 p1, up 8x14x10 128>16 k1x2x2 s1x2x2 p0"
         ),
+        "HighRes3DNet and dilated time": (
+            "24x24x24 16>16 k3 p1, 16x16x16 32>32 k3 d2 p2, 16x16x16 64>8 k3 d4 p4, "
+            "16x14x14 64>16 k5x1x1 d2x1x1 p4x0x0, 12x7x7 32>32 k3x1x1 d4x1x1 p4x0x0"
+        ),
         "X3D": (
             "13x56x56 24>24 k5x1x1 g24 p2x0x0, 13x28x28 54>54 k3 g54 p1, 13x28x28 108>108 k3 s1x2x2 g108 p1"
         ),

@@ -94,7 +94,7 @@ def process(
         INPUT_GRADIENT: lambda dy, w, bias, out, geometry: ask(INPUT_GRADIENT, dy, w, bias, out, geometry),
         FILTER_GRADIENT: lambda x, dy, out, geometry: ask(FILTER_GRADIENT, x, dy, None, out, geometry),
     }
+    for function in functions.values():  # whose name is the kernel's, and its algorithm's
+        function.__name__ = Path(words[0]).name
     given = [function if str(kind) in has else None for kind, function in functions.items()]
-    made = kernel(given[0], x=x, w=w, y=y, input_gradient=given[1], filter_gradient=given[2], **options)
-    made.__name__ = Path(words[0]).name
-    return made
+    return kernel(given[0], x=x, w=w, y=y, input_gradient=given[1], filter_gradient=given[2], **options)

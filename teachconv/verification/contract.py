@@ -455,9 +455,9 @@ def amid_guards(layout: _Layout, call: Call, module: ModuleType, **options: Any)
     moved = locked(call.with_each(lambda array: layout(array, guard)[1]))
     result = np.array(dispatch.run_canonical(moved, module, **options))
     if outside := int(((result != result) & ~never_written(result)).sum()):
-        cells = tables.count(outside, "cell")
         raise ContractError(
-            f"read outside its arrays: {cells} of the result come from memory around or between them"
+            "read outside its arrays: memory around or between them gives "
+            f"{tables.count(outside, 'cell')} of the result"
         )
     return result
 

@@ -38,6 +38,7 @@ _SECONDS = 0.5  # for one failure
 # Products that a search may evaluate for each of these seconds, and how often a large call as a whole. A step
 # cannot be interrupted, so it is not begun where it would take too long.
 _PER_SECOND, _WHOLE = 1e9, 8
+ONE_CELL = "but one cell cannot tell"
 _AGAIN = 100  # mistakes that are looked at after one that fits, for another one
 _NEAR, _FEW = 0.9, 20  # the nearest mistake explains more of the error, in more wrong cells
 _SMALL = 250_000  # products of a call that is not looked at in a window first
@@ -123,7 +124,7 @@ def diagnose(case: Failure, thorough: bool = False, only: str = "") -> Found:
             remarks = [f"{mistake.code} fits as well: {mistake.sentence}"]
             break
         if fits == "in one cell":
-            remarks = remarks or [f"{mistake.code} fits ({mistake.sentence}), but one cell cannot tell"]
+            remarks = remarks or [f"{mistake.code} fits ({mistake.sentence}), {ONE_CELL}"]
         elif fits and (local is None or fits == "in every cell"):
             cells = "in these cells " if fits == "in the bad cells" else ""
             local, remarks = Diagnosis(mistake.code, f"{cells}equal {mistake.sentence}"), []

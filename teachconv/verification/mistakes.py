@@ -276,7 +276,9 @@ def steps(code: str, case: Failure) -> Iterator[Mistake]:
             *((s, other, "the dilation is ignored") for other in dict.fromkeys((*ones, at_stride))),
             (s, tuple(n * n for n in d), "the dilation is applied twice"),
         ],
-        "stride_and_dilation": [(d, s, "the two are exchanged")],
+        # where the filter has one tap a dilation says nothing, and the stride is only left out
+        "stride_and_dilation": [(d, s, "the two are exchanged")]
+        * all(axis.filter_size > 1 or axis.stride == axis.dilation for axis in case.call.geometry.axes),
         "one_stride": [
             (tuple(s[axis] for _ in each), tuple(d[axis] for _ in each), f"those of {words} on every axis")
             for (axis,), words in list(some_axes(len(d)).items())[-len(d) :]
