@@ -12,7 +12,7 @@ import teachconv as tc
 from teachconv.backends import TABLE, why_not
 from teachconv.graph.common_runtime import graph_optimizer
 from teachconv.graph.framework.context import set_default_graph
-from teachconv.graph.framework.node_def import NodeDef
+from teachconv.graph.framework.node_def import NodeDef, Subgraph, from_operation
 from teachconv.graph.framework.op_kernel import KERNELS, OpKernel, find_kernel, register_kernel
 from teachconv.truth import bounds
 
@@ -116,6 +116,50 @@ def test_equal_nodes_are_merged(graph):
     assert values[1].tolist() == [1, 4]  # the caller's own, all the same
     _, metadata = run([a, b], {x: [1, 2]}, tg.ConfigProto(common_subexpression_elimination=False))
     assert "b" in ran(metadata)
+
+
+def test_equal_nodes_that_are_fetched_become_one_in_their_partition(graph):
+    """In TensorFlow too: with optimizer_options.opt_level=-1, which leaves Grappler on, both run."""
+    x = tg.placeholder("float32", [2], name="x")
+    a, b = tg.square(x, name="a"), tg.square(x, name="b")
+    whole = Subgraph(
+        {op.name: from_operation(op) for op in graph.get_operations()},
+        (("a", 0), ("b", 0)),
+        (),
+        frozenset([("x", 0)]),
+    )
+    after, rewrites = graph_optimizer.optimize(whole, tg.ConfigProto())
+    assert (list(after.nodes), rewrites) == (["a", "b"], [])
+    _, metadata = run([a, b], {x: [1, 2]})
+    assert ran(metadata) == ["_arg_x_0_0", "a"]
+    _, metadata = run(tg.add(a, b, name="c"), {x: [1, 2]})  # not fetched: Grappler merges them
+    assert ran(metadata) == ["_arg_x_0_0", "a", "c"]
+
+
+def test_the_graph_is_optimised_before_it_is_pruned(graph):
+    """The nodes of TensorFlow's partition: e alone; with d fed _arg_d_0_0, e/y and e."""
+    d = tg.multiply(tg.constant([1.0, 2.0], name="k"), 3.0, name="d")
+    e = tg.add(d, 1.0, name="e")
+    value, metadata = run(e)
+    assert (value.tolist(), ran(metadata)) == ([4, 7], ["e"])
+    assert [node.name for node in metadata.pruned] == ["k", "d/y", "e/y"]
+    assert [rewrite.into for rewrite in metadata.rewrites] == ["d", "e"]
+    value, metadata = run(e, {d: [5, 6]})
+    assert (value.tolist(), ran(metadata)) == ([6, 7], ["_arg_d_0_0", "e/y", "e"])
+    assert metadata.rewrites == ()
+
+
+def test_what_is_fed_and_runs_all_the_same_is_neither_folded_nor_merged_nor_fused(graph):
+    """As a target it runs, but its readers see the fed value."""
+    c = tg.constant(1.0, name="c")
+    y = c + 1.0
+    same = tg.constant(1.0, name="same") + 2.0
+    assert run([y, same, c.op], {c: 5.0})[0][:2] == [6, 3]
+    images, conv, _, relu, (x, _, b) = conv_chain()
+    fed = np.zeros((2, 5, 6, 4), "float32")
+    value, metadata = run([relu, conv.op], {images: x, conv: fed})
+    assert "conv" in ran(metadata)
+    assert np.array_equal(value[0], np.maximum(fed + b, 0))
 
 
 def test_reads_of_a_variable_are_not_merged(graph):

@@ -140,7 +140,7 @@ class RunMetadata(tables.Report):
     ...     unused = x - 1.0
     ...     result = session.run(y, {x: [1, 2]}, run_metadata=metadata)
     >>> [node.name for node in metadata.pruned], [rewrite.into for rewrite in metadata.rewrites]
-    (['x', 'sub/y', 'sub'], ['add'])
+    (['x', 'Const', 'add/y', 'sub/y', 'sub'], ['add'])
     >>> [node.name for node in metadata.nodes]
     ['_arg_x_0_0', 'add', 'mul']
     """
