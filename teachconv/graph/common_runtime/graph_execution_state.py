@@ -83,9 +83,11 @@ class Executable:
             ValueError: if a kernel fails.
         """
         recorder = None if run_metadata is None else StepStatsCollector()
-        values = self.run_inside(context, recorder, seed)
-        if run_metadata is not None and recorder is not None:
-            run_metadata.fill(self, recorder)
+        try:
+            values = self.run_inside(context, recorder, seed)
+        finally:
+            if run_metadata is not None and recorder is not None:
+                run_metadata.fill(self, recorder)
         self.graph.last_run = self.kernels
         return values
 
