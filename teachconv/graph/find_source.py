@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from operator import attrgetter
-from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .. import backends, dialects
@@ -43,7 +43,7 @@ from ..support import record
 from ..support.errors import ArgumentError, brief, is_one_of, plain, suggestion
 from ..windows import calls as windows
 from . import kernels, nest  # noqa: F401  (kernels fills the registry)
-from .common_runtime.execute import execute, recorded_by
+from .common_runtime.execute import execute
 from .common_runtime.run_metadata import RunMetadata
 from .common_runtime.run_steps import (
     KERNEL_PARTS,
@@ -55,14 +55,15 @@ from .common_runtime.run_steps import (
     steps_of_backend,
     stopped_chain,
 )
-from .common_runtime.session import RUN, Session, copy_of
+from .common_runtime.session import C_API, RUN, Session, copy_of
 from .eager.backprop import GradientTape
+from .eager.concrete_function import CALL
 from .eager.def_function import Function
 from .framework.context import get_default_session
 from .framework.eager_tensor import EagerTensor
 from .framework.errors import FailedPreconditionError, InvalidArgumentError
 from .framework.op_def import GRADIENTS, REGISTRY, OpDef
-from .framework.op_kernel import KERNELS, KernelDef
+from .framework.op_kernel import KERNELS
 from .framework.ops import Graph, GraphKeys, Operation
 from .framework.tensor import Tensor
 from .gradients.gradients_util import backpropagate
@@ -79,6 +80,13 @@ EXECUTE = Part(
     "runs one op at once, without a graph",
     ("eager", "eagerexecute", "tfe_py_fastpathexecute", "tfe_execute"),
 )
+_TRACING = "tensorflow/python/eager/polymorphic_function/tracing_compilation.py trace_function"
+# by the words for them
+_PARTS = {
+    word: part
+    for part in (RUN, C_API, *PASSES, *KERNEL_PARTS, EXECUTE, CALL)
+    for word in (part.what.lower(), *part.names)
+}
 # the public wrappers by name; that of an element-wise op is the generated one
 _PUBLIC: dict[str, Callable[..., Any]] = {
     name: inspect.unwrap(getattr(module, name))
@@ -155,10 +163,11 @@ def meant(text: str) -> Any:
         text: an op of teachconv ("conv2d"), a function of a dialect ("torch.conv2d") or of TensorFlow
             ("tf.nn.conv2d"), another public function or class ("tf.keras.layers.Conv2D"), the generated
             module or a function of it ("gen_nn_ops.conv2d"), an op of the runtime ("Conv2D", in capitals or
-            not); or words around one of them.
+            not), the class of a kernel ("Conv2DOp") or another part of it ("executor", "Grappler"); or words
+            around one of them.
 
     Returns:
-        The function, module or op definition.
+        The function, module, op definition or part.
 
     Raises:
         ValueError: if the text names none, or several.
@@ -199,20 +208,12 @@ def _named(name: str) -> Any:
     if tensorflows and last in _PUBLIC and _SPACES.issuperset(spaces):
         return _PUBLIC[last]
     ops = {op_name.replace("_", "").lower(): op_name for op_name in REGISTRY if _SPACES.issuperset(spaces)}
-    op_name = ops.get(last.replace("_", "").lower(), "")
+    classes = {each.kernel.__name__.lower(): each.op for each in KERNELS.values()}
+    op_name = ops.get(last.replace("_", "").lower()) or classes.get(name.lower(), "")
     of_op = _generated().get(op_name, REGISTRY.get(op_name))
     ends = () if of_op else ("tf.nn", "tc", "tf.keras.layers")  # of which a name may be the end
     places = (_public(place) for place in (name, *(f"{space}.{name}" for space in ends)))
-    return next(filter(callable, places), of_op) or _part(name.lower())
-
-
-def _part(name: str) -> Part | KernelDef | None:
-    """Return the part of the runtime that a name stands for, or the kernel whose class has it, or None."""
-    parts = (
-        part for part in (RUN, *PASSES, *KERNEL_PARTS, EXECUTE) if name in (part.what.lower(), *part.names)
-    )
-    of_class = (each for each in KERNELS.values() if each.kernel.__name__.lower() == name)
-    return next(parts, None) or next(of_class, None)
+    return next(filter(callable, places), of_op) or _PARTS.get(name.lower())
 
 
 def _public(name: str) -> Any:
@@ -234,8 +235,8 @@ def _key(op: Any) -> str:
     """Return the name of the op that computes what was named; several names lead to one."""
     if is_dialects(op):
         return FUNCTIONS[op].name
-    if isinstance(op, (Part, KernelDef)):
-        return op.op if isinstance(op, KernelDef) else op.what
+    if isinstance(op, Part):
+        return op.what
     if isinstance(op, type):
         return f"{op.__module__}.{op.__name__}"
     name = op.name if isinstance(op, OpDef) else op.__name__
@@ -365,7 +366,8 @@ def _of_node(
 ) -> SourceChain:
     """Follow a node: where the program created it, whose gradient it is, and the steps of its op.
 
-    With feeds, the node is run as ``session.run(node, feeds)`` does, and the kernels that ran are followed.
+    With feeds, the node is run as ``session.run(node, feeds)`` does: in a copy of the default session, or in
+    one of its own.
     """
     node = owner.op if isinstance(owner, Tensor) else owner
     if args or kwargs:
@@ -426,14 +428,7 @@ def _of_part(owner: Part, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         SourceStep("in TensorFlow", name, file),
         SourceStep("in a run", "what it does", note="find_source(y, feed_dict={x: ...})"),
     ]
-    return listing(owner.what, steps)
-
-
-@source_of.register(KernelDef)
-def _of_kernel(owner: KernelDef, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
-    """Follow the class of a kernel: the op that it is registered for, its compute, and its backends."""
-    _take_nothing(owner.kernel.__name__, args, kwargs)
-    return listing(owner.kernel.__name__, [*_definition_of(owner.op), *_kernels([owner.op])])
+    return listing(f"{owner.what}, a part of the runtime,", steps)
 
 
 @source_of.register(EagerTensor)
@@ -471,18 +466,29 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
         result = op(*args, **kwargs)
     if isinstance(result, Tensor):  # the call only added a node: a graph is being built
         return source_of(result, result, (), {})
-    starts = [i for i, stage in enumerate(stages) if "kernel" in stage.facts]
-    ran = [stages[begin:end] for begin, end in pairwise([*starts, len(stages)])]
+    ran = _by_op(stages)
     for of_op in ran:
-        definition = of_op[0].facts["kernel"]
+        op_name = of_op[0].facts["kernel"].op
         # where a generated wrapper was called, the call began below the public ones
-        steps += _definition_of(definition.op) if generated else _wrappers_of(None, definition.op)
-        steps += [EXECUTE.step("runs the op at once: no graph, no session"), compute_step(definition)]
-        steps += steps_of_backend(of_op)
+        steps += _definition_of(op_name) if generated else _wrappers_of(None, op_name)
+        steps += _what_ran(of_op)
     convolutions = list(filter(convolves, ran))
     if len(convolutions) == 1:
         return Ran(convolutions[0]).chain(query, _once(steps))
     return chain_of(query, _once(steps))
+
+
+def _by_op(stages: list[record.Stage]) -> list[list[record.Stage]]:
+    """Return the stages of each op that ran eagerly."""
+    starts = [i for i, stage in enumerate(stages) if "kernel" in stage.facts]
+    return [stages[begin:end] for begin, end in pairwise([*starts, len(stages)])]
+
+
+def _what_ran(stages: list[record.Stage]) -> Iterator[Found]:
+    """Yield the steps of an op that ran eagerly, from `execute` to the innermost loops."""
+    yield EXECUTE.step("runs the op at once: no graph, no session")
+    yield compute_step(stages[0].facts["kernel"])
+    yield from steps_of_backend(stages)
 
 
 def _once(found: Iterable[Found]) -> list[Found]:
@@ -494,8 +500,10 @@ def _once(found: Iterable[Found]) -> list[Found]:
 @source_of.register(Function)
 def _of_traced(owner: Function, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Call a ``tf.function``; follow its trace and the kernels that ran."""
-    python_function = owner.python_function
-    first = step_at("traced function", python_function, "its graph is made once for each signature")
+    python_function, known = owner.python_function, len(owner.trace_log)
+    owner.get_concrete_function(*args, **kwargs)
+    note = str(owner.trace_log[-1]) if len(owner.trace_log) > known else "traced before: the trace runs again"
+    first = replace(step_at("traced function", python_function, note), tensorflow=_TRACING)
     return chain_of_function(python_function.__name__, [first], owner, *args, **kwargs)
 
 
@@ -520,12 +528,10 @@ def chain_of_function(
 @source_of.register(GradientTape)
 def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Compute a tape's gradient; follow the engine, each gradient function, and the ops that these ran."""
-    operations: dict[str, None] = {}
-    recorder = SimpleNamespace(record=lambda operation: operations.setdefault(operation.type))
     recorded = {operation.type: operation for operation in owner.operations()}
     given = inspect.signature(op).bind(*args, **kwargs).arguments
     reasons = [owner.why_none(source) for source in nest.flatten(given.get("sources", given.get("source")))]
-    with recorded_by(recorder):
+    with record.recording() as stages:
         results = nest.flatten(op(*args, **kwargs))
     steps = [
         step_at("tape", op),
@@ -542,7 +548,8 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
             if GRADIENTS.get(operation.attrs.get("_gradient_op_type", operation.type))
         ),
     ]
-    return chain_of(f"tape.{op.__name__}", [*steps, *_kernels(operations, find_backend()[0])])
+    ran = (step for of_op in _by_op(stages) for step in _what_ran(of_op))
+    return chain_of(f"tape.{op.__name__}", _once([*steps, *ran]))
 
 
 def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -144,8 +144,10 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
             `teachconv.tf` and `teachconv.keras`, or its name, such as "tf.nn.separable_conv2d" or
             "tf.keras.layers.Conv2D": alone, its chain has what its code may call. Also the module
             gen_nn_ops, a ``tf.function`` with its arguments, a tensor or operation of `teachconv.graph`, also
-            with feeds, a tensor that an eager op or a tape returned, a layer of `teachconv.keras` with an
-            input, and ``model.fit`` with its arguments, of which one step runs. And a function, method or
+            with feeds, ``session.run`` with its arguments, the name of a part of that runtime ("executor",
+            "placer", "OpKernel"), a tensor that an eager op or a tape returned, a layer of `teachconv.keras`
+            with an input, and ``model.fit`` with its arguments, of which one step runs. What is run to be
+            followed changes the value of no variable. And a function, method or
             layer of an installed framework, such as TensorFlow's own ``tf.nn.conv2d``: its
             steps then say what that framework ran, and how this is known.
         *args: the op's positional arguments.

@@ -486,9 +486,11 @@ class Steps(Report):
         for number, step in enumerate(self.steps, 1):
             below = [*filter(None, (step.where, step.note))]  # of another framework's step the place is long
             notes = [*filter(None, (step.tensorflow, step.note))]
-            cells = (step.name, below, step.known) if self._elsewhere else (step.name, step.where, notes)
-            if self._is_run:
-                cells = ([*filter(None, (step.name, step.where)), *notes], "", "")
+            cells: list[Any] = [step.name, step.where, notes]
+            if self._elsewhere:
+                cells = [step.name, below, step.known]
+            elif self._is_run:
+                cells = [[*filter(None, (step.name, step.where)), *notes], "", ""]
             rows.append((str(number), step.what, *cells))
         notes = self._beside()
         if self._elsewhere and self.lines:

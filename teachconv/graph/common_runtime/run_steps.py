@@ -100,7 +100,7 @@ PASSES = (
         Executor.run,
         "tensorflow/core/common_runtime/executor.cc ExecutorState::Process",
         "runs each node when its inputs are there, by the compute of its kernel",
-        ("executor.run", "executorstate", "executorstate::process"),
+        ("executor.run", "executorstate", "process"),
     ),
 )
 # what the executor finds and calls
@@ -117,7 +117,7 @@ KERNEL_PARTS = (
         OpKernel.compute,
         "tensorflow/core/framework/op_kernel.h OpKernel::Compute",
         "is what the executor calls; the kernel's class overrides it and calls a backend or NumPy",
-        ("opkernel.compute", "opkernel::compute"),
+        ("opkernel.compute"),
     ),
     Part(
         "registration",
@@ -158,7 +158,8 @@ def compute_step(definition: KernelDef) -> SourceStep:
 def gradient_step(op: Any, note: str) -> SourceStep:
     """Return the step of the gradient function of an operation, or of the name that has one."""
     op_type = op if isinstance(op, str) else op.attrs.get("_gradient_op_type", op.type)
-    return step_at("gradient function", GRADIENTS[op_type], note)
+    function: Any = GRADIENTS[op_type]
+    return step_at("gradient function", function, note)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -244,19 +245,14 @@ def _origins(metadata: RunMetadata, node: NodeStats) -> Iterator[SourceStep]:
         elif made is not None:
             yield program_step(made)
         else:  # a node of a function that a node calls
-            yield SourceStep("program", node.name, *file_and_line(node.made_at))
+            file, _, line = node.made_at.rpartition(":")
+            yield SourceStep("program", node.name, file, int(line))
 
 
 def program_step(node: NodeDef | Operation) -> SourceStep:
     """Return the line of the program that added a node to the graph, as a step."""
     text = shorten(linecache.getline(node.file, node.line).strip(), 60, placeholder=" ...")
     return SourceStep("program", text, place_of(node.file), node.line, f"adds {node.name}; computes nothing")
-
-
-def file_and_line(where: str) -> tuple[str, int]:
-    """Return the two parts of ``file:line``."""
-    file, _, line = where.rpartition(":")
-    return file, int(line)
 
 
 def _steps_of_node(node: NodeStats) -> Iterator[Found]:

@@ -154,14 +154,14 @@ RUN = Part(
     Session.run,
     "tensorflow/core/common_runtime/direct_session.cc DirectSession::Run",
     "takes fetches and feeds, has the graph prepared for them once, and has it run",
-    (
-        "session",
-        "tf_session",
-        "tf_sessionrun",
-        "tf_sessionrun_wrapper",
-        "directsession",
-        "directsession::run",
-    ),
+    ("session", "directsession", "directsession.run"),
+)
+C_API = Part(
+    "C API",
+    Session.run,
+    "tensorflow/c/c_api.cc TF_SessionRun",
+    "is where a run goes from Python to C++, to DirectSession::Run; here Session.run does the work itself",
+    ("tf_session", "tf_sessionrun", "tf_sessionrun_wrapper"),
 )
 
 
