@@ -176,7 +176,9 @@ def meant(text: str) -> Any:
     words = [] if alias else re.findall(r"[A-Za-z_]\w*(?:\.\w+)*", text)
     if len(words) > 1:  # of a sentence, what looks like code: "is" and "size" are ops too
         words = [word for word in words if re.search(r"[._\d]|[a-z][A-Z]", word)]
-    found = {_key(op): op for word in reversed(words) if (op := _named(word)) is not None}
+    named = {_key(op): op for word in reversed(words) if (op := _named(word)) is not None}
+    # "tf.nn.conv2d, gen_nn_ops.conv2d, session.run" asks for the op
+    found = {key: op for key, op in named.items() if not isinstance(op, Part)} or named
     if len(found) == 1:
         return next(iter(found.values()))
     if found:
@@ -213,7 +215,8 @@ def _named(name: str) -> Any:
     of_op = _generated().get(op_name, REGISTRY.get(op_name))
     ends = () if of_op else ("tf.nn", "tc", "tf.keras.layers")  # of which a name may be the end
     places = (_public(place) for place in (name, *(f"{space}.{name}" for space in ends)))
-    return next(filter(callable, places), of_op) or _PARTS.get(name.lower())
+    part = _PARTS.get(".".join(name.lower().split(".")[-2:]))
+    return part or next(filter(callable, places), of_op)
 
 
 def _public(name: str) -> Any:
@@ -448,6 +451,9 @@ def _of_eager(owner: EagerTensor, op: Any, args: tuple[Any, ...], kwargs: dict[s
 def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Follow a public wrapper such as `tf.nn.conv2d`: its op, or the ops of one call."""
     public = inspect.unwrap(op)
+    part = next((part for part in _PARTS.values() if part.function is public), None)
+    if part is not None:
+        return _of_part(part, op, args, kwargs)
     is_op = is_one_of(op, names_of_ops().values())  # an op of teachconv, or a dialect's function
     if is_op or not str(public.__module__).startswith(_RUNTIME if args or kwargs else f"{_PACKAGE}."):
         return source_of.dispatch(object)(owner, op, args, kwargs)

@@ -275,6 +275,17 @@ def test_the_name_of_a_part_is_an_answer(asked, name, there, capsys):
     assert in_tensorflow.file in capsys.readouterr().out
 
 
+def test_the_whole_question_asks_for_the_op_and_a_function_for_its_part():
+    asked = "I see tf.nn.conv2d -> gen_nn_ops.conv2d -> _apply_op ... session.run: where is it executed?"
+    assert tc.find_source(asked).steps == tc.find_source("tf.nn.conv2d").steps
+    part = tc.find_source("Session.run")
+    assert (
+        part.steps == tc.find_source("tf.compat.v1.Session.run").steps == tc.find_source(tg.Session.run).steps
+    )
+    with tf.Session(graph=tg.Graph()) as session:
+        assert tc.find_source(session.run).steps == part.steps
+
+
 def test_the_class_of_a_kernel_is_an_answer():
     chain = tc.find_source("Conv2DOp")
     assert [step.name for step in chain.steps[:5]] == [

@@ -154,7 +154,7 @@ RUN = Part(
     Session.run,
     "tensorflow/core/common_runtime/direct_session.cc DirectSession::Run",
     "takes fetches and feeds, has the graph prepared for them once, and has it run",
-    ("session", "directsession", "directsession.run"),
+    ("session", "sess.run", "tf.session", "directsession", "directsession.run"),
 )
 C_API = Part(
     "C API",
