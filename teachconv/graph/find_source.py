@@ -81,11 +81,11 @@ EXECUTE = Part(
     ("eager", "eagerexecute", "tfe_py_fastpathexecute", "tfe_execute"),
 )
 _TRACING = "tensorflow/python/eager/polymorphic_function/tracing_compilation.py trace_function"
-# by the words for them
-_PARTS = {
+# by the words for them, and their functions
+_PARTS: dict[Any, Part] = {
     word: part
-    for part in (RUN, C_API, *PASSES, *KERNEL_PARTS, EXECUTE, CALL)
-    for word in (part.what.lower(), *part.names)
+    for part in (C_API, RUN, *PASSES, *KERNEL_PARTS, EXECUTE, CALL)
+    for word in (part.what.lower(), *part.names, part.function)
 }
 # the public wrappers by name; that of an element-wise op is the generated one
 _PUBLIC: dict[str, Callable[..., Any]] = {
@@ -451,9 +451,8 @@ def _of_eager(owner: EagerTensor, op: Any, args: tuple[Any, ...], kwargs: dict[s
 def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Follow a public wrapper such as `tf.nn.conv2d`: its op, or the ops of one call."""
     public = inspect.unwrap(op)
-    part = next((part for part in _PARTS.values() if part.function is public), None)
-    if part is not None:
-        return _of_part(part, op, args, kwargs)
+    if public in _PARTS:
+        return _of_part(_PARTS[public], op, args, kwargs)
     is_op = is_one_of(op, names_of_ops().values())  # an op of teachconv, or a dialect's function
     if is_op or not str(public.__module__).startswith(_RUNTIME if args or kwargs else f"{_PACKAGE}."):
         return source_of.dispatch(object)(owner, op, args, kwargs)

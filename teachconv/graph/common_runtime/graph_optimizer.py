@@ -11,7 +11,7 @@ four nodes alone; here each runs once, on graphs of every size.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -48,13 +48,13 @@ def optimize(subgraph: Subgraph, config: ConfigProto) -> tuple[Subgraph, list[Re
 
 def optimize_partitions(
     partitions: Mapping[str, Nodes],
-    fetches: Iterable[TensorName],
-    targets: Iterable[str],
+    fetches: Sequence[TensorName],
+    targets: Sequence[str],
     config: ConfigProto,
-) -> tuple[dict[str, Nodes], list[TensorName], list[Rewrite]]:
-    """Optimise the nodes of each device apart: TensorFlow's GraphOptimizer.
+) -> tuple[dict[str, Nodes], Sequence[TensorName], list[Rewrite]]:
+    """Optimise the nodes of each device: TensorFlow's GraphOptimizer, which gets one partition at a time.
 
-    Equal nodes that are both fetched become one only here.
+    No node of one device is equal to one of another. Equal nodes that are both fetched become one only here.
 
     Args:
         partitions: the nodes by name for each device.
@@ -65,18 +65,15 @@ def optimize_partitions(
     Returns:
         The nodes by name for each device, where the fetches are now, and the rewrites.
     """
-    optimized: dict[str, Nodes] = {}
-    moved: dict[TensorName, TensorName] = {}
-    rewrites: list[Rewrite] = []
-    for device, nodes in partitions.items():
-        own = tuple(fetch for fetch in fetches if fetch[0] in nodes)
-        roots = [name for name, node in nodes.items() if node.op == "_Send" or name in targets]
-        before = Subgraph(nodes, own, tuple(roots))
-        after, done = _apply(before, config, eliminate_common_subexpressions)
-        moved |= zip(own, after.fetches, strict=True)
-        optimized[device] = after.nodes
-        rewrites += done
-    return optimized, [moved[fetch] for fetch in fetches], rewrites
+    nodes = {name: node for part in partitions.values() for name, node in part.items()}
+    sends = [name for name, node in nodes.items() if node.op == "_Send"]
+    whole = Subgraph(nodes, tuple(fetches), (*targets, *sends))
+    left, rewrites = _apply(whole, config, eliminate_common_subexpressions)
+    kept = {
+        device: {name: left.nodes[name] for name in part if name in left.nodes}
+        for device, part in partitions.items()
+    }
+    return kept, left.fetches, rewrites
 
 
 def _apply(

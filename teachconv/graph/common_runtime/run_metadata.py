@@ -7,7 +7,6 @@ the graph before and after the passes and writes a chrome://tracing file (graph_
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import backends
 from ...inspection import marks
-from ...inspection.sources import SourceChain, SourceStep
+from ...inspection.sources import SourceChain, SourceStep, step_at
 from ...inspection.tracing import facts_of, innermost_loops, loop_text
 from ...support import record, tables
 from ...support.files import path_of
@@ -119,8 +118,7 @@ def _backend_at(backend: str | None, function: str | None) -> str:
     """Return file and line of a backend's function, or ""."""
     if not backend or not function:
         return ""
-    code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
-    return f"{marks.place(code.co_filename)}:{code.co_firstlineno}"
+    return step_at("backend", getattr(backends.get(backend), function)).where
 
 
 @dataclass(repr=False)
