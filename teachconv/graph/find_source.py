@@ -374,7 +374,8 @@ def _of_node(
     """
     node = owner.op if isinstance(owner, Tensor) else owner
     if args or kwargs:
-        return _of_run(_session_of(node.graph), owner, *args, **kwargs)
+        session = kwargs.pop("session", None)  # of conv.eval
+        return _of_run(copy_of(session) if session else _session_of(node.graph), owner, *args, **kwargs)
     label = f", attribute _kernel {node.attrs['_kernel']!r}" if "_kernel" in node.attrs else ""
     note = f"adds an op {node.type}{label}; computes nothing"
     steps = [SourceStep("created at", node.name, place(node.file), node.line, note)]

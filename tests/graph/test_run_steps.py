@@ -171,6 +171,26 @@ def test_without_a_session_there_is_one_whose_variables_are_initialised(snippet)
     assert step_of(stopped, "prune").note.startswith("7 of 10 nodes not needed")
 
 
+def test_a_session_that_is_given_is_the_one_that_is_asked(snippet):
+    x, w, conv = snippet
+    given = tf.Session()
+    given.run(w.initializer)
+    with tf.Session():
+        assert "compute" not in kinds(tc.find_source(conv.eval, {x: X}))
+        assert "compute" in kinds(tc.find_source(conv.eval, {x: X}, session=given))
+
+
+def test_what_a_partition_s_own_passes_did_is_told_there(snippet):
+    x, _, _ = snippet
+    same = [tf.square(x, name="a"), tf.square(x, name="b")]
+    with tf.Session() as session:
+        chain = tc.find_source(session.run, same, {x: X})
+    assert step_of(chain, "optimise").note == "nothing to share, fold or fuse"
+    assert step_of(chain, "partition").note == (
+        "one subgraph, on CPU:0; common subexpressions in a partition: b -> a (the same Square of the same inputs)"
+    )
+
+
 def test_a_missing_feed_ends_the_chain(snippet):
     _, _, conv = snippet
     with tf.Session() as session:

@@ -160,17 +160,15 @@ class GraphExecutionState:
             whole = Subgraph(self._placed, names[0], tuple(op.name for op in targets), frozenset(names[1]))
             optimized, rewrites = optimize(whole, self.config)
             subgraph = prune(optimized, feeds)
-            partitions, transfers, sources = partition(subgraph)
-            partitions, sources, more = optimize_partitions(
-                partitions, sources, subgraph.targets, self.config
-            )
+            placed, transfers, sources = partition(subgraph)
+            partitions, fetched, more = optimize_partitions(placed, sources, subgraph.targets, self.config)
             gone = {name for rewrite in (*rewrites, *more) for name in rewrite.removed}
             kept = subgraph.nodes.keys() | gone
             self._executables[key] = Executable(
                 self.graph,
                 subgraph,
                 partitions,
-                Executor(partitions, transfers, sources, self.config),
+                Executor(partitions, transfers, fetched, self.config),
                 tuple(node for name, node in self._placed.items() if name not in kept),
                 (*rewrites, *more),
                 self._placements,

@@ -26,6 +26,7 @@ from ..framework.op_def import get_op_def
 from ..framework.op_kernel import has_kernel
 from ..framework.shape_inference import run_on_constants
 
+IN_PARTITION = " in a partition"  # ends the name of an optimiser that ran there
 MAX_BYTES = 10 << 20  # larger results are not worth the memory; TensorFlow's limit
 
 
@@ -73,7 +74,11 @@ def optimize_partitions(
         device: {name: left.nodes[name] for name in part if name in left.nodes}
         for device, part in partitions.items()
     }
-    return kept, left.fetches, rewrites
+    return (
+        kept,
+        left.fetches,
+        [replace(each, optimizer=f"{each.optimizer}{IN_PARTITION}") for each in rewrites],
+    )
 
 
 def _apply(

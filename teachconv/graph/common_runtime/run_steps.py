@@ -25,7 +25,7 @@ from ...support.errors import plain
 from ..framework.op_def import GRADIENTS
 from ..framework.op_kernel import SILENT, KernelDef, OpKernel, register_kernel
 from .executor import Executor
-from .graph_optimizer import optimize
+from .graph_optimizer import IN_PARTITION, optimize
 from .graph_partition import partition
 from .placer import place
 from .subgraph import prune
@@ -117,7 +117,7 @@ KERNEL_PARTS = (
         OpKernel.compute,
         "tensorflow/core/framework/op_kernel.h OpKernel::Compute",
         "is what the executor calls; the kernel's class overrides it and calls a backend or NumPy",
-        ("opkernel.compute"),
+        ("opkernel.compute",),
     ),
     Part(
         "registration",
@@ -291,22 +291,27 @@ def _what_passes_did(metadata: RunMetadata) -> dict[str, str]:
     for rewrite in metadata.rewrites:
         gone = "" if rewrite.removed == (rewrite.into,) else f"{' + '.join(rewrite.removed)} -> "
         changes.setdefault(rewrite.optimizer, []).append(f"{gone}{rewrite.into} ({rewrite.why})")
+    changed = {name: f"{name}: {', '.join(texts)}" for name, texts in changes.items()}
     pruned = [node.name for node in metadata.pruned]
     sizes = [
         f"{_short(device)} {tables.count(len(nodes), 'node')}"
         for device, nodes in metadata.partitions.items()
     ]
-    one = f"one subgraph, on {_short(next(iter(metadata.partitions), ''))}"
-    sent = [f"sent: {transfer}" for transfer in metadata.transfers]
+    parts = [f"{len(sizes)} subgraphs: {'; '.join(sizes)}"]
+    if len(sizes) == 1:
+        parts = [f"one subgraph, on {_short(next(iter(metadata.partitions)))}"]
+    parts += [f"sent: {transfer}" for transfer in metadata.transfers]
     ran = [node.name for node in metadata.nodes if node.op != "_Arg"]
     starts = ", ".join(f"{node.name} {tables.duration(node.start)}" for node in metadata.nodes)
     return {
         "place": "; ".join(placed_texts),
-        "optimise": "; ".join(f"{name}: {', '.join(texts)}" for name, texts in changes.items())
+        "optimise": "; ".join(text for name, text in changed.items() if not name.endswith(IN_PARTITION))
         or "nothing to share, fold or fuse",
         "prune": f"{len(pruned)} of {tables.count(len(metadata.placements), 'node')} not needed"
         + (f": {', '.join(pruned)}" if pruned else ""),
-        "partition": one if len(sizes) == 1 else f"{len(sizes)} subgraphs: {'; '.join([*sizes, *sent])}",
+        "partition": "; ".join(
+            [*parts, *(text for name, text in changed.items() if name.endswith(IN_PARTITION))]
+        ),
         "executor": f"{', '.join(ran)}; started at: {starts}",
     }
 

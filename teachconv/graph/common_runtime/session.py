@@ -107,7 +107,8 @@ class Session:
         if run_metadata is not None:
             names = ", ".join(item.name for item in found)
             note = f"{tables.count(len(found), 'fetch', 'fetches')}, {tables.count(len(feeds), 'feed')}"
-            run_metadata.asked = program_step(getattr(found[0], "op", found[0])) if found else None
+            made = [item.op if isinstance(item, Tensor) else item for item in found[:1]]
+            run_metadata.asked = next(map(program_step, made), None)
             run_metadata.called = replace(RUN.step(note), name=f"session.run({names})")
         executable = self._state.executable(tensors, targets, list(feeds))
         context = OpKernelContext(self._variables, list(feeds.values()), self.config)
