@@ -215,8 +215,7 @@ def _named(name: str) -> Any:
     of_op = _generated().get(op_name, REGISTRY.get(op_name))
     ends = () if of_op else ("tf.nn", "tc", "tf.keras.layers")  # of which a name may be the end
     places = (_public(place) for place in (name, *(f"{space}.{name}" for space in ends)))
-    part = _PARTS.get(".".join(name.lower().split(".")[-2:]))
-    return part or next(filter(callable, places), of_op)
+    return _PARTS.get(".".join(name.lower().split(".")[-2:])) or next(filter(callable, places), of_op)
 
 
 def _public(name: str) -> Any:
@@ -405,10 +404,8 @@ def _session_of(graph: Graph) -> Session:
     if session is not None and session.graph is graph:
         return copy_of(session)
     session = Session(graph)
-    initializers = [each.initializer for each in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)]
-    if initializers:
-        with suppress(InvalidArgumentError, FailedPreconditionError):  # the run will say what has no value
-            session.run(initializers)
+    with suppress(InvalidArgumentError, FailedPreconditionError):  # the run will say what has no value
+        session.run([each.initializer for each in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)])
     return session
 
 

@@ -372,9 +372,9 @@ class Ran:
     def reason(self) -> str:
         """Return why the algorithm ran: its own reason, the processor's instructions, and the shapes."""
         why = next((choice.note for choice in self.choices()), self._why(self.algorithm))
-        why = why if why.startswith(self.algorithm) else f"{self.algorithm}: {why}"
+        named = why if why.startswith(self.algorithm) else f"{self.algorithm}: {why}"
         isa = facts_of(self.stages).get("instruction_set")
-        return "; ".join(filter(None, (why, isa, shapes_text(self.kind, self.geometry))))
+        return "; ".join(filter(None, (named, isa, shapes_text(self.kind, self.geometry))))
 
     def kernels(self) -> Iterable[SourceStep]:
         """Return the function that the backend enters, and that with the innermost loop or the library."""

@@ -19,7 +19,6 @@ from ..inspection.sources import SourceChain, source_of, step_at
 from ..support.errors import ArgumentError, brief
 from .data_adapters import as_batch_size, batches_of, check_x
 from .layers.layer import Layer, are_several, as_list
-from .optimizers import Optimizer
 from .training import Trainer
 
 _TAPE = "tensorflow/python/eager/backprop.py GradientTape.gradient"
@@ -63,9 +62,6 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if step.__name__ == "train_step":
         note = "walks the nodes backwards while the step is traced, and adds those of the gradients"
         first.append(replace(step_at("tape", backpropagate, note), tensorflow=_TAPE))
-    optimizer: Optimizer | None = getattr(model, "optimizer", None)
-    if optimizer is not None:
-        optimizer.build(model.trainable_variables)
     traced = function(step, config=getattr(model, "_config", None))
     return chain_of_function(
         f"{op.__name__} on a batch of {len(as_list(batch[0])[0])}", first, traced, *batch

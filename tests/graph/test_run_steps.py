@@ -191,6 +191,18 @@ def test_what_a_partition_s_own_passes_did_is_told_there(snippet):
     )
 
 
+def test_a_run_in_which_nothing_computes_has_a_chain_too(snippet):
+    _, w, _ = snippet
+    with tf.Session() as session:
+        session.run(w.initializer)
+        chain = tc.find_source(session.run, w)
+    assert kinds(chain) == ANSWER[:7]
+    assert chain.steps[0].name.startswith("w = tf.Variable(")
+    assert chain.steps[-1].note.startswith("w, w/read; started at: w ")
+    assert kinds(tg.RunMetadata().chain) == ANSWER[2:7]
+    assert step_of(tg.RunMetadata().chain, "prune").note == "keeps the nodes that the fetches need"
+
+
 def test_a_missing_feed_ends_the_chain(snippet):
     _, _, conv = snippet
     with tf.Session() as session:

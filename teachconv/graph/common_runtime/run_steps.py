@@ -193,16 +193,15 @@ def stopped_chain(metadata: RunMetadata, error: BaseException) -> SourceChain:
     if not reached or metadata.called is None:
         raise error
     first = (step for step in (metadata.asked, metadata.called) if step)
-    done = steps_of_passes(metadata) if metadata.before else [part.step() for part in PASSES]
-    steps = [*first, *done[: reached[-1]]]
+    steps = [*first, *steps_of_passes(metadata)[: reached[-1]]]
     last = PASSES[reached[-1]].step(f"stops here: {plain(error.__cause__ or error)}")
     return chain_of(metadata.called.name, [*steps, last])
 
 
 def steps_of_passes(metadata: RunMetadata) -> list[SourceStep]:
-    """Return the steps of the passes and the executor, with what each did in the run."""
-    done = _what_passes_did(metadata)
-    return [part.step(done[part.what]) for part in PASSES]
+    """Return the steps of the passes and the executor: what each did in the run, or does if none was."""
+    done = _what_passes_did(metadata) if metadata.before else {}
+    return [part.step(done.get(part.what, "")) for part in PASSES]
 
 
 def _steps(metadata: RunMetadata) -> Iterator[Found]:
@@ -218,21 +217,18 @@ def _steps(metadata: RunMetadata) -> Iterator[Found]:
         key=lambda node: numbers.get(node.name, len(numbers)),
     )
     first = min(nodes, key=lambda node: (not node.loops, node.name not in metadata.fetched), default=None)
-    origins = {node.name: list(_origins(metadata, node)) for node in nodes}
-    latest = None
-    if first is not None:
-        latest = origins[first.name][-1]
-        yield from origins[first.name]
-    if metadata.called:
-        yield metadata.called
-    yield from steps_of_passes(metadata)
-    if first is not None:
-        yield from _steps_of_node(first)
-    for node in nodes:
-        if node is not first:
-            yield from (step for step in origins[node.name] if step != latest)
-            latest = origins[node.name][-1]
-            yield from _steps_of_node(node)
+    run = [*filter(None, [metadata.called]), *steps_of_passes(metadata)]
+    latest: SourceStep | None = None
+    if metadata.asked and not nodes:  # a variable that is only read
+        yield metadata.asked
+    for node in sorted(nodes, key=lambda node: node is not first):
+        origins = list(_origins(metadata, node))
+        yield from (step for step in origins if step != latest)
+        latest = origins[-1]
+        yield from run  # once, behind the line of the program
+        run.clear()
+        yield from _steps_of_node(node)
+    yield from run
 
 
 def _origins(metadata: RunMetadata, node: NodeStats) -> Iterator[SourceStep]:
@@ -312,7 +308,7 @@ def _what_passes_did(metadata: RunMetadata) -> dict[str, str]:
         "partition": "; ".join(
             [*parts, *(text for name, text in changed.items() if name.endswith(IN_PARTITION))]
         ),
-        "executor": f"{', '.join(ran)}; started at: {starts}",
+        "executor": f"{', '.join(ran) or 'no node'}; started at: {starts}",
     }
 
 
