@@ -478,7 +478,7 @@ class Steps(Report):
         if self._is_run:
             files = [place.rpartition("/")[2] for place in (step.where, step.tensorflow.partition(" ")[0])]
             return (step.what, *files, step.note or step.name)
-        place = _PLACE - 14 if self._elsewhere else _PLACE  # beside it is how the step is known
+        place = _PLACE - 26 if self._elsewhere else _PLACE  # beside it is how the step is known
         return step.what, cut(step.name, _NAME), tail(step.where, place), step.known or step.note
 
     def _table(self) -> Table:

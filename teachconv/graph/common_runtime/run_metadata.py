@@ -1,4 +1,4 @@
-"""The log of a run: which nodes were pruned, folded, fused and placed, and which code computed each node.
+"""The log of a run: which nodes were placed, folded, fused and pruned, and which code computed each node.
 
 TensorFlow: RunMetadata and StepStats (core/framework/step_stats.proto), which
 ``session.run(..., run_metadata=...)`` fills. The log prints as a table, shows as HTML in a notebook, draws

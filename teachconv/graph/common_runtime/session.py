@@ -33,7 +33,7 @@ class Session:
     """Runs a graph; as a context manager, it also makes the graph the default.
 
     A session stores the values of the variables. It also caches one executable for each combination of
-    fetches and feeds, so that pruning, placement and optimisation happen once.
+    fetches and feeds, so that placement, optimisation and pruning happen once.
 
     Args:
         graph: the graph to run; None uses the default graph.
