@@ -21,7 +21,6 @@ from .data_adapters import as_batch_size, batches_of, check_x
 from .layers.layer import Layer, are_several, as_list
 from .training import Trainer
 
-_TAPE = "tensorflow/python/eager/backprop.py GradientTape.gradient"
 # the method of a model -> the step that it repeats
 _STEPS = {
     "fit": "train_step",
@@ -61,7 +60,12 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
     first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]
     if step.__name__ == "train_step":
         note = "walks the nodes backwards while the step is traced, and adds those of the gradients"
-        first.append(replace(step_at("tape", backpropagate, note), tensorflow=_TAPE))
+        first.append(
+            replace(
+                step_at("tape", backpropagate, note),
+                tensorflow="tensorflow/python/eager/backprop.py GradientTape.gradient",
+            )
+        )
     traced = function(step, config=getattr(model, "_config", None))
     return chain_of_function(
         f"{op.__name__} on a batch of {len(as_list(batch[0])[0])}", first, traced, *batch
