@@ -29,7 +29,7 @@ def config(args: argparse.Namespace) -> tg.ConfigProto:
 
 def report(args: argparse.Namespace, metadata: tg.RunMetadata) -> None:
     """Print the log of a run, and write what the options ask for."""
-    print(metadata)
+    print(metadata.all)
     if args.tree:
         print("", metadata.before, "", metadata.after, sep="\n")
     if args.chrome_trace:

@@ -551,7 +551,7 @@ def _forget() -> None:
 def _tell(stage: Any) -> None:
     """Record the paths that the kernels took since `_forget` (kernels/paths.h), and missing threads."""
     if isinstance(stage, record.Stage):
-        stage.know(paths=" ".join(_kernels.take_paths()))
+        stage.know(paths=" ".join(_kernels.take_paths()), instruction_set=settings.instruction_set)
         if shortage := _kernels.take_shortage():
             stage.say("{}", shortage)
 

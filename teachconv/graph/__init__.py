@@ -8,7 +8,7 @@ only the folders above it::
     framework/       op definitions, tensors, operations, Graph, the registry of kernels
     core_ops/        the definition of each op, with the functions that compute static shapes
     kernels/         what computes each op
-    common_runtime/  a run: place, prune, optimise, partition, execute
+    common_runtime/  a run: place, optimise, prune, partition, execute
     ops/             what a program calls: the public functions, and gen_nn_ops.py, which is generated
     gradients/       the gradient of each op, and the engine that calls them
     eager/           the gradient tape, and functions that are traced to graphs

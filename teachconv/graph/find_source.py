@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,9 +15,9 @@ from dis import get_instructions
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import pairwise
 from operator import attrgetter
-from textwrap import shorten
-from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .. import backends, dialects
@@ -38,31 +37,56 @@ from ..inspection.sources import (
     names_of_ops,
     source_of,
     step_at,
-    step_of,
 )
 from ..running.dispatch import find_backend
 from ..support import record
 from ..support.errors import ArgumentError, brief, is_one_of, plain, suggestion
 from ..windows import calls as windows
 from . import kernels, nest  # noqa: F401  (kernels fills the registry)
-from .common_runtime.execute import recorded_by
+from .common_runtime.execute import execute
 from .common_runtime.run_metadata import RunMetadata
-from .common_runtime.session import Session
+from .common_runtime.run_steps import (
+    KERNEL_PARTS,
+    PASSES,
+    Part,
+    compute_step,
+    convolves,
+    gradient_step,
+    steps_of_backend,
+    stopped_chain,
+)
+from .common_runtime.session import C_API, RUN, Session, copy_of
 from .eager.backprop import GradientTape
+from .eager.concrete_function import CALL
 from .eager.def_function import Function
 from .framework.context import get_default_session
 from .framework.eager_tensor import EagerTensor
+from .framework.errors import FailedPreconditionError, InvalidArgumentError
 from .framework.op_def import GRADIENTS, REGISTRY, OpDef
-from .framework.op_kernel import KERNELS, SILENT
-from .framework.ops import Graph, Operation
+from .framework.op_kernel import KERNELS
+from .framework.ops import Graph, GraphKeys, Operation
 from .framework.tensor import Tensor
-from .gradients.gradients_util import backpropagate, get_gradient_function
+from .gradients.gradients_util import backpropagate
 from .ops import array_ops, gen_nn_ops, math_ops, nn_ops, random_ops
 
 _PACKAGE = __name__.partition(".")[0]
 _RUNTIME = tuple(f"{_PACKAGE}.{room}." for room in ("graph", "tf", "keras"))  # where the public wrappers are
 # whose functions are followed to the generated wrappers that they call
 _ROOMS = tuple(f"{_PACKAGE}.{room}" for room in ("graph.ops.", "graph.training", "tf.", "keras."))
+EXECUTE = Part(
+    "execute",
+    execute,
+    "tensorflow/core/common_runtime/eager/execute.cc EagerExecute",
+    "runs one op at once, without a graph",
+    ("eager", "eagerexecute", "tfe_py_fastpathexecute", "tfe_execute"),
+)
+_TRACING = "tensorflow/python/eager/polymorphic_function/tracing_compilation.py trace_function"
+# by the words for them, and their functions
+_PARTS: dict[Any, Part] = {
+    word: part
+    for part in (C_API, RUN, *PASSES, *KERNEL_PARTS, EXECUTE, CALL)
+    for word in (part.what.lower(), *part.names, part.function)
+}
 # the public wrappers by name; that of an element-wise op is the generated one
 _PUBLIC: dict[str, Callable[..., Any]] = {
     name: inspect.unwrap(getattr(module, name))
@@ -139,10 +163,11 @@ def meant(text: str) -> Any:
         text: an op of teachconv ("conv2d"), a function of a dialect ("torch.conv2d") or of TensorFlow
             ("tf.nn.conv2d"), another public function or class ("tf.keras.layers.Conv2D"), the generated
             module or a function of it ("gen_nn_ops.conv2d"), an op of the runtime ("Conv2D", in capitals or
-            not); or words around one of them.
+            not), the class of a kernel ("Conv2DOp") or another part of it ("executor", "Grappler"); or words
+            around one of them.
 
     Returns:
-        The function, module or op definition.
+        The function, module, op definition or part.
 
     Raises:
         ValueError: if the text names none, or several.
@@ -151,7 +176,9 @@ def meant(text: str) -> Any:
     words = [] if alias else re.findall(r"[A-Za-z_]\w*(?:\.\w+)*", text)
     if len(words) > 1:  # of a sentence, what looks like code: "is" and "size" are ops too
         words = [word for word in words if re.search(r"[._\d]|[a-z][A-Z]", word)]
-    found = {_key(op): op for word in reversed(words) if (op := _named(word)) is not None}
+    named = {_key(op): op for word in reversed(words) if (op := _named(word)) is not None}
+    # "tf.nn.conv2d, gen_nn_ops.conv2d, session.run" asks for the op
+    found = {key: op for key, op in named.items() if not isinstance(op, Part)} or named
     if len(found) == 1:
         return next(iter(found.values()))
     if found:
@@ -183,11 +210,12 @@ def _named(name: str) -> Any:
     if tensorflows and last in _PUBLIC and _SPACES.issuperset(spaces):
         return _PUBLIC[last]
     ops = {op_name.replace("_", "").lower(): op_name for op_name in REGISTRY if _SPACES.issuperset(spaces)}
-    op_name = ops.get(last.replace("_", "").lower(), "")
+    classes = {each.kernel.__name__.lower(): each.op for each in KERNELS.values()}
+    op_name = ops.get(last.replace("_", "").lower()) or classes.get(name.lower(), "")
     of_op = _generated().get(op_name, REGISTRY.get(op_name))
     ends = () if of_op else ("tf.nn", "tc", "tf.keras.layers")  # of which a name may be the end
     places = (_public(place) for place in (name, *(f"{space}.{name}" for space in ends)))
-    return next(filter(callable, places), of_op)
+    return _PARTS.get(".".join(name.lower().split(".")[-2:])) or next(filter(callable, places), of_op)
 
 
 def _public(name: str) -> Any:
@@ -209,6 +237,8 @@ def _key(op: Any) -> str:
     """Return the name of the op that computes what was named; several names lead to one."""
     if is_dialects(op):
         return FUNCTIONS[op].name
+    if isinstance(op, Part):
+        return op.what
     if isinstance(op, type):
         return f"{op.__module__}.{op.__name__}"
     name = op.name if isinstance(op, OpDef) else op.__name__
@@ -321,14 +351,9 @@ def _kernels(ops: Iterable[str], backend: str = "") -> Iterator[Found]:
         devices = ", ".join(sorted({definition.device for definition in mine}))
         note = f"{devices}; labels: {named}"
         yield SourceStep("kernel", kernel.__name__, place(mine[0].file), mine[0].line, note)
-        function: Any = getattr(kernel, "function", None)
+        yield compute_step(mine[0])
         if kernel.backend_function is not None:
             yield from backend_steps(kind_of(kernel.backend_function), backend)
-        elif inspect.isfunction(function) and function.__name__.isidentifier():  # no ufunc, no lambda
-            yield step_at("computes", function, "NumPy")
-        else:
-            computes = step_at("computes", kernel.compute, "NumPy")
-            yield replace(computes, name=f"{kernel.__name__}.compute")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -343,29 +368,68 @@ def _of_node(
 ) -> SourceChain:
     """Follow a node: where the program created it, whose gradient it is, and the steps of its op.
 
-    With feeds, the node is run as ``session.run(node, feeds)`` does, and the kernels that ran are followed.
+    With feeds, the node is run as ``session.run(node, feeds)`` does: in a copy of the default session, or in
+    one of its own.
     """
     node = owner.op if isinstance(owner, Tensor) else owner
+    if args or kwargs:
+        session = kwargs.pop("session", None)  # of conv.eval
+        return _of_run(copy_of(session) if session else _session_of(node.graph), owner, *args, **kwargs)
     label = f", attribute _kernel {node.attrs['_kernel']!r}" if "_kernel" in node.attrs else ""
     note = f"adds an op {node.type}{label}; computes nothing"
     steps = [SourceStep("created at", node.name, place(node.file), node.line, note)]
     if node.original_op is not None:
         steps.append(gradient_step(node.original_op, f"the gradient of {brief(node.original_op.name)}"))
-    way = list(_of_op(None, node.type, node.attrs.get("_kernel") or find_backend()[0]))
-    if not args and not kwargs:
-        kernel = node.graph.last_run.get(node.name)
-        ran = f"which ran as {kernel}" if kernel else "which has not run"
-        return listing(f"{owner.name}, {ran},", [*steps, *way])
+    way = [
+        *_wrappers_of(None, node.type),
+        replace(RUN.step("runs it: feed_dict={...} after the tensor shows how"), tensorflow=""),
+        *_kernels([node.type], node.attrs.get("_kernel") or find_backend()[0]),
+    ]
+    kernel = node.graph.last_run.get(node.name)
+    ran = f"which ran as {kernel}" if kernel else "which has not run"
+    return listing(f"{owner.name}, {ran},", [*steps, *way])
+
+
+@source_of.register(Session)
+def _of_session(owner: Session, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Follow ``session.run`` with its arguments; the values of the session's variables stay as they are."""
+    if op is owner or op.__name__ != "run":
+        raise ArgumentError(f"of a session find_source follows run; got {brief(op)}")
+    return _of_run(copy_of(owner), *args, **kwargs) if args or kwargs else _of_part(RUN, RUN, (), {})
+
+
+def _session_of(graph: Graph) -> Session:
+    """Return a copy of the default session, or a session of its own whose variables are initialised."""
     session = get_default_session()
-    if session is None or session.graph is not node.graph:
-        session = Session(node.graph)
+    if session is not None and session.graph is graph:
+        return copy_of(session)
+    session = Session(graph)
+    with suppress(InvalidArgumentError, FailedPreconditionError):  # the run will say what has no value
+        session.run([each.initializer for each in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)])
+    return session
+
+
+def _of_run(session: Session, *args: Any, **kwargs: Any) -> SourceChain:
+    """Run a session and return the chain of the run; it ends where the run does."""
     metadata = RunMetadata()
-    session.run(owner, *args, **{**kwargs, "run_metadata": metadata})
-    steps += list(_definition_of(node.type))
-    chain = chain_of_run(f"session.run({owner.name})", steps, node.graph, metadata)
-    return replace(
-        chain, steps=tuple(step for step in chain.steps if step.what != "program" or step.line != node.line)
-    )
+    try:
+        session.run(*args, **{**kwargs, "run_metadata": metadata})
+    except (InvalidArgumentError, FailedPreconditionError) as error:
+        return stopped_chain(metadata, error)
+    return metadata.chain
+
+
+@source_of.register(Part)
+def _of_part(owner: Part, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
+    """Say what a part of the runtime is, where it is here and in TensorFlow, and how to see it at work."""
+    _take_nothing(owner.what, args, kwargs)
+    file, _, name = owner.tensorflow.partition(" ")
+    steps = [
+        replace(owner.step(), tensorflow=""),
+        SourceStep("in TensorFlow", name, file),
+        SourceStep("in a run", "what it does", note="find_source(y, feed_dict={x: ...})"),
+    ]
+    return listing(f"{owner.what}, a part of the runtime,", steps)
 
 
 @source_of.register(EagerTensor)
@@ -385,6 +449,8 @@ def _of_eager(owner: EagerTensor, op: Any, args: tuple[Any, ...], kwargs: dict[s
 def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Follow a public wrapper such as `tf.nn.conv2d`: its op, or the ops of one call."""
     public = inspect.unwrap(op)
+    if public in _PARTS:
+        return _of_part(_PARTS[public], op, args, kwargs)
     is_op = is_one_of(op, names_of_ops().values())  # an op of teachconv, or a dialect's function
     if is_op or not str(public.__module__).startswith(_RUNTIME if args or kwargs else f"{_PACKAGE}."):
         return source_of.dispatch(object)(owner, op, args, kwargs)
@@ -399,26 +465,33 @@ def _of_function(owner: FunctionType, op: Any, args: tuple[Any, ...], kwargs: di
             return _of_code(query, steps, [public])
         wrapper, op_name = _resolve(op.__name__)
         return listing(query, _once([*steps, *_of_op(None if generated else wrapper, op_name)]))
-    operations: dict[str, None] = {}  # the name of each that ran once, in order
-    recorder = SimpleNamespace(record=lambda operation: operations.setdefault(operation.type))
-    with recorded_by(recorder), record.recording() as stages:
+    with record.recording() as stages:
         result = op(*args, **kwargs)
     if isinstance(result, Tensor):  # the call only added a node: a graph is being built
         return source_of(result, result, (), {})
-    summed = not any(stage.name == "nothing to sum" for stage in stages)
-    one = sum("kind" in stage.facts for stage in stages) == 1
-    ran = Ran(stages) if one and summed else None  # what ran, if that was one convolution
-    backend = ran.backend if ran else find_backend()[0] if stages else ""
-    for op_name in operations:
+    ran = _by_op(stages)
+    for of_op in ran:
+        op_name = of_op[0].facts["kernel"].op
         # where a generated wrapper was called, the call began below the public ones
-        steps += _definition_of(op_name) if generated and stages else _wrappers_of(None, op_name)
-        kernels_of_op = list(_kernels([op_name], backend))
-        called = [step for step in kernels_of_op if isinstance(step, SourceStep) and step.what == "backend"]
-        if ran and called:
-            reason = next((choice.note for choice in ran.choices()), "")
-            kernels_of_op[1:] = [replace(called[0], note=reason), *ran.kernels(), *ran.lines()]
-        steps += kernels_of_op
-    return ran.chain(query, _once(steps)) if ran else listing(query, _once(steps))
+        steps += _definition_of(op_name) if generated else _wrappers_of(None, op_name)
+        steps += _what_ran(of_op)
+    convolutions = list(filter(convolves, ran))
+    if len(convolutions) == 1:
+        return Ran(convolutions[0]).chain(query, _once(steps))
+    return chain_of(query, _once(steps))
+
+
+def _by_op(stages: list[record.Stage]) -> list[list[record.Stage]]:
+    """Return the stages of each op that ran eagerly."""
+    starts = [i for i, stage in enumerate(stages) if "kernel" in stage.facts]
+    return [stages[begin:end] for begin, end in pairwise([*starts, len(stages)])]
+
+
+def _what_ran(stages: list[record.Stage]) -> Iterator[Found]:
+    """Yield the steps of an op that ran eagerly, from `execute` to the innermost loops."""
+    yield EXECUTE.step("runs the op at once: no graph, no session")
+    yield compute_step(stages[0].facts["kernel"])
+    yield from steps_of_backend(stages)
 
 
 def _once(found: Iterable[Found]) -> list[Found]:
@@ -430,35 +503,38 @@ def _once(found: Iterable[Found]) -> list[Found]:
 @source_of.register(Function)
 def _of_traced(owner: Function, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Call a ``tf.function``; follow its trace and the kernels that ran."""
-    python_function = owner.python_function
-    first = step_at("traced function", python_function, "its graph is made once for each signature")
+    python_function, known = owner.python_function, len(owner.trace_log)
+    owner.get_concrete_function(*args, **kwargs)
+    note = str(owner.trace_log[-1]) if len(owner.trace_log) > known else "traced before: the trace runs again"
+    first = replace(step_at("traced function", python_function, note), tensorflow=_TRACING)
     return chain_of_function(python_function.__name__, [first], owner, *args, **kwargs)
 
 
 def chain_of_function(
     query: str, first: Sequence[SourceStep], traced: Function, *args: Any, **kwargs: Any
 ) -> SourceChain:
-    """Call a traced function with a log, and return the chain: the ``first`` steps, and those of what ran."""
-    _, metadata = traced.profile(*args, **kwargs)
-    return chain_of_run(query, first, traced.get_concrete_function(*args, **kwargs).graph, metadata)
+    """Call a traced function with a log, and return the chain: the ``first`` steps, and those of what ran.
 
-
-def chain_of_run(query: str, first: Sequence[SourceStep], graph: Graph, metadata: RunMetadata) -> SourceChain:
-    """Return the chain of a run: the ``first`` steps, and those of `steps_of_run`."""
-    by = {(node.backend, node.algorithm) for node in metadata.nodes if node.backend}
-    ran = by.pop() if len(by) == 1 else ("", "")
-    return chain_of(query, [*first, *steps_of_run(graph, metadata)], *ran)
+    Afterwards every variable has the value that it had before.
+    """
+    variables = traced.get_concrete_function(*args, **kwargs).variables
+    values = [variable.numpy() for variable in variables]
+    try:
+        _, metadata = traced.profile(*args, **kwargs)
+    finally:
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
+    chain = metadata.chain
+    return replace(chain, query=query, steps=(*first, *chain.steps))
 
 
 @source_of.register(GradientTape)
 def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SourceChain:
     """Compute a tape's gradient; follow the engine, each gradient function, and the ops that these ran."""
-    operations: dict[str, None] = {}
-    recorder = SimpleNamespace(record=lambda operation: operations.setdefault(operation.type))
     recorded = {operation.type: operation for operation in owner.operations()}
     given = inspect.signature(op).bind(*args, **kwargs).arguments
     reasons = [owner.why_none(source) for source in nest.flatten(given.get("sources", given.get("source")))]
-    with recorded_by(recorder):
+    with record.recording() as stages:
         results = nest.flatten(op(*args, **kwargs))
     steps = [
         step_at("tape", op),
@@ -475,62 +551,13 @@ def _of_tape(owner: GradientTape, op: Any, args: tuple[Any, ...], kwargs: dict[s
             if GRADIENTS.get(operation.attrs.get("_gradient_op_type", operation.type))
         ),
     ]
-    return chain_of(f"tape.{op.__name__}", [*steps, *_kernels(operations, find_backend()[0])])
+    ran = (step for of_op in _by_op(stages) for step in _what_ran(of_op))
+    return chain_of(f"tape.{op.__name__}", _once([*steps, *ran]))
 
 
 def _take_nothing(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if args or kwargs:
         raise ArgumentError(f"find_source takes no arguments after {brief(owner)}, which is not called")
-
-
-def gradient_step(op: Any, note: str) -> SourceStep:
-    """Return a step for the gradient function of an operation, or of the name that has one."""
-    function: Any = get_gradient_function(op)
-    return step_at("gradient function", function, note)
-
-
-def steps_of_run(graph: Graph, metadata: RunMetadata) -> Iterator[Found]:
-    """Yield the steps of a run, in the order of the program, down to the innermost loops.
-
-    Args:
-        graph: the graph that was run.
-        metadata: the log of the run.
-
-    Yields:
-        The steps, and the lines that multiplied and added. The kernels of some nodes are preceded by the
-        line of the program that created them, or the gradient function that did.
-    """
-    created = {op.name: op for op in graph.get_operations()}
-    fused = {rewrite.into: rewrite.removed for rewrite in metadata.rewrites}
-    latest: SourceStep | None = None
-    ran = [node for node in metadata.nodes if node.op not in SILENT]
-    for node in sorted(ran, key=lambda node: created[node.name].number):
-        for name in fused.get(node.name, (node.name,)):
-            before, latest = latest, _origin(created[name])
-            if latest != before:
-                yield latest
-        kernel = f"{node.name}: {node.kernel.partition(' ')[0]}"
-        yield SourceStep("kernel", kernel, *_file_and_line(node.kernel_at))
-        if node.backend_at:
-            backend = f"{node.backend} {node.algorithm}"
-            yield SourceStep("backend", backend, *_file_and_line(node.backend_at))
-        for mark in node.loops:
-            yield step_of("innermost loop", mark, at_line=True)
-        if node.loops:
-            yield from Ran(node.stages).lines()
-
-
-def _file_and_line(where: str) -> tuple[str, int]:
-    file, _, line = where.rpartition(":")
-    return file, int(line)
-
-
-def _origin(node: Operation) -> SourceStep:
-    """Return the step of the gradient function that created a node, or of the line of the program."""
-    if node.original_op is not None:
-        return gradient_step(node.original_op, f"of {node.original_op.name}")
-    text = linecache.getline(node.file, node.line).strip()
-    return SourceStep("program", shorten(text, 60, placeholder=" ..."), place(node.file), node.line)
 
 
 def _reached(functions: Sequence[Any], rooms: Any, owner: type | None = None) -> dict[Any, list[Any]]:

@@ -56,6 +56,7 @@ class SourceStep:
         note: a remark: what the step did this time.
         known: how a step in another framework is known, such as "op registry"; "" for our own.
         beside: the counterpart of the step, which does the same in our graph runtime; None for our own.
+        tensorflow: file and function of TensorFlow that do the same as a step of our graph runtime, or "".
     """
 
     what: str
@@ -65,6 +66,7 @@ class SourceStep:
     note: str = ""
     known: str = ""
     beside: SourceStep | None = None
+    tensorflow: str = ""
 
     @property
     def where(self) -> str:
@@ -78,7 +80,7 @@ class SourceStep:
 
     def html(self, title: str) -> str:
         """Return the step, and its counterpart, for a notebook; a click shows the code."""
-        known = f" <i>{escape(self.known)}</i>" if self.known else ""
+        known = f" <i>{escape(self.known or self.tensorflow)}</i>" if self.known or self.tensorflow else ""
         title = f"{title} <b>{escape(self.name)}</b> {escape(self.where)} {escape(self.note)}{known}"
         beside = self.beside.html("&emsp;teachconv:") if self.beside else ""
         return tables.on_click(title, self.code()) + beside
@@ -128,7 +130,7 @@ def listing(query: str, found: Iterable[Found]) -> SourceChain:
     """Return a chain of the code that may run; it shows the kernel to which the default backend leads."""
     chain = chain_of(query, found)
     kinds = [step.what for step in chain.steps]
-    return replace(chain, shown=kinds.index("backend") + 2 if "backend" in kinds else 0)
+    return replace(chain, shown=kinds.index("backend") + 2 if "backend" in kinds else len(kinds))
 
 
 def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> SourceChain:
@@ -143,8 +145,10 @@ def find_source(op: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Sour
             `teachconv.tf` and `teachconv.keras`, or its name, such as "tf.nn.separable_conv2d" or
             "tf.keras.layers.Conv2D": alone, its chain has what its code may call. Also the module
             gen_nn_ops, a ``tf.function`` with its arguments, a tensor or operation of `teachconv.graph`, also
-            with feeds, a tensor that an eager op or a tape returned, a layer of `teachconv.keras` with an
-            input, and ``model.fit`` with its arguments, of which one step runs. And a function, method or
+            with feeds, ``session.run`` with its arguments, the name of a part of that runtime ("executor",
+            "placer", "OpKernel"), a tensor that an eager op or a tape returned, a layer of `teachconv.keras`
+            with an input, and ``model.fit`` with its arguments, of which one step runs. What is run to be
+            followed changes the value of no variable. And a function, method or
             layer of an installed framework, such as TensorFlow's own ``tf.nn.conv2d``: its
             steps then say what that framework ran, and how this is known.
         *args: the op's positional arguments.
@@ -366,6 +370,13 @@ class Ran:
         """Return why an algorithm ran, in words."""
         own = getattr(self._known.get(algorithm), "why", "")
         return "asked for" if self._asked else own or "the default"
+
+    def reason(self) -> str:
+        """Return why the algorithm ran: its own reason, the processor's instructions, and the shapes."""
+        why = next((choice.note for choice in self.choices()), self._why(self.algorithm))
+        named = why if why.startswith(self.algorithm) else f"{self.algorithm}: {why}"
+        isa = facts_of(self.stages).get("instruction_set")
+        return "; ".join(filter(None, (named, isa, shapes_text(self.kind, self.geometry))))
 
     def kernels(self) -> Iterable[SourceStep]:
         """Return the function that the backend enters, and that with the innermost loop or the library.

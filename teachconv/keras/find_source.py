@@ -7,17 +7,18 @@ variable has the value that it had before.
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..graph import function
 from ..graph.find_source import chain_of_function
+from ..graph.gradients.gradients_util import backpropagate
 from ..inspection.sources import SourceChain, source_of, step_at
 from ..support.errors import ArgumentError, brief
 from .data_adapters import as_batch_size, batches_of, check_x
 from .layers.layer import Layer, are_several, as_list
-from .optimizers import Optimizer
 from .training import Trainer
 
 # the method of a model -> the step that it repeats
@@ -57,16 +58,15 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
     batch = [part for part in next(iter(batches)) if part is not None]  # samples, and labels if it has any
     step = getattr(model, _STEPS[op.__name__])
     first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]
-    optimizer: Optimizer | None = getattr(model, "optimizer", None)
-    if optimizer is not None:
-        optimizer.build(model.trainable_variables)
-    variables = [*model.variables, *(() if optimizer is None else optimizer.variables)]
-    values = [(variable, variable.numpy()) for variable in variables]
-    try:
-        traced = function(step, config=getattr(model, "_config", None))
-        return chain_of_function(
-            f"{op.__name__} on a batch of {len(as_list(batch[0])[0])}", first, traced, *batch
+    if step.__name__ == "train_step":
+        note = "walks the nodes backwards while the step is traced, and adds those of the gradients"
+        first.append(
+            replace(
+                step_at("tape", backpropagate, note),
+                tensorflow="tensorflow/python/eager/backprop.py GradientTape.gradient",
+            )
         )
-    finally:
-        for variable, value in values:
-            variable.assign(value)
+    traced = function(step, config=getattr(model, "_config", None))
+    return chain_of_function(
+        f"{op.__name__} on a batch of {len(as_list(batch[0])[0])}", first, traced, *batch
+    )

@@ -397,14 +397,14 @@ class Report:
 _COLUMNS = (*right(""), *left("", "", "", ""))
 _LEAST = 28  # characters: less of a remark says too little
 _LINES = 15  # a chain prints no more lines
-_NAME, _PLACE = 30, 42  # characters of the columns of names and places
+_NAME, _PLACE = 30, 54  # characters of the columns of names and places
 
 
 class Steps(Report):
     """Steps on the path of a call, and lines of code: `inspection.sources.SourceChain` says which.
 
-    A step has ``what``, ``name``, ``where``, ``note``, ``known``, ``beside`` and ``html``; a line ``mark``,
-    ``backend``, ``algorithm``, ``file``, ``line``, ``place``, ``text`` and ``around``.
+    A step has ``what``, ``name``, ``where``, ``note``, ``known``, ``beside``, ``tensorflow`` and ``html``; a
+    line ``mark``, ``backend``, ``algorithm``, ``file``, ``line``, ``place``, ``text`` and ``around``.
     """
 
     query: str
@@ -440,38 +440,58 @@ class Steps(Report):
         """The chain in at most 15 lines of 100 characters."""
         lines = [] if self._elsewhere else first_lines(self.lines)
         headline, *ran = self._above(_ROOM)
+        # of a run the innermost loop is the last line
+        left = {"innermost loop"} if self._is_run and lines else ()
+        steps = [(number, step) for number, step in enumerate(self.steps, 1) if step.what not in left]
+        shown = self._shown_of(steps)
         free = _LINES - 1 - len(ran) - len(lines)
-        ways = (i for i, step in enumerate(self.steps) if step.what == "in a tf.function")  # other calls
-        last = self.shown or next(ways, len(self.steps))
-        if last > free or last < len(self.steps) or len(lines) < len(self.lines):
+        if len(shown) > free or len(shown) < len(steps) or len(lines) < len(self.lines):
             free -= 1  # for the line that says what is left out
-            last = min(last, free)
-        place = _PLACE - 14 if self._elsewhere else _PLACE  # beside it is how the step is known
-        rows = [
-            (
-                str(i),
-                step.what,
-                cut(step.name, _NAME),
-                tail(step.where, place),
-                step.known or step.note,
-            )
-            for i, step in enumerate(self.steps[:last], 1)
-        ]
+            if self._is_run and len(shown) > free:
+                free += sum(not line.file for line in lines)
+                lines = [line for line in lines if line.file]
+            shown = shown[:free]
+        rows = [(str(number), *self._row(step)) for number, step in shown]
         below = fitted([(line.mark, line.place, line.text) for line in lines])
-        notes = Table(left("", "", ""), below).text().splitlines()
-        left_out = (len(self.steps) - last, "step"), (len(self.lines) - len(lines), "line")
+        notes = Table(_COLUMNS[1:4], below).text().splitlines()
+        left_out = (len(steps) - len(shown), "step"), (len(self.lines) - len(lines), "line")
         if counts := [count(*pair) for pair in left_out if pair[0]]:
             notes.append(f"and {' and '.join(counts)} more: --all, or print(chain.all)")
-        order = sorted(range(last), key=lambda i: (self.steps[i].what != "geometry", -i))
-        shown = fitted(rows, order, 2, free - last)
-        return Table(_COLUMNS, shown, headline, ran, notes).text(room)
+        order = sorted(range(len(shown)), key=lambda i: (shown[i][1].what != "geometry", -i))
+        return Table(_COLUMNS, fitted(rows, order, 2, free - len(shown)), headline, ran, notes).text(room)
+
+    @property
+    def _is_run(self) -> bool:
+        """Whether the steps are those of a run of our graph runtime."""
+        return not self.shown and any(step.what == "executor" for step in self.steps)
+
+    def _shown_of(self, steps: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+        """The steps of the short form: of a run the first of each kind, else those up to the kernel."""
+        if self._is_run:
+            first = {step.what: number for number, step in reversed(steps)}
+            return [(number, step) for number, step in steps if first[step.what] == number]
+        ways = (i for i, (_, step) in enumerate(steps) if step.what == "in a tf.function")  # other calls
+        return steps[: self.shown or next(ways, len(steps))]
+
+    def _row(self, step: Any) -> tuple[str, ...]:
+        """The cells of a step in the short form; of a run TensorFlow's file is one of them."""
+        if self._is_run:
+            files = [place.rpartition("/")[2] for place in (step.where, step.tensorflow.partition(" ")[0])]
+            return (step.what, *files, step.note or step.name)
+        place = _PLACE - 26 if self._elsewhere else _PLACE  # beside it is how the step is known
+        return step.what, cut(step.name, _NAME), tail(step.where, place), step.known or step.note
 
     def _table(self) -> Table:
         rows: list[Any] = []
         for number, step in enumerate(self.steps, 1):
             below = [*filter(None, (step.where, step.note))]  # of another framework's step the place is long
-            places = (below, step.known) if self._elsewhere else (step.where, step.note)
-            rows.append((str(number), step.what, step.name, *places))
+            notes = [*filter(None, (step.tensorflow, step.note))]
+            cells: list[Any] = [step.name, step.where, notes]
+            if self._elsewhere:
+                cells = [step.name, below, step.known]
+            elif self._is_run:
+                cells = [[*filter(None, (step.name, step.where)), *notes], "", ""]
+            rows.append((str(number), step.what, *cells))
         notes = self._beside()
         if self._elsewhere and self.lines:
             notes.append("their loops are machine code; these lines of teachconv's kernels do the same")
@@ -546,7 +566,7 @@ def fitted(
         rows: the rows; none is empty.
         order: the rows whose last cells may go below, the most important one first.
         under: the column in which a cell that goes below begins.
-        spare: how many cells may go below.
+        spare: how many lines there are for what goes below; the first row takes those that are left.
     """
     widths = [max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:-1]]
     room = _ROOM - sum(widths)
@@ -554,8 +574,10 @@ def fitted(
     found: list[tuple[str, ...]] = []
     for i, (*cells, last) in enumerate(rows):
         if i in below:
-            line = cut(last, _ROOM - sum(widths[:under]))
-            found += (*cells, ""), (*[""] * under, line, *[""] * (len(cells) - under))
+            parts = _folded(last, _ROOM - sum(widths[:under]) - 4)
+            kept = parts[: 1 + (spare - len(below)) * (i == below[0])]
+            kept[-1] += " ..." * (kept != parts)
+            found += [(*cells, ""), *((*[""] * under, part, *[""] * (len(cells) - under)) for part in kept)]
         else:
             found.append((*cells, cut(last, room)))
     return found

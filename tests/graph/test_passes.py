@@ -12,7 +12,7 @@ import teachconv as tc
 from teachconv.backends import TABLE, why_not
 from teachconv.graph.common_runtime import graph_optimizer
 from teachconv.graph.framework.context import set_default_graph
-from teachconv.graph.framework.node_def import NodeDef
+from teachconv.graph.framework.node_def import NodeDef, Subgraph, from_operation
 from teachconv.graph.framework.op_kernel import KERNELS, OpKernel, find_kernel, register_kernel
 from teachconv.truth import bounds
 
@@ -33,6 +33,10 @@ def run(fetches, feeds=None, config=None, init=None):
             session.run(init)
         values = session.run(fetches, feeds, run_metadata=metadata)
     return values, metadata
+
+
+def text_of(metadata):
+    return " ".join(str(metadata.all).split())
 
 
 def ran(metadata):
@@ -116,6 +120,50 @@ def test_equal_nodes_are_merged(graph):
     assert values[1].tolist() == [1, 4]  # the caller's own, all the same
     _, metadata = run([a, b], {x: [1, 2]}, tg.ConfigProto(common_subexpression_elimination=False))
     assert "b" in ran(metadata)
+
+
+def test_equal_nodes_that_are_fetched_become_one_in_their_partition(graph):
+    """In TensorFlow too: with optimizer_options.opt_level=-1, which leaves Grappler on, both run."""
+    x = tg.placeholder("float32", [2], name="x")
+    a, b = tg.square(x, name="a"), tg.square(x, name="b")
+    whole = Subgraph(
+        {op.name: from_operation(op) for op in graph.get_operations()},
+        (("a", 0), ("b", 0)),
+        (),
+        frozenset([("x", 0)]),
+    )
+    after, rewrites = graph_optimizer.optimize(whole, tg.ConfigProto())
+    assert (list(after.nodes), rewrites) == (["a", "b"], [])
+    _, metadata = run([a, b], {x: [1, 2]})
+    assert ran(metadata) == ["_arg_x_0_0", "a"]
+    _, metadata = run(tg.add(a, b, name="c"), {x: [1, 2]})  # not fetched: Grappler merges them
+    assert ran(metadata) == ["_arg_x_0_0", "a", "c"]
+
+
+def test_the_graph_is_optimised_before_it_is_pruned(graph):
+    """The nodes of TensorFlow's partition: e alone; with d fed _arg_d_0_0, e/y and e."""
+    d = tg.multiply(tg.constant([1.0, 2.0], name="k"), 3.0, name="d")
+    e = tg.add(d, 1.0, name="e")
+    value, metadata = run(e)
+    assert (value.tolist(), ran(metadata)) == ([4, 7], ["e"])
+    assert [node.name for node in metadata.pruned] == ["k", "d/y", "e/y"]
+    assert [rewrite.into for rewrite in metadata.rewrites] == ["d", "e"]
+    value, metadata = run(e, {d: [5, 6]})
+    assert (value.tolist(), ran(metadata)) == ([6, 7], ["_arg_d_0_0", "e/y", "e"])
+    assert metadata.rewrites == ()
+
+
+def test_what_is_fed_and_runs_all_the_same_is_neither_folded_nor_merged_nor_fused(graph):
+    """As a target it runs, but its readers see the fed value."""
+    c = tg.constant(1.0, name="c")
+    y = c + 1.0
+    same = tg.constant(1.0, name="same") + 2.0
+    assert run([y, same, c.op], {c: 5.0})[0][:2] == [6, 3]
+    images, conv, _, relu, (x, _, b) = conv_chain()
+    fed = np.zeros((2, 5, 6, 4), "float32")
+    value, metadata = run([relu, conv.op], {images: x, conv: fed})
+    assert "conv" in ran(metadata)
+    assert np.array_equal(value[0], np.maximum(fed + b, 0))
 
 
 def test_reads_of_a_variable_are_not_merged(graph):
@@ -305,8 +353,8 @@ def test_each_device_has_a_partition_joined_by_send_and_recv(graph):
     assert device["z/_3"] == "/device:CPU:1"
     assert device["z/_4"] == "/device:CPU:0"
     assert metadata.placements["y"].reason == "asked for /device:CPU:1"
-    assert "sent: z from /device:CPU:1 to /device:CPU:0 (z/_3 -> z/_4)" in str(metadata)
-    assert "partitioned: /device:CPU:0 5 nodes, /device:CPU:1 6 nodes" in str(metadata)
+    assert "sent: z from /device:CPU:1 to /device:CPU:0 (z/_3 -> z/_4)" in text_of(metadata)
+    assert "partition: 2 subgraphs: CPU:0 5 nodes; CPU:1 6 nodes;" in text_of(metadata)
 
 
 def test_a_control_dependency_crosses_devices_too(graph):
@@ -324,7 +372,7 @@ def test_a_control_dependency_crosses_devices_too(graph):
         order = ran(metadata)
         assert order.index("Assign") < min(order.index("after"), order.index("two"))
     assert len(metadata.transfers) == 1
-    assert "sent: ^Assign from /device:CPU:0 to /device:CPU:1" in str(metadata)
+    assert "sent: ^Assign from /device:CPU:0 to /device:CPU:1" in text_of(metadata)
 
 
 def test_what_cannot_be_placed_is_an_error_though_nobody_fetches_it(graph):
@@ -352,7 +400,7 @@ def test_a_device_that_is_not_there_is_an_error_or_is_reported(graph, name):
         value, metadata = run(y, config=tg.ConfigProto(allow_soft_placement=True))
     assert value == 3
     assert metadata.placements["y"].soft
-    assert "placed: y on /device:CPU:0 (soft placement" in str(metadata)
+    assert "place: CPU:0, soft placement: asked for /device:" in text_of(metadata)
 
 
 def test_device_names_are_checked(graph):

@@ -39,38 +39,43 @@ def test_a_training_step_is_followed_from_fit_to_the_innermost_loops(model):
     before = [weight.copy() for weight in model.get_weights()]
     chain = tc.find_source(model.fit, X, Y, batch_size=4)
     assert chain.query == "fit on a batch of 4"
-    assert [(step.what, step.name) for step in chain.steps[:2]] == [
+    assert [(step.what, step.name) for step in chain.steps[:3]] == [
         ("public method", "fit"),
         ("step", "train_step"),
+        ("tape", "backpropagate"),
+    ]
+    kinds = [step.what for step in chain.steps]
+    assert kinds[3:13] == [
+        *("program", "program", "program", "call", "place", "optimise", "prune", "partition", "executor"),
+        "compute",
     ]
     names = [step.name for step in chain.steps]
-    forward = names.index("sequential/conv2d/Relu: FusedConv2DOp")
+    forward = names.index("sequential/conv2d/Relu: FusedConv2DOp.compute")
     assert [step.name for step in chain.steps if step.what == "program"][:3] == [
         "return _CONV[self._rank](inputs, self.kernel, ...",
         "outputs = nn.bias_add(outputs, self.bias, ...",
         "return nn.relu(x)",
     ]
     kernel = names.index(
-        "gradient_tape/sequential/conv2d/Conv2D/Conv2DBackpropFilter: Conv2DBackpropFilterOp"
+        "gradient_tape/sequential/conv2d/Conv2D/Conv2DBackpropFilter: Conv2DBackpropFilterOp.compute"
     )
-    update = names.index("adam/ApplyAdam: ApplyAdamOp")
+    update = names.index("adam/ApplyAdam: ApplyAdamOp.compute")
     assert forward < names.index("_conv2d_grad") == kernel - 1 < update
-    assert [step.name for step in chain.steps[kernel + 1 : kernel + 3]] == ["numpy im2col", "_multiply"]
+    assert [(step.what, step.name) for step in chain.steps[kernel + 1 : kernel + 4]] == [
+        ("backend", "numpy im2col"),
+        ("kernel", "conv2d_backprop_filter"),
+        ("innermost loop", "_multiply"),
+    ]
     for step in chain.steps:
         if step.what in ("public method", "step", "gradient function"):
             assert f"def {step.name}(" in text_at(step)
         if step.what == "program":
             assert text_at(step).strip().startswith(step.name.removesuffix(" ..."))
-        if step.what == "kernel":  # where it is registered: the decorators of its class, or the row of its op
-            kernel = step.name.rpartition(" ")[2]
+        if step.what == "compute":  # the method, the function that is registered as one, or the row of its op
+            kernel = step.name.rpartition(" ")[2].removesuffix(".compute")
             text = "\n".join(text_at(step, more) for more in range(3))
-            assert any(
-                word in text
-                for word in (
-                    *(f"class {kernel}(", f'"{kernel}"', f'"{kernel.removesuffix("Op")}"'),
-                    "register_kernel(_name",  # of each op that convolves
-                )
-            )
+            words = ("def compute(", f'"{kernel}"', f'"{kernel.removesuffix("Op")}"')
+            assert any(word in text for word in words)
     loops = {(step.file, step.line) for step in chain.steps if step.what == "innermost loop"}
     marked = {(mark.file, mark.line) for mark in marks.read() if mark.mark == "multiply-add"}
     assert loops

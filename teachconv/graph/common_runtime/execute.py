@@ -96,6 +96,7 @@ def execute(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
     kernel = kernel_def.kernel(node, kernel_def.label)
     with record.stage(f"eager {op_type}") as stage, np.errstate(all="ignore"):
         stage.say("{}", kernel_def)
+        stage.know(kernel=kernel_def)
         result = _computed(kernel, op_type, arrays)
     out_args = op_def.flat(op_def.outputs, checked)
     results = (result,) if len(out_args) == 1 else result

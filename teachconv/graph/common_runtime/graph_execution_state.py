@@ -1,31 +1,35 @@
 """Turns a graph, fetches and feeds into an executable that can run many times.
 
-TensorFlow: core/common_runtime/graph_execution_state.cc and direct_session.cc, GetOrCreateExecutors: place
-the whole graph, prune it to what the run needs (core/graph/subgraph.cc), optimise (grappler's
-meta_optimizer.cc), partition by device, create the executors. Because placement comes first, a node that no
-device can run is an error even if no run needs it.
+TensorFlow: core/common_runtime/graph_execution_state.cc and direct_session.cc. The order is theirs.
+InitBaseGraph places the whole graph (placer.cc). BuildGraph optimises it (OptimizeGraph: Grappler) and then
+prunes it to what the run needs (subgraph.cc, RewriteGraphForExecution). DirectSession::CreateGraphs
+partitions it by device, and CreateExecutors optimises each partition once more (graph_optimizer.cc) and
+creates its executor. Because placement comes first, a node that no device can run is an error even if no run
+needs it.
+
+Simplified: TensorFlow has more passes, which optimization_registry.h calls before and after each of these
+steps. What only fed tensors need is left out before the graph is optimised; TensorFlow may optimise it and
+then prunes it. A fetch is read from the executor's memory; TensorFlow adds a node _Retval.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from operator import attrgetter
+from dataclasses import dataclass, field
 
 from .. import kernels  # noqa: F401  (fills the registry)
 from ..framework.config import ConfigProto
-from ..framework.errors import InvalidArgumentError, SoftPlacementWarning
-from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, TensorName, from_operation, reachable
+from ..framework.errors import SoftPlacementWarning
+from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, from_operation
 from ..framework.op_kernel import KernelDef, OpKernelContext
 from ..framework.ops import Graph, Operation, Tensor
-from ..framework.tensor_shape import TensorShape, as_shape
 from .executor import Executor
-from .graph_optimizer import eliminate_common_subexpressions, fold_constants, remap
+from .graph_optimizer import optimize, optimize_partitions
 from .graph_partition import Transfer, partition
 from .placer import Placement, place
 from .run_metadata import RunMetadata, StepStatsCollector
+from .subgraph import prune
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class Executable:
 
     Attributes:
         graph: the graph.
-        subgraph: what is left of the graph after pruning and optimisation.
+        subgraph: what is left of the graph after optimisation and pruning.
         partitions: its nodes by name for each device, with the nodes that send and receive.
         executor: the executor.
         pruned: the nodes that the run does not need.
@@ -79,9 +83,11 @@ class Executable:
             ValueError: if a kernel fails.
         """
         recorder = None if run_metadata is None else StepStatsCollector()
-        values = self.run_inside(context, recorder, seed)
-        if run_metadata is not None and recorder is not None:
-            run_metadata.fill(self, recorder)
+        try:
+            values = self.run_inside(context, recorder, seed)
+        finally:
+            if run_metadata is not None and recorder is not None:
+                run_metadata.fill(self, recorder)
         self.graph.last_run = self.kernels
         return values
 
@@ -150,86 +156,22 @@ class GraphExecutionState:
         self._extend()
         key = (tuple(fetches), tuple(targets), tuple(feeds), self.graph.version)
         if key not in self._executables:
-            subgraph, pruned = prune(self._placed, fetches, targets, feeds)
-            subgraph, rewrites = optimize(subgraph, self.config)
-            partitions, transfers, sources = partition(subgraph)
-            executor = Executor(partitions, transfers, sources, self.config)
+            names = [tuple((tensor.op.name, tensor.index) for tensor in each) for each in (fetches, feeds)]
+            whole = Subgraph(self._placed, names[0], tuple(op.name for op in targets), frozenset(names[1]))
+            optimized, rewrites = optimize(whole, self.config)
+            subgraph = prune(optimized, feeds)
+            placed, transfers, sources = partition(subgraph)
+            partitions, fetched, more = optimize_partitions(placed, sources, subgraph.targets, self.config)
+            gone = {name for rewrite in (*rewrites, *more) for name in rewrite.removed}
+            kept = subgraph.nodes.keys() | gone
             self._executables[key] = Executable(
                 self.graph,
                 subgraph,
                 partitions,
-                executor,
-                pruned,
-                tuple(rewrites),
+                Executor(partitions, transfers, fetched, self.config),
+                tuple(node for name, node in self._placed.items() if name not in kept),
+                (*rewrites, *more),
                 self._placements,
                 tuple(transfers),
             )
         return self._executables[key]
-
-
-def optimize(subgraph: Subgraph, config: ConfigProto) -> tuple[Subgraph, list[Rewrite]]:
-    """Apply the enabled optimisers in order; return the subgraph and the rewrites."""
-    rewrites: list[Rewrite] = []
-    passes = (
-        (config.constant_folding, partial(fold_constants, label=config.backend)),
-        (config.common_subexpression_elimination, eliminate_common_subexpressions),
-        (config.remapping, remap),
-    )
-    for enabled, rewrite in passes:
-        if enabled:
-            subgraph, done = rewrite(subgraph)
-            rewrites += done
-    return subgraph, rewrites
-
-
-def prune(
-    placed: Nodes, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
-) -> tuple[Subgraph, tuple[NodeDef, ...]]:
-    """Return the subgraph of a run and the nodes that it does not need.
-
-    Args:
-        placed: all nodes of the graph by name, with their devices.
-        fetches: the tensors to fetch.
-        targets: the operations to run.
-        feeds: the tensors that are fed.
-
-    Returns:
-        The subgraph and the pruned nodes.
-
-    Raises:
-        ValueError: if placeholders are needed and not fed; the message names all of them.
-    """
-    arguments: dict[TensorName, str] = {}
-    nodes: Nodes = {}
-    for index, tensor in enumerate(feeds):
-        name = f"_arg_{tensor.op.name}_{tensor.index}_{index}"
-        arguments[tensor.op.name, tensor.index] = name
-        nodes[name] = _argument(name, tensor, index)
-
-    def source(key: TensorName) -> TensorName:
-        return (arguments[key], 0) if key in arguments else key
-
-    def wired(node: NodeDef) -> NodeDef:
-        inputs = tuple(map(source, node.inputs))
-        return node if inputs == node.inputs else replace(node, inputs=inputs)
-
-    nodes |= {name: wired(node) for name, node in placed.items()}
-    fetched = tuple(source((tensor.op.name, tensor.index)) for tensor in fetches)
-    subgraph = reachable(Subgraph(nodes, fetched, tuple(op.name for op in targets)))
-    needed = subgraph.nodes.values()
-    missing = sorted((node for node in needed if node.op == "Placeholder"), key=attrgetter("number"))
-    if missing:
-        names = ", ".join(
-            f"{node.name!r} ({TensorShape(node.attrs['shape'])} {node.attrs['dtype'].name})"
-            for node in missing
-        )
-        raise InvalidArgumentError(
-            f"feed_dict must hold a value for each placeholder needed; missing: {names}"
-        )
-    return subgraph, tuple(node for name, node in placed.items() if name not in subgraph.nodes)
-
-
-def _argument(name: str, tensor: Tensor, index: int) -> NodeDef:
-    attrs = {"T": tensor.dtype, "shape": as_shape(tensor.shape), "index": index}
-    op = tensor.op  # what is fed comes from the client, whose memory is the first CPU's
-    return NodeDef(name, "_Arg", (), (), attrs, "/device:CPU:0", op.number, op.file, op.line)

@@ -1,26 +1,101 @@
-"""The optimisers of a graph: constant folding, common subexpression elimination, fusing.
+"""The optimisers of a graph: common subexpression elimination, constant folding, fusing.
 
-TensorFlow: core/common_runtime/graph_optimizer.cc and core/grappler/optimizers/meta_optimizer.cc call them;
-they are in common_runtime/constant_folding.cc, graph/optimizer_cse.cc and grappler/optimizers/remapper.cc.
+TensorFlow has two sets of them. Grappler (core/grappler/optimizers/meta_optimizer.cc) optimises the placed
+graph before it is pruned: common_subgraph_elimination.cc, constant_folding.cc, remapper.cc and a dozen
+others. core/common_runtime/graph_optimizer.cc optimises each partition, by constant_folding.cc of that folder
+and core/graph/optimizer_cse.cc. Here both sets call the same functions, and Grappler's first optimiser, the
+model pruner, is the call of `reachable`. Grappler repeats its optimisers, and leaves graphs of fewer than
+four nodes alone; here each runs once, on graphs of every size.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
+from ..framework.config import ConfigProto
 from ..framework.eager_tensor import frozen
-from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, reachable, sorted_nodes
+from ..framework.node_def import NodeDef, Nodes, Rewrite, Subgraph, TensorName, reachable, sorted_nodes
 from ..framework.op_def import get_op_def
 from ..framework.op_kernel import has_kernel
 from ..framework.shape_inference import run_on_constants
 
+IN_PARTITION = " in a partition"  # ends the name of an optimiser that ran there
 MAX_BYTES = 10 << 20  # larger results are not worth the memory; TensorFlow's limit
+
+
+def optimize(subgraph: Subgraph, config: ConfigProto) -> tuple[Subgraph, list[Rewrite]]:
+    """Optimise what the fetches need of a placed graph: TensorFlow's Grappler.
+
+    A fetched node keeps its name, and a fed one is left alone.
+
+    Args:
+        subgraph: the whole graph, with what is fetched and fed.
+        config: which optimisers are on.
+
+    Returns:
+        What is left, and the rewrites.
+    """
+    needed = reachable(subgraph)
+    merge = partial(eliminate_common_subexpressions, keep=needed.wanted)
+    return _apply(needed, config, merge, remap)
+
+
+def optimize_partitions(
+    partitions: Mapping[str, Nodes],
+    fetches: Sequence[TensorName],
+    targets: Sequence[str],
+    config: ConfigProto,
+) -> tuple[dict[str, Nodes], Sequence[TensorName], list[Rewrite]]:
+    """Optimise the nodes of each device: TensorFlow's GraphOptimizer, which gets one partition at a time.
+
+    No node of one device is equal to one of another. Equal nodes that are both fetched become one only here.
+
+    Args:
+        partitions: the nodes by name for each device.
+        fetches: the tensors to return.
+        targets: the names of nodes to run without returning a value.
+        config: which optimisers are on.
+
+    Returns:
+        The nodes by name for each device, where the fetches are now, and the rewrites.
+    """
+    nodes = {name: node for part in partitions.values() for name, node in part.items()}
+    sends = [name for name, node in nodes.items() if node.op == "_Send"]
+    whole = Subgraph(nodes, tuple(fetches), (*targets, *sends))
+    left, rewrites = _apply(whole, config, eliminate_common_subexpressions)
+    kept = {
+        device: {name: left.nodes[name] for name in part if name in left.nodes}
+        for device, part in partitions.items()
+    }
+    return (
+        kept,
+        left.fetches,
+        [replace(each, optimizer=f"{each.optimizer}{IN_PARTITION}") for each in rewrites],
+    )
+
+
+def _apply(
+    subgraph: Subgraph, config: ConfigProto, merge: Any, fuse: Any = None
+) -> tuple[Subgraph, list[Rewrite]]:
+    """Apply the optimisers that are on, in Grappler's order; return the subgraph and the rewrites."""
+    rewrites: list[Rewrite] = []
+    passes = (
+        (config.common_subexpression_elimination, merge),
+        (config.constant_folding, partial(fold_constants, label=config.backend)),
+        (config.remapping, fuse),
+    )
+    for is_on, rewrite in passes:
+        if is_on and rewrite is not None:
+            subgraph, done = rewrite(subgraph)
+            rewrites += done
+    return subgraph, rewrites
 
 
 def fold_constants(subgraph: Subgraph, label: str = "") -> tuple[Subgraph, list[Rewrite]]:
@@ -39,7 +114,10 @@ def fold_constants(subgraph: Subgraph, label: str = "") -> tuple[Subgraph, list[
     nodes: Nodes = dict(subgraph.nodes)
     values: dict[str, np.ndarray] = {}
     rewrites: list[Rewrite] = []
+    fed = subgraph.fed_nodes
     for node in sorted_nodes(subgraph.nodes):
+        if node.name in fed:
+            continue
         if node.op == "Const":
             values[node.name] = node.attrs["value"]
         elif _foldable(node, values):
@@ -64,7 +142,9 @@ def _foldable(node: NodeDef, values: dict[str, np.ndarray]) -> bool:
     return all(name in values for name, _ in node.inputs)
 
 
-def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
+def eliminate_common_subexpressions(
+    subgraph: Subgraph, keep: frozenset[str] = frozenset()
+) -> tuple[Subgraph, list[Rewrite]]:
     """Merge equal nodes into the oldest of them.
 
     Nodes are equal if they have the same op, attributes, inputs, control inputs and device. Nodes that read a
@@ -72,10 +152,12 @@ def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[
 
     Args:
         subgraph: the subgraph.
+        keep: nodes that stay as they are.
 
     Returns:
         The new subgraph and the rewrites.
     """
+    keep |= subgraph.fed_nodes
     stands_for: dict[str, str] = {}
     found: dict[Any, str] = {}
     nodes: Nodes = {}
@@ -86,7 +168,7 @@ def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[
         node = replace(node, inputs=inputs, control_inputs=control)
         op_def = get_op_def(node.op)
         reads_variable = any(gives_ref(nodes[name], index) for name, index in node.inputs if name in nodes)
-        may_share = not (op_def.is_stateful or reads_variable)
+        may_share = not (op_def.is_stateful or reads_variable or node.name in keep)
         first = found.setdefault(_key(node), node.name) if may_share else node.name
         if first == node.name:
             nodes[node.name] = node
@@ -96,7 +178,7 @@ def eliminate_common_subexpressions(subgraph: Subgraph) -> tuple[Subgraph, list[
             rewrites.append(Rewrite("common subexpressions", (node.name,), first, why))
     fetches = tuple((stands_for.get(name, name), index) for name, index in subgraph.fetches)
     targets = tuple(stands_for.get(name, name) for name in subgraph.targets)
-    return Subgraph(nodes, fetches, targets), rewrites
+    return Subgraph(nodes, fetches, targets, subgraph.fed), rewrites
 
 
 def gives_ref(node: NodeDef, index: int) -> bool:
@@ -163,8 +245,8 @@ def remap(subgraph: Subgraph) -> tuple[Subgraph, list[Rewrite]]:
 
 
 def _uses(subgraph: Subgraph) -> Counter[str]:
-    """Count the uses of each node: as an input, as a control input, or as a fetch or target."""
-    uses = Counter([*(name for name, _ in subgraph.fetches), *subgraph.targets])
+    """Count the uses of each node: as an input, as a control input, or as a fetch, feed or target."""
+    uses = Counter([*(name for name, _ in subgraph.fetches), *subgraph.targets, *subgraph.fed_nodes])
     for node in subgraph.nodes.values():
         uses.update([*(name for name, _ in node.inputs), *node.control_inputs])
     return uses

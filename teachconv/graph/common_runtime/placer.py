@@ -122,7 +122,7 @@ def _choose(
         raise InvalidArgumentError(f"no device here has kernels for {names}; available: {_names(devices)}")
     for device in usable:
         if wanted.agrees(device):
-            asked = "the first device that has a kernel" if asker is None else f"asked for {wanted}"
+            asked = "the first device with a kernel" if asker is None else f"asked for {wanted}"
             return Placement(str(device), asked)
     assert asker is not None
     if any(map(wanted.agrees, devices)):

@@ -1,4 +1,4 @@
-"""The log of a run: which nodes were pruned, folded, fused and placed, and which code computed each node.
+"""The log of a run: which nodes were placed, folded, fused and pruned, and which code computed each node.
 
 TensorFlow: RunMetadata and StepStats (core/framework/step_stats.proto), which
 ``session.run(..., run_metadata=...)`` fills. The log prints as a table, shows as HTML in a notebook, draws
@@ -7,7 +7,6 @@ the graph before and after the passes and writes a chrome://tracing file (graph_
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -15,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from ... import backends
 from ...inspection import marks
+from ...inspection.sources import SourceChain, SourceStep, step_at
 from ...inspection.tracing import facts_of, innermost_loops, loop_text
 from ...support import record, tables
 from ...support.files import path_of
 from ..framework.op_kernel import OpKernelContext
 from .graph_pictures import GraphPicture, chrome_trace, picture_after, picture_before, timeline_svg
+from .run_steps import chain_of_run, compute_step, gradient_step, steps_of_passes
 
 if TYPE_CHECKING:
     from ..framework.node_def import NodeDef, Rewrite
@@ -49,6 +50,7 @@ class NodeStats:
         nbytes: the bytes of the outputs.
         start: seconds from the start of the run until the node started.
         end: seconds from the start of the run until the node ended.
+        computed: the kernel's ``compute``, or the function that is one, as a step of `find_source`.
         stages: the stages of the kernel's call, as `teachconv.trace` shows them.
     """
 
@@ -67,6 +69,7 @@ class NodeStats:
     nbytes: int
     start: float
     end: float
+    computed: SourceStep
     stages: tuple[record.Stage, ...] = field(default=(), repr=False)
 
 
@@ -104,6 +107,7 @@ class StepStatsCollector:
                 sum(output.nbytes for output in outputs),
                 start,
                 end,
+                compute_step(kernel),
                 tuple(stages),
             )
         )
@@ -114,8 +118,7 @@ def _backend_at(backend: str | None, function: str | None) -> str:
     """Return file and line of a backend's function, or ""."""
     if not backend or not function:
         return ""
-    code = inspect.unwrap(getattr(backends.get(backend), function)).__code__
-    return f"{marks.place(code.co_filename)}:{code.co_firstlineno}"
+    return step_at("backend", getattr(backends.get(backend), function)).where
 
 
 @dataclass(repr=False)
@@ -131,6 +134,13 @@ class RunMetadata(tables.Report):
         nodes: the statistics of the nodes that ran, in order of completion.
         before: the graph as it was built.
         after: the graph that ran.
+        asked: the line of the program that added the first node that is fetched, as a step of `find_source`.
+        called: the call that ran it, such as `Session.run`, as a step too.
+        fetched: the names of the nodes that were fetched.
+        gradients: the gradient function of each node that one made, of the nodes that ran.
+
+    Printed, a log shows the chain of steps that `teachconv.find_source` shows for the run; ``print(log.all)``
+    shows a table of the nodes that ran, with sizes and times.
 
     >>> from teachconv import graph as tg
     >>> metadata = tg.RunMetadata()
@@ -140,7 +150,7 @@ class RunMetadata(tables.Report):
     ...     unused = x - 1.0
     ...     result = session.run(y, {x: [1, 2]}, run_metadata=metadata)
     >>> [node.name for node in metadata.pruned], [rewrite.into for rewrite in metadata.rewrites]
-    (['x', 'sub/y', 'sub'], ['add'])
+    (['x', 'Const', 'add/y', 'sub/y', 'sub'], ['add'])
     >>> [node.name for node in metadata.nodes]
     ['_arg_x_0_0', 'add', 'mul']
     """
@@ -153,6 +163,10 @@ class RunMetadata(tables.Report):
     nodes: tuple[NodeStats, ...] = ()
     before: GraphPicture | None = None
     after: GraphPicture | None = None
+    asked: SourceStep | None = None
+    called: SourceStep | None = None
+    fetched: frozenset[str] = frozenset()
+    gradients: dict[str, SourceStep] = field(default_factory=dict)
 
     def fill(self, executable: Executable, recorder: StepStatsCollector) -> None:
         """Fill the log from an executable and the recorder of a run."""
@@ -160,6 +174,13 @@ class RunMetadata(tables.Report):
         self.placements, self.transfers = executable.placements, executable.transfers
         self.partitions = {device: tuple(nodes) for device, nodes in executable.partitions.items()}
         self.nodes = tuple(recorder.nodes)
+        self.fetched = executable.subgraph.wanted
+        ran = {node.name for node in self.nodes} | {name for r in self.rewrites for name in r.removed}
+        self.gradients = {
+            op.name: gradient_step(op.original_op, f"of {op.original_op.name}")
+            for op in executable.graph.get_operations()
+            if op.original_op is not None and op.name in ran
+        }
         self.before = picture_before(executable)
         self.after = picture_after(executable, self.nodes)
 
@@ -168,23 +189,23 @@ class RunMetadata(tables.Report):
         """Seconds from the start of the run to the end of the last node."""
         return max((node.end for node in self.nodes), default=0.0)
 
+    @property
+    def chain(self) -> SourceChain:
+        """The steps of the run with file and line, as `teachconv.find_source` shows them."""
+        return chain_of_run(self)
+
     # --- as text ---------------------------------------------------------------------------------
 
-    def _events(self) -> list[str]:
-        lines = [f"pruned: {_some([node.name for node in self.pruned])}"]
-        for rewrite in self.rewrites:
-            gone = "" if rewrite.removed == (rewrite.into,) else f"{' + '.join(rewrite.removed)} -> "
-            lines.append(f"{rewrite.optimizer}: {gone}{rewrite.into} ({rewrite.why})")
-        for name, placement in self.placements.items():
-            if placement.soft:
-                lines.append(f"placed: {name} on {placement.device} ({placement.reason})")
-        if len(self.partitions) > 1:
-            sizes = [
-                f"{device} {tables.count(len(names), 'node')}" for device, names in self.partitions.items()
-            ]
-            lines.append(f"partitioned: {', '.join(sizes)}")
-        lines += [f"sent: {transfer}" for transfer in self.transfers]
-        return lines
+    @property
+    def all(self) -> tables.Table:
+        """The nodes that ran, with sizes and times."""
+        return self._table()
+
+    def _as_text(self, room: int = 100) -> str:
+        return str(self.chain) if self.before else super()._as_text(room)
+
+    def _passes(self) -> list[str]:
+        return [f"{step.what}: {step.note}" for step in steps_of_passes(self)]
 
     def _headline(self) -> str:
         if not self.nodes and self.before is None:
@@ -199,13 +220,13 @@ class RunMetadata(tables.Report):
             *tables.right("size", "start", "time"),
             *tables.left("op, output, device, line of the program; kernel; backend and loops"),
         )
-        return tables.Table(columns, [_cells(node) for node in self.nodes], self._headline(), self._events())
+        return tables.Table(columns, [_cells(node) for node in self.nodes], self._headline(), self._passes())
 
     def _repr_html_(self) -> str:
         table = self._table()
         if self.before is None or self.after is None:
             return table.html()
-        events = "<br>".join(map(escape, self._events()))
+        events = "<br>".join(map(escape, self._passes()))
         wide = "<div style='overflow-x:auto'>{}</div>"
         return (
             f"<div><p>{escape(self._headline())}</p>"
@@ -261,9 +282,3 @@ def _cells(node: NodeStats) -> tuple[tables.Cell, ...]:
             *map(loop_text, node.loops),
         ],
     )
-
-
-def _some(names: list[str]) -> str:
-    if not names:
-        return "nothing"
-    return f"{tables.count(len(names), 'node')}: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"

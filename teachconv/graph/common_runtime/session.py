@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from copy import copy, deepcopy
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from ...support import tables
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain
 from .. import nest
 from ..framework.config import ConfigProto, RunOptions
@@ -23,13 +26,14 @@ from ..framework.ops import Graph, Operation, Tensor
 from ..options import check_type
 from .graph_execution_state import GraphExecutionState
 from .run_metadata import RunMetadata
+from .run_steps import Part, program_step
 
 
 class Session:
     """Runs a graph; as a context manager, it also makes the graph the default.
 
     A session stores the values of the variables. It also caches one executable for each combination of
-    fetches and feeds, so that pruning, placement and optimisation happen once.
+    fetches and feeds, so that placement, optimisation and pruning happen once.
 
     Args:
         graph: the graph to run; None uses the default graph.
@@ -100,6 +104,12 @@ class Session:
         tensors = [item for item in found if isinstance(item, Tensor)]
         targets = [item for item in found if isinstance(item, Operation)]
         feeds = _feeds(self.graph, feed_dict or {})
+        if run_metadata is not None:
+            names = ", ".join(item.name for item in found)
+            note = f"{tables.count(len(found), 'fetch', 'fetches')}, {tables.count(len(feeds), 'feed')}"
+            made = [item.op if isinstance(item, Tensor) else item for item in found[:1]]
+            run_metadata.asked = next(map(program_step, made), None)
+            run_metadata.called = replace(RUN.step(note), name=f"session.run({names})")
         executable = self._state.executable(tensors, targets, list(feeds))
         context = OpKernelContext(self._variables, list(feeds.values()), self.config)
         context.resources = self._resources
@@ -139,6 +149,22 @@ class Session:
         self.close()
 
 
+RUN = Part(
+    "Session.run",
+    Session.run,
+    "tensorflow/core/common_runtime/direct_session.cc DirectSession::Run",
+    "takes fetches and feeds, has the graph prepared for them once, and has it run",
+    ("session", "sess.run", "tf.session", "directsession", "directsession.run"),
+)
+C_API = Part(
+    "C API",
+    Session.run,
+    "tensorflow/c/c_api.cc TF_SessionRun",
+    "is where a run goes from Python to C++, to DirectSession::Run; here Session.run does the work itself",
+    ("tf_session", "tf_sessionrun", "tf_sessionrun_wrapper"),
+)
+
+
 class InteractiveSession(Session):
     """A session that is the default from its creation until ``close``, for a Python prompt or a notebook.
 
@@ -163,6 +189,14 @@ class InteractiveSession(Session):
         if scope is not None:
             scope.close()
         super().close()
+
+
+def copy_of(session: Session) -> Session:
+    """Return a session with the same graph and values; its runs do not change the values of the other."""
+    other = copy(session)
+    other._variables = {name: copy(ref) for name, ref in session._variables.items()}
+    other._resources = deepcopy(session._resources)
+    return other
 
 
 # ---------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 TensorFlow: core/ops/state_ops.cc and training_ops.cc.
 
 In TensorFlow 2 the Apply* ops take a resource instead of a reference and are called ResourceApply*; here
-every variable is a reference. ``use_locking`` and ``validate_shape`` are omitted.
+every variable is a reference, which a traced function reads by ReadVariableOp. ``use_locking`` and
+``validate_shape`` are omitted.
 """
 
 from __future__ import annotations
@@ -42,6 +43,14 @@ OP_DEFS = (
         shape_fn=shape_fns.explicit_shape,
         summary="Returns a reference to a value that outlives the run; the session stores the value.",
         is_stateful=True,
+    ),
+    define_op(
+        "ReadVariableOp",  # whose resource is a tensor of dtype resource in TensorFlow
+        inputs=["resource: dtype"],
+        outputs=["value: dtype"],
+        attrs=["dtype: type"],
+        shape_fn=shape_fns.unchanged_shape,
+        summary="Returns the current value of a variable: how a traced function reads one.",
     ),
     define_op(
         "Assign",

@@ -31,6 +31,7 @@ from ..gradients.gradients_util import (
 from ..ops import array_ops
 
 _log = logging.getLogger("teachconv.graph")
+_READS = ("Identity", "ReadVariableOp")  # in a graph, and in a function
 
 
 class GradientTape:
@@ -106,9 +107,9 @@ class GradientTape:
         operations = self._graph.get_operations()
         trainable = _trainable_by_ref(self._graph)
         for op in operations[self._start :]:
-            for tensor in op.inputs:  # a variable is read through an Identity, perhaps an older node
-                read = tensor.op if tensor.op.type == "Identity" else op
-                ref = read.inputs[0] if read.type == "Identity" else tensor
+            for tensor in op.inputs:  # a variable is read through one of these, perhaps an older node
+                read = tensor.op if tensor.op.type in _READS else op
+                ref = read.inputs[0] if read.type in _READS else tensor
                 if self._watch_accessed and id(ref) in trainable:
                     self._watched[id(ref)], self._variables[id(ref)] = ref, trainable[id(ref)]
                 if id(ref) in self._variables:

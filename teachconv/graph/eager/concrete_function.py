@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +26,7 @@ from .. import nest
 from ..common_runtime.execute import EagerOperation, interested_recorders
 from ..common_runtime.graph_execution_state import Executable, GraphExecutionState
 from ..common_runtime.run_metadata import RunMetadata
+from ..common_runtime.run_steps import Part
 from ..common_runtime.session import feed_value, fetched
 from ..framework import op_def_library
 from ..framework.config import ConfigProto
@@ -238,6 +239,8 @@ class ConcreteFunction:
         function, recorders = self, interested_recorders([*operands, *self.variables])
         if recorders:
             function = differentiable(self, higher_order=len(recorders) > 1)
+        if run_metadata is not None:
+            run_metadata.called = replace(CALL.step(), name=f"{self.name}(...)")
         executable = function._executable(self._config)
         results = executable.run(self._context(feeds, refs, self._config), run_metadata)
         outputs = [EagerTensor(np.asarray(value)) for value in fetched(results)]
@@ -279,6 +282,15 @@ class ConcreteFunction:
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.name}({', '.join(tensor.op.name for tensor in self.inputs)})>"
+
+
+CALL = Part(
+    "call",
+    ConcreteFunction.call,
+    "tensorflow/python/eager/polymorphic_function/concrete_function.py ConcreteFunction._call_flat",
+    "runs the graph of a traced function",
+    ("concretefunction", "concretefunction.call", "partitionedcall"),
+)
 
 
 class _Leaf:

@@ -7,7 +7,7 @@ pruning creates node definitions for a part of it, and each later pass returns n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -85,16 +85,23 @@ class Subgraph:
         nodes: the nodes by name.
         fetches: the tensors to return.
         targets: the names of nodes to run without returning a value.
+        fed: the tensors whose values the caller gives.
     """
 
     nodes: Nodes
     fetches: tuple[TensorName, ...]
     targets: tuple[str, ...]
+    fed: frozenset[TensorName] = frozenset()
 
     @property
     def wanted(self) -> frozenset[str]:
         """The names of the requested nodes, which no pass may remove."""
         return frozenset([*(name for name, _ in self.fetches), *self.targets])
+
+    @property
+    def fed_nodes(self) -> frozenset[str]:
+        """The names of the nodes of which a tensor is fed: their readers do not see what they compute."""
+        return frozenset(name for name, _ in self.fed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +153,19 @@ def before(node: NodeDef, sends: Mapping[str, str] = MappingProxyType({})) -> li
 
 
 def reachable(subgraph: Subgraph) -> Subgraph:
-    """Return the subgraph without the nodes that are no longer needed."""
-    stack, needed = list(subgraph.wanted), set(subgraph.wanted)
+    """Return the subgraph without the nodes that are not needed; only a fed tensor needs some of them."""
+    unfed = (name for name, index in subgraph.fetches if (name, index) not in subgraph.fed)
+    stack = list(dict.fromkeys([*unfed, *subgraph.targets]))
+    needed = set(stack)
     while stack:
-        for name in before(subgraph.nodes[stack.pop()]):
+        node = subgraph.nodes[stack.pop()]
+        inputs = [name for name, index in node.inputs if (name, index) not in subgraph.fed]
+        for name in (*inputs, *node.control_inputs):
             if name not in needed:
                 needed.add(name)
                 stack.append(name)
     nodes = {name: node for name, node in subgraph.nodes.items() if name in needed}
-    return Subgraph(nodes, subgraph.fetches, subgraph.targets)
+    return replace(subgraph, nodes=nodes)
 
 
 def sorted_nodes(nodes: Nodes, sends: Mapping[str, str] = MappingProxyType({})) -> list[NodeDef]:

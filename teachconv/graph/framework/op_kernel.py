@@ -47,7 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 # ops that compute nothing: logs of what a program computes leave them out
 SILENT = (
-    *("Const", "Identity", "NoOp", "Placeholder", "Shape", "ShapeN", "Variable"),
+    *("Const", "Identity", "NoOp", "Placeholder", "ReadVariableOp", "Shape", "ShapeN", "Variable"),
     *("VariableV2", "_Arg", "_Recv", "_Send"),
 )
 

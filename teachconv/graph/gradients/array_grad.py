@@ -24,6 +24,7 @@ for _name in (
 
 _GRADIENTS: dict[str, Callable[[Any, Any], Any]] = {
     "Identity": lambda op, grad: grad,
+    "ReadVariableOp": lambda op, grad: grad,
     "CheckNumerics": lambda op, grad: array_ops.check_numerics(
         grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
     ),

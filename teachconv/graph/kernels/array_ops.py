@@ -18,7 +18,7 @@ from ..framework.errors import InvalidArgumentError
 from ..framework.shape_inference import register_function
 
 
-@register_function("StopGradient", "Identity")
+@register_function("StopGradient", "Identity", "ReadVariableOp")
 def _identity(x: Any) -> Any:
     """Return the input; the executor has replaced a reference to a variable by its value."""
     return x

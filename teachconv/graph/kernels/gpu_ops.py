@@ -18,7 +18,7 @@ from . import array_ops, conv_ops, state_ops  # noqa: F401  (register what the G
 
 for _name in (*CONVOLUTIONS, "_FusedConv2D"):
     register_kernel(_name, "GPU", "", "cupy")(KERNELS[_name, "CPU", ""].kernel)
-for _name in ("Identity", "Variable", "Assign", "NoOp"):
+for _name in ("Identity", "ReadVariableOp", "Variable", "Assign", "NoOp"):
     register_kernel(_name, "GPU")(KERNELS[_name, "CPU", ""].kernel)
 
 

@@ -104,6 +104,7 @@ __all__ = [
     "random_uniform",
     "random_uniform_int",
     "range",
+    "read_variable_op",
     "real_div",
     "relu",
     "relu_grad",
@@ -1537,6 +1538,15 @@ def range(start: Any, limit: Any, delta: Any, name: str | None = None, _kernel: 
     Tidx: {float16, bfloat16, float32, float64, int32, int64}.
     """
     return run_or_add("Range", name, [start, limit, delta], {"_kernel": _kernel})
+
+
+def read_variable_op(resource: Any, name: str | None = None, _kernel: str | None = None) -> Any:
+    """Returns the current value of a variable: how a traced function reads one.
+
+    ReadVariableOp(resource: dtype) -> value: dtype.
+    dtype: {float16, bfloat16, float32, float64, int32, int64, uint8, bool}.
+    """
+    return run_or_add("ReadVariableOp", name, [resource], {"_kernel": _kernel})
 
 
 def real_div(x: Any, y: Any, name: str | None = None) -> Any:

@@ -181,7 +181,7 @@ class Variable(Operators):
         with self._default_graph():
             graph = current_graph()
             if graph is not None:
-                return gen_nn_ops.identity(self._graph_tensor(graph, True), name="read")
+                return _read(graph, self._graph_tensor(graph, True))
         self.numpy()  # raises for a variable of a graph
         return gen_nn_ops.identity(self)
 
@@ -303,13 +303,20 @@ class Variable(Operators):
         if graph.is_function:
             ref: Tensor = graph.capture_variable(self)
             # each use gets its own read node, so that a read after an assignment sees the new value
-            return ref if as_ref else gen_nn_ops.identity(ref, name="read")
+            return ref if as_ref else _read(graph, ref)
         if self._graph is not None:
             raise ArgumentError(f"variable {brief(self._name)} belongs to a graph other than the default one")
         raise ArgumentTypeError(
             f"variable {brief(self._name)} was made eagerly: make it inside `with graph.as_default():`, or "
             "use it in a function decorated with teachconv.function"
         )
+
+
+def _read(graph: Any, ref: Tensor) -> Tensor:
+    """Add a node that reads a variable: as in TensorFlow a function has another op for it than a graph."""
+    if graph.is_function:
+        return gen_nn_ops.read_variable_op(ref, name="ReadVariableOp")
+    return gen_nn_ops.identity(ref, name="read")
 
 
 class _UnreadVariable(Variable):
