@@ -88,6 +88,6 @@ def _elsewhere(name: str) -> str:
     >>> _elsewhere("softmax"), _elsewhere("placeholder"), _elsewhere("softermax")
     ('tf.nn.softmax', 'tf.compat.v1.placeholder', '')
     """
-    places = ("", ".nn", ".math", ".random", ".image", ".keras.layers")
-    places += tuple(f".compat.v1{below}" for below in ("", ".train", ".image", ".losses"))
+    version_1 = (f".compat.v1{below}" for below in ("", ".train", ".image", ".losses"))
+    places = ("", ".nn", ".math", ".random", ".image", ".keras.layers", *version_1)
     return next((f"tf{at}.{name}" for at in places if name in import_module(f"{_TF}{at}").__all__), "")

@@ -18,7 +18,7 @@ from .math_ops import cast, multiply, reduce_sum
 
 __all__ = ["extract_patches", "resize", "resized", "rgb_to_grayscale"]
 
-_GREY = np.float32([0.2989, 0.587, 0.114])
+_GREY = np.array([0.2989, 0.587, 0.114], "float32")
 
 
 def extract_patches(

@@ -79,7 +79,7 @@ def version_1(function: Callable[..., Any]) -> Callable[[Callable[P, R]], Callab
             given.apply_defaults()
             arguments: dict[str, Any] = {}
             for name in sorted(given.arguments, key=lambda name: name not in taken):
-                new, value = name if name in taken else _NEW_NAMES.get(name), given.arguments[name]
+                new, value = name if name in taken else _NEW_NAMES.get(name, ""), given.arguments[name]
                 if new in taken and value is not None:
                     arguments[new] = either(new, arguments.get(new), name, value)
             return function(**arguments)

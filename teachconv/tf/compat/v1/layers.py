@@ -69,7 +69,7 @@ def conv2d(
     filters: int,
     kernel_size: Any,
     strides: Any = (1, 1),
-    padding: str = "valid",
+    padding: Any = "valid",
     data_format: str = "channels_last",
     dilation_rate: Any = (1, 1),
     activation: Any = None,
@@ -136,7 +136,7 @@ def conv2d_transpose(
     filters: int,
     kernel_size: Any,
     strides: Any = (1, 1),
-    padding: str = "valid",
+    padding: Any = "valid",
     data_format: str = "channels_last",
     activation: Any = None,
     use_bias: bool = True,
@@ -244,7 +244,7 @@ def max_pooling2d(
     inputs: Any,
     pool_size: Any,
     strides: Any,
-    padding: str = "valid",
+    padding: Any = "valid",
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> Any:
@@ -261,8 +261,8 @@ def max_pooling2d(
     Raises:
         ValueError, TypeError: if an argument is invalid.
     """
-    windows = pool_size, strides, padding.lower(), data_format, "max_pooling2d"
-    return _apply(layers.MaxPooling2D(*windows), inputs, name)
+    layer = layers.MaxPooling2D(pool_size, strides, padding.lower(), data_format, "max_pooling2d")
+    return _apply(layer, inputs, name)
 
 
 @in_graph
@@ -270,7 +270,7 @@ def average_pooling2d(
     inputs: Any,
     pool_size: Any,
     strides: Any,
-    padding: str = "valid",
+    padding: Any = "valid",
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> Any:
@@ -285,8 +285,8 @@ def average_pooling2d(
     Raises:
         ValueError, TypeError: as `max_pooling2d`.
     """
-    windows = pool_size, strides, padding.lower(), data_format, "average_pooling2d"
-    return _apply(layers.AveragePooling2D(*windows), inputs, name)
+    layer = layers.AveragePooling2D(pool_size, strides, padding.lower(), data_format, "average_pooling2d")
+    return _apply(layer, inputs, name)
 
 
 @in_graph
@@ -356,10 +356,9 @@ class _BatchNormalization(layers.BatchNormalization):
                 tg.get_default_graph().add_to_collection(tg.GraphKeys.UPDATE_OPS, moving.assign_sub(change))
             mean = _chosen(training, batch_mean, mean)
             variance = _chosen(training, batch_variance, variance)
-        weights = (None if each is None else self._along(each, axes) for each in (self.beta, self.gamma))
-        return nn_impl.batch_normalization(
-            inputs, self._along(mean, axes), self._along(variance, axes), *weights, self.epsilon
-        )
+        beta, gamma = (None if each is None else self._along(each, axes) for each in (self.beta, self.gamma))
+        mean, variance = self._along(mean, axes), self._along(variance, axes)
+        return nn_impl.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
 
 
 @in_graph
