@@ -130,6 +130,15 @@ def test_batch_normalization_normalises_by_the_batch_and_updates_its_averages():
         assert (np.array(session.run(tf.global_variables()[2:])) == moving).all()  # not updated
 
 
+def test_a_layer_takes_what_becomes_a_tensor_and_has_its_dtype():
+    y = tf.layers.dense(np.ones((2, 3)), 1, kernel_initializer=tf.ones_initializer())
+    z = tf.layers.dense([[1.0, 2.0]], 1, kernel_initializer=tf.keras.initializers.Ones(), use_bias=False)
+    assert [variable.dtype for variable in tf.global_variables()] == ["float64", "float64", "float32"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert [value.tolist() for value in session.run([y, z])] == [[[3.0], [3.0]], [[3.0]]]
+
+
 def test_dropout_of_a_layer_is_active_while_training():
     training = tf.placeholder(tf.bool)
     y = tf.layers.dropout(tf.ones([50, 50]), 0.2, training=training)

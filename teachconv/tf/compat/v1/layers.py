@@ -118,7 +118,6 @@ def conv2d(
             kernel_initializer=kernel_initializer,
             bias_initializer=bias_initializer,
             trainable=trainable,
-            dtype=inputs.dtype,
             name="conv2d",
         ),
         inputs,
@@ -176,7 +175,6 @@ def conv2d_transpose(
             kernel_initializer=kernel_initializer,
             bias_initializer=bias_initializer,
             trainable=trainable,
-            dtype=inputs.dtype,
             name="conv2d_transpose",
         ),
         inputs,
@@ -228,7 +226,6 @@ def dense(
             kernel_initializer,
             bias_initializer,
             trainable=trainable,
-            dtype=inputs.dtype,
             name="dense",
         ),
         inputs,
@@ -425,7 +422,6 @@ def batch_normalization(
         moving_mean_initializer,
         moving_variance_initializer,
         trainable=trainable,
-        dtype=inputs.dtype,
         name="batch_normalization",
     )
     layer.unbiased = fused is not False
