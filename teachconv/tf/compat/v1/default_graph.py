@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import isfunction, signature
+from inspect import Parameter, isfunction, signature
 from typing import Any, ParamSpec, TypeVar
 
 from .... import graph as tg
@@ -28,6 +28,7 @@ _NEW_NAMES = {
     "filter": "filters",
     "ksizes": "sizes",
     "keep_dims": "keepdims",
+    "preferred_dtype": "dtype_hint",
 }
 
 P = ParamSpec("P")
@@ -80,7 +81,7 @@ def version_1(function: Callable[..., Any]) -> Callable[[Callable[P, R]], Callab
             arguments: dict[str, Any] = {}
             for name in sorted(given.arguments, key=lambda name: name not in taken):
                 new, value = name if name in taken else _NEW_NAMES.get(name, ""), given.arguments[name]
-                if new in taken and value is not None:
+                if new in taken and (value is not None or taken[new].default is Parameter.empty):
                     arguments[new] = either(new, arguments.get(new), name, value)
             return function(**arguments)
 

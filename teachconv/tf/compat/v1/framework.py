@@ -20,7 +20,7 @@ from ....graph import (
 )
 from ....graph.ops import variable_scope as graph_variable_scope
 from ....graph.ops.variable_scope import AUTO_REUSE
-from ....graph.options import either, unsupported
+from ....graph.options import unsupported
 from ... import framework, random
 from ...dtypes import float32
 from ...framework import (
@@ -117,7 +117,7 @@ def constant(
     return framework.constant(value, dtype, shape, name)
 
 
-@in_graph
+@version_1(framework.convert_to_tensor)
 def convert_to_tensor(
     value: Any,
     dtype: Any = None,
@@ -126,8 +126,6 @@ def convert_to_tensor(
     dtype_hint: Any = None,
 ) -> Any:
     """Return a value as a tensor; a tensor is returned as it is."""
-    hint = either("dtype_hint", dtype_hint, "preferred_dtype", preferred_dtype)
-    return framework.convert_to_tensor(value, dtype, hint, name)
 
 
 @in_graph
