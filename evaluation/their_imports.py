@@ -126,6 +126,7 @@ def replace_imports(first_version: bool) -> None:
     replaced = {
         "tensorflow": tensorflow,
         "tensorflow.keras": "teachconv.tf.keras",
+        "tensorflow.python": "teachconv.tf.python",
         "tensorflow.python.keras": "teachconv.tf.keras",
         "tensorflow.compat.v1": "teachconv.tf.compat.v1",
         "tensorflow.compat.v2": "teachconv.tf",

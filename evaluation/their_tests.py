@@ -179,12 +179,20 @@ def tests(checkouts: list[Path]):
                         yield group, checkout, path
 
 
-def run_program(path: Path, source: str) -> dict:
-    """Run a program in this process, which is used for nothing else, and return what became of it."""
+def run_program(path: Path, source: str, first_version: bool | None = None) -> dict:
+    """Run a program in this process, which is used for nothing else, and return what became of it.
+
+    Args:
+        path: its file.
+        source: its text.
+        first_version: whether it is one of TensorFlow 1; None for what its words say.
+    """
     sys.path.insert(0, str(path.parent))
     sys.argv = [str(path)]
     code, names, cut = their_imports.short_loops(source, str(path))
-    their_imports.replace_imports(bool(re.search(FIRST, source)))
+    if first_version is None:
+        first_version = bool(re.search(FIRST, source))
+    their_imports.replace_imports(first_version)
     module = type(sys)("__main__")
     sys.modules["__main__"] = module
     vars(module).update(names, __file__=str(path))

@@ -166,6 +166,18 @@ def test_the_page_of_installation_lists_every_extra_for_users():
     ) - FOR_DEVELOPERS
 
 
+def test_the_page_on_tensorflow_counts_the_published_programs_that_run():
+    rows = tomllib.loads((ROOT / "evaluation" / "published_programs.toml").read_text(encoding="utf-8"))[
+        "program"
+    ]
+    now = [row["now"] for row in rows if row["version"] == 1]
+    text = " ".join((ROOT / "docs" / "tensorflow.md").read_text(encoding="utf-8").split())
+    assert f"Of {len(now)} published programs of TensorFlow 1 for" in text
+    assert f"chosen before they were tried, {now.count('runs')} run to their end" in text
+    for row in rows:
+        assert row["compared"] or row["now"] != "runs", row
+
+
 def test_the_page_on_tensorflow_counts_the_programs_that_run():
     """Of other projects' programs: what the recorded page counts."""
     counts = (ROOT / "docs" / "their_tests.md").read_text(encoding="utf-8").partition("## Counts")[2]

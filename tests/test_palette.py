@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import teachconv as tc
-from teachconv import graph as tg
 from teachconv.explorer.page import style
-from teachconv.graph.common_runtime.graph_pictures import timeline_svg
 from teachconv.support import palette
 
 PACKAGE = Path(tc.__file__).parent
@@ -108,12 +106,6 @@ def test_an_svg_has_the_light_values_and_a_rule_for_each_dark_one():
     assert len({colour.light for colour in palette.COLOURS.values()}) == len(palette.COLOURS)
     x, w = np.arange(50, dtype="float32").reshape(1, 5, 5, 2), np.ones((3, 3, 2, 1), "float32")
     pictures = [tc.explain(tc.conv2d, x, w, 2, "SAME", at=(0, 0, 0, 0)).picture()]
-    metadata = tg.RunMetadata()
-    with tg.Graph().as_default(), tg.Session() as session:
-        image = tg.placeholder("float32", x.shape)
-        y = tg.nn.relu(tg.nn.conv2d(image, w, 1, "SAME") + tg.constant(1.0) * tg.constant(2.0))
-        session.run(y, {image: x}, run_metadata=metadata)
-    pictures.append(timeline_svg(metadata))
     for svg in pictures:
         body = svg[svg.index("</style>") :]
         found = set(re.findall(r'(?:fill|stroke)="(#\w+)"', body))

@@ -210,13 +210,7 @@ class Checkpoint:
             The path with the number, which ``restore`` takes.
         """
         prefix = f"{path_of(file_prefix, 'file_prefix')}-{self.save_counter + 1}"
-        path = Path(f"{prefix}{_CHECKPOINT}")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        arrays: dict[str, Any] = {key: _plain(each.numpy(), True) for key, each in self._variables().items()}
-        with replacing(path) as file:
-            np.savez(file, **arrays)
-        with replacing(path.with_name("checkpoint")) as file:
-            file.write(f'model_checkpoint_path: "{path.name.removesuffix(_CHECKPOINT)}"\n'.encode())
+        write_checkpoint(prefix, {key: each.numpy() for key, each in self._variables().items()})
         self.save_counter += 1
         return prefix
 
@@ -237,6 +231,24 @@ class Checkpoint:
         if save_path is not None:
             _load(Path(f"{path_of(save_path, 'save_path')}{_CHECKPOINT}"), True, self._variables())
         return self
+
+
+def write_checkpoint(prefix: str, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays by their keys to a file, and note in the file "checkpoint" that it is the latest."""
+    path = Path(f"{prefix}{_CHECKPOINT}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plain: dict[str, Any] = {key: _plain(array, True) for key, array in arrays.items()}
+    with replacing(path) as file:
+        np.savez(file, **plain)
+    with replacing(path.with_name("checkpoint")) as file:
+        file.write(f'model_checkpoint_path: "{path.name.removesuffix(_CHECKPOINT)}"\n'.encode())
+
+
+def read_checkpoint(prefix: Any, variables: Mapping[str, Variable]) -> list[np.ndarray]:
+    """Return the arrays of a file that `write_checkpoint` wrote, for variables by their keys."""
+    path = Path(f"{path_of(prefix, 'save_path')}{_CHECKPOINT}")
+    with reading(path, "a whole file of weights", "save_path", sys.maxsize):
+        return _read_npz(path, variables)
 
 
 @unsupported("latest_filename")

@@ -486,7 +486,7 @@ def _calls(
         pads = split_padding((taps - 1) * dilation, source.random() < 0.3) if mode == "EXPLICIT" else (0, 0)
         sides, square = dict[str, int](), source.random() < 0.6
         axes = [each[4:] for each in table if each.startswith("size")]
-        thin = source.sample(axes, source.randint(1, len(axes)) - 1) if source.random() < 0.3 else ()
+        thin = source.sample(axes, source.randint(0, 2)) if len(axes) > 2 else ()
         for axis in axes:
             size = numbers["size"] if square else source.choice(_LAYERS[name]["size"])
             steps_here, pads_here = ((1, 1, 1), (0, 0)) if axis in thin else ((taps, stride, dilation), pads)

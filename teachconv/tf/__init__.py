@@ -30,9 +30,9 @@ from ..graph import (
     TensorSpec,
     cast,
 )
-from ..graph.ops.nn_impl import clip_by_value
+from ..graph.ops.nn_impl import clip_by_norm, clip_by_value
 from ..graph.options import refuse_other_names
-from . import config, data, dtypes, errors, framework, math, math_ops, nn, random, summary
+from . import config, data, dtypes, errors, framework, image, math, math_ops, nn, random, summary
 from .dtypes import *
 from .framework import *
 from .math_ops import *
@@ -58,12 +58,14 @@ __all__ = [
     "VERSION",
     "__version__",
     "cast",
+    "clip_by_norm",
     "clip_by_value",
     "compat",
     "config",
     "data",
     "dtypes",
     "errors",
+    "image",
     "initializers",
     "keras",
     "losses",

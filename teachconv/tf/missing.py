@@ -29,20 +29,27 @@ _INSTEAD = {
     **dict.fromkeys(("einsum", "tensordot", "linalg"), "tf.matmul, tf.transpose and tf.reshape"),
     **dict.fromkeys(("swish", "silu"), "x * tf.sigmoid(x)"),
     **dict.fromkeys(("selu", "gelu"), "tf.nn.elu"),
-    **dict.fromkeys(("split", "reverse", "roll"), "slices, such as x[:, ::-1]"),
+    **dict.fromkeys(("reverse", "roll"), "slices, such as x[:, ::-1]"),
     **dict.fromkeys(("eye", "linspace"), "tf.constant of NumPy's array"),
-    **dict.fromkeys(("norm", "l2_normalize"), "tf.sqrt(tf.reduce_sum(tf.square(x)))"),
+    **dict.fromkeys(("depth_to_space", "space_to_depth"), "tf.reshape and tf.transpose"),
+    **dict.fromkeys(("local_response_normalization", "lrn"), "tf.nn.l2_normalize"),
+    **dict.fromkeys(("atan2", "cos", "sin"), "NumPy's function, for values that are fed"),
+    "norm": "tf.sqrt(tf.reduce_sum(tf.square(x)))",
+    "clip_by_global_norm": "tf.clip_by_norm, for each gradient",
+    "flags": "Python's argparse",
+    "gfile": "Python's open and pathlib",
+    "in_top_k": "tf.equal(tf.argmax(predictions, 1), targets)",
+    "orthogonal_initializer": "tf.compat.v1.glorot_uniform_initializer",
+    "placeholder_with_default": "tf.compat.v1.placeholder",
     **dict.fromkeys(
         ("print", "debugging", "Assert"), "Python's own, where tensors have values: outside of a tf.function"
     ),
     "custom_gradient": "tf.RegisterGradient, and gradient_override_map of a graph",
-    "image": "tf.keras.layers.UpSampling2D, and slices",
-    "layers": "tf.keras.layers",
     "Module": "tf.keras.layers.Layer",
     "raw_ops": "teachconv.graph.gen_nn_ops",
     "distribute": "tf.device",
     "feature_column": "tf.one_hot",
-    "contrib": "tf.keras.layers",
+    "contrib": "tf.compat.v1.layers",
     "v2": "teachconv.tf, which has the names of TensorFlow 2",
 }
 
@@ -81,5 +88,6 @@ def _elsewhere(name: str) -> str:
     >>> _elsewhere("softmax"), _elsewhere("placeholder"), _elsewhere("softermax")
     ('tf.nn.softmax', 'tf.compat.v1.placeholder', '')
     """
-    places = ("", ".nn", ".math", ".random", ".keras.layers", ".compat.v1", ".compat.v1.train")
+    version_1 = (f".compat.v1{below}" for below in ("", ".train", ".image", ".losses"))
+    places = ("", ".nn", ".math", ".random", ".image", ".keras.layers", *version_1)
     return next((f"tf{at}.{name}" for at in places if name in import_module(f"{_TF}{at}").__all__), "")

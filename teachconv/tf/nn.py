@@ -12,11 +12,13 @@ from ..core.arguments import check_data_format, normalize_steps
 from ..core.kinds import layout_of
 from ..graph.framework.eager_tensor import static_shape
 from ..graph.ops import gen_nn_ops, nn_ops
+from ..graph.ops.array_ops import gather
 from ..graph.ops.math_ops import sigmoid, tanh
 from ..graph.ops.nn_impl import (
     batch_normalization,
     dropout,
     l2_loss,
+    l2_normalize,
     leaky_relu,
     moments,
     pool,
@@ -36,6 +38,7 @@ from ..graph.ops.nn_ops import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from ..graph.ops.nn_ops import max_pool as max_pool2d
+from ..graph.options import unsupported
 from ..support.argument_types import Ints, PaddingLike
 from ..support.errors import ArgumentError, brief
 
@@ -58,7 +61,9 @@ __all__ = [
     "depthwise_conv2d_backprop_input",
     "dropout",
     "elu",
+    "embedding_lookup",
     "l2_loss",
+    "l2_normalize",
     "leaky_relu",
     "log_softmax",
     "max_pool",
@@ -478,6 +483,25 @@ def depthwise_conv2d_backprop_input(
         **nn_ops.windows_of(strides, padding, data_format, dilations),
         name=name,
     )
+
+
+@unsupported("max_norm")
+def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Any:
+    """Return the rows of a matrix at some indices: `tf.gather`.
+
+    Args:
+        params: [number, size], usually a variable.
+        ids: indices, of any shape.
+        max_norm: must be None.
+        name: the name of the node.
+
+    Returns:
+        A tensor [*ids.shape, size].
+
+    Raises:
+        ValueError: if an index is not one of a row.
+    """
+    return gather(params, ids, name=name)
 
 
 def avg_pool(

@@ -17,7 +17,8 @@ from teachconv.tf.python.ops import gen_nn_ops
 FOLDER = Path(__file__).parents[1] / "recorded"
 RECORDED = json.loads((FOLDER / "tensorflow_signatures.json").read_text())["signatures"]
 MODULES = ["", "nn", "math", "random", "config", "compat.v1", "compat.v1.nn", "compat.v1.math"]
-MODULES += ["compat.v1.app", "compat.v1.random", "compat.v1.train", "keras"]
+MODULES += ["compat.v1.app", "compat.v1.random", "compat.v1.train", "compat.v1.image", "compat.v1.losses"]
+MODULES += ["compat.v1.metrics", "compat.v1.summary", "image", "keras"]
 MODULES += [f"keras.{name}" for name in tf.keras.__all__ if inspect.ismodule(getattr(tf.keras, name))]
 
 

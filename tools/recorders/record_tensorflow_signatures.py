@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 FUNCTIONS = """
-    abs add add_n argmax argmin as_dtype cast clip_by_value concat cond constant control_dependencies convert_to_tensor
+    abs add add_n argmax argmin as_dtype cast clip_by_norm clip_by_value concat cond constant control_dependencies convert_to_tensor
     custom_gradient device divide equal executing_eagerly exp expand_dims eye fill function gather gradients greater
     greater_equal group identity init_scope is_tensor less less_equal linspace logical_and logical_not logical_or matmul maximum
     minimum multiply negative no_op norm not_equal one_hot ones ones_like pad pow print range rank reduce_all reduce_any
@@ -24,15 +24,16 @@ FUNCTIONS = """
 NN = """
     atrous_conv2d avg_pool avg_pool2d batch_normalization bias_add conv1d conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose
     conv_transpose convolution depthwise_conv2d
-    depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input dropout elu in_top_k l2_loss leaky_relu log_softmax
+    depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input dropout elu embedding_lookup in_top_k l2_loss
+    l2_normalize leaky_relu log_softmax
     max_pool max_pool2d moments pool relu relu6 separable_conv2d sigmoid sigmoid_cross_entropy_with_logits softmax
     softmax_cross_entropy_with_logits softplus sparse_softmax_cross_entropy_with_logits swish tanh top_k zero_fraction
 """
 VERSION_1 = """
-    assign assign_add assign_sub div disable_eager_execution disable_resource_variables disable_v2_behavior
-    disable_v2_tensorshape enable_eager_execution enable_resource_variables enable_v2_behavior get_default_graph
+    add_to_collection assign assign_add assign_sub div disable_eager_execution disable_resource_variables disable_v2_behavior
+    disable_v2_tensorshape enable_eager_execution enable_resource_variables enable_v2_behavior get_collection get_default_graph
     get_default_session get_variable get_variable_scope global_variables global_variables_initializer initialize_all_variables log
-    log1p     placeholder placeholder_with_default random_normal random_uniform reset_default_graph set_random_seed to_float
+    local_variables_initializer log1p placeholder placeholder_with_default random_normal random_uniform reset_default_graph set_random_seed to_float
     to_int32 trainable_variables truncated_normal variable_scope variables_initializer constant_initializer
     ones_initializer random_normal_initializer random_uniform_initializer truncated_normal_initializer zeros_initializer glorot_uniform_initializer
     ConfigProto GPUOptions InteractiveSession RunMetadata RunOptions Session
@@ -76,14 +77,22 @@ MODULES = {
     "keras.utils": "clear_session plot_model set_random_seed to_categorical",
     "keras.backend": "clear_session",
     "compat.v1": FUNCTIONS + VERSION_1 + DEBUGGING,
-    "compat.v1.nn": NN + " conv2d_backprop_input conv2d_backprop_filter",
+    "compat.v1.nn": NN
+    + " conv2d_backprop_input conv2d_backprop_filter softmax_cross_entropy_with_logits_v2 xw_plus_b",
     "compat.v1.math": FUNCTIONS + " log log1p log_softmax reciprocal rsqrt softmax softplus",
     "compat.v1.random": "normal truncated_normal uniform set_random_seed",
     "compat.v1.train": """AdamOptimizer GradientDescentOptimizer MomentumOptimizer Optimizer get_global_step
-        get_or_create_global_step exponential_decay RMSPropOptimizer""",
+        get_or_create_global_step exponential_decay RMSPropOptimizer ExponentialMovingAverage Saver get_checkpoint_state
+        global_step latest_checkpoint""",
+    "compat.v1.image": """ResizeMethod extract_image_patches extract_patches resize resize_bilinear resize_images
+        resize_nearest_neighbor rgb_to_grayscale""",
+    "compat.v1.losses": "mean_squared_error sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy",
+    "compat.v1.metrics": "accuracy",
+    "compat.v1.summary": "FileWriter histogram image merge merge_all scalar",
     "compat.v1.config": "list_physical_devices",
     "compat.v1.app": "run",
     "data": "Dataset",
+    "image": "extract_patches resize rgb_to_grayscale",
     "train": "Checkpoint latest_checkpoint",
     "summary": "create_file_writer scalar",
 }

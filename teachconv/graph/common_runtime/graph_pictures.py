@@ -1,4 +1,4 @@
-"""Pictures: a graph as an indented text tree; a run as a timeline, in SVG and as a trace.
+"""Pictures: a graph as an indented text tree; a run as a trace.
 
 TensorFlow shows its graphs in TensorBoard, and its runs through python/client/timeline.py. A trace is in the
 Trace Event Format of chrome://tracing, with times in microseconds, one bar per node, one row per device, and
@@ -14,12 +14,10 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...inspection.svg import LIGHT, picture
 from ...inspection.tracing import loop_text
 from ...support import tables
 from ..framework import tensor_shape
 from ..framework.node_def import NodeDef, Nodes, before, from_operation
-from ..framework.op_kernel import SILENT
 
 if TYPE_CHECKING:
     from ..framework.ops import Graph
@@ -175,16 +173,6 @@ def _picture(
     return GraphPicture(title, drawn, wanted + loose, gives, marks)
 
 
-_ROWS = 40  # nodes that are drawn; of more, the longest
-_ROW, _LEFT, _WIDTH = 16, 230, 900  # pixels: a row's height, the names' column, the whole
-_NAME = 34  # letters of a node's name that are shown
-_DEVICES = ("ring", "mark", "filter", "below")  # their colours, in this order
-_ARROW = (
-    '<defs><marker id="to" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="5" markerHeight="5" '
-    f'orient="auto"><path d="M0 0L6 3L0 6z" fill="{LIGHT["faint"]}"/></marker></defs>'
-)
-
-
 def chrome_trace(metadata: RunMetadata) -> str:
     """Return the trace of a run as JSON.
 
@@ -227,7 +215,7 @@ def chrome_trace(metadata: RunMetadata) -> str:
                 },
             }
         )
-    for number, (maker, taker) in enumerate(_edges(list(metadata.nodes), metadata)):
+    for number, (maker, taker) in enumerate(_edges(metadata)):
         flow = {"name": "value", "cat": "value", "id": number}
         for phase, node, time in (("s", maker, maker.end), ("f", taker, taker.start)):
             where = {"pid": devices.index(node.device), "tid": 0, "ts": time * 1e6}
@@ -235,69 +223,9 @@ def chrome_trace(metadata: RunMetadata) -> str:
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=1)
 
 
-def timeline_svg(metadata: RunMetadata) -> str:
-    """Draw a run: a row for each node, a bar for its time, an arrow from each value's node to its users.
-
-    Args:
-        metadata: the log of the run.
-
-    Returns:
-        An SVG element; "" if the log is empty. Nodes that compute nothing, such as constants, are left
-        out; of more than 40 others it shows the 40 that took longest.
-    """
-    compute = [node for node in metadata.nodes if node.op not in SILENT]
-    longest = sorted(compute, key=lambda node: node.end - node.start, reverse=True)[:_ROWS]
-    nodes = sorted(longest, key=lambda node: (node.start, node.end))
-    if not nodes:
-        return ""
-    begin, end = nodes[0].start, max(node.end for node in nodes)
-    scale = (_WIDTH - _LEFT - 80) / max(end - begin, 1e-9)
-    row = {node.name: 30 + _ROW * number for number, node in enumerate(nodes)}
-    devices = sorted({node.device for node in metadata.nodes})
-    colour = {device: LIGHT[_DEVICES[i % len(_DEVICES)]] for i, device in enumerate(devices)}
-
-    def at(time: float) -> float:
-        return _LEFT + (time - begin) * scale
-
-    parts = []
-    for maker, taker in _edges(nodes, metadata):
-        x, y, to_x, to_y = at(maker.end), row[maker.name] + 6, at(taker.start), row[taker.name] + 6
-        parts.append(
-            f'<path d="M{x:.1f} {y}C{x + 12:.1f} {y} {to_x - 12:.1f} {to_y} {to_x:.1f} {to_y}" fill="none" '
-            f'stroke="{LIGHT["faint"]}" opacity=".6" marker-end="url(#to)"/>'
-        )
-    for node in nodes:
-        y, seconds = row[node.name], node.end - node.start
-        name = node.name if len(node.name) <= _NAME else "..." + node.name[3 - _NAME :]
-        what = f"{node.name}: {node.op} on {node.device}, {tables.duration(seconds)}, {node.kernel}"
-        parts.append(
-            f"<g><title>{escape(what)}</title>"
-            f'<text x="{_LEFT - 8}" y="{y + 10}" text-anchor="end">{escape(name)}</text>'
-            f'<rect x="{at(node.start):.1f}" y="{y}" width="{max(seconds * scale, 1):.1f}" height="12" '
-            f'fill="{colour[node.device]}"/>'
-            f'<text x="{at(node.end) + 5:.1f}" y="{y + 10}" text-anchor="start">'
-            f"{tables.duration(seconds)}</text></g>"
-        )
-    left_out = len(compute) - len(nodes)
-    note = f"; {tables.count(left_out, 'shorter node')} not shown" if left_out else ""
-    height = 30 + _ROW * len(nodes) + 6
-    caption = f"{tables.duration(end - begin)}{note}"
-    x = _LEFT + 7.0 * len(caption) + 20
-    for device in devices:
-        name = device.removeprefix("/device:")
-        parts += [
-            f'<rect x="{x:.0f}" y="6" width="12" height="12" fill="{colour[device]}"/>',
-            f'<text x="{x + 17:.0f}" y="16" text-anchor="start">{escape(name)}</text>',
-        ]
-        x += 17 + 7 * len(name) + 16
-    parts.append(f'<text x="{_LEFT}" y="16" text-anchor="start">{escape(caption)}</text>')
-    style = f"width:100%;height:auto;min-width:640px;max-width:{_WIDTH}px"
-    return picture(_WIDTH, height, f"timeline: {caption}", _ARROW + "".join(parts), style)
-
-
-def _edges(nodes: list[NodeStats], metadata: RunMetadata) -> Iterator[tuple[NodeStats, NodeStats]]:
-    """Yield, for each value that one of the nodes gives to another, its maker and its user."""
-    ran = {node.name: node for node in nodes}
+def _edges(metadata: RunMetadata) -> Iterator[tuple[NodeStats, NodeStats]]:
+    """Yield, for each value that one node gives to another, its maker and its user."""
+    ran = {node.name: node for node in metadata.nodes}
     if metadata.after is None:
         return
     for name, node in ran.items():

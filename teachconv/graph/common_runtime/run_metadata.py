@@ -19,7 +19,7 @@ from ...inspection.tracing import facts_of, innermost_loops, loop_text
 from ...support import record, tables
 from ...support.files import path_of
 from ..framework.op_kernel import OpKernelContext
-from .graph_pictures import GraphPicture, chrome_trace, picture_after, picture_before, timeline_svg
+from .graph_pictures import GraphPicture, chrome_trace, picture_after, picture_before
 from .run_steps import chain_of_run, compute_step, gradient_step, steps_of_passes
 
 if TYPE_CHECKING:
@@ -230,7 +230,6 @@ class RunMetadata(tables.Report):
         wide = "<div style='overflow-x:auto'>{}</div>"
         return (
             f"<div><p>{escape(self._headline())}</p>"
-            f"{wide.format(timeline_svg(self))}"
             f"<details><summary>what was changed before the run</summary>{events}</details>"
             f"<details open><summary>what ran</summary>"
             f"{wide.format(tables.Table(table.columns, table.rows).html())}</details>"

@@ -10,6 +10,7 @@ import functools
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -35,7 +36,7 @@ from .errors import InvalidArgumentError, SoftPlacementWarning, UnknownNameError
 from .node_def import GraphDef, NodeDef, from_operation
 from .op_def import OpDef, attr_of, get_op_def
 from .tensor import Tensor
-from .tensor_shape import StaticShape
+from .tensor_shape import StaticShape, TensorShape
 
 __all__ = [
     "Graph",
@@ -53,15 +54,27 @@ __all__ = [
 
 
 class GraphKeys:
-    """The names of the collections that the runtime fills.
+    """The names of collections of a graph.
 
     Attributes:
         GLOBAL_VARIABLES: every variable.
+        LOCAL_VARIABLES: those of metrics.
         TRAINABLE_VARIABLES: those that an optimizer updates.
+        GLOBAL_STEP: the variable that counts the steps of a training.
+        LOSSES: the losses.
+        REGULARIZATION_LOSSES: what regularizers of variables return.
+        SUMMARIES: the summaries.
+        UPDATE_OPS: what a training step runs in addition, such as updates of moving averages.
     """
 
     GLOBAL_VARIABLES = "variables"
+    LOCAL_VARIABLES = "local_variables"
     TRAINABLE_VARIABLES = "trainable_variables"
+    GLOBAL_STEP = "global_step"
+    LOSSES = "losses"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    SUMMARIES = "summaries"
+    UPDATE_OPS = "update_ops"
 
 
 # TensorFlow's: at the top level a name starts with a letter, a digit or a dot, in a scope also with others
@@ -93,6 +106,7 @@ class Graph:
         is_default: whether it is TensorFlow 1's default graph, to which its variables add assignments where
             ops run eagerly, too.
         outer: the graph inside which a function is traced, or None.
+        shape_type: the class of the tensors' shapes, another one in TensorFlow 1.
         version: a counter of changes that can affect the result of a run.
 
     >>> from teachconv import graph as tg
@@ -109,6 +123,7 @@ class Graph:
     is_function = False
     is_default = False
     outer: Graph | None = None
+    shape_type: type[TensorShape] = TensorShape
 
     def capture(self, value: Any) -> Tensor:
         """Return a tensor of this graph for one from outside; the graph of a function can (FuncGraph)."""
@@ -122,6 +137,7 @@ class Graph:
         self._collections: dict[str, list[Any]] = {}
         # what tf.variable_scope and tf.get_variable know (ops/variable_scope.py)
         self.variable_scope: ContextVar[Any] = ContextVar("teachconv_variable_scope", default=None)
+        self.variable_scope_counts: Counter[str] = Counter()
         self.variables_by_name: dict[str, Any] = {}
         self.last_run: Mapping[str, Any] = {}  # name of each node of the latest run -> its KernelDef
         self.version = 0  # counts changes that can affect a run

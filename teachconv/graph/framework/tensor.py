@@ -218,7 +218,7 @@ class Tensor(Operators):
             op,
             index,
             with_attributes(dtype),
-            TensorShape(shape),
+            op.graph.shape_type(shape),
             is_ref,
         )
 

@@ -75,7 +75,7 @@ class TensorShape:
         """Return the sizes known from either shape; raise ``ValueError`` if they contradict each other."""
         if not self.is_compatible_with(other):
             raise ArgumentError(f"Shapes {self} and {TensorShape(other)} are not compatible")
-        return TensorShape(merge(self._dims, as_shape(other)))
+        return type(self)(merge(self._dims, as_shape(other)))
 
     def __len__(self) -> int:
         return len(self._known("take the length of"))
@@ -90,8 +90,8 @@ class TensorShape:
 
     def __getitem__(self, key: Any) -> Any:
         if self._dims is None:
-            return TensorShape(None) if isinstance(key, slice) else None
-        return TensorShape(self._dims[key]) if isinstance(key, slice) else self._dims[key]
+            return type(self)(None) if isinstance(key, slice) else None
+        return type(self)(self._dims[key]) if isinstance(key, slice) else self._dims[key]
 
     def __bool__(self) -> bool:
         return self._dims is not None
@@ -115,6 +115,45 @@ class TensorShape:
 
     def __reduce__(self) -> Any:
         return TensorShape, (self._dims,)
+
+
+class Dimension(int):
+    """A known size of a shape in TensorFlow 1: an int, which ``value`` is, too."""
+
+    value = property(int)
+
+    def __repr__(self) -> str:
+        return f"Dimension({int(self)})"
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+
+class Version1Shape(TensorShape):
+    """The static shape of a tensor in TensorFlow 1, whose known sizes are of the class `Dimension`.
+
+    >>> shape = Version1Shape([None, 28])
+    >>> shape[1], shape[1].value, shape[1] * 2, shape[0], shape.as_list()
+    (Dimension(28), 28, 56, None, [None, 28])
+    >>> shape, str(shape)
+    (TensorShape([Dimension(None), Dimension(28)]), '(?, 28)')
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return Dimension(found) if isinstance(found, int) else found
+
+    def __iter__(self) -> Iterator[int | None]:
+        return (self[axis] for axis in range(len(self)))
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"Dimension({size})" for size in self.dims or ())
+        return f"TensorShape({None if self.dims is None else f'[{sizes}]'})"
+
+    def __str__(self) -> str:
+        return super().__str__().replace("None", "?")
 
 
 MOST_AXES = 64  # of an array of NumPy

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...support.errors import ArgumentError
 from ..core_ops.array_shape_fns import MASKS
 from ..framework.shape_inference import known_value
@@ -114,13 +116,17 @@ def _gather_grad(op: Any, grad: Any) -> tuple[Any, ...]:
     """
     params, indices, axis = op.inputs
     number, rank = known_value(axis), len(as_shape(params.shape) or ())
-    if number is None or int(number) % max(rank, 1):
-        raise ArgumentError("GatherV2 has a gradient for axis 0 only")
-    sizes, flat = array_ops.shape(params), array_ops.reshape(indices, [-1])
-    hot = array_ops.one_hot(flat, sizes[0], dtype=grad.dtype)
-    rows = array_ops.reshape(grad, array_ops.stack([array_ops.size(flat), -1]))
-    summed = math_ops.matmul(hot, rows, transpose_a=True)
-    return array_ops.reshape(summed, sizes), None, None
+    if number is None or not rank:
+        raise ArgumentError("GatherV2 has a gradient only for a known axis and number of axes")
+    axis = int(number) % rank
+    axes, at = range(rank - 1 + len(indices.shape)), range(axis, axis + len(indices.shape))
+    first = array_ops.transpose(grad, [*at, *(each for each in axes if each not in at)])
+    order = [axis, *(each for each in range(rank) if each != axis)]
+    sizes = array_ops.gather(array_ops.shape(params), order)
+    hot = array_ops.one_hot(array_ops.reshape(indices, [-1]), sizes[0], dtype=grad.dtype)
+    rows = array_ops.reshape(first, array_ops.stack([array_ops.size(indices), -1]))
+    summed = array_ops.reshape(math_ops.matmul(hot, rows, transpose_a=True), sizes)
+    return array_ops.transpose(summed, np.argsort(order)), None, None
 
 
 # --- several tensors ----------------------------------------------------------------------------------

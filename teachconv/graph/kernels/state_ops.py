@@ -62,7 +62,7 @@ def _no_op() -> tuple[Any, ...]:
 
 
 @register_function("WriteScalarSummary", name="WriteScalarSummaryOp")
-def _write_scalar_summary(step: Any, value: Any, *, writer: str, tag: str) -> tuple[Any, ...]:
+def write_scalar_summary(step: Any, value: Any, *, writer: str, tag: str) -> tuple[Any, ...]:
     """Append a line: the step, the tag in quotes, the value."""
     with open(writer, "a", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerow([int(step), tag, value.item()])

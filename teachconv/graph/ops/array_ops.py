@@ -52,6 +52,7 @@ __all__ = [
     "shape",
     "size",
     "slice",
+    "split",
     "squeeze",
     "stack",
     "stop_gradient",
@@ -408,6 +409,46 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
         if num is None:
             raise ArgumentError(f"num must be given where the size of axis {axis} is not known; got None")
     return list(gen_nn_ops.unpack(value, num, axis=axis, name=name))
+
+
+def split(
+    value: Any, num_or_size_splits: Any, axis: int = 0, num: Any = None, name: str = "split"
+) -> list[Any]:
+    """Cut a tensor into parts along an axis.
+
+    Args:
+        value: a tensor, variable or array.
+        num_or_size_splits: how many equal parts, or the sizes of the parts, of which one may be -1.
+        axis: the axis, of known size.
+        num: has no effect.
+        name: the name scope of the nodes.
+
+    Returns:
+        The parts.
+
+    Raises:
+        ValueError: if the sizes do not add up to that of the axis.
+
+    >>> [part.numpy().tolist() for part in split([1, 2, 3, 4], [1, -1])]
+    [[1], [2, 3, 4]]
+    """
+    shape = static_shape(value)
+    whole = None if shape is None else shape[axis]
+    if whole is None:
+        raise ArgumentError(f"value must have a known size along axis {axis}; got shape {brief(shape)}")
+    if isinstance(num_or_size_splits, int):
+        sizes = [whole // max(num_or_size_splits, 1)] * num_or_size_splits
+    else:
+        given = items(num_or_size_splits, "num_or_size_splits", "an int or ints")
+        sizes = [whole - sum(given) - 1 if size == -1 else size for size in given]
+    if sum(sizes) != whole or min(sizes, default=-1) < 0:
+        raise ArgumentError(
+            f"num_or_size_splits must divide the {whole} of axis {axis}; got {brief(num_or_size_splits)}"
+        )
+    before, ends = [np.s_[:]] * (axis % len(shape)), np.cumsum(sizes).tolist()
+    with name_scope(name):
+        value = convert_to_tensor(value, name="value")
+        return [value[(*before, np.s_[end - size : end])] for size, end in zip(sizes, ends, strict=True)]
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Any:

@@ -15,7 +15,7 @@ from ..framework.op_def import is_trainable
 from ..framework.ops import name_scope
 from ..framework.tensor import tensor_dtype
 from ..framework.tensor_shape import is_compatible, text
-from ..options import check_type, unsupported
+from ..options import check_type, either, unsupported
 from .array_ops import convert_to_tensor, shape, squeeze, stop_gradient, zeros_like
 from .math_ops import (
     add,
@@ -30,8 +30,10 @@ from .math_ops import (
     reduce_mean,
     reduce_sum,
     rsqrt,
+    sqrt,
     square,
     subtract,
+    truediv,
     where,
 )
 from .nn_ops import avg_pool, conv2d, depthwise_conv2d, max_pool, relu
@@ -57,6 +59,52 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     """
     with name_scope(name or "clip_by_value") as scope:
         return maximum(minimum(convert_to_tensor(t, name="t"), clip_value_max), clip_value_min, scope)
+
+
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+    """Scale the values such that the root of their sum of squares is at most ``clip_norm``.
+
+    Args:
+        t: a tensor, variable or array of floats.
+        clip_norm: the largest norm.
+        axes: the axes of the sum; None for all.
+        name: the name scope of the nodes.
+
+    Returns:
+        A tensor of the same shape.
+
+    >>> clip_by_norm([3.0, 4.0], 1.0).numpy().tolist()
+    [0.6000000238418579, 0.800000011920929]
+    """
+    with name_scope(name or "clip_by_norm"):
+        t = convert_to_tensor(t, name="t")
+        squares = reduce_sum(square(t), axes, keepdims=True)
+        positive = greater(squares, 0)  # the root has no gradient at 0
+        norm = where(positive, sqrt(where(positive, squares, 1)), squares)
+        return truediv(multiply(t, clip_norm), maximum(norm, clip_norm))
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | None = None, dim: Any = None
+) -> Any:
+    """Divide the values by the root of their sum of squares.
+
+    Args:
+        x: a tensor, variable or array of floats.
+        axis: the axes of the sum; None for all.
+        epsilon: the smallest sum of squares.
+        name: the name scope of the nodes.
+        dim: the old name of ``axis``.
+
+    Returns:
+        A tensor of the same shape.
+
+    >>> l2_normalize([3.0, 4.0]).numpy().tolist()
+    [0.6000000238418579, 0.800000011920929]
+    """
+    with name_scope(name or "l2_normalize"):
+        squares = reduce_sum(square(x), either("axis", axis, "dim", dim), keepdims=True)
+        return multiply(x, rsqrt(maximum(squares, epsilon)))
 
 
 def relu6(features: Any, name: str | None = None) -> Any:

@@ -56,6 +56,7 @@ class Variable(Operators):
         trainable: whether `trainable_variables` lists it, for optimizers.
         name: the name of the variable.
         dtype: the dtype to convert the initial value to.
+        collections: the collections of the graph that list it; None for those of all variables.
 
     A function may make a variable on its first call only; it is made outside of the function's graph.
 
@@ -70,7 +71,12 @@ class Variable(Operators):
     """
 
     def __init__(
-        self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
+        self,
+        initial_value: Any,
+        trainable: bool = True,
+        name: str = "Variable",
+        dtype: Any = None,
+        collections: Sequence[str] | None = None,
     ) -> None:
         if initial_value is None:
             raise ArgumentError("initial_value must be specified.")
@@ -79,11 +85,13 @@ class Variable(Operators):
         if function is not None and function.is_function:
             initial_value = _lifted(initial_value, function)
         with init_scope():
-            self._make(initial_value, trainable, name, dtype)
+            self._make(initial_value, trainable, name, dtype, collections)
         if function is not None and function.is_function:
             function.created.append(self)
 
-    def _make(self, initial_value: Any, trainable: bool, name: str, dtype: Any) -> None:
+    def _make(
+        self, initial_value: Any, trainable: bool, name: str, dtype: Any, collections: Sequence[str] | None
+    ) -> None:
         self._graph = current_graph()
         self._storage: VariableRef | None = None
         self.dtype: Any  # a DType
@@ -97,9 +105,9 @@ class Variable(Operators):
             self._storage.assign(value)
             return
         self._build(self._graph, initial_value, name, wanted)
-        self._graph.add_to_collection(GraphKeys.GLOBAL_VARIABLES, self)
-        if trainable:
-            self._graph.add_to_collection(GraphKeys.TRAINABLE_VARIABLES, self)
+        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else collections
+        for key in [*keys, *([GraphKeys.TRAINABLE_VARIABLES] if trainable else [])]:
+            self._graph.add_to_collection(key, self)
 
     def _build(self, graph: Graph, initial_value: Any, name: str, dtype: Any) -> None:
         # an initialiser must not depend on the control dependencies around the variable's creation

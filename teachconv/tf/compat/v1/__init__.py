@@ -36,7 +36,7 @@ from ... import VERSION, __version__, config, dtypes, errors, newaxis
 from ...dtypes import *
 from ...framework import Tensor, UnconnectedGradients, function, is_tensor
 from ...missing import module_getattr
-from . import app, framework, math, math_ops, nn, random, train
+from . import app, framework, image, layers, losses, math, math_ops, metrics, nn, random, summary, train
 from .default_graph import enable_eager_execution, reset_default_graph
 from .framework import *
 from .math_ops import *
@@ -69,6 +69,11 @@ __all__ = [
     "enable_eager_execution",
     "enable_v2_behavior",
     "errors",
+    "image",
+    "layers",
+    "losses",
+    "metrics",
+    "summary",
     "executing_eagerly",
     "function",
     "get_default_session",

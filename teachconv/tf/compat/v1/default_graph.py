@@ -10,14 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import isfunction
+from inspect import Parameter, isfunction, signature
 from typing import Any, ParamSpec, TypeVar
 
 from .... import graph as tg
-from ....graph.framework.context import set_default_graph
-from ....graph.options import unsupported
+from ....graph.framework.context import current_graph, set_default_graph
+from ....graph.framework.tensor_shape import Version1Shape
+from ....graph.options import either, unsupported
 
-__all__ = ["enable_eager_execution", "imported_in_graph", "in_graph", "reset_default_graph"]
+__all__ = ["enable_eager_execution", "imported_in_graph", "in_graph", "reset_default_graph", "version_1"]
+
+# arguments that TensorFlow 2 renamed
+_NEW_NAMES = {
+    **dict.fromkeys(("dim", "dimension", "reduction_indices", "squeeze_dims"), "axis"),
+    **dict.fromkeys(("dilation_rate", "rate"), "dilations"),
+    **dict.fromkeys(("tensor", "value"), "input"),
+    "filter": "filters",
+    "ksizes": "sizes",
+    "keep_dims": "keepdims",
+    "preferred_dtype": "dtype_hint",
+}
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,13 +52,42 @@ def in_graph(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not tg.executing_eagerly():
-            return function(*args, **kwargs)
-        with set_default_graph(_graph):
+        with set_default_graph(current_graph() or _graph):
+            tg.get_default_graph().shape_type = Version1Shape
             return function(*args, **kwargs)
 
     wrapper.__doc__ = (function.__doc__ or "").partition("\n    >>>")[0]
     return wrapper
+
+
+def version_1(function: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate the parameters of a function in TensorFlow 1: the result calls that of TensorFlow 2.
+
+    An argument with an old and a new name may be given by either. One that ``function`` does not have, such
+    as ``use_cudnn_on_gpu``, has no effect.
+
+    Args:
+        function: the function of TensorFlow 2, which adds to the default graph.
+    """
+    taken = signature(function).parameters
+
+    def decorate(parameters: Callable[P, R]) -> Callable[P, R]:
+        wanted = signature(parameters)
+
+        @wraps(parameters)
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = wanted.bind(*args, **kwargs)
+            given.apply_defaults()
+            arguments: dict[str, Any] = {}
+            for name in sorted(given.arguments, key=lambda name: name not in taken):
+                new, value = name if name in taken else _NEW_NAMES.get(name, ""), given.arguments[name]
+                if new in taken and (value is not None or taken[new].default is Parameter.empty):
+                    arguments[new] = either(new, arguments.get(new), name, value)
+            return function(**arguments)
+
+        return in_graph(wrapper)
+
+    return decorate
 
 
 def imported_in_graph(module: dict[str, Any]) -> None:

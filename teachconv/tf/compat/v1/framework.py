@@ -20,7 +20,7 @@ from ....graph import (
 )
 from ....graph.ops import variable_scope as graph_variable_scope
 from ....graph.ops.variable_scope import AUTO_REUSE
-from ....graph.options import either, unsupported
+from ....graph.options import unsupported
 from ... import framework, random
 from ...dtypes import float32
 from ...framework import (
@@ -35,6 +35,7 @@ from ...framework import (
     rank,
     reshape,
     slice,
+    split,
     stack,
     stop_gradient,
     tile,
@@ -42,13 +43,14 @@ from ...framework import (
     where,
     zeros,
 )
-from .default_graph import imported_in_graph, in_graph
+from .default_graph import imported_in_graph, in_graph, version_1
 
 __all__ = [
     "AUTO_REUSE",
     "InteractiveSession",
     "Session",
     "Variable",
+    "add_to_collection",
     "assign",
     "assign_add",
     "assign_sub",
@@ -61,6 +63,7 @@ __all__ = [
     "expand_dims",
     "fill",
     "gather",
+    "get_collection",
     "get_default_graph",
     "get_variable",
     "get_variable_scope",
@@ -71,6 +74,7 @@ __all__ = [
     "group",
     "identity",
     "initialize_all_variables",
+    "local_variables_initializer",
     "name_scope",
     "no_op",
     "one_hot",
@@ -86,6 +90,7 @@ __all__ = [
     "shape",
     "size",
     "slice",
+    "split",
     "squeeze",
     "stack",
     "stop_gradient",
@@ -112,7 +117,7 @@ def constant(
     return framework.constant(value, dtype, shape, name)
 
 
-@in_graph
+@version_1(framework.convert_to_tensor)
 def convert_to_tensor(
     value: Any,
     dtype: Any = None,
@@ -121,8 +126,6 @@ def convert_to_tensor(
     dtype_hint: Any = None,
 ) -> Any:
     """Return a value as a tensor; a tensor is returned as it is."""
-    hint = either("dtype_hint", dtype_hint, "preferred_dtype", preferred_dtype)
-    return framework.convert_to_tensor(value, dtype, hint, name)
 
 
 @in_graph
@@ -137,13 +140,12 @@ def name_scope(name: Any, default_name: str | None = None, values: Any = None) -
     return framework.name_scope(default_name or "" if name is None else name)
 
 
-@in_graph
+@version_1(framework.expand_dims)
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
     """Insert an axis of size 1."""
-    return framework.expand_dims(input, either("axis", axis, "dim", dim), name)
 
 
-@in_graph
+@version_1(framework.gather)
 def gather(
     params: Any,
     indices: Any,
@@ -153,21 +155,18 @@ def gather(
     batch_dims: Any = 0,
 ) -> Any:
     """Return the slices at the indices along an axis."""
-    return framework.gather(params, indices, validate_indices, axis, batch_dims, name)
 
 
-@in_graph
+@version_1(framework.ones_like)
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
     """Return ones of the shape of a tensor."""
-    return framework.ones_like(tensor, dtype, name)
 
 
-@in_graph
+@version_1(framework.pad)
 def pad(
     tensor: Any, paddings: Any, mode: Any = "CONSTANT", name: str | None = None, constant_values: Any = 0
 ) -> Any:
     """Add zeros around a tensor."""
-    return framework.pad(tensor, paddings, mode, constant_values, name)
 
 
 @in_graph
@@ -176,40 +175,63 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
     return tg.placeholder(dtype, shape, name)
 
 
-@in_graph
+@version_1(framework.shape)
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
     """Return the shape as a tensor: what an unknown batch is in this run."""
-    return framework.shape(input, out_type, name)
 
 
-@in_graph
+@version_1(framework.size)
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
     """Return the number of elements as a tensor."""
-    return framework.size(input, out_type, name)
 
 
-@in_graph
+@version_1(framework.squeeze)
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
     """Remove axes of size 1."""
-    return framework.squeeze(input, either("axis", axis, "squeeze_dims", squeeze_dims), name)
 
 
-@in_graph
+@version_1(framework.transpose)
 def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Any:
     """Return the input with permuted axes; None reverses them."""
-    return framework.transpose(a, perm, conjugate, name)
 
 
-@in_graph
+@version_1(framework.zeros_like)
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
     """Return zeros of the shape of a tensor."""
-    return framework.zeros_like(tensor, dtype, name)
 
 
 @in_graph
 def initialize_all_variables() -> Any:
     """Return an operation that initialises all variables: the old name of global_variables_initializer."""
     return tg.global_variables_initializer()
+
+
+@in_graph
+def local_variables_initializer() -> Any:
+    """Return an operation that initialises the variables of metrics."""
+    return tg.variables_initializer(get_collection(tg.GraphKeys.LOCAL_VARIABLES))
+
+
+@in_graph
+def add_to_collection(name: str, value: Any) -> None:
+    """Append a value to a collection of the default graph.
+
+    Args:
+        name: the name of the collection, such as ``tf.GraphKeys.LOSSES``.
+        value: any object.
+    """
+    get_default_graph().add_to_collection(name, value)
+
+
+@in_graph
+def get_collection(key: str, scope: str | None = None) -> list[Any]:
+    """Return a list of the values of a collection of the default graph.
+
+    Args:
+        key: the name of the collection.
+        scope: a regular expression that the beginning of a value's name must match.
+    """
+    return get_default_graph().get_collection(key, scope)
 
 
 class Variable(tg.Variable, metaclass=framework.ClassOfAll):
@@ -219,7 +241,6 @@ class Variable(tg.Variable, metaclass=framework.ClassOfAll):
 
     @in_graph
     @unsupported(
-        "collections",
         "validate_shape",
         "caching_device",
         "variable_def",
@@ -248,7 +269,7 @@ class Variable(tg.Variable, metaclass=framework.ClassOfAll):
         aggregation: Any = None,
         shape: Any = None,
     ) -> None:
-        super().__init__(initial_value, trainable is not False, name or "Variable", dtype)
+        super().__init__(initial_value, trainable is not False, name or "Variable", dtype, collections)
 
 
 @unsupported("validate_shape")
@@ -312,8 +333,6 @@ get_variable_scope = in_graph(graph_variable_scope.get_variable_scope)
 
 @in_graph
 @unsupported(
-    "regularizer",
-    "collections",
     "caching_device",
     "partitioner",
     "validate_shape",
@@ -349,7 +368,10 @@ def get_variable(
             numbers in ±√(6 / (inputs + outputs)).
         trainable: whether optimizers change it; None stands for True.
         use_resource: has no effect.
-        regularizer, collections, caching_device, partitioner, custom_getter: must be None.
+        regularizer: a function of a new variable, whose result is added to the collection
+            ``tf.GraphKeys.REGULARIZATION_LOSSES``; None for what the scope has.
+        collections: the collections of the graph that list a new variable; None for those of all variables.
+        caching_device, partitioner, custom_getter: must be None.
         constraint, synchronization, aggregation: likewise.
         validate_shape: must be True.
 
@@ -360,13 +382,18 @@ def get_variable(
         ValueError: if the variable exists but must not, must exist but does not, or has a different shape.
     """
     return graph_variable_scope.get_variable(
-        name, shape, float32 if dtype is None else dtype, initializer, trainable is not False
+        name,
+        shape,
+        float32 if dtype is None else dtype,
+        initializer,
+        regularizer,
+        trainable is not False,
+        collections,
     )
 
 
 @in_graph
 @unsupported(
-    "regularizer",
     "caching_device",
     "partitioner",
     "custom_getter",
@@ -393,12 +420,13 @@ def variable_scope(
 
     Args:
         name_or_scope: a name, or a scope to enter again; None for ``default_name``.
-        default_name: the name where ``name_or_scope`` is None.
+        default_name: the name where ``name_or_scope`` is None, with a number if the scope around it has one.
         values, use_resource: have no effect.
         initializer: what makes initial values where `get_variable` is given nothing.
         reuse: True to share variables, `AUTO_REUSE` to share those that exist, None for the outer scope's
             setting.
-        regularizer, caching_device, partitioner, custom_getter, dtype, constraint: must be None.
+        regularizer: as in `get_variable`, for all variables of the scope.
+        caching_device, partitioner, custom_getter, dtype, constraint: must be None.
         auxiliary_name_scope: must be True.
 
     Returns:
@@ -407,8 +435,7 @@ def variable_scope(
     Raises:
         ValueError: if an argument is given that teachconv does not have.
     """
-    name = default_name if name_or_scope is None else name_or_scope
-    return graph_variable_scope.variable_scope(name, reuse, initializer)
+    return graph_variable_scope.variable_scope(name_or_scope, default_name, reuse, initializer, regularizer)
 
 
 def zeros_initializer(dtype: Any = float32) -> Callable[..., Any]:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .... import graph as tg
-from ....core.arguments import truth
+from ....core.dtypes import is_integer
 from ....graph import cast, log, log1p, rsqrt
-from ....graph.ops.nn_impl import clip_by_value
-from ....graph.options import either
+from ....graph.ops.nn_impl import clip_by_norm, clip_by_value
 from ... import math_ops
 from ...dtypes import float32, int32, int64
 from ...math_ops import (
@@ -42,7 +41,7 @@ from ...math_ops import (
     tanh,
     truediv,
 )
-from .default_graph import imported_in_graph, in_graph
+from .default_graph import imported_in_graph, in_graph, version_1
 
 __all__ = [
     "abs",
@@ -50,7 +49,9 @@ __all__ = [
     "add_n",
     "argmax",
     "cast",
+    "clip_by_norm",
     "clip_by_value",
+    "div",
     "divide",
     "equal",
     "exp",
@@ -94,6 +95,7 @@ __all__ = [
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a reduction with the arguments of TensorFlow 1, some of them under two names."""
 
+    @version_1(function)
     def reduction(
         input_tensor: Any,
         axis: Any = None,
@@ -102,13 +104,11 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
         reduction_indices: Any = None,
         keep_dims: Any = None,
     ) -> Any:
-        axis = either("axis", axis, "reduction_indices", reduction_indices)
-        keepdims = either("keepdims", keepdims, "keep_dims", keep_dims)
-        return function(input_tensor, axis, truth(keepdims, "keepdims"), name)
+        """The parameters."""
 
     reduction.__name__ = reduction.__qualname__ = function.__name__
-    reduction.__doc__ = function.__doc__
-    return in_graph(reduction)
+    reduction.__doc__ = (function.__doc__ or "").partition("\n    >>>")[0]  # the examples are eager
+    return reduction
 
 
 reduce_all = _reduction(math_ops.reduce_all)
@@ -120,12 +120,11 @@ reduce_prod = _reduction(math_ops.reduce_prod)
 reduce_sum = _reduction(math_ops.reduce_sum)
 
 
-@in_graph
+@version_1(math_ops.argmax)
 def argmax(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = int64
 ) -> Any:
     """Return the index of the largest value along an axis, the first by default."""
-    return math_ops.argmax(input, either("axis", axis, "dimension", dimension), output_type, name)
 
 
 @in_graph
@@ -154,6 +153,21 @@ def to_int32(x: Any, name: str = "ToInt32") -> Any:
         A tensor of the same shape.
     """
     return tg.cast(x, int32, name)
+
+
+@in_graph
+def div(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y as in Python 2: of integers, the quotient rounded down.
+
+    Args:
+        x, y: tensors, variables or arrays of one dtype.
+        name: the name of the node.
+
+    Returns:
+        A tensor of their dtype.
+    """
+    x = tg.convert_to_tensor(x)
+    return tg.floordiv(x, y, name) if is_integer(x.dtype) else truediv(x, y, name)
 
 
 imported_in_graph(globals())

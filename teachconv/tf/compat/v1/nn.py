@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from .... import graph as tg
-from ....core.arguments import truth
 from ....graph.ops import gen_nn_ops, nn_ops  # noqa: F401 (a known answer looks gen_nn_ops up here)
 from ....graph.options import either
 from ... import nn
@@ -22,6 +21,7 @@ from ...nn import (
     depthwise_conv2d_backprop_input,
     elu,
     l2_loss,
+    l2_normalize,
     leaky_relu,
     max_pool2d,
     relu,
@@ -31,7 +31,7 @@ from ...nn import (
     softplus,
     tanh,
 )
-from .default_graph import imported_in_graph, in_graph
+from .default_graph import imported_in_graph, in_graph, version_1
 
 __all__ = [
     "atrous_conv2d",
@@ -54,7 +54,9 @@ __all__ = [
     "depthwise_conv2d_backprop_input",
     "dropout",
     "elu",
+    "embedding_lookup",
     "l2_loss",
+    "l2_normalize",
     "leaky_relu",
     "log_softmax",
     "max_pool",
@@ -68,9 +70,11 @@ __all__ = [
     "sigmoid_cross_entropy_with_logits",
     "softmax",
     "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
     "softplus",
     "sparse_softmax_cross_entropy_with_logits",
     "tanh",
+    "xw_plus_b",
 ]
 
 _conv2d_transpose = in_graph(nn.conv2d_transpose)
@@ -117,7 +121,7 @@ def conv2d_transpose(
     return _conv2d_transpose(value, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
-@in_graph
+@version_1(nn_ops.conv2d_backprop_input)
 def conv2d_backprop_input(
     input_sizes: Any,
     filter: Any = None,
@@ -131,19 +135,9 @@ def conv2d_backprop_input(
     filters: Any = None,
 ) -> Any:
     """Return the gradient of conv2d with respect to its input."""
-    return nn_ops.conv2d_backprop_input(
-        input_sizes,
-        either("filters", filters, "filter", filter),
-        out_backprop,
-        strides,
-        padding,
-        data_format,
-        dilations,
-        name,
-    )
 
 
-@in_graph
+@version_1(nn_ops.conv2d_backprop_filter)
 def conv2d_backprop_filter(
     input: Any,
     filter_sizes: Any,
@@ -156,12 +150,9 @@ def conv2d_backprop_filter(
     name: str | None = None,
 ) -> Any:
     """Return the gradient of conv2d with respect to its filter."""
-    return nn_ops.conv2d_backprop_filter(
-        input, filter_sizes, out_backprop, strides, padding, data_format, dilations, name
-    )
 
 
-@in_graph
+@version_1(nn.conv1d)
 def conv1d(
     value: Any = None,
     filters: Any = None,
@@ -174,12 +165,9 @@ def conv1d(
     dilations: Any = None,
 ) -> Any:
     """Convolve signals with filters, as images of one row."""
-    return nn.conv1d(
-        either("input", input, "value", value), filters, stride, padding, data_format, dilations, name
-    )
 
 
-@in_graph
+@version_1(nn.conv3d)
 def conv3d(
     input: Any,
     filter: Any = None,
@@ -191,11 +179,9 @@ def conv3d(
     filters: Any = None,
 ) -> Any:
     """Convolve volumes with filters."""
-    filters = either("filters", filters, "filter", filter)
-    return nn.conv3d(input, filters, strides, padding, data_format, dilations, name)
 
 
-@in_graph
+@version_1(nn.conv3d_transpose)
 def conv3d_transpose(
     value: Any,
     filter: Any = None,
@@ -209,11 +195,9 @@ def conv3d_transpose(
     dilations: Any = None,
 ) -> Any:
     """Return the transposed convolution over three axes: the gradient of conv3d with respect to its input."""
-    value, filters = either("input", input, "value", value), either("filters", filters, "filter", filter)
-    return nn.conv3d_transpose(value, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
-@in_graph
+@version_1(nn.convolution)
 def convolution(
     input: Any,
     filter: Any,
@@ -226,12 +210,9 @@ def convolution(
     dilations: Any = None,
 ) -> Any:
     """Convolve over one, two or three axes."""
-    filters = either("filters", filters, "filter", filter)
-    dilations = either("dilations", dilations, "dilation_rate", dilation_rate)
-    return nn.convolution(input, filters, strides, padding, data_format, dilations, name)
 
 
-@in_graph
+@version_1(nn.depthwise_conv2d)
 def depthwise_conv2d(
     input: Any,
     filter: Any,
@@ -243,11 +224,9 @@ def depthwise_conv2d(
     dilations: Any = None,
 ) -> Any:
     """Convolve each channel with filters of its own."""
-    dilations = either("dilations", dilations, "rate", rate)
-    return nn.depthwise_conv2d(input, filter, strides, padding, data_format, dilations, name)
 
 
-@in_graph
+@version_1(nn.separable_conv2d)
 def separable_conv2d(
     input: Any,
     depthwise_filter: Any,
@@ -260,12 +239,9 @@ def separable_conv2d(
     dilations: Any = None,
 ) -> Any:
     """Convolve each channel with filters of its own, then mix the channels."""
-    dilations = either("dilations", dilations, "rate", rate)
-    filters = depthwise_filter, pointwise_filter
-    return nn.separable_conv2d(input, *filters, strides, padding, data_format, dilations, name)
 
 
-@in_graph
+@version_1(nn.pool)
 def pool(
     input: Any,
     window_shape: Any,
@@ -278,11 +254,9 @@ def pool(
     dilations: Any = None,
 ) -> Any:
     """Return max_pool or avg_pool over as many axes as the window has."""
-    dilations = either("dilations", dilations, "dilation_rate", dilation_rate)
-    return nn.pool(input, window_shape, pooling_type, strides, padding, data_format, dilations, name)
 
 
-@in_graph
+@version_1(nn.avg_pool)
 def avg_pool(
     value: Any,
     ksize: Any,
@@ -293,13 +267,12 @@ def avg_pool(
     input: Any = None,
 ) -> Any:
     """Return the mean of each window; padding is not counted."""
-    return nn.avg_pool(either("input", input, "value", value), ksize, strides, padding, data_format, name)
 
 
 avg_pool2d = avg_pool
 
 
-@in_graph
+@version_1(nn.max_pool)
 def max_pool(
     value: Any,
     ksize: Any,
@@ -310,19 +283,16 @@ def max_pool(
     input: Any = None,
 ) -> Any:
     """Return the largest value of each window."""
-    return nn.max_pool(either("input", input, "value", value), ksize, strides, padding, data_format, name)
 
 
-@in_graph
+@version_1(nn.softmax)
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
     """Return exp(logits) divided by its sum along an axis."""
-    return nn.softmax(logits, either("axis", axis, "dim", dim), name)
 
 
-@in_graph
+@version_1(nn.log_softmax)
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
     """Return the logarithm of the softmax along an axis."""
-    return nn.log_softmax(logits, either("axis", axis, "dim", dim), name)
 
 
 @in_graph
@@ -350,22 +320,53 @@ def softmax_cross_entropy_with_logits(
     return nn.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis, name)
 
 
-@in_graph
+@version_1(nn.sparse_softmax_cross_entropy_with_logits)
 def sparse_softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Any:
     """Return the cross entropy of each row, for labels that are class numbers."""
-    return nn.sparse_softmax_cross_entropy_with_logits(labels, logits, name)
 
 
-@in_graph
+@version_1(nn.moments)
 def moments(
     x: Any, axes: Any, shift: Any = None, name: str | None = None, keep_dims: Any = None, keepdims: Any = None
 ) -> Any:
     """Return the mean and the variance over axes."""
-    return nn.moments(
-        x, axes, shift, truth(either("keepdims", keepdims, "keep_dims", keep_dims), "keepdims"), name
-    )
+
+
+@version_1(nn.softmax_cross_entropy_with_logits)
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any, logits: Any, axis: Any = None, name: str | None = None, dim: Any = None
+) -> Any:
+    """Return the cross entropy of each row, arguments as without v2; the labels may have a gradient."""
+
+
+@version_1(nn.embedding_lookup)
+def embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: Any = None,
+) -> Any:
+    """Return the rows of a matrix at some indices."""
+
+
+@in_graph
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+    """Return a product of matrices with a bias added to each row.
+
+    Args:
+        x: [rows, inner].
+        weights: [inner, cols].
+        biases: [cols].
+        name: the name of the node.
+
+    Returns:
+        A tensor [rows, cols].
+    """
+    return bias_add(tg.matmul(x, weights), biases, name=name or "xw_plus_b")
 
 
 imported_in_graph(globals())

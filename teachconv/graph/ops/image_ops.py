@@ -1,0 +1,152 @@
+"""Patches of images, other sizes, greys: composed of other ops. TensorFlow: python/ops/image_ops_impl.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.arguments import normalize_steps
+from ...core.geometry import conv_geometry
+from ...core.law import AxisGeometry
+from ...support.errors import ArgumentError, brief, check_word
+from ..framework.eager_tensor import static_shape
+from ..framework.ops import name_scope
+from ..options import unsupported
+from .array_ops import concat, gather, pad
+from .math_ops import cast, multiply, reduce_sum
+
+__all__ = ["extract_patches", "resize", "resized", "rgb_to_grayscale"]
+
+_GREY = np.array([0.2989, 0.587, 0.114], "float32")
+
+
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: Any, name: str | None = None
+) -> Any:
+    """Return the patch under each window as one vector: the first of the three steps of a convolution.
+
+    A product with filters [rows * cols * channels, out_channels] and a reshape are the other two.
+
+    Args:
+        images: [batch, in_rows, in_cols, channels], with known sizes apart from the batch.
+        sizes: the size of the window, [1, rows, cols, 1].
+        strides: as ``sizes``.
+        rates: the dilation, as ``sizes``.
+        padding: "SAME" or "VALID".
+        name: the name scope of the nodes.
+
+    Returns:
+        [batch, out_rows, out_cols, rows * cols * channels], each vector row by row, the channels innermost.
+
+    Raises:
+        ValueError, TypeError: if the arguments are invalid.
+
+    >>> image = np.arange(9.0).reshape(1, 3, 3, 1)
+    >>> extract_patches(image, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID").numpy()[0, 0].tolist()
+    [[0.0, 1.0, 3.0, 4.0], [1.0, 2.0, 4.0, 5.0]]
+    """
+    shape, window = static_shape(images), normalize_steps(sizes, "sizes")
+    if shape is None or None in shape[1:]:
+        raise ArgumentError(f"images must have known sizes apart from the batch; got shape {brief(shape)}")
+    geometry = conv_geometry((1, *shape[1:]), (*window, shape[-1], 1), strides, padding, "NHWC", rates)
+    rows, cols = geometry.axes
+    with name_scope(name or "ExtractImagePatches"):
+        padded = pad(images, [[0, 0], *map(list, geometry.padding), [0, 0]])
+        taps = [padded[:, _under(rows, row), _under(cols, col)] for row, col in np.ndindex(*window)]
+        return concat(taps, -1)
+
+
+def _under(axis: AxisGeometry, tap: int) -> slice:
+    """Return the cells of a padded axis that lie under a tap, one for each output."""
+    start = tap * axis.dilation
+    return slice(start, start + (axis.out_size - 1) * axis.stride + 1, axis.stride)
+
+
+@unsupported("preserve_aspect_ratio", "antialias")
+def resize(
+    images: Any,
+    size: Any,
+    method: str = "bilinear",
+    preserve_aspect_ratio: bool = False,
+    antialias: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return images of another size; the centre of a pixel, not its corner, is where its index is.
+
+    Args:
+        images: [batch, rows, cols, channels] with known rows and columns, or one image.
+        size: [rows, cols] of the result.
+        method: "bilinear", which gives float32, or "nearest".
+        preserve_aspect_ratio, antialias: must be False.
+        name: the name scope of the nodes.
+
+    Returns:
+        [batch, *size, channels], or one image.
+
+    Raises:
+        ValueError: if an argument is not one of these.
+
+    >>> resize(np.float32([0, 4]).reshape(1, 1, 2, 1), [1, 4]).numpy().ravel().tolist()
+    [0.0, 1.0, 3.0, 4.0]
+    """
+    check_word(method, "method", ("bilinear", "nearest"))
+    return resized(images, size, method == "nearest", half_pixel_centers=True, name=name)
+
+
+def resized(
+    images: Any,
+    size: Any,
+    nearest: bool,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return images of another size, by one of the three rules for where a pixel lies that TensorFlow had.
+
+    Args:
+        images, size, name: as in `resize`.
+        nearest: whether a pixel is copied, not interpolated between two rows and two columns.
+        align_corners: whether the outermost pixels stay the outermost, exactly.
+        half_pixel_centers: whether a pixel lies at its index and a half; otherwise at its index.
+
+    Returns:
+        As `resize`.
+    """
+    half, images = np.float32(0.5), images if nearest else cast(images, "float32")
+    shape, sizes = static_shape(images), np.asarray(size).tolist()
+    with name_scope(name or "resize"):
+        for axis, count, wanted in zip((-2, -3), shape[:-4:-1][1:], sizes[::-1], strict=True):
+            spans = (count - 1, wanted - 1) if align_corners and wanted > 1 else (count, wanted)
+            scale, index = np.float32(spans[0]) / np.float32(spans[1]), np.arange(wanted, dtype="float32")
+            place = (index + half) * scale if half_pixel_centers else index * scale
+            if nearest:
+                places = [place + half if align_corners else place]
+            else:
+                place = place - half if half_pixel_centers else place
+                places = [place, np.ceil(place)]
+            low, *high = (
+                gather(images, np.clip(np.floor(each), 0, count - 1).astype("int32"), axis=axis + len(shape))
+                for each in places
+            )
+            images = low
+            for upper in high:
+                weight = (place - np.floor(place)).reshape(-1, *(1,) * (-1 - axis))
+                images = low + (upper - low) * weight
+        return images
+
+
+def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
+    """Return images in greys: 0.2989 of red, 0.587 of green and 0.114 of blue.
+
+    Args:
+        images: [..., 3], floats.
+        name: the name of the node.
+
+    Returns:
+        [..., 1].
+
+    >>> round(float(rgb_to_grayscale([[1.0, 1.0, 1.0]])[0, 0]), 4)
+    0.9999
+    """
+    return reduce_sum(multiply(images, _GREY), -1, keepdims=True, name=name or "rgb_to_grayscale")
