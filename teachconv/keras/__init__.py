@@ -34,6 +34,7 @@ from . import (
     models,
     onnx_export,  # noqa: F401  (registers models)
     optimizers,
+    regularizers,
     utils,
 )
 from .layers import Input, Layer
@@ -60,6 +61,7 @@ __all__ = [
     "metrics",
     "models",
     "optimizers",
+    "regularizers",
     "utils",
 ]
 

@@ -54,19 +54,19 @@ def _of_step(model: Trainer, op: Any, args: tuple[Any, ...], kwargs: dict[str, A
         batches = batches_of(lambda x, _: (check_x(model, x), None), x, None, size, None)
     else:
         batches = model._batches(x, given.get("y"), size, None)
-    batch = [part for part in next(iter(batches)) if part is not None]  # samples, and labels if it has any
+    x, y = next(iter(batches))
     step = getattr(model, _STEPS[op.__name__])
     first = [step_at("public method", op), step_at("step", step, "traced once for each batch size")]
     optimizer: Optimizer | None = getattr(model, "optimizer", None)
     if optimizer is not None:
         optimizer.build(model.trainable_variables)
     variables = [*model.variables, *(() if optimizer is None else optimizer.variables)]
+    variables += [sum_of for each in model.metrics for sum_of in (each.total, each.count)]
     values = [(variable, variable.numpy()) for variable in variables]
     try:
         traced = function(step, config=getattr(model, "_config", None))
-        return chain_of_function(
-            f"{op.__name__} on a batch of {len(as_list(batch[0])[0])}", first, traced, *batch
-        )
+        query = f"{op.__name__} on a batch of {len(as_list(x)[0])}"
+        return chain_of_function(query, first, traced, x if y is None else (x, y))
     finally:
         for variable, value in values:
             variable.assign(value)

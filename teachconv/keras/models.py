@@ -6,15 +6,15 @@ Keras: keras/src/models. training has compile, fit and the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from inspect import signature
 from typing import Any
 
 from ..graph.options import check_type
-from ..support.errors import ArgumentError, ArgumentTypeError, brief, plain, suggestion
+from ..support.errors import ArgumentError, brief, plain, suggestion
 from . import saving
 from .checks import check_list
 from .layers.core import InputLayer
 from .layers.layer import KerasTensor, Layer, Shape, as_list, shape_of
+from .metrics import Mean
 from .summary import Summary, sees
 from .training import Trainer
 
@@ -31,8 +31,10 @@ _NOT_HERE = {
 class Model(Trainer):
     """The layers from inputs to outputs; or the base of a class of your own, which has layers and a ``call``.
 
+    A class of your own may also override `train_step`, `test_step` and `compute_loss`.
+
     Args:
-        inputs: what ``Input`` returned, also in a list; a class of your own passes none.
+        inputs: what ``Input`` returned, also in a list; None for a class with a ``call`` of its own.
         outputs: what the last layer returned, or a list of such tensors, which is then what a call returns.
         name: its name; None makes one.
         **more: ``trainable`` and ``dtype``, as in `teachconv.keras.Layer`.
@@ -63,30 +65,15 @@ class Model(Trainer):
     TensorShape([1, 10])
     """
 
-    def __new__(
-        cls, inputs: Any = None, outputs: Any = None, name: str | None = None, *more: Any, **and_more: Any
-    ) -> Any:
-        """Make a ``Functional`` of inputs and outputs, as Keras does; a class of your own takes anything."""
-        is_functional = cls is Model and (inputs is not None or outputs is not None)
-        return super().__new__(Functional if is_functional else cls)
-
     def __init__(self, inputs: Any = None, outputs: Any = None, name: str | None = None, **more: Any):
-        if inputs is not None or outputs is not None:
-            raise ArgumentTypeError(
-                f"class {type(self).__name__}: super().__init__() of a class of your own takes no inputs and "
-                "outputs in teachconv.keras: give the class a call, or use keras.Model itself"
-            )
+        if inputs is not None or outputs is not None:  # a Functional too, as in Keras
+            own = type(self)
+            self.__class__ = Functional if own is Model else type(own.__name__, (own, Functional), {})
+            Functional.__init__(self, inputs, outputs, name, **more)
+            return
         super().__init__(name=name, **more)
+        self._loss_tracker = Mean("loss")
         self.forget_functions()
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in ("train_step", "test_step"):
-            if name in vars(cls) and len(signature(vars(cls)[name]).parameters) < 3:
-                raise ArgumentTypeError(
-                    f"class {cls.__name__}: {name} takes (self, x, y) in teachconv.keras, not (self, data), "
-                    "and returns the loss and the model's output"
-                )
 
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_HERE:
@@ -340,7 +327,7 @@ class Sequential(Functional):
     """
 
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None):
-        Layer.__init__(self, name=name, trainable=trainable)
+        Model.__init__(self, name=name, trainable=trainable)
         self._layers, self._steps, self._ends = [], [], None
         for layer in check_list(layers, "layers", "layers"):
             self.add(layer)

@@ -12,11 +12,41 @@ from .config import floatx, set_random_seed
 from .summary import Summary
 
 __all__ = [
+    "PyDataset",
+    "Sequence",
     "clear_session",
     "plot_model",
     "set_random_seed",
     "to_categorical",
 ]
+
+
+class PyDataset:
+    """The base of numbered batches for ``fit``: a class of your own has ``__len__`` and ``__getitem__``.
+
+    Args:
+        workers, use_multiprocessing, max_queue_size: accepted as in Keras; batches are made one after the
+            other.
+
+    >>> class Squares(PyDataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def __getitem__(self, batch):
+    ...         return np.full((2, 1), batch), np.full((2, 1), batch**2)
+    """
+
+    def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10):
+        self.workers, self.use_multiprocessing, self.max_queue_size = (
+            workers,
+            use_multiprocessing,
+            max_queue_size,
+        )
+
+    def on_epoch_end(self) -> None:
+        """Called after each epoch."""
+
+
+Sequence = PyDataset  # Keras 2's name
 
 
 def plot_model(

@@ -35,7 +35,7 @@ from ...graph.framework.op_def import as_dtype
 from ...graph.ops.array_ops import is_tensor
 from ...support.errors import ArgumentError, ArgumentTypeError, brief, plain, printable, suggestion
 from ...support.settings import within
-from .. import initializers
+from .. import initializers, regularizers
 from ..checks import as_numpy, check_name, check_sizes, means_nothing, shape_text, unique_name
 from ..config import floatx
 
@@ -175,8 +175,11 @@ class Layer:
         input_shape: Sequence[int | None] | None = None,
         **unknown: Any,
     ):
-        for key in unknown:
-            self._refuse(key, unknown[key])
+        for key, value in unknown.items():
+            if key.endswith("_regularizer") and hasattr(self, key.replace("regularizer", "initializer")):
+                setattr(self, key, regularizers.get(value))
+            else:
+                self._refuse(key, value)
         self.name = check_name(name, "") or unique_name(type(self).__name__)
         self._trainable = truth(trainable, "trainable")
         kind = as_dtype(floatx() if dtype is None else dtype)
@@ -200,7 +203,8 @@ class Layer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "call" in vars(cls):
-            cls._own_call = not cls.__module__.startswith(__name__.partition(".layers")[0])
+            is_outside = not cls.__module__.startswith(__name__.partition(".layers")[0])
+            cls._own_call = is_outside or cls._own_call
             cls._takes_several = cls._takes_several or cls._own_call
             training = signature(cls.call).parameters.get("training")
             cls._takes_training = training is not None
@@ -446,6 +450,7 @@ class Layer:
         (3, 'relu', 'scores')
         """
         named = [name for name in signature(type(self)).parameters if name in dir(self)]
+        named += [name for name in vars(self) if name.endswith("_regularizer")]
         return {name: getattr(self, name) for name in dict.fromkeys(("name", "trainable", "dtype", *named))}
 
     @classmethod
@@ -462,6 +467,7 @@ class Layer:
         dtype: Any = None,
         trainable: bool = True,
         *,
+        regularizer: Any = None,
         name: str | None = None,
         **unknown: Any,
     ) -> Variable:
@@ -472,6 +478,8 @@ class Layer:
             initializer: a name or an initializer; None for "glorot_uniform".
             dtype: its dtype; None for the layer's.
             trainable: whether an optimizer changes it.
+            regularizer: "l1", "l2", or a function of the weight, whose value `losses` has; None for that of
+                the layer's argument, such as ``kernel_regularizer``.
             name: its name, such as "kernel"; the variable's name begins with the layer's;
                 None for "variable".
             **unknown: Keras' other arguments, which are refused by name.
@@ -484,6 +492,7 @@ class Layer:
         """
         for key, value in unknown.items():
             self._refuse(key, value)
+        of_layer = getattr(self, f"{str(name).removesuffix('_kernel')}_regularizer", None)
         name = self._name_of_weight(name)
         dtype = self.dtype if dtype is None else as_dtype(dtype).name
         if is_integer(np.dtype(dtype)):
@@ -499,6 +508,7 @@ class Layer:
             )
         with init_scope():
             variable = Variable(value, trainable and self.trainable, f"{self.name}/{name}", dtype)
+        variable.regularizer = regularizers.get(regularizer) or of_layer  # type: ignore[attr-defined]
         self._own_weights[0 if trainable else 1].append(variable)
         return variable
 
@@ -548,6 +558,12 @@ class Layer:
         """The variables that no optimizer changes, such as moving averages."""
         trained = {id(weight) for weight in self.trainable_weights}
         return [weight for weight in self.weights if id(weight) not in trained]
+
+    @property
+    def losses(self) -> list[Any]:
+        """The value of each regularizer for its weight, if that is trained."""
+        pairs = [(weight, getattr(weight, "regularizer", None)) for weight in self.trainable_weights]
+        return [regularizer(weight) for weight, regularizer in pairs if regularizer is not None]
 
     variables = weights
     trainable_variables = trainable_weights

@@ -250,6 +250,18 @@ class GlobalMaxPooling2D(_GlobalPooling):
         return reduce_max(inputs, self.spatial_axes, self.keepdims)
 
 
+class GlobalAveragePooling1D(GlobalAveragePooling2D):
+    """Takes the mean of each channel of a signal; arguments as in `GlobalAveragePooling2D`."""
+
+    _rank = 1
+
+
+class GlobalMaxPooling1D(GlobalMaxPooling2D):
+    """Takes the largest value of each channel of a signal; arguments as in `GlobalAveragePooling2D`."""
+
+    _rank = 1
+
+
 class ZeroPadding2D(Windowed):
     """Adds zeros around the image: one Pad node.
 

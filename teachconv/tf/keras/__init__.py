@@ -19,6 +19,7 @@ from ...keras import (
     metrics,
     models,
     optimizers,
+    regularizers,
     utils,
 )
 from ...keras.missing import module_getattr
@@ -37,6 +38,7 @@ __all__ = [
     "metrics",
     "models",
     "optimizers",
+    "regularizers",
     "utils",
 ]
 

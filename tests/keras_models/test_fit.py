@@ -1,0 +1,98 @@
+"""Callbacks that watch a number, regularizers, and training steps of one's own: what real Keras does."""
+
+import json
+
+import numpy as np
+import pytest
+from recorders import record_keras_fit as script
+from recordings import RECORDED
+
+from teachconv import graph as tg
+from teachconv import keras
+from teachconv.keras import layers
+
+KERAS = json.loads((RECORDED / "keras_fit.json").read_text())
+
+
+@pytest.mark.parametrize("case", script.CASES)
+def test_a_callback_does_what_keras_does(case):
+    """In each epoch: the learning rate, whether the training ends, and what is saved; at the end the weights."""
+    assert script.drive(keras, case, ".weights.npz") == KERAS["callbacks"][case]
+
+
+def test_what_a_callback_says(capsys):
+    warned = "EarlyStopping watches 'absent', and the logs have loss"
+    model = keras.Sequential([keras.Input((3,)), layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.5), "mse", metrics=["mae"])
+    stop = keras.callbacks.EarlyStopping("learning_rate", mode="max", patience=1, verbose=1)
+    plateau = keras.callbacks.ReduceLROnPlateau("mae", patience=1, min_delta=100, verbose=1)
+    model.fit(script.X, script.Y, epochs=5, verbose=0, callbacks=[plateau, stop])
+    assert capsys.readouterr().out == (
+        "\nEpoch 2: ReduceLROnPlateau reducing learning rate to 0.05.\nEpoch 2: early stopping\n"
+    )
+    with pytest.warns(UserWarning, match=warned):
+        model.fit(
+            script.X, script.Y, verbose=0, callbacks=[keras.callbacks.EarlyStopping("absent", mode="min")]
+        )
+    with pytest.raises(ValueError, match="mode must be 'min' or 'max': whether 'absent' .* got 'auto'"):
+        model.fit(script.X, script.Y, verbose=0, callbacks=[keras.callbacks.EarlyStopping("absent")])
+    with pytest.raises(ValueError, match=r"factor must be from 0 to below 1; got 1\.0"):
+        keras.callbacks.ReduceLROnPlateau(factor=1.0)
+
+
+def test_a_checkpoint_is_a_file_that_load_weights_takes(tmp_path):
+    model = keras.Sequential([keras.Input((3,)), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    keep = keras.callbacks.ModelCheckpoint(
+        tmp_path / "new" / "{epoch}-{batch}.weights.npz", save_weights_only=True, save_freq=2
+    )
+    model.fit(script.X, script.Y, batch_size=3, epochs=2, verbose=0, callbacks=[keep])  # steps 1 to 6
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
+        "1-2.weights.npz",
+        "2-1.weights.npz",
+        "2-3.weights.npz",
+    ]
+    last = model.get_weights()
+    model.set_weights([w * 0 for w in last])
+    model.load_weights(tmp_path / "new" / "2-3.weights.npz")
+    assert all(map(np.array_equal, model.get_weights(), last))
+
+
+def test_regularizers_are_keras():
+    found = script.regularized(keras)
+    for name, theirs in KERAS["regularizers"].items():
+        np.testing.assert_allclose(found[name], theirs, rtol=1e-6, err_msg=name)
+
+
+def test_where_a_regularizer_goes():
+    class Own(layers.Layer):
+        def build(self, input_shape):
+            self.w = self.add_weight((2,), "ones", regularizer="l2")
+
+        def call(self, inputs):
+            return inputs * self.w
+
+    model = keras.Sequential([keras.Input((2,)), Own(), layers.Dense(2, kernel_regularizer="L1")])
+    model.layers[1].set_weights([np.ones((2, 2)), np.ones(2)])
+    assert [round(float(each), 6) for each in model.losses] == [0.02, 0.04]
+    again = layers.Dense.from_config(model.layers[1].get_config())
+    assert isinstance(again.kernel_regularizer, keras.regularizers.L1)
+    with pytest.raises(ValueError, match="activity_regularizer of Dense is not in teachconv.keras"):
+        layers.Dense(2, activity_regularizer="l2")
+    with pytest.raises(ValueError, match="regularizer must be one of l1, l2, l1_l2; got 'l3'"):
+        layers.Dense(2, kernel_regularizer="l3")
+    with pytest.raises(ValueError, match="l2 must be from 0"):
+        keras.regularizers.L2(-1.0)
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return script.own_steps(keras, tg.GradientTape)
+
+
+@pytest.mark.parametrize("kind", KERAS["steps"])
+def test_a_step_of_ones_own_is_run_as_in_keras(kind, steps):
+    theirs = KERAS["steps"][kind]
+    assert set(steps[kind]) == set(theirs)
+    for name, values in theirs.items():
+        np.testing.assert_allclose(steps[kind][name], values, rtol=2e-6, err_msg=name)
