@@ -34,7 +34,7 @@ from ..graph.ops.nn_impl import sigmoid_cross_entropy_with_logits
 from ..support.errors import ArgumentError, ArgumentTypeError
 from .activations import logits_of
 from .checks import check_name, look_up, refuse, shape_text, snake_case
-from .config import floatx
+from .config import epsilon, floatx
 from .layers.layer import Shape
 
 __all__ = [
@@ -53,8 +53,6 @@ __all__ = [
     "mse",
     "sparse_categorical_crossentropy",
 ]
-
-_EPSILON = 1e-7  # Keras' keras.config.epsilon(): probabilities are kept that far from 0 and 1
 
 
 # ---------------------------------------------------------------------------------------------
@@ -202,7 +200,7 @@ def find_logits(y_pred: Any, from_logits: bool, op: str) -> Any:
 
 
 def _clip(probabilities: Any) -> Any:
-    return minimum(maximum(probabilities, _EPSILON), 1 - _EPSILON)
+    return minimum(maximum(probabilities, epsilon()), 1 - epsilon())
 
 
 # ---------------------------------------------------------------------------------------------

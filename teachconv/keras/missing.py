@@ -72,12 +72,10 @@ _MODELS = {
     "save_model": "save_weights of the model, or teachconv.to_onnx",
 }
 _KERAS = {
-    "ops": "the functions of teachconv.graph",
     "random": "teachconv.graph.random_normal and its relatives",
     "datasets": "teachconv.data.digits, or scikit-learn's load_digits",
     "export": "teachconv.to_onnx",
     "Variable": "teachconv.graph.Variable",
-    "backend": "compile(..., backend=) chooses who convolves",
     "preprocessing": _AHEAD,
     "applications": "Sequential with the layers that are here",
 }
@@ -96,6 +94,7 @@ _MODULES: dict[str, tuple[dict[str, str], str]] = {
     "utils": (_UTILS, "NumPy, with arrays"),
     "models": (_MODELS, "Sequential and Model"),
     "config": ({}, "floatx and set_floatx"),
+    "ops": ({}, "the functions of teachconv.graph"),
     "backend": ({}, "the functions of teachconv.graph"),
 }
 

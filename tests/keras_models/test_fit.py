@@ -85,6 +85,40 @@ def test_where_a_regularizer_goes():
         keras.regularizers.L2(-1.0)
 
 
+def test_arrays_become_the_images_of_keras():
+    pytest.importorskip("PIL", reason="Pillow is not installed")
+    assert script.pictures(keras) == KERAS["pictures"]
+    with pytest.raises(
+        ValueError, match=r"x must have rows, cols and 1, 3 or 4 channels; got shape \(2, 2\)"
+    ):
+        keras.utils.array_to_img(np.ones((2, 2)))
+
+
+def test_what_a_layer_adds_to_the_loss_is_that_of_the_last_call():
+    class Costly(layers.Layer):
+        def call(self, inputs):
+            self.add_loss(2.0 * inputs[0])
+            return inputs
+
+    outer = keras.Sequential([Costly(), Costly()])
+    for number in (1.0, 3.0):
+        outer([number, 5.0])
+        assert [float(loss) for loss in outer.losses] == [2 * number, 2 * number]
+
+
+def test_ops_have_keras_words():
+    x = np.float32([[1, 2], [4, 8]])
+    ops = keras.ops
+    assert ops.max(ops.power(x, 2.0), axis=1).numpy().tolist() == [4, 64]
+    assert ops.clip(ops.divide(ops.sum(x, 0), 5.0), 1.5, 9.0).numpy().tolist() == [1.5, 2.0]
+    assert keras.backend.epsilon() == 1e-7
+    assert keras.backend.image_data_format() == "channels_last"
+    with pytest.raises(
+        AttributeError, match="keras.ops has no 'segment_sum'; nearest: the functions of teachconv"
+    ):
+        ops.segment_sum  # noqa: B018
+
+
 @pytest.fixture(scope="module")
 def steps():
     return script.own_steps(keras, tg.GradientTape)

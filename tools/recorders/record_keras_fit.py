@@ -146,10 +146,15 @@ def own_steps(keras, tape):
         def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
             return super().compute_loss(x, y, y_pred, sample_weight) / 2
 
+    class Costly(keras.layers.Layer):
+        def call(self, inputs):
+            self.add_loss(inputs[0, 0] * 0.125)
+            return inputs
+
     found = {}
     for kind in (Compiled, Halved):
         inputs = keras.Input((3,))
-        outputs = keras.layers.Dense(1, kernel_initializer="ones", kernel_regularizer="l2")(inputs)
+        outputs = keras.layers.Dense(1, kernel_initializer="ones", kernel_regularizer="l2")(Costly()(inputs))
         model = kind(inputs, outputs)
         model.compile(keras.optimizers.SGD(0.125), "mse", metrics=["mae"])
         history = model.fit(X, Y, batch_size=3, epochs=2, shuffle=False, verbose=0, validation_data=(X[:4], Y[:4]))
@@ -162,6 +167,13 @@ def own_steps(keras, tape):
     return found
 
 
+def pictures(keras):
+    """The pixels of arrays as images: scaled and not, grey and with the channels first."""
+    array = X[:4].reshape(2, 2, 3)
+    cases = ((array, {}), (array[..., :1] * 0, {}), (array * 20 + 100, {"scale": False}), (array[:1], {"data_format": "channels_first"}))
+    return [np.asarray(keras.utils.array_to_img(each, **more)).tolist() for each, more in cases]
+
+
 def main():
     os.environ |= {"KERAS_BACKEND": "tensorflow", "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     import keras
@@ -172,6 +184,7 @@ def main():
         "script": Path(__file__).name,
         "callbacks": {case: drive(keras, case, ".weights.h5") for case in CASES},
         "regularizers": regularized(keras),
+        "pictures": pictures(keras),
         "steps": own_steps(keras, tensorflow.GradientTape),
     }
     path = Path(__file__).parents[2] / "tests" / "recorded" / "keras_fit.json"

@@ -190,6 +190,7 @@ class Layer:
         self.input_shape: Shape | None = None
         self.output_shape: Shape | None = None
         self._own_weights: tuple[list[Variable], list[Variable]] = [], []  # trained, and not
+        self._added_losses: list[Any] = []
         if input_shape is not None:
             self.build_for((None, *check_sizes(input_shape, "input_shape")))
 
@@ -281,6 +282,7 @@ class Layer:
 
         specs = [TensorSpec(shape, self.dtype) for shape in as_list(input_shape)]
         traced = function(call).get_concrete_function(specs if isinstance(input_shape, list) else specs[0])
+        self._forget_losses()  # they are of the trace
         return tuple(traced.outputs[0].shape)
 
     def geometries(self, input_shape: Shape) -> list[Any]:
@@ -313,6 +315,8 @@ class Layer:
         if any(isinstance(each, KerasTensor) for each in given):
             return self._connect(inputs, {**kwargs} if training is None else {"training": training, **kwargs})
         inputs = [self._as_tensor(each) for each in given] if several else self._as_tensor(inputs)
+        if _training.get() is None:  # it is not called by another layer
+            self._forget_losses()
         args = tuple(self._as_argument(value) for value in args)
         kwargs = {key: self._as_argument(value) for key, value in kwargs.items()}
         shape, first = shape_of(inputs), not self.built
@@ -561,9 +565,24 @@ class Layer:
 
     @property
     def losses(self) -> list[Any]:
-        """The value of each regularizer for its weight, if that is trained."""
+        """What `add_loss` got in the last call, and the regularizers of the weights that are trained."""
         pairs = [(weight, getattr(weight, "regularizer", None)) for weight in self.trainable_weights]
-        return [regularizer(weight) for weight, regularizer in pairs if regularizer is not None]
+        added = [loss for layer in self._all_layers() for loss in layer._added_losses]
+        return added + [regularizer(weight) for weight, regularizer in pairs if regularizer is not None]
+
+    def add_loss(self, loss: Any) -> None:
+        """Add a number to `losses`, from within `call`; ``fit`` adds it to its loss."""
+        self._added_losses.append(loss)
+
+    def _forget_losses(self) -> None:
+        for layer in self._all_layers():
+            layer._added_losses.clear()
+
+    def _all_layers(self) -> list[Layer]:
+        """The layer and all layers inside, each once."""
+        return list(
+            dict.fromkeys([self, *(each for layer in self._sublayers for each in layer._all_layers())])
+        )
 
     variables = weights
     trainable_variables = trainable_weights

@@ -12,6 +12,7 @@ from ...keras import (
     Model,
     Sequential,
     activations,
+    backend,
     callbacks,
     initializers,
     layers,
@@ -23,7 +24,6 @@ from ...keras import (
     utils,
 )
 from ...keras.missing import module_getattr
-from . import backend
 
 __all__ = [
     "Input",
