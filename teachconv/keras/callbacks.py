@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import integer, positive
+from ..core.arguments import integer
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..support.files import path_of
 from .checks import check_number
@@ -320,8 +320,8 @@ class ModelCheckpoint(_Monitor):
             ``{val_loss:.2f}``; its ending is one of `Model.save_weights`.
         monitor, verbose, mode: as in `EarlyStopping`.
         save_best_only: whether only an epoch with the best number is saved.
-        save_weights_only: must be true: a file has no layers here.
-        save_freq: "epoch", or after how many batches it saves.
+        save_weights_only: must be true, because files have no layers here.
+        save_freq: must be "epoch".
         initial_value_threshold: a number that the first saved epoch must be better than.
 
     Raises:
@@ -343,36 +343,25 @@ class ModelCheckpoint(_Monitor):
     ):
         super().__init__(monitor, mode)
         self.filepath, self.best = str(path_of(filepath, "filepath")), initial_value_threshold
-        self.verbose, self.save_best_only, self.save_weights_only = verbose, save_best_only, save_weights_only
-        self.save_freq = save_freq if save_freq == "epoch" else positive(save_freq, "save_freq")
-        self._batches = 0
-
-    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Note the number of the epoch."""
-        self._epoch = epoch
-
-    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Save after ``save_freq`` batches."""
-        self._batches += 1
-        if self.save_freq != "epoch" and self._batches % self.save_freq == 0:  # type: ignore[operator]
-            self._save({**(logs or {}), "epoch": self._epoch + 1, "batch": batch + 1})
+        self.verbose, self.save_best_only = verbose, save_best_only
+        check_word(save_freq, "save_freq", ("epoch",))
+        if not save_weights_only:
+            raise ArgumentError(
+                "save_weights_only must be true, with a filepath such as 'best.weights.npz': the program "
+                "builds the model again and calls load_weights"
+            )
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Save, if it is not after a number of batches."""
-        if self.save_freq == "epoch":
-            self._save({**(logs or {}), "epoch": epoch + 1})
-
-    def _save(self, logs: Logs) -> None:
-        """Save, unless only the best is saved and this is not it."""
+        """Save the weights, unless only the best are saved and these are not."""
         value = self.monitored(logs) if self.save_best_only else None
         if value is not None and not self.is_better(value, self.best):
             return
         self.best = self.best if value is None else value
-        path = Path(self.filepath.format(**logs))
+        path = Path(self.filepath.format(**{**(logs or {}), "epoch": epoch + 1}))
         path.parent.mkdir(parents=True, exist_ok=True)
-        (self.model.save_weights if self.save_weights_only else self.model.save)(path)
+        self.model.save_weights(path)
         if self.verbose:
-            print(f"\nEpoch {logs['epoch']}: finished saving model to {path}")
+            print(f"\nEpoch {epoch + 1}: finished saving model to {path}")
 
 
 class ProgbarLogger(Callback):

@@ -40,6 +40,7 @@ from .layers.layer import Shape
 __all__ = [
     "BinaryCrossentropy",
     "CategoricalCrossentropy",
+    "KLDivergence",
     "Loss",
     "MeanAbsoluteError",
     "MeanSquaredError",
@@ -47,6 +48,7 @@ __all__ = [
     "binary_crossentropy",
     "categorical_crossentropy",
     "get",
+    "kl_divergence",
     "mae",
     "mean_absolute_error",
     "mean_squared_error",
@@ -138,6 +140,26 @@ def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False) -> 
         return reduce_mean(sigmoid_cross_entropy_with_logits(y_true, logits), -1)
     yes = _clip(y_pred)
     return -reduce_mean(y_true * log(yes) + (1 - y_true) * log(1 - yes), -1)
+
+
+def kl_divergence(y_true: Any, y_pred: Any) -> Any:
+    """Return the sum of y_true * log(y_true / y_pred) over the last axis: how far probabilities differ.
+
+    Args:
+        y_true: [batch, classes], probabilities.
+        y_pred: [batch, classes], probabilities.
+
+    Returns:
+        [batch].
+
+    Raises:
+        ValueError, TypeError: if shapes do not fit.
+
+    >>> print(kl_divergence([[0.5, 0.5]], [[0.25, 0.75]]).numpy().round(4))
+    [0.1438]
+    """
+    y_true, y_pred = (minimum(maximum(each, epsilon()), 1.0) for each in _pair(y_true, y_pred))
+    return reduce_sum(y_true * log(y_true / y_pred), -1)
 
 
 def mean_absolute_error(y_true: Any, y_pred: Any) -> Any:
@@ -305,6 +327,12 @@ class MeanAbsoluteError(_Named):
     _of = staticmethod(mean_absolute_error)
 
 
+class KLDivergence(_Named):
+    """The mean of `kl_divergence`; arguments as in `MeanSquaredError`."""
+
+    _of = staticmethod(kl_divergence)
+
+
 class _Crossentropy(_Named):
     """The model returns probabilities, or logits."""
 
@@ -383,10 +411,11 @@ class SparseCategoricalCrossentropy(_Crossentropy):
 
 _CLASSES = (
     *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
-    *(MeanAbsoluteError, MeanSquaredError),
+    *(KLDivergence, MeanAbsoluteError, MeanSquaredError),
 )
 _BY_NAME: dict[str, type[Loss]] = {
     **{snake_case(kind.__name__): kind for kind in _CLASSES},
+    "kl_divergence": KLDivergence,
     "mae": MeanAbsoluteError,
     "mse": MeanSquaredError,
 }

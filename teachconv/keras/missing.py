@@ -42,7 +42,7 @@ _METRICS = {
 }
 _OPTIMIZERS = {
     **dict.fromkeys(("AdamW", "Adamax", "Nadam"), "Adam"),
-    **dict.fromkeys(("Adagrad", "Adadelta"), "RMSprop"),
+    "Adagrad": "Adadelta, or RMSprop",
     **dict.fromkeys(("Ftrl", "Lion", "Lamb", "Muon", "Adafactor"), "Adam, or SGD with a momentum"),
     "schedules": "callbacks.LearningRateScheduler sets the learning rate of each epoch",
 }

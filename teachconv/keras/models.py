@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..graph.options import check_type
+from ..graph.options import check_type, unsupported
 from ..support.errors import ArgumentError, brief, plain, suggestion
 from . import saving
 from .checks import check_list
@@ -18,9 +18,12 @@ from .metrics import Mean
 from .summary import Summary, sees
 from .training import Trainer
 
-__all__ = ["Model", "Sequential"]
+__all__ = ["Model", "Sequential", "clone_model"]
 
-_WEIGHTS = "save_weights and load_weights keep the weights, and the program that builds the model its layers"
+_WEIGHTS = (
+    "save_weights('model.weights.npz') keeps the weights; the program builds the model again and calls "
+    "load_weights"
+)
 _NOT_HERE = {
     **dict.fromkeys(("save", "to_json"), _WEIGHTS),
     "export": "teachconv.to_onnx writes a model as an ONNX file",
@@ -365,6 +368,14 @@ class Sequential(Functional):
         self._layers.append(layer)
         self.forget_functions()
 
+    def pop(self) -> Layer:
+        """Take the last layer away; return it."""
+        *layers, last = self._layers
+        self._layers, self._steps, self._ends = [], [], None
+        for layer in layers:
+            self.add(layer)
+        return last
+
     def build(self, input_shape: Any = None) -> None:
         """Make the weights of all layers.
 
@@ -386,9 +397,48 @@ class Sequential(Functional):
         return input_shape if self._ends is None else super().compute_output_shape(input_shape)
 
 
-def _input_of(shape: Shape, dtype: str) -> InputLayer:
+@unsupported("input_tensors", "clone_function", "call_function")
+def clone_model(
+    model: Any,
+    input_tensors: Any = None,
+    clone_function: Any = None,
+    call_function: Any = None,
+    recursive: bool = False,
+) -> Model:
+    """Return a new model with layers like those of a model, and new weights.
+
+    Args:
+        model: the model, with an Input.
+        input_tensors, clone_function, call_function: must be None.
+        recursive: accepted as in Keras; models within the model are cloned, too.
+
+    Returns:
+        The model.
+
+    >>> from teachconv import keras
+    >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    >>> clone_model(model).count_params()
+    8
+    """
+    made: dict[Layer, Any] = {}
+
+    def step(tensor: KerasTensor, source: Any) -> Any:
+        layer = tensor.layer
+        if layer not in made:
+            inner = isinstance(layer, Functional)
+            made[layer] = clone_model(layer) if inner else layer.from_config(layer.get_config())
+        return made[layer](source, **tensor.arguments)
+
+    inputs = [_input_of(each.shape, each.dtype, each.name).output for each in model.inputs]
+    outputs = model.walk(inputs, step)
+    if not isinstance(model, Sequential):
+        return Functional(inputs if len(inputs) > 1 else inputs[0], outputs, model.name)
+    return Sequential([inputs[0], *(made[layer] for layer in model.layers)], name=model.name)
+
+
+def _input_of(shape: Shape, dtype: str, name: str | None = None) -> InputLayer:
     """Return an InputLayer for tensors of a shape."""
-    return InputLayer(shape[1:], shape[0], dtype=dtype)
+    return InputLayer(shape[1:], shape[0], dtype=dtype, name=name)
 
 
 def _map_graph(

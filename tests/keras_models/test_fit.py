@@ -43,19 +43,18 @@ def test_what_a_callback_says(capsys):
 def test_a_checkpoint_is_a_file_that_load_weights_takes(tmp_path):
     model = keras.Sequential([keras.Input((3,)), layers.Dense(1)])
     model.compile("sgd", "mse")
-    keep = keras.callbacks.ModelCheckpoint(
-        tmp_path / "new" / "{epoch}-{batch}.weights.npz", save_weights_only=True, save_freq=2
-    )
-    model.fit(script.X, script.Y, batch_size=3, epochs=2, verbose=0, callbacks=[keep])  # steps 1 to 6
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
-        "1-2.weights.npz",
-        "2-1.weights.npz",
-        "2-3.weights.npz",
-    ]
+    path = tmp_path / "new" / "{epoch}.weights.npz"
+    keep = keras.callbacks.ModelCheckpoint(path, save_weights_only=True)
+    model.fit(script.X, script.Y, batch_size=3, epochs=2, verbose=0, callbacks=[keep])
+    assert sorted(each.name for each in path.parent.iterdir()) == ["1.weights.npz", "2.weights.npz"]
     last = model.get_weights()
     model.set_weights([w * 0 for w in last])
-    model.load_weights(tmp_path / "new" / "2-3.weights.npz")
+    model.load_weights(path.with_name("2.weights.npz"))
     assert all(map(np.array_equal, model.get_weights(), last))
+    with pytest.raises(ValueError, match="save_weights_only must be true, with a filepath such as 'best"):
+        keras.callbacks.ModelCheckpoint(path)
+    with pytest.raises(ValueError, match="save_freq must be one of epoch; got 2"):
+        keras.callbacks.ModelCheckpoint(path, save_weights_only=True, save_freq=2)
 
 
 def test_regularizers_are_keras():
@@ -83,6 +82,26 @@ def test_where_a_regularizer_goes():
         layers.Dense(2, kernel_regularizer="l3")
     with pytest.raises(ValueError, match="l2 must be from 0"):
         keras.regularizers.L2(-1.0)
+
+
+def test_an_optimizer_a_loss_and_a_clone_are_keras():
+    found = script.numbers(keras, tg)
+    for name, theirs in KERAS["numbers"].items():
+        if name == "names":
+            assert found[name] == theirs
+        else:
+            np.testing.assert_allclose(found[name], theirs, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_the_last_layer_can_be_taken_away():
+    model = keras.Sequential([keras.Input((3,)), layers.Dense(4, name="first"), layers.Dense(2)])
+    assert model.pop() is not model.layers[-1]
+    assert (model.output_shape, [layer.name for layer in model.layers]) == ((None, 4), ["first"])
+    model.add(layers.Dense(5))
+    assert model(np.ones((1, 3))).shape == (1, 5)
+    again = keras.models.clone_model(model)
+    assert isinstance(again, keras.Sequential)
+    assert not np.array_equal(again.get_weights()[0], model.get_weights()[0])
 
 
 def test_arrays_become_the_images_of_keras():

@@ -167,6 +167,28 @@ def own_steps(keras, tape):
     return found
 
 
+def numbers(keras, tf):
+    """Three steps of Adadelta, a divergence, and a cloned model's outputs with the weights of the first."""
+    weight, found = tf.Variable(W[0]), {"adadelta": []}
+    optimizer = keras.optimizers.Adadelta(1.0, rho=0.75, epsilon=2**-10)
+    for step in range(3):
+        optimizer.apply([tf.constant(W[step])], [weight])
+        found["adadelta"].append(weight.numpy().tolist())
+    truth, predicted = np.float32([[0.5, 0.5, 0], [0.1, 0.2, 0.7]]), np.float32([[0.25, 0.75, 0], [0.6, 0, 0.4]])
+    found["divergence"] = [float(x) for x in keras.losses.kl_divergence(truth, predicted)]
+    found["divergence"] += [float(keras.losses.KLDivergence()(truth, predicted))]
+    inputs = [keras.Input((3,), name="a"), keras.Input((3,), name="b")]
+    dense = keras.layers.Dense(3, activation="tanh", name="shared")
+    inner = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, kernel_regularizer="l2")], name="inner")
+    model = keras.Model(inputs, inner(keras.layers.Add()([dense(inputs[0]), dense(dense(inputs[1]))])))
+    model.set_weights([W[:, :3], W[0, :3], W[:, :2], W[1, :2]])
+    clone = keras.models.clone_model(model)
+    clone.set_weights(model.get_weights())
+    found["clone"] = np.asarray(clone([X, -X])).tolist()
+    found["names"] = [layer.name for layer in clone.layers]
+    return found
+
+
 def pictures(keras):
     """The pixels of arrays as images: scaled and not, grey and with the channels first."""
     array = X[:4].reshape(2, 2, 3)
@@ -184,6 +206,7 @@ def main():
         "script": Path(__file__).name,
         "callbacks": {case: drive(keras, case, ".weights.h5") for case in CASES},
         "regularizers": regularized(keras),
+        "numbers": numbers(keras, tensorflow),
         "pictures": pictures(keras),
         "steps": own_steps(keras, tensorflow.GradientTape),
     }

@@ -61,12 +61,12 @@ MODULES = {
     "debugging": DEBUGGING,
     "compat.v1.debugging": DEBUGGING,
     "keras": "Input Model Sequential",
-    "keras.models": "Model Sequential",
+    "keras.models": "Model Sequential clone_model",
     "keras.layers": LAYERS,
     "keras.losses": """CategoricalCrossentropy MeanSquaredError SparseCategoricalCrossentropy Loss get mse mae
-        BinaryCrossentropy MeanAbsoluteError binary_crossentropy mean_absolute_error
+        BinaryCrossentropy KLDivergence MeanAbsoluteError binary_crossentropy kl_divergence mean_absolute_error
         categorical_crossentropy mean_squared_error sparse_categorical_crossentropy""",
-    "keras.optimizers": "Adam Optimizer RMSprop SGD get",
+    "keras.optimizers": "Adadelta Adam Optimizer RMSprop SGD get",
     "keras.metrics": """Accuracy BinaryAccuracy MeanAbsoluteError CategoricalAccuracy Mean MeanSquaredError Metric SparseCategoricalAccuracy get categorical_accuracy
         sparse_categorical_accuracy mean_squared_error""",
     "keras.initializers": """Constant GlorotNormal GlorotUniform HeNormal HeUniform Initializer Ones RandomNormal
