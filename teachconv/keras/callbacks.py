@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arguments import integer
+from ..core.arguments import integer, real, truth
+from ..graph.options import check_type
 from ..support.errors import ArgumentError, ArgumentTypeError, brief, check_word
 from ..support.files import path_of
 from .checks import check_number
@@ -156,9 +157,12 @@ class _Monitor(Callback):
 
     best: float | None = None
 
-    def __init__(self, monitor: str, mode: str, min_delta: float = 0.0):
+    def __init__(self, monitor: str, mode: str, verbose: int, min_delta: float = 0.0):
+        check_type(monitor, str, "monitor must be the name of a number in the logs")
         check_word(mode, "mode", ("auto", "min", "max"))
-        self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
+        check_word(verbose, "verbose", (0, 1, 2))
+        self.monitor, self.mode, self.verbose = monitor, mode, verbose
+        self.min_delta = abs(real(min_delta, "min_delta"))
 
     def monitored(self, logs: Logs | None) -> float | None:
         """Return the number that is watched; None, with a warning, if the logs have no such name."""
@@ -226,9 +230,11 @@ class EarlyStopping(_Monitor):
         restore_best_weights: bool = False,
         start_from_epoch: int = 0,
     ):
-        super().__init__(monitor, mode, min_delta)
-        self.patience, self.start_from_epoch = patience, integer(start_from_epoch, "start_from_epoch")
-        self.verbose, self.baseline, self.restore_best_weights = verbose, baseline, restore_best_weights
+        super().__init__(monitor, mode, verbose, min_delta)
+        self.patience = integer(patience, "patience")
+        self.start_from_epoch = integer(start_from_epoch, "start_from_epoch")
+        self.baseline = None if baseline is None else real(baseline, "baseline")
+        self.restore_best_weights = truth(restore_best_weights, "restore_best_weights")
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Forget an earlier training."""
@@ -284,9 +290,10 @@ class ReduceLROnPlateau(_Monitor):
         cooldown: int = 0,
         min_lr: float = 0.0,
     ):
-        super().__init__(monitor, mode, min_delta)
+        super().__init__(monitor, mode, verbose, min_delta)
         self.factor = check_number(factor, "factor", 0, 1, below=True)
-        self.patience, self.verbose, self.cooldown, self.min_lr = patience, verbose, cooldown, min_lr
+        self.patience, self.cooldown = integer(patience, "patience"), integer(cooldown, "cooldown")
+        self.min_lr = check_number(min_lr, "min_lr", 0)
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Forget an earlier training."""
@@ -341,11 +348,13 @@ class ModelCheckpoint(_Monitor):
         save_freq: str | int = "epoch",
         initial_value_threshold: float | None = None,
     ):
-        super().__init__(monitor, mode)
-        self.filepath, self.best = str(path_of(filepath, "filepath")), initial_value_threshold
-        self.verbose, self.save_best_only = verbose, save_best_only
+        super().__init__(monitor, mode, verbose)
+        self.filepath = str(path_of(filepath, "filepath"))
+        if initial_value_threshold is not None:
+            self.best = real(initial_value_threshold, "initial_value_threshold")
+        self.save_best_only = truth(save_best_only, "save_best_only")
         check_word(save_freq, "save_freq", ("epoch",))
-        if not save_weights_only:
+        if not truth(save_weights_only, "save_weights_only"):
             raise ArgumentError(
                 "save_weights_only must be true, with a filepath such as 'best.weights.npz': the program "
                 "builds the model again and calls load_weights"

@@ -180,7 +180,7 @@ def numbers(keras, tf):
     inputs = [keras.Input((3,), name="a"), keras.Input((3,), name="b")]
     dense = keras.layers.Dense(3, activation="tanh", name="shared")
     inner = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, kernel_regularizer="l2")], name="inner")
-    model = keras.Model(inputs, inner(keras.layers.Add()([dense(inputs[0]), dense(dense(inputs[1]))])))
+    model = keras.Model(inputs, inner(keras.layers.Add(name="sum")([dense(inputs[0]), dense(dense(inputs[1]))])))
     model.set_weights([W[:, :3], W[0, :3], W[:, :2], W[1, :2]])
     clone = keras.models.clone_model(model)
     clone.set_weights(model.get_weights())

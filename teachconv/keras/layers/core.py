@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -376,7 +377,7 @@ class Permute(Layer):
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Return the sizes in the new order."""
         if len(input_shape) != len(self.dims) + 1:
-            raise ArgumentError(f"it needs {len(self.dims) + 1} axes, not {len(input_shape)}")
+            raise ArgumentError(f"dims {self.dims} needs {len(self.dims) + 1} axes, not {len(input_shape)}")
         return input_shape[0], *(input_shape[axis] for axis in self.dims)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
@@ -415,7 +416,11 @@ class Lambda(Layer):
         **more: Any,
     ):
         check_type(function, Callable, "function must be a function of a tensor")
-        self.function, self.arguments = function, dict(arguments or {})
+        legal = "arguments must be a dict of the function's other arguments by name"
+        check_type(arguments, Mapping | None, legal)
+        for name in arguments or {}:
+            check_type(name, str, legal)
+        self.function, self.arguments = function, MappingProxyType(dict(arguments or {}))
         super().__init__(**more)
 
     def call(self, inputs: Any, training: bool = False) -> Any:

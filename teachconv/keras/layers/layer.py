@@ -315,8 +315,6 @@ class Layer:
         if any(isinstance(each, KerasTensor) for each in given):
             return self._connect(inputs, {**kwargs} if training is None else {"training": training, **kwargs})
         inputs = [self._as_tensor(each) for each in given] if several else self._as_tensor(inputs)
-        if _training.get() is None:  # it is not called by another layer
-            self._forget_losses()
         args = tuple(self._as_argument(value) for value in args)
         kwargs = {key: self._as_argument(value) for key, value in kwargs.items()}
         shape, first = shape_of(inputs), not self.built
@@ -325,6 +323,8 @@ class Layer:
         elif any_batch(shape) != any_batch(self.input_shape or shape) and not self._infers_shape:
             self._explain(self.compute_output_shape, shape)
             self._explain(self.check_weights, shape)
+        if _training.get() is None:  # it is not called by another layer
+            self._forget_losses()
         if training is None:
             training = _training.get()
         if training is None:
