@@ -72,7 +72,7 @@ class Model(Trainer):
         if inputs is not None or outputs is not None:  # a Functional too, as in Keras
             own = type(self)
             self.__class__ = Functional if own is Model else type(own.__name__, (own, Functional), {})
-            Functional.__init__(self, inputs, outputs, name, **more)
+            Functional.__init__(self, inputs, outputs, name, **more)  # type: ignore[arg-type]
             return
         super().__init__(name=name, **more)
         self._loss_tracker = Mean("loss")
